@@ -1,0 +1,13 @@
+/** How the tests run: real isolates inside the test process need V8 without Node's start-up snapshot. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    execArgv: ['--no-node-snapshot'],
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
