@@ -1,0 +1,74 @@
+/**
+ * Everything that can cross between a cell and an isolate inside it. Types only: the isolate's half is
+ * `sandbox/entry.ts`, the cell's half `src/cell/`.
+ *
+ * Only strings, numbers, booleans and plain `ArrayBuffer`s cross. No object of a tenant ever does, because reading one
+ * runs the tenant's code (getters, proxies) on the wrong side. What comes out of an isolate is hostile all the same: a
+ * tenant that found a way into the prelude's closure could emit anything, so the cell checks every argument.
+ */
+import type { LogLevel } from './wire.ts';
+
+/**
+ * Into the isolate. Each entry belongs to one call: its synchronous part and the microtasks it leaves run before the
+ * next entry begins, which is what lets CPU, logs and errors be charged to the right call.
+ */
+export type Entry =
+  /** Run the tenant's script. `factory` is the script's value; `call` is the call that made it necessary. */
+  | [kind: 'load', call: number, factory: unknown]
+  /** Hand over an envelope. */
+  | [
+      kind: 'call',
+      call: number,
+      url: string,
+      event: string,
+      environment: string,
+      body: ArrayBuffer | undefined,
+    ]
+  /** A timer is due. */
+  | [kind: 'timer', call: number, timer: number]
+  /** The call is over, whatever it still does. */
+  | [kind: 'cancel', call: number];
+
+/** The isolate's one way in. */
+export type Enter = (...entry: Entry) => void;
+
+/** Out of the isolate. */
+export type Emission =
+  /** The script has run; component and event names are separated by line feeds. */
+  | [kind: 'loaded', call: number, fetch: boolean, sdk: boolean, components: string, events: string]
+  /** The script threw; the text is for the author. */
+  | [kind: 'failed', call: number, text: string]
+  /** `headers` is `name LF value LF name LF value …`. With `last`, the call is over too. */
+  | [
+      kind: 'respond',
+      call: number,
+      status: number,
+      headers: string,
+      body: string | ArrayBuffer | undefined,
+      last: boolean,
+      threw: boolean,
+    ]
+  /** The call is over. Without an earlier `respond`, it threw before it could answer. */
+  | [kind: 'end', call: number, threw: boolean, detail: string]
+  | [kind: 'log', call: number, level: LogLevel, text: string]
+  | [kind: 'timer', call: number, timer: number, delayMs: number]
+  | [kind: 'untimer', call: number, timer: number];
+
+/** The isolate's one way out: fire and forget. */
+export type Emit = (...emission: Emission) => void;
+
+/** What the cell hands to the prelude beside `emit`. */
+export interface PreludeSettings {
+  readonly timersPerCall: number;
+  readonly logLinesPerCall: number;
+  readonly logBytesPerCall: number;
+}
+
+/** Value of the prelude script: called once per isolate, before any tenant code. */
+export type StartPrelude = (
+  emit: Emit,
+  /** WHATWG "domain to ASCII"; answers an empty string for failure. Synchronous. */
+  domainToAscii: (domain: string) => string,
+  /** `PreludeSettings` as JSON. */
+  settings: string,
+) => Enter;

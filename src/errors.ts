@@ -1,0 +1,123 @@
+/**
+ * Every error that leaves the process: its code, its HTTP status, and whose fault it is.
+ *
+ * A message may be shown to whoever called; `detail` and `cause` go to the log only. Outcomes that are expected
+ * (a manifest with problems, a call that ran out of CPU) are values elsewhere and become one of these at a door.
+ * This file knows no HTTP framework and formats nothing.
+ */
+
+/** Whose fault an error is: decides the log level and whom an operator should talk to. */
+export type Blame = 'caller' | 'integration' | 'receiver' | 'platform';
+
+/** One row of the table. */
+export interface ErrorRow {
+  /** HTTP status of the answer. */
+  readonly status: number;
+  readonly blame: Blame;
+  /** What it means and what to do about it, for the documentation. */
+  readonly meaning: string;
+  /** Seconds after which trying again makes sense; goes out as `Retry-After`. */
+  readonly retryAfterS?: number;
+}
+
+const row = (status: number, blame: Blame, meaning: string): ErrorRow => ({ status, blame, meaning });
+const passing = (meaning: string): ErrorRow => ({ status: 503, blame: 'platform', meaning, retryAfterS: 1 });
+
+/** All codes, `NOUN_PROBLEM` (REFERENCE D9). The README lists them; a test keeps the two in step. */
+export const ERRORS = {
+  REQUEST_INVALID: row(
+    400,
+    'caller',
+    'The request does not fit the schema of the route; the message names the field.',
+  ),
+  REQUEST_TOO_LARGE: row(
+    413,
+    'caller',
+    'The body, or a part of it, is over its limit; the message names the limit.',
+  ),
+  ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
+  TOKEN_MISSING: row(401, 'caller', 'Send `Authorization: Bearer <token>`.'),
+  TOKEN_INVALID: row(401, 'caller', 'The token is unknown or revoked.'),
+  TOKEN_FORBIDDEN: row(
+    403,
+    'caller',
+    'The token is valid but of a kind, or an organization, that may not do this.',
+  ),
+  TOKEN_UNKNOWN: row(404, 'caller', 'No token with this id.'),
+  ENDPOINT_UNKNOWN: row(404, 'caller', 'No installation answers at this URL.'),
+  ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers again once it is resumed.'),
+  ENVELOPE_INVALID: row(400, 'caller', 'The envelope is not multipart, lacks a part, or a part is not JSON.'),
+  ENVELOPE_UNAUTHORIZED: row(
+    401,
+    'caller',
+    'The envelope door needs a platform token or a valid X-Platform-Signature.',
+  ),
+  INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
+  VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
+  INSTALLATION_UNKNOWN: row(404, 'caller', 'No installation of this id that the token may see.'),
+  INSTALLATION_EXISTS: row(409, 'caller', 'The organization has already installed this integration.'),
+  INSTALLATION_FORBIDDEN: row(
+    403,
+    'caller',
+    "The integration's visibility does not let this organization install it.",
+  ),
+  PUBLISH_INVALID: row(
+    422,
+    'integration',
+    'The upload cannot be published; `problems` lists everything found.',
+  ),
+  INTEGRATION_EXCEPTION: row(500, 'integration', 'The integration threw; the stack is in its log.'),
+  INTEGRATION_RESPONSE_TOO_LARGE: row(
+    502,
+    'integration',
+    "The integration's answer is over the response limit.",
+  ),
+  ISOLATE_LIMIT_EXCEEDED: row(
+    503,
+    'integration',
+    'The call used up its CPU or memory; the message says which.',
+  ),
+  CALL_TIMED_OUT: row(504, 'integration', 'The call did not finish within its wall time.'),
+  CALL_SHED: passing('Too many calls wait for this installation; try again after `Retry-After`.'),
+  PUBLISH_BUSY: passing('Too many uploads are being bundled; try again after `Retry-After`.'),
+  CALL_CANCELED: row(499, 'caller', 'The caller went away before the answer.'),
+  CELL_CRASHED: passing('The process that ran the call died; a new one has taken its place.'),
+  SERVICE_STOPPING: passing('The service is shutting down.'),
+  INTERNAL_ERROR: row(500, 'platform', 'A fault of Annex; the log has the cause under the same request id.'),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error with a code of the table. Thrown by services, turned into an answer by the doors. */
+export class AnnexError extends Error {
+  override readonly name = 'AnnexError';
+  readonly code: ErrorCode;
+  /** For the log only: may name internals. */
+  readonly detail: unknown;
+  /** Extra members of the answer's `error` object, for instance `problems`. */
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { detail?: unknown; extra?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.detail = options.detail;
+    this.extra = options.extra ?? {};
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  get retryAfterS(): number | undefined {
+    const row: ErrorRow = ERRORS[this.code];
+    return row.retryAfterS;
+  }
+
+  get blame(): Blame {
+    return ERRORS[this.code].blame;
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Everything that can cross the pipe between the host and a cell.
+ *
+ * A frame is a small JSON head, one of the messages below, and raw bytes (`frames.ts` knows the layout). Both sides
+ * import this file and nothing else of each other. A frame from a cell is hostile input: the host takes it through
+ * `parseCellMessage`, which accepts only these shapes within these bounds, and then checks that the call it names was
+ * given to that very cell.
+ */
+
+import type { Limits } from './limits.ts';
+
+/** How a call ended: one word, the same in the answer, the log and the metrics. */
+export const OUTCOMES = [
+  /** The integration answered. */
+  'ok',
+  /** The integration threw, rejected, or answered with something that is not a response. */
+  'exception',
+  'exceededCpu',
+  'exceededMemory',
+  'exceededWallTime',
+  /** The answer was over the response limit. */
+  'responseTooLarge',
+  /** The caller went away. */
+  'canceled',
+  /** Never started: too many calls were waiting, or the service is stopping. */
+  'loadShed',
+  /** The cell died under the call. */
+  'cellCrashed',
+  /** A fault of Annex. */
+  'internalError',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Outcomes a cell may report; the others are for the host alone to say. */
+const CELL_OUTCOMES: readonly Outcome[] = [
+  'ok',
+  'exception',
+  'exceededCpu',
+  'exceededMemory',
+  'exceededWallTime',
+  'responseTooLarge',
+  'canceled',
+  'internalError',
+];
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The limits a cell keeps by itself. */
+export type CellLimits = Pick<
+  Limits,
+  | 'responseBodyBytes'
+  | 'isolateHeapMib'
+  | 'timersPerCall'
+  | 'logLinesPerCall'
+  | 'logBytesPerCall'
+  | 'isolatesPerCell'
+  | 'cellHeapMib'
+  | 'warmIsolatesPerCell'
+>;
+
+/** What the host asks of a cell. */
+export type HostMessage =
+  /** First of all, once. Bytes: the source of the prelude. */
+  | { t: 'hello'; limits: CellLimits }
+  /** Enter an isolate. Bytes: event, environment (both JSON text), then the body. */
+  | {
+      t: 'call';
+      id: number;
+      /** Key of the isolate: installation and version. */
+      isolate: string;
+      /** Key of the script: one published version. */
+      script: string;
+      /** URL the integration sees as its own envelope door. */
+      url: string;
+      cpuMs: number;
+      wallMs: number;
+      eventBytes: number;
+      environmentBytes: number;
+      /** Absent where the request had no body. */
+      bodyBytes?: number;
+    }
+  /** The caller of this call is gone. */
+  | { t: 'cancel'; id: number }
+  /** Bytes: the source of a script, in answer to `need`. */
+  | { t: 'script'; script: string }
+  /** Run a script once in a throwaway isolate and describe what it exports. Bytes: the source. */
+  | { t: 'probe'; id: number; cpuMs: number; wallMs: number }
+  /** Retire an isolate: finish what runs in it, then dispose of it. */
+  | { t: 'retire'; isolate: string }
+  /** Answer with `pulse`. */
+  | { t: 'ping' };
+
+/** How a call or probe ended, told at its end. */
+export interface CallEnd {
+  outcome: Outcome;
+  /** CPU over all entries, milliseconds. */
+  cpuMs: number;
+  /** What to tell the author, in one sentence. */
+  detail?: string;
+}
+
+/** What a cell tells the host. */
+export type CellMessage =
+  | { t: 'ready' }
+  | { t: 'need'; script: string }
+  /** Bytes: the text of one log line of a call. */
+  | { t: 'log'; id: number; level: LogLevel }
+  /** Bytes: the body. With `end`, the call is over too. */
+  | { t: 'response'; id: number; status: number; headers: [string, string][]; end?: CallEnd }
+  | { t: 'end'; id: number; end: CallEnd }
+  | { t: 'probed'; id: number; end: CallEnd; exports?: ScriptExports }
+  /** Answer to `ping`. */
+  | { t: 'pulse'; isolates: number; stuck: number; heapMib: number };
+
+/** What a script offers, as seen by running it once (REFERENCE D10). */
+export interface ScriptExports {
+  /** Default export has a `fetch` function. */
+  fetch: boolean;
+  /** Default export was made by `createIntegration`. */
+  sdk: boolean;
+  components: string[];
+  events: string[];
+}
+
+/** URL under which the prelude's own frames appear in stack traces. */
+export const PRELUDE_URL = 'annex:/prelude.js';
+
+/** URL under which the positions of a script appear in stack traces; the host maps them to the author's files. */
+export const scriptUrl = (script: string): string => `annex:/${script}.js`;
+
+/** Bounds on what a cell may put into a head. */
+export const WIRE_BOUNDS = {
+  headBytes: 256 * 1024,
+  bodyBytes: 64 * 1024 * 1024,
+  headers: 256,
+  headerBytes: 32 * 1024,
+  detailChars: 2_048,
+  names: 1_000,
+  nameChars: 256,
+} as const;
+
+/**
+ * Takes a decoded head for what it claims to be.
+ *
+ * @returns the message, rebuilt from its known members alone (no extra member, no `__proto__` survives), or
+ *   undefined where anything about it is out of shape: the caller then treats the cell as compromised.
+ */
+export function parseCellMessage(head: unknown): CellMessage | undefined {
+  if (!isRecord(head)) return undefined;
+  switch (head['t']) {
+    case 'ready':
+      return { t: 'ready' };
+    case 'need':
+      return isName(head['script']) ? { t: 'need', script: head['script'] } : undefined;
+    case 'log': {
+      const { id, level } = head;
+      return isId(id) && isLevel(level) ? { t: 'log', id, level } : undefined;
+    }
+    case 'response':
+      return parseResponse(head);
+    case 'end': {
+      const end = parseEnd(head['end']);
+      return isId(head['id']) && end ? { t: 'end', id: head['id'], end } : undefined;
+    }
+    case 'probed':
+      return parseProbed(head);
+    case 'pulse': {
+      const { isolates, stuck, heapMib } = head;
+      return isCount(isolates) && isCount(stuck) && isCount(heapMib)
+        ? { t: 'pulse', isolates, stuck, heapMib }
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function parseResponse(head: Record<string, unknown>): CellMessage | undefined {
+  const { id, status, headers } = head;
+  if (!isId(id) || !isCount(status) || status < 200 || status > 599) return undefined;
+  if (!Array.isArray(headers) || headers.length > WIRE_BOUNDS.headers) return undefined;
+  const pairs: [string, string][] = [];
+  let bytes = 0;
+  for (const pair of headers) {
+    if (!Array.isArray(pair) || pair.length !== 2) return undefined;
+    const [name, value] = pair as [unknown, unknown];
+    if (typeof name !== 'string' || typeof value !== 'string') return undefined;
+    // Header injection: a compromised cell must not be able to end a header early.
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) return undefined;
+    bytes += name.length + value.length;
+    pairs.push([name, value]);
+  }
+  if (bytes > WIRE_BOUNDS.headerBytes) return undefined;
+  if (head['end'] === undefined) return { t: 'response', id, status, headers: pairs };
+  const end = parseEnd(head['end']);
+  return end && { t: 'response', id, status, headers: pairs, end };
+}
+
+function parseProbed(head: Record<string, unknown>): CellMessage | undefined {
+  const end = parseEnd(head['end']);
+  if (!isId(head['id']) || !end) return undefined;
+  if (head['exports'] === undefined) return { t: 'probed', id: head['id'], end };
+  const exports = head['exports'];
+  if (!isRecord(exports)) return undefined;
+  const { fetch, sdk, components, events } = exports;
+  if (typeof fetch !== 'boolean' || typeof sdk !== 'boolean') return undefined;
+  if (!isNames(components) || !isNames(events)) return undefined;
+  return { t: 'probed', id: head['id'], end, exports: { fetch, sdk, components, events } };
+}
+
+function parseEnd(value: unknown): CallEnd | undefined {
+  if (!isRecord(value)) return undefined;
+  const { outcome, cpuMs, detail } = value;
+  if (typeof outcome !== 'string' || !CELL_OUTCOMES.includes(outcome as Outcome)) return undefined;
+  if (typeof cpuMs !== 'number' || !(cpuMs >= 0)) return undefined;
+  if (detail === undefined) return { outcome: outcome as Outcome, cpuMs };
+  if (typeof detail !== 'string' || detail.length > WIRE_BOUNDS.detailChars) return undefined;
+  return { outcome: outcome as Outcome, cpuMs, detail };
+}
+
+/** A header name: a token of RFC 9110, section 5.6.2. */
+export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+/** A header value: field-content of RFC 9110, section 5.5, in Latin-1; no control characters but tab. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isId = isCount;
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= WIRE_BOUNDS.nameChars;
+const isNames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.length <= WIRE_BOUNDS.names && value.every(isName);
+const isLevel = (value: unknown): value is LogLevel => LOG_LEVELS.includes(value as LogLevel);
