@@ -1,0 +1,68 @@
+/**
+ * Runs a tenant's script and finds its handlers: the module-worker convention, `export default { fetch }`, or what the
+ * SDK's `createIntegration` makes of it (DESIGN, "The guest contract").
+ *
+ * The script arrives as a function that takes `(run)` and calls it with a thunk for the entry module: so even an error
+ * thrown while the module loads is caught here, inside, and never read from outside.
+ */
+import { apply, isArray } from './web/primordials.ts';
+
+/** The member by which the SDK offers its handlers without a detour over multipart. */
+const INTEGRATION: unique symbol = Symbol.for('annex.integration');
+
+/** Most names of components, or of events, that are reported. */
+const NAMES_MAX = 1_000;
+
+export interface Integration {
+  /** `this` of the handler. */
+  readonly handler: unknown;
+  /** The SDK's `handle(envelope, context)`. */
+  readonly sdk: Function | undefined;
+  /** The module worker's `fetch(request, env, context)`. */
+  readonly fetch: Function | undefined;
+  /** Component ids, separated by line feeds. */
+  readonly components: string;
+  /** Event names, separated by line feeds. */
+  readonly events: string;
+}
+
+/** @throws whatever the script throws, and a TypeError where it has no default export. */
+export async function loadIntegration(factory: unknown): Promise<Integration> {
+  let module: unknown;
+  apply(factory as Function, undefined, [
+    (run: () => unknown) => {
+      module = run();
+    },
+  ]);
+  const namespace = await module;
+  const worker = (namespace as { default?: unknown }).default;
+  if ((typeof worker !== 'object' || worker === null) && typeof worker !== 'function') {
+    throw new TypeError(
+      'The script has no default export. Write `export default createIntegration({ … })` or `export default { fetch(request, env, context) { … } }`.',
+    );
+  }
+  const { fetch, [INTEGRATION]: integration } = worker as { fetch?: unknown; [INTEGRATION]?: unknown };
+  const plain = { handler: worker, sdk: undefined, fetch: callable(fetch), components: '', events: '' };
+  if (typeof integration !== 'object' || integration === null) return plain;
+  const { handle: given, components, events } = integration as Record<string, unknown>;
+  const handle = callable(given);
+  if (handle === undefined) return plain;
+  return {
+    handler: integration,
+    sdk: handle,
+    fetch: callable(fetch),
+    components: names(components),
+    events: names(events),
+  };
+}
+
+const callable = (value: unknown): Function | undefined => (typeof value === 'function' ? value : undefined);
+
+function names(list: unknown): string {
+  if (!isArray(list)) return '';
+  let text = '';
+  for (let i = 0; i < list.length && i < NAMES_MAX; i++) {
+    text += `${i === 0 ? '' : '\n'}${list[i]}`;
+  }
+  return text;
+}

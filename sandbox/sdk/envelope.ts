@@ -1,0 +1,47 @@
+/**
+ * Reads the request envelope: `POST /v1`, `multipart/form-data` with `event`, `environment` and, where the original
+ * request had a body, `fetch-body` (SPEC "Request envelope", REFERENCE D1, D3).
+ */
+
+/** An envelope in parts. */
+export interface Envelope {
+  readonly event: object;
+  readonly environment: object;
+  /** The original request body, byte for byte. */
+  readonly body: ArrayBuffer | undefined;
+}
+
+/** The request is no envelope; the message says why and may be shown. */
+export class EnvelopeError extends Error {}
+
+/** Takes an envelope apart. @throws EnvelopeError where it is none. */
+export async function readEnvelope(request: Request): Promise<Envelope> {
+  const version = new URL(request.url).pathname.split('/').pop() ?? '';
+  if (version !== 'v1') throw new EnvelopeError(`Unsupported version ${version}`);
+  if (request.method !== 'POST') throw new EnvelopeError('The envelope must be sent with POST');
+  let form: FormData;
+  try {
+    form = await request.formData();
+  } catch {
+    throw new EnvelopeError('The envelope must be multipart/form-data');
+  }
+  const body = form.get('fetch-body');
+  return {
+    event: await readJson(form, 'event'),
+    environment: await readJson(form, 'environment'),
+    body: body === null ? undefined : await new Response(body).arrayBuffer(),
+  };
+}
+
+async function readJson(form: FormData, name: string): Promise<object> {
+  const part = form.get(name);
+  if (part === null) throw new EnvelopeError(`The envelope has no part "${name}"`);
+  let value: unknown;
+  try {
+    value = JSON.parse(typeof part === 'string' ? part : await part.text());
+  } catch {
+    throw new EnvelopeError(`The part "${name}" of the envelope is not JSON`);
+  }
+  if (typeof value === 'object' && value !== null) return value;
+  throw new EnvelopeError(`The part "${name}" of the envelope is not a JSON object`);
+}

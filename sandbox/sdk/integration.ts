@@ -1,0 +1,194 @@
+/**
+ * `createIntegration`: turns a definition into the module worker that the platform calls, and routes each envelope to
+ * its handler (REFERENCE D2).
+ *
+ * What it makes is an ordinary `export default { fetch }`. Beside that it offers, under a registered symbol, the same
+ * handling of an envelope that is already in parts, so that the platform need not build multipart only to have it
+ * taken apart here.
+ */
+import { Component } from './component.ts';
+import type { Context } from './context.ts';
+import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
+import type { Configuration, Environment } from './environment.ts';
+import type { FetchEvent, RuntimeEvents, UIRenderEvent } from './event.ts';
+import { ExposableError } from './exposable-error.ts';
+
+/** Logs the stack with the author's own lines and marks the call as failed; given by the platform. */
+declare function reportError(error: unknown): void;
+
+/** The member by which the platform recognises an integration of this SDK. */
+const INTEGRATION = Symbol.for('annex.integration');
+
+type EventHandler<Event, C extends Configuration> = (
+  event: Event,
+  context: Context<C>,
+) => Promise<unknown> | unknown;
+
+/** The parameter of `createIntegration`; every member is optional. */
+export interface IntegrationDefinition<C extends Configuration = Configuration> {
+  /** Answers HTTP traffic of the public endpoint, whatever the method and the path below it. */
+  readonly fetch?: (request: Request, context: Context<C>) => Promise<Response> | Response;
+  readonly components?: readonly Component[];
+  /** Event name → a handler, or several that run together. */
+  readonly events?: {
+    readonly [Name in keyof RuntimeEvents]?:
+      | EventHandler<RuntimeEvents[Name], C>
+      | readonly EventHandler<RuntimeEvents[Name], C>[];
+  };
+}
+
+/** What the platform passes beside an envelope. */
+interface Execution {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** The default export of an integration's script. */
+export interface Integration {
+  /** The module-worker convention; `request` is an envelope. */
+  fetch(request: Request, env: unknown, execution: Execution): Promise<Response>;
+}
+
+/**
+ * Defines an integration. Write `export default createIntegration({ … })`.
+ *
+ * @typeParam C the configuration, as the manifest declares it.
+ * @throws TypeError where the definition is wrong, so that publishing fails and not the first call.
+ */
+export function createIntegration<C extends Configuration = Configuration>(
+  definition: IntegrationDefinition<C>,
+): Integration {
+  const routes = readDefinition(definition as IntegrationDefinition);
+  const handle = (envelope: Envelope, execution: Execution): Promise<Response> =>
+    answer(routes, envelope, execution);
+  return {
+    async fetch(request, _env, execution) {
+      try {
+        return await handle(await readEnvelope(request), execution);
+      } catch (error) {
+        if (error instanceof EnvelopeError) return text(error.message, 400);
+        throw error;
+      }
+    },
+    [INTEGRATION]: { handle, components: [...routes.components.keys()], events: [...routes.events.keys()] },
+  } as Integration;
+}
+
+/** A definition, checked and ready to be looked into by names that a caller chose. */
+interface Routes {
+  readonly fetch: IntegrationDefinition['fetch'];
+  readonly components: ReadonlyMap<string, Component>;
+  readonly events: ReadonlyMap<string, readonly EventHandler<object, Configuration>[]>;
+}
+
+function readDefinition(definition: IntegrationDefinition): Routes {
+  check(isObject(definition), 'expects an object with fetch, components or events');
+  const { fetch, components = [], events = {} } = definition;
+  check(fetch === undefined || typeof fetch === 'function', 'fetch must be a function');
+  check(Array.isArray(components), 'components must be an array');
+  check(isObject(events), 'events must be an object from event name to handler');
+  const byId = new Map<string, Component>();
+  for (const [index, component] of components.entries()) {
+    check(component instanceof Component, `components[${index}] must come from createComponent()`);
+    check(!byId.has(component.componentId), `componentId "${component.componentId}" is used twice`);
+    byId.set(component.componentId, component);
+  }
+  const byName = new Map<string, readonly EventHandler<object, Configuration>[]>();
+  for (const [name, value] of Object.entries(events)) {
+    if (value === undefined) continue;
+    const handlers = [value].flat() as EventHandler<object, Configuration>[];
+    const functions = handlers.every((handler) => typeof handler === 'function');
+    check(functions, `events.${name} must be a function or an array of functions`);
+    byName.set(name, handlers);
+  }
+  return { fetch, components: byId, events: byName };
+}
+
+/** Routes one envelope; whatever a handler throws becomes an answer. */
+async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
+  const context: Context = {
+    environment: envelope.environment as Environment,
+    waitUntil: (promise) => execution.waitUntil(promise),
+  };
+  const event = envelope.event as { readonly type: string };
+  try {
+    switch (event.type) {
+      case 'fetch':
+        return await answerFetch(routes, event as FetchEvent, envelope.body, context);
+      case 'ui_render':
+        return await answerRender(routes, event as UIRenderEvent, context);
+      default:
+        return await answerEvent(routes, event, context);
+    }
+  } catch (error) {
+    report(error);
+    const exposed = error instanceof ExposableError;
+    const body = { error: exposed ? error.message : 'Internal server error' };
+    return Response.json(body, { status: exposed ? error.status : 500 });
+  }
+}
+
+async function answerFetch(
+  { fetch }: Routes,
+  { request: { method, url, headers } }: FetchEvent,
+  body: ArrayBuffer | undefined,
+  context: Context,
+): Promise<Response> {
+  if (fetch === undefined) return text('Integration does not handle HTTP requests', 400);
+  // GET and HEAD carry no body, and a Request of theirs must not be given one.
+  const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
+  const response = await fetch(
+    new Request(url, { method, headers: { ...headers }, ...(withBody ? { body } : {}) }),
+    context,
+  );
+  if (response instanceof Response) return response;
+  throw new TypeError(
+    `The fetch handler must return a Response, got ${response === null ? null : typeof response}`,
+  );
+}
+
+async function answerRender(routes: Routes, event: UIRenderEvent, context: Context): Promise<Response> {
+  const component = routes.components.get(event.componentId);
+  if (component === undefined) return text(`Component ${event.componentId} not found`, 404);
+  const response = await component.handle(event, context);
+  const handlers = routes.events.get('ui_render');
+  if (handlers !== undefined) context.waitUntil(runAll(handlers, event, context).catch(report));
+  return response;
+}
+
+async function answerEvent(
+  routes: Routes,
+  event: { readonly type: string },
+  context: Context,
+): Promise<Response> {
+  const handlers = routes.events.get(event.type);
+  if (handlers === undefined) return text(`Integration does not handle "${event.type}" events`, 406);
+  await runAll(handlers, event, context);
+  return text('OK', 200);
+}
+
+/** Runs handlers together and lets each finish: one that fails does not cut another short. Throws the first failure. */
+async function runAll(
+  handlers: readonly EventHandler<object, Configuration>[],
+  event: object,
+  context: Context,
+): Promise<void> {
+  const runs = await Promise.allSettled(handlers.map(async (handler) => handler(event, context)));
+  const [first, ...others] = runs.filter((run) => run.status === 'rejected');
+  for (const other of others) report(other.reason);
+  if (first !== undefined) throw first.reason;
+}
+
+/** An `ExposableError` is an answer that the author chose; anything else is a fault to be looked into. */
+function report(error: unknown): void {
+  if (!(error instanceof ExposableError)) reportError(error);
+}
+
+const text = (body: string, status: number): Response =>
+  new Response(body, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function check(condition: boolean, complaint: string): asserts condition {
+  if (!condition) throw new TypeError(`createIntegration: ${complaint}`);
+}

@@ -1,0 +1,30 @@
+/**
+ * A growable list that no tenant can listen in on.
+ *
+ * `array[array.length] = x` runs a setter that a tenant put on `Array.prototype[0]` and hands it the array. This list
+ * has integer members like an array, but its prototype chain ends before `Object.prototype`. It is never handed out.
+ */
+import { setPrototypeOf } from './primordials.ts';
+
+export class List<T> {
+  [index: number]: T;
+  length = 0;
+}
+setPrototypeOf(List.prototype, null);
+
+export function push<T>(list: List<T>, item: T): void {
+  list[list.length++] = item;
+}
+
+/** Drops everything from `length` on. */
+export function truncate<T>(list: List<T>, length: number): void {
+  for (let i = length; i < list.length; i++) delete list[i];
+  list.length = length;
+}
+
+/** A copy that shares the items. */
+export function copyList<T>(list: List<T>): List<T> {
+  const copy = new List<T>();
+  for (let i = 0; i < list.length; i++) push(copy, list[i] as T);
+  return copy;
+}

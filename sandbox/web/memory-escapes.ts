@@ -1,0 +1,45 @@
+/**
+ * Takes away what lets a script use memory that the isolate's limit does not count, before any tenant code runs.
+ *
+ * - `new ArrayBuffer(1, { maxByteLength: 1 << 30 }).resize(…)` grows outside the accounting (0.6–2 GB measured), so no
+ *   resizable buffer can come into being: every way to the engine's own constructor leads to ours, which drops the
+ *   option, as an engine older than resizable buffers does.
+ * - `SharedArrayBuffer` grows in the same way, and `Atomics.wait` on one blocks a thread.
+ * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
+ */
+import { construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
+
+/** Closes the ways on one global object. */
+export function closeMemoryEscapes(target: object): void {
+  for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly']) Reflect.deleteProperty(target, name);
+  Reflect.deleteProperty(ArrayBuffer.prototype, 'resize');
+  defineProperty(target, 'ArrayBuffer', {
+    value: fixedArrayBuffer(),
+    writable: true,
+    configurable: true,
+  });
+}
+
+/** A constructor of fixed buffers in the shape of the engine's. */
+function fixedArrayBuffer(): Function {
+  const Intrinsic = ArrayBuffer;
+  // A function and not a class that extends the engine's: its prototype would lead to what it replaces.
+  const Fixed = function (length: unknown): ArrayBuffer {
+    if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
+    // Whatever stands in new.target, only the length goes on: `Reflect.construct` and subclasses gain nothing.
+    return construct(Intrinsic, [length], new.target) as ArrayBuffer;
+  };
+  for (const key of ['isView', Symbol.species] as const) {
+    const descriptor = getOwnPropertyDescriptor(Intrinsic, key);
+    if (descriptor !== undefined) defineProperty(Fixed, key, descriptor);
+  }
+  defineProperty(Fixed, 'name', { value: 'ArrayBuffer', configurable: true });
+  defineProperty(Fixed, 'prototype', { value: Intrinsic.prototype, writable: false });
+  // `buffer.constructor` of any buffer, and the species that `slice` asks for, come from here.
+  defineProperty(Intrinsic.prototype, 'constructor', {
+    value: Fixed,
+    writable: true,
+    configurable: true,
+  });
+  return Fixed;
+}

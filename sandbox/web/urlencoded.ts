@@ -1,0 +1,55 @@
+/** application/x-www-form-urlencoded, both ways (https://url.spec.whatwg.org/#application/x-www-form-urlencoded). */
+import { utf8DecodeWithoutBom, utf8Encode } from './utf8.ts';
+
+export type NameValue = [name: string, value: string];
+
+/** What needs no escape: ASCII letters and digits, and four signs. */
+const PLAIN = /^[\w*.-]*$/;
+const HEX_DIGITS = /^[0-9A-Fa-f]{2}$/;
+
+/** Every text is a form: what is malformed stays as it is. */
+export function parseUrlencoded(text: string): NameValue[] {
+  const pairs: NameValue[] = [];
+  for (const sequence of text.split('&')) {
+    if (sequence === '') continue;
+    const equals = sequence.indexOf('=');
+    pairs.push(
+      equals < 0
+        ? [decode(sequence), '']
+        : [decode(sequence.slice(0, equals)), decode(sequence.slice(equals + 1))],
+    );
+  }
+  return pairs;
+}
+
+export function serializeUrlencoded(pairs: readonly NameValue[]): string {
+  let text = '';
+  for (const [name, value] of pairs) text += `${text === '' ? '' : '&'}${encode(name)}=${encode(value)}`;
+  return text;
+}
+
+function decode(text: string): string {
+  const spaced = text.replaceAll('+', ' ');
+  if (!spaced.includes('%')) return spaced;
+  const bytes = utf8Encode(spaced);
+  let length = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const digits = bytes[i] === 0x25 ? String.fromCharCode(bytes[i + 1] ?? 0, bytes[i + 2] ?? 0) : '';
+    const escaped = HEX_DIGITS.test(digits);
+    bytes[length++] = escaped ? Number.parseInt(digits, 16) : (bytes[i] as number);
+    if (escaped) i += 2;
+  }
+  return utf8DecodeWithoutBom(bytes.subarray(0, length));
+}
+
+function encode(text: string): string {
+  if (PLAIN.test(text)) return text;
+  let encoded = '';
+  for (const byte of utf8Encode(text)) {
+    const char = String.fromCharCode(byte);
+    if (byte === 0x20) encoded += '+';
+    else if (byte < 0x80 && PLAIN.test(char)) encoded += char;
+    else encoded += `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`;
+  }
+  return encoded;
+}

@@ -1,0 +1,67 @@
+/**
+ * The parts of Web IDL that all interfaces share: conversions of arguments, and the shape of a class as scripts see it
+ * (https://webidl.spec.whatwg.org/).
+ *
+ * It generates nothing: each interface is an ordinary class that calls these.
+ */
+import {
+  defineProperty,
+  getOwnPropertyDescriptor,
+  ownKeys,
+  regExpExec,
+  toWellFormed,
+} from './primordials.ts';
+
+const NOT_LATIN1 = /[\u0100-\uffff]/;
+
+export const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+/** DOMString. A symbol throws, as the standard asks. */
+export const toDOMString = (value: unknown): string => (typeof value === 'string' ? value : `${value}`);
+
+/** USVString: lone surrogates become U+FFFD. */
+export const toUSVString = (value: unknown): string => toWellFormed(toDOMString(value));
+
+/** ByteString: every character at most U+00FF. */
+export function toByteString(value: unknown, what: string): string {
+  const text = toDOMString(value);
+  if (regExpExec(NOT_LATIN1, text) !== null) throw new TypeError(`${what} holds a character above U+00FF`);
+  return text;
+}
+
+/** A dictionary argument: undefined and null stand for the empty one. */
+export function toDictionary(value: unknown, what: string): Record<string, unknown> {
+  if (value === undefined || value === null) return NO_MEMBERS;
+  if (!isObject(value)) throw new TypeError(`${what} is not an object`);
+  return value as Record<string, unknown>;
+}
+const NO_MEMBERS: Record<string, unknown> = Object.freeze(Object.create(null));
+
+/** Throws as a browser does where an operation got fewer arguments than it requires. */
+export function requireArguments(given: number, required: number, what: string): void {
+  if (given < required) {
+    throw new TypeError(
+      `${what}: ${required} argument${required === 1 ? '' : 's'} required, but only ${given} present`,
+    );
+  }
+}
+
+/** Gives a class the shape of an interface: members enumerable, `Symbol.toStringTag` its name. */
+export function defineInterface(interfaceObject: Function, name: string): void {
+  for (const target of [interfaceObject.prototype as object, interfaceObject]) {
+    for (const key of ownKeys(target)) {
+      if (
+        typeof key === 'symbol' ||
+        key === 'constructor' ||
+        key === 'prototype' ||
+        key === 'name' ||
+        key === 'length'
+      )
+        continue;
+      const descriptor = getOwnPropertyDescriptor(target, key);
+      if (descriptor?.configurable) defineProperty(target, key, { ...descriptor, enumerable: true });
+    }
+  }
+  defineProperty(interfaceObject.prototype, Symbol.toStringTag, { value: name, configurable: true });
+}
