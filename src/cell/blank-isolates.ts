@@ -1,0 +1,102 @@
+/**
+ * Blank isolates: a V8 heap, a context and the prelude, with no tenant code in them yet. A few are kept ready, so that
+ * the first call of an installation pays for its own script alone.
+ *
+ * The prelude is compiled from source once per cell; its code cache, made here and before any tenant code exists, serves
+ * every later isolate. A cache is machine code: none is ever taken from a tenant's script.
+ */
+import { domainToASCII } from 'node:url';
+import type ivm from 'isolated-vm';
+import type { Emission, PreludeSettings, StartPrelude } from '../bridge.ts';
+import { type CellLimits, PRELUDE_URL } from '../wire.ts';
+import type { Engine } from './engine.ts';
+
+/** RFC 1035 allows 255 octets; a little more lets Node's own check give the answer. */
+const DOMAIN_CHARS_MAX = 1_024;
+
+export interface BlankIsolate {
+  readonly isolate: ivm.Isolate;
+  readonly context: ivm.Context;
+  /** The prelude's `Enter`. */
+  readonly enter: ivm.Reference;
+  readonly line: EmissionLine;
+}
+
+/** Where an isolate's emissions go: whoever takes the isolate puts itself there. */
+export interface EmissionLine {
+  listen(emission: Emission): void;
+}
+
+export class BlankIsolates {
+  readonly #engine: Engine;
+  readonly #prelude: string;
+  readonly #limits: CellLimits;
+  readonly #onCatastrophe: () => void;
+  readonly #ready: BlankIsolate[] = [];
+  #cache: ivm.CachedDataResult['cachedData'];
+  #refilling = false;
+
+  constructor(engine: Engine, prelude: string, limits: CellLimits, onCatastrophe: () => void) {
+    this.#engine = engine;
+    this.#prelude = prelude;
+    this.#limits = limits;
+    this.#onCatastrophe = onCatastrophe;
+  }
+
+  /** A blank isolate, from the shelf where there is one. */
+  async take(): Promise<BlankIsolate> {
+    const blank = this.#ready.pop() ?? (await this.#make());
+    // After the caller's own work, not before it: refilling costs milliseconds of the same cores.
+    setTimeout(() => void this.refill(), 1);
+    return blank;
+  }
+
+  /** Fills the shelf, one isolate at a time. */
+  async refill(): Promise<void> {
+    if (this.#refilling) return;
+    this.#refilling = true;
+    try {
+      while (this.#ready.length < this.#limits.warmIsolatesPerCell) this.#ready.push(await this.#make());
+    } finally {
+      this.#refilling = false;
+    }
+  }
+
+  async #make(): Promise<BlankIsolate> {
+    const isolate = new this.#engine.Isolate({
+      memoryLimit: this.#limits.isolateHeapMib,
+      onCatastrophicError: this.#onCatastrophe,
+    });
+    try {
+      const context = await isolate.createContext();
+      const script: ivm.Script & ivm.CachedDataResult = await isolate.compileScript(this.#prelude, {
+        filename: PRELUDE_URL,
+        ...(this.#cache ? { cachedData: this.#cache } : { produceCachedData: true }),
+      });
+      this.#cache ??= script.cachedData;
+      const start: ivm.Reference<StartPrelude> = await script.run(context, { reference: true });
+      script.release();
+      const line: EmissionLine = { listen: () => undefined };
+      const emit = new this.#engine.Callback((...emission: Emission) => line.listen(emission), {
+        ignored: true,
+      });
+      const toAscii = new this.#engine.Callback(domainToAscii, { sync: true });
+      const { timersPerCall, logLinesPerCall, logBytesPerCall } = this.#limits;
+      const settings: PreludeSettings = { timersPerCall, logLinesPerCall, logBytesPerCall };
+      const enter = await start.apply(undefined, [emit, toAscii, JSON.stringify(settings)] as never, {
+        result: { reference: true },
+      });
+      start.release();
+      return { isolate, context, enter, line };
+    } catch (cause) {
+      isolate.dispose();
+      throw cause;
+    }
+  }
+}
+
+/** Never throws: an error of a host callback would show the host's paths to the tenant. */
+function domainToAscii(domain: unknown): string {
+  if (typeof domain !== 'string' || domain.length > DOMAIN_CHARS_MAX) return '';
+  return domainToASCII(domain);
+}

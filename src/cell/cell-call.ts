@@ -1,0 +1,81 @@
+/**
+ * One call as the cell sees it: its budgets, its timers, its answer on the way out.
+ */
+import type { CallEnd, Outcome } from '../wire.ts';
+
+const NS_PER_MS = 1e6;
+const DETAIL_CHARS = 2_000;
+
+/** What a call needs to enter an isolate. */
+export interface CallInput {
+  readonly url: string;
+  readonly event: string;
+  readonly environment: string;
+  /** The caller's bytes; copied for each isolate they are handed to. */
+  readonly body: ArrayBuffer | undefined;
+}
+
+/** An answer that waits for its entry to end, so that it can leave with the call's CPU in one frame. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: [string, string][];
+  readonly body: Buffer;
+}
+
+export class CellCall {
+  readonly id: number;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly input: CallInput | undefined;
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #startedAt = performance.now();
+  cpuNs = 0;
+  answer: Answer | undefined;
+  responded = false;
+
+  /** @param input absent for a probe, which only loads a script. */
+  constructor(id: number, cpuMs: number, wallMs: number, input?: CallInput) {
+    this.id = id;
+    this.cpuMs = cpuMs;
+    this.wallMs = wallMs;
+    this.input = input;
+  }
+
+  /** CPU the call may still use, nanoseconds. */
+  get cpuLeftNs(): number {
+    return this.cpuMs * NS_PER_MS - this.cpuNs;
+  }
+
+  wallUsedUp(now: number): boolean {
+    return now - this.#startedAt >= this.wallMs;
+  }
+
+  /** @param timersMax the prelude keeps this bound; here it stops one that no longer does */
+  setTimer(timer: number, delayMs: number, due: () => void, timersMax: number): void {
+    this.clearTimer(timer);
+    if (this.#timers.size >= timersMax) return;
+    this.#timers.set(
+      timer,
+      setTimeout(() => {
+        this.#timers.delete(timer);
+        due();
+      }, delayMs),
+    );
+  }
+
+  clearTimer(timer: number): void {
+    clearTimeout(this.#timers.get(timer));
+    this.#timers.delete(timer);
+  }
+
+  /** Nothing of a call outlives it. */
+  clearTimers(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  end(outcome: Outcome, detail?: string): CallEnd {
+    const cpuMs = Math.round(this.cpuNs / 1e4) / 100;
+    return detail ? { outcome, cpuMs, detail: detail.slice(0, DETAIL_CHARS) } : { outcome, cpuMs };
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The entries of one isolate: gives them to V8 one at a time, in order and with a slot in hand, and charges CPU to the
+ * call that used it.
+ *
+ * A quick isolate has a few entries handed over ahead, because its thread would otherwise idle while the main thread
+ * learns that the last one has ended; V8 still runs them one after the other. Which calls exist, and what an entry's end
+ * means for them, is for the isolate's owner to know.
+ */
+import type ivm from 'isolated-vm';
+import type { Entry } from '../bridge.ts';
+import type { BlankIsolate } from './blank-isolates.ts';
+import type { CellCall } from './cell-call.ts';
+import type { Engine } from './engine.ts';
+import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
+
+/** Entries V8 may have at once. */
+const PIPELINE = 4;
+/** An isolate whose last entry took longer gets its entries singly, so that each is charged exactly. */
+const QUICK_ENTRY_NS = 1e6;
+/** How long a disposed isolate may take to let go of its thread. */
+const DISPOSE_GRACE_MS = 500;
+const FAILURE_CHARS = 2_000;
+
+export interface EntryListener {
+  /** An entry has ended and its CPU is charged. `failure` is isolated-vm's word: a rejection nobody handled, or the end. */
+  entryEnded(call: CellCall, failure: string | undefined): void;
+  /** Nothing runs and nothing waits. */
+  rested(): void;
+  /** The isolate was disposed of and still holds its thread. */
+  stuck(): void;
+}
+
+interface Queued {
+  readonly call: CellCall;
+  readonly entry: Entry;
+}
+
+export class EntryQueue implements Runnable {
+  readonly #engine: Engine;
+  readonly #isolate: ivm.Isolate;
+  readonly #enter: ivm.Reference;
+  readonly #slots: Slots;
+  readonly #listener: EntryListener;
+  #waiting: Queued[] = [];
+  /** What V8 has: the first one runs, the others have not begun. */
+  readonly #given: Queued[] = [];
+  #closed = false;
+  #enteredAt = 0;
+  #seenNs = 0;
+  #chargedNs: number;
+  #lastEntryNs = 0;
+
+  constructor(engine: Engine, { isolate, enter }: BlankIsolate, slots: Slots, listener: EntryListener) {
+    this.#engine = engine;
+    this.#isolate = isolate;
+    this.#enter = enter;
+    this.#slots = slots;
+    this.#listener = listener;
+    this.#chargedNs = this.#cpuNs();
+  }
+
+  /** The call whose entry V8 is running. */
+  get running(): CellCall | undefined {
+    return this.#given[0]?.call;
+  }
+
+  get resting(): boolean {
+    return this.#given.length === 0 && this.#waiting.length === 0;
+  }
+
+  push(call: CellCall, entry: Entry): void {
+    if (this.#closed) return;
+    this.#waiting.push({ call, entry });
+    if (this.#given.length > 0) this.run();
+    else this.#slots.request(this);
+  }
+
+  /** Forgets what a call that is over still had waiting. The script is loaded all the same: others wait for it. */
+  drop(call: CellCall): void {
+    this.#waiting = this.#waiting.filter((queued) => queued.call !== call || queued.entry[0] === 'load');
+  }
+
+  /** Called with a slot in hand. */
+  run(): void {
+    const depth = this.#lastEntryNs < QUICK_ENTRY_NS ? PIPELINE : 1;
+    while (this.#given.length < depth) {
+      const next = this.#waiting.shift();
+      if (next === undefined) break;
+      this.#give(next);
+    }
+    if (this.#given.length === 0) this.#slots.release(this);
+  }
+
+  /** Looks at the entry that runs: past its slice, it no longer counts as quick. @returns whether its call is out of CPU */
+  outOfCpu(now: number): boolean {
+    const call = this.running;
+    if (call === undefined) return false;
+    if (now - this.#enteredAt >= SLICE_MS) this.#slots.overrun(this);
+    return this.#cpuNs() - this.#chargedNs > call.cpuLeftNs;
+  }
+
+  /** Puts the CPU used since the last look on the account of the call that runs. */
+  charge(): void {
+    const call = this.running;
+    if (call === undefined) return;
+    const now = this.#cpuNs();
+    this.#lastEntryNs = now - this.#chargedNs;
+    this.#chargedNs = now;
+    call.cpuNs += this.#lastEntryNs;
+  }
+
+  /**
+   * Disposes of the isolate, whatever it is doing.
+   *
+   * @returns the calls of which the tenant has not seen anything: they may run elsewhere
+   */
+  close(): CellCall[] {
+    this.#closed = true;
+    const unseen = [...this.#given.slice(1), ...this.#waiting].filter(({ entry }) => entry[0] === 'call');
+    this.#waiting = [];
+    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+    if (this.#given.length === 0) this.#slots.release(this);
+    // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the cell's end helps.
+    else setTimeout(() => this.#given.length > 0 && this.#listener.stuck(), DISPOSE_GRACE_MS);
+    return unseen.map(({ call }) => call);
+  }
+
+  #give(item: Queued): void {
+    if (this.#given.length === 0) this.#enteredAt = performance.now();
+    this.#given.push(item);
+    void this.#applied(item.entry).then((failure) => this.#settled(item, failure));
+  }
+
+  /** @returns what went wrong, bounded; isolated-vm copies an error's texts out, and nothing else of it is read */
+  async #applied(entry: Entry): Promise<string | undefined> {
+    try {
+      await this.#enter.apply(undefined, this.#transferable(entry));
+      return undefined;
+    } catch (thrown) {
+      // Not the stack: it goes on below the boundary, with paths of the host.
+      return (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, FAILURE_CHARS);
+    }
+  }
+
+  /** A body is copied here, not before: one that was handed over and never begun must still be there to hand over again. */
+  #transferable(entry: Entry): unknown[] {
+    if (entry[0] !== 'call' || entry[5] === undefined) return entry;
+    const copy = new this.#engine.ExternalCopy(new Uint8Array(entry[5]).buffer, { transferOut: true });
+    return [...entry.slice(0, 5), copy.copyInto({ release: true, transferIn: true })];
+  }
+
+  #settled({ call }: Queued, failure: string | undefined): void {
+    if (!this.#closed) {
+      this.charge();
+      this.#listener.entryEnded(call, failure);
+    }
+    this.#given.shift();
+    this.#enteredAt = performance.now();
+    if (this.#closed) {
+      if (this.#given.length === 0) this.#slots.release(this);
+      return;
+    }
+    this.#goOn();
+  }
+
+  /** The next entry, or the others' turn. */
+  #goOn(): void {
+    if (this.#waiting.length > 0 && !this.#slots.contended) {
+      this.run();
+    } else if (this.#given.length === 0) {
+      this.#slots.release(this);
+      if (this.#waiting.length > 0) this.#slots.request(this);
+      else this.#listener.rested();
+    }
+  }
+
+  /** All CPU of the isolate so far. Where the isolate has just gone, what was seen last. */
+  #cpuNs(): number {
+    try {
+      this.#seenNs = Number(this.#isolate.cpuTime);
+    } catch {
+      // Disposed of by the engine, on a thread of its own: there is no asking first.
+    }
+    return this.#seenNs;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The isolates of one cell: created on first use, kept while there is room, retired when evicted, when their version
+ * changes or when they misbehave.
+ *
+ * Room is bounded by count and by heap; the least recently used go first, and one that is in the middle of a call
+ * finishes it. Scripts come from the host when they are first needed and are kept, bounded, for the next isolate.
+ */
+import { LRUCache } from 'lru-cache';
+import type { CellLimits, ScriptExports } from '../wire.ts';
+import type { BlankIsolates } from './blank-isolates.ts';
+import type { CellCall } from './cell-call.ts';
+import { type CallListener, type IsolateHome, TenantIsolate } from './tenant-isolate.ts';
+
+const SCRIPTS_CHARS_MAX = 64 * 1024 * 1024;
+const MEASURE_EVERY_MS = 1_000;
+
+export class Isolates {
+  readonly #home: IsolateHome;
+  readonly #blanks: BlankIsolates;
+  readonly #listener: CallListener;
+  readonly #need: (script: string) => void;
+  readonly #heapBytesMax: number;
+  readonly #resident: LRUCache<string, TenantIsolate>;
+  /** Every isolate that is alive, the retired and the throwaway ones too. */
+  readonly #alive = new Set<TenantIsolate>();
+  readonly #callIsolate = new Map<number, TenantIsolate>();
+  readonly #scripts = new LRUCache<string, string>({
+    maxSize: SCRIPTS_CHARS_MAX,
+    sizeCalculation: (source) => source.length + 1,
+  });
+  readonly #awaited = new Map<string, ((source: string) => void)[]>();
+
+  constructor(
+    home: IsolateHome,
+    blanks: BlankIsolates,
+    limits: CellLimits,
+    listener: CallListener,
+    need: (script: string) => void,
+  ) {
+    this.#home = home;
+    this.#blanks = blanks;
+    this.#need = need;
+    this.#heapBytesMax = limits.cellHeapMib * 1024 * 1024;
+    this.#resident = new LRUCache({
+      max: limits.isolatesPerCell,
+      // After, not during: an idle isolate goes at once and looks itself up here.
+      disposeAfter: (isolate) => isolate.retire(),
+    });
+    this.#listener = {
+      ...listener,
+      answered: (call, answer, end) => {
+        if (end) this.#callIsolate.delete(call.id);
+        listener.answered(call, answer, end);
+      },
+      ended: (call, end) => {
+        this.#callIsolate.delete(call.id);
+        listener.ended(call, end);
+      },
+      gone: (isolate, unstarted) => {
+        this.#forget(isolate);
+        for (const call of unstarted) this.begin(isolate.key, isolate.script, call);
+      },
+    };
+    setInterval(() => this.#trim(), MEASURE_EVERY_MS).unref();
+  }
+
+  /** Isolates alive, whether or not they still take calls. */
+  get count(): number {
+    return this.#alive.size;
+  }
+
+  /** Heaps of all of them when last measured, MiB. */
+  get heapMib(): number {
+    let bytes = 0;
+    for (const isolate of this.#alive) bytes += isolate.heapBytes;
+    return Math.round(bytes / (1024 * 1024));
+  }
+
+  begin(key: string, script: string, call: CellCall): void {
+    let isolate = this.#resident.get(key);
+    if (isolate === undefined) {
+      isolate = this.#open(key, script, this.#listener);
+      this.#resident.set(key, isolate);
+    }
+    this.#callIsolate.set(call.id, isolate);
+    isolate.begin(call);
+  }
+
+  /** Runs a script once, in an isolate of its own that takes no call. */
+  probe(source: string, call: CellCall, told: (exports: ScriptExports) => void): void {
+    const isolate = new TenantIsolate('probe', 'probe', this.#home, {
+      ...this.#listener,
+      loaded: (probed, exports) => {
+        told(exports);
+        probed.finish(call);
+        probed.retire();
+      },
+      gone: (probed) => this.#forget(probed),
+    });
+    this.#alive.add(isolate);
+    this.#callIsolate.set(call.id, isolate);
+    isolate.begin(call);
+    void this.#load(isolate, Promise.resolve(source));
+  }
+
+  cancel(id: number): void {
+    this.#callIsolate.get(id)?.cancel(id);
+  }
+
+  retire(key: string): void {
+    this.#resident.delete(key);
+  }
+
+  /** A script the host sends, in answer to `need`. */
+  script(key: string, source: string): void {
+    this.#scripts.set(key, source);
+    for (const resolve of this.#awaited.get(key) ?? []) resolve(source);
+    this.#awaited.delete(key);
+  }
+
+  #open(key: string, script: string, listener: CallListener): TenantIsolate {
+    const isolate = new TenantIsolate(key, script, this.#home, listener);
+    this.#alive.add(isolate);
+    void this.#load(isolate, this.#source(script));
+    return isolate;
+  }
+
+  async #load(isolate: TenantIsolate, source: Promise<string>): Promise<void> {
+    try {
+      const [blank, text] = await Promise.all([this.#blanks.take(), source]);
+      if (isolate.gone) blank.isolate.dispose();
+      else await isolate.load(blank, text);
+    } catch (cause) {
+      isolate.fail(`The isolate could not be made: ${String(cause)}`);
+    }
+  }
+
+  #source(script: string): Promise<string> {
+    const known = this.#scripts.get(script);
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve) => {
+      const waiting = this.#awaited.get(script);
+      if (waiting) {
+        waiting.push(resolve);
+      } else {
+        this.#awaited.set(script, [resolve]);
+        this.#need(script);
+      }
+    });
+  }
+
+  #forget(isolate: TenantIsolate): void {
+    this.#alive.delete(isolate);
+    if (this.#resident.peek(isolate.key) === isolate) this.#resident.delete(isolate.key);
+  }
+
+  /** Retires the least recently used until the heaps fit. */
+  #trim(): void {
+    let bytes = 0;
+    for (const isolate of this.#alive) {
+      isolate.measure();
+      bytes += isolate.heapBytes;
+    }
+    while (bytes > this.#heapBytesMax && this.#resident.size > 1) {
+      const evicted = this.#resident.pop();
+      bytes -= evicted?.heapBytes ?? 0;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * A cell: the child process that runs tenants' code. Reads what the host asks from its one pipe and answers there.
+ *
+ * Bundled by the host into one file and started with no file system, no network, no children and no environment. It
+ * holds what its own tenants need and nothing else, and it is expected to die: it never tries to survive a broken engine
+ * (after a catastrophic V8 error `process.exit()` may hang), but says so and waits for the host to kill it.
+ */
+import { Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { FrameReader, FrameWriter } from '../frames.ts';
+import type { CellLimits, CellMessage, HostMessage, ScriptExports } from '../wire.ts';
+import { BlankIsolates } from './blank-isolates.ts';
+import { CellCall } from './cell-call.ts';
+import { type Engine, loadEngine } from './engine.ts';
+import { Isolates } from './isolates.ts';
+import { Slots } from './slots.ts';
+import type { CallListener } from './tenant-isolate.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** The pipe to the host: inherited, the only way in or out. */
+const PIPE_FD = 3;
+/** Isolates that run long beside the slots, at most. */
+const LONG_RUNNING_MAX = 16;
+/** The host is trusted: these bounds only keep the reader's arithmetic honest. */
+const HOST_BOUNDS = { headBytes: 1024 * 1024, bodyBytes: 256 * 1024 * 1024 };
+
+class Cell {
+  readonly #engine: Engine;
+  readonly #writer: FrameWriter;
+  #isolates: Isolates | undefined;
+  #stuck = 0;
+  /** What a probe's script turned out to offer, until its call ends. */
+  readonly #probed = new Map<number, ScriptExports | undefined>();
+
+  constructor(engine: Engine, pipe: Socket) {
+    this.#engine = engine;
+    this.#writer = new FrameWriter(pipe);
+  }
+
+  async receive(message: HostMessage, body: Buffer): Promise<void> {
+    if (message.t === 'hello') return this.#start(message.limits, body.toString('utf8'));
+    const isolates = this.#isolates;
+    if (isolates === undefined) throw new Error(`The cell was asked to ${message.t} before it was ready.`);
+    switch (message.t) {
+      case 'call': {
+        const environmentAt = message.eventBytes;
+        const bodyAt = environmentAt + message.environmentBytes;
+        const call = new CellCall(message.id, message.cpuMs, message.wallMs, {
+          url: message.url,
+          event: body.toString('utf8', 0, environmentAt),
+          environment: body.toString('utf8', environmentAt, bodyAt),
+          body: message.bodyBytes === undefined ? undefined : new Uint8Array(body.subarray(bodyAt)).buffer,
+        });
+        isolates.begin(message.isolate, message.script, call);
+        break;
+      }
+      case 'probe': {
+        const { id, cpuMs, wallMs } = message;
+        this.#probed.set(id, undefined);
+        isolates.probe(body.toString('utf8'), new CellCall(id, cpuMs, wallMs), (exports) =>
+          this.#probed.set(id, exports),
+        );
+        break;
+      }
+      case 'cancel':
+        isolates.cancel(message.id);
+        break;
+      case 'script':
+        isolates.script(message.script, body.toString('utf8'));
+        break;
+      case 'retire':
+        isolates.retire(message.isolate);
+        break;
+      case 'ping':
+        this.#pulse();
+        break;
+    }
+    return undefined;
+  }
+
+  async #start(limits: CellLimits, prelude: string): Promise<void> {
+    const blanks = new BlankIsolates(this.#engine, prelude, limits, () => this.#getStuck());
+    const home = {
+      engine: this.#engine,
+      slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
+      watchdog: new Watchdog(),
+      responseBytesMax: limits.responseBodyBytes,
+      heapMib: limits.isolateHeapMib,
+      timersPerCall: limits.timersPerCall,
+    };
+    this.#isolates = new Isolates(home, blanks, limits, this.#listener(), (script) =>
+      this.#send({ t: 'need', script }),
+    );
+    await blanks.refill();
+    this.#send({ t: 'ready' });
+  }
+
+  #listener(): CallListener {
+    return {
+      log: (call, level, text) => this.#send({ t: 'log', id: call.id, level }, Buffer.from(text)),
+      answered: (call, { status, headers, body }, end) =>
+        this.#send({ t: 'response', id: call.id, status, headers, ...(end && { end }) }, body),
+      ended: ({ id }, end) => {
+        if (!this.#probed.has(id)) return this.#send({ t: 'end', id, end });
+        const exports = this.#probed.get(id);
+        this.#probed.delete(id);
+        return this.#send({ t: 'probed', id, end, ...(exports && { exports }) });
+      },
+      gone: () => undefined,
+      loaded: () => undefined,
+      stuck: () => this.#getStuck(),
+    };
+  }
+
+  /** A thread is lost for good, or the engine is broken: the host will replace this cell. */
+  #getStuck(): void {
+    this.#stuck += 1;
+    this.#pulse();
+  }
+
+  #pulse(): void {
+    const isolates = this.#isolates;
+    this.#send({
+      t: 'pulse',
+      isolates: isolates?.count ?? 0,
+      stuck: this.#stuck,
+      heapMib: isolates?.heapMib ?? 0,
+    });
+  }
+
+  #send(message: CellMessage, ...body: Buffer[]): void {
+    this.#writer.send(message, ...body);
+  }
+}
+
+const addonPath = process.argv[2];
+if (addonPath === undefined) throw new Error('usage: cell <path of the isolated-vm addon>');
+const pipe = new Socket({ fd: PIPE_FD, readable: true, writable: true });
+const cell = new Cell(loadEngine(addonPath), pipe);
+const reader = new FrameReader(HOST_BOUNDS, (head, body) => void cell.receive(head as HostMessage, body));
+pipe.on('data', (chunk: Buffer) => {
+  if (!reader.push(chunk)) process.abort();
+});
+// The host is gone: nobody is left to answer.
+pipe.on('close', () => process.kill(process.pid, 'SIGKILL'));

@@ -1,0 +1,301 @@
+/**
+ * One installation's isolate: takes calls, hears what the tenant's code has to say about them, and ends everything in
+ * it at once when a limit is passed.
+ *
+ * An isolate belongs to one version of one installation for its whole life. It never reads an object of the tenant; what
+ * it hears from inside are strings, numbers and plain buffers, each checked here before it counts.
+ */
+import type ivm from 'isolated-vm';
+import type { Emission } from '../bridge.ts';
+import {
+  type CallEnd,
+  LOG_LEVELS,
+  type LogLevel,
+  type Outcome,
+  type ScriptExports,
+  scriptUrl,
+} from '../wire.ts';
+import type { BlankIsolate } from './blank-isolates.ts';
+import type { Answer, CellCall } from './cell-call.ts';
+import type { Engine } from './engine.ts';
+import { EntryQueue } from './entry-queue.ts';
+import { boundedText, names, readAnswer } from './read-emission.ts';
+import type { Slots } from './slots.ts';
+import type { Watchdog, Watched } from './watchdog.ts';
+
+/** Who hears how calls fare. */
+export interface CallListener {
+  log(call: CellCall, level: LogLevel, text: string): void;
+  /** With `end`, the call is over too. */
+  answered(call: CellCall, answer: Answer, end?: CallEnd): void;
+  ended(call: CellCall, end: CallEnd): void;
+  loaded(isolate: TenantIsolate, exports: ScriptExports): void;
+  /** The isolate is gone; the tenant has seen nothing of these calls, and they may run elsewhere. */
+  gone(isolate: TenantIsolate, unseen: CellCall[]): void;
+  /** The isolate is gone, and still holds a thread. */
+  stuck(): void;
+}
+
+/** What an isolate needs of its cell. */
+export interface IsolateHome {
+  readonly engine: Engine;
+  readonly slots: Slots;
+  readonly watchdog: Watchdog;
+  readonly responseBytesMax: number;
+  readonly heapMib: number;
+  readonly timersPerCall: number;
+}
+
+/** A call that is over as soon as its entry has been charged. */
+interface Finishing {
+  readonly call: CellCall;
+  readonly outcome: Outcome;
+  readonly detail: string;
+}
+
+type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
+
+export class TenantIsolate implements Watched {
+  readonly key: string;
+  readonly script: string;
+  readonly #home: IsolateHome;
+  readonly #listener: CallListener;
+  readonly #calls = new Map<number, CellCall>();
+  #finishing: Finishing[] = [];
+  #isolate: ivm.Isolate | undefined;
+  /** There once the isolate is; until then calls wait in `#calls` alone. */
+  #entries: EntryQueue | undefined;
+  #state: 'loading' | 'ready' | 'gone' = 'loading';
+  #retired = false;
+  /** Heap in use when last measured. */
+  heapBytes = 0;
+
+  constructor(key: string, script: string, home: IsolateHome, listener: CallListener) {
+    this.key = key;
+    this.script = script;
+    this.#home = home;
+    this.#listener = listener;
+  }
+
+  get gone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  /** Takes a call; it enters as soon as the script is ready and a slot is free. */
+  begin(call: CellCall): void {
+    this.#calls.set(call.id, call);
+    this.#home.watchdog.watch(this);
+    if (this.#state === 'ready') this.#hand(call);
+  }
+
+  /** Puts the script into a blank isolate. The CPU it takes to load is on the account of the first call. */
+  async load(blank: BlankIsolate, source: string): Promise<void> {
+    const { isolate, context, line } = blank;
+    this.#isolate = isolate;
+    line.listen = (emission) => this.#heard(emission);
+    try {
+      const script = await isolate.compileScript(source, { filename: scriptUrl(this.script) });
+      const factory: ivm.Reference = await script.run(context, { reference: true });
+      script.release();
+      if (this.gone) return;
+      this.#entries = new EntryQueue(this.#home.engine, blank, this.#home.slots, {
+        entryEnded: (call, failure) => this.#entryEnded(call, failure),
+        rested: () => this.#rest(),
+        stuck: () => this.#listener.stuck(),
+      });
+      const [first] = this.#calls.values();
+      // Everybody who wanted it has gone away meanwhile.
+      if (first === undefined) this.#go();
+      else this.#entries.push(first, ['load', first.id, factory.derefInto({ release: true })]);
+    } catch (cause) {
+      const why = boundedText(cause instanceof Error ? cause.message : String(cause));
+      this.#end('exception', `The script could not be compiled: ${why}`);
+    }
+  }
+
+  /** Ends one call from outside: its caller went away. */
+  cancel(id: number): void {
+    const call = this.#calls.get(id);
+    if (call !== undefined) this.#abandon(call, 'canceled');
+  }
+
+  /** Ends the call of a probe, once the entry that loaded the script has been charged to it. */
+  finish(call: CellCall): void {
+    this.#finishing.push({ call, outcome: 'ok', detail: '' });
+  }
+
+  /** Ends every call in it: the isolate could not be made. */
+  fail(detail: string): void {
+    this.#end('internalError', detail);
+  }
+
+  /** Takes no further calls, finishes those it has, then goes. */
+  retire(): void {
+    this.#retired = true;
+    this.#rest();
+  }
+
+  /** Measures the heap, where that does not have to wait for tenant code. */
+  measure(): void {
+    if (this.#state !== 'ready' || !this.#entries?.resting) return;
+    const heap = this.#isolate?.getHeapStatisticsSync();
+    if (heap) this.heapBytes = heap.used_heap_size + heap.externally_allocated_size;
+  }
+
+  checkCpu(now: number): void {
+    if (this.gone || !this.#entries?.outOfCpu(now)) return;
+    const { running } = this.#entries;
+    this.#entries.charge();
+    this.#end('exceededCpu', `The call used more than its ${running?.cpuMs} ms of CPU.`);
+  }
+
+  checkWall(now: number): void {
+    for (const call of this.#calls.values()) {
+      if (this.gone || !call.wallUsedUp(now)) continue;
+      const detail = `The call did not finish within its ${call.wallMs} ms.`;
+      // In the middle of an entry, or of loading, only the end of the isolate helps; otherwise the others go on.
+      const stuck = this.#entries !== undefined && this.#state === 'loading';
+      if (stuck || this.#entries?.running === call) this.#end('exceededWallTime', detail);
+      else this.#abandon(call, 'exceededWallTime', detail);
+    }
+  }
+
+  #hand(call: CellCall): void {
+    const { id, input } = call;
+    if (input === undefined) return;
+    this.#entries?.push(call, ['call', id, input.url, input.event, input.environment, input.body]);
+  }
+
+  #entryEnded(call: CellCall, failure: string | undefined): void {
+    if (this.#isolate?.isDisposed) {
+      this.#end('exceededMemory', `The isolate grew beyond its ${this.#home.heapMib} MiB of memory.`);
+      return;
+    }
+    if (failure !== undefined && this.#calls.has(call.id)) {
+      this.#listener.log(call, 'error', `Unhandled promise rejection: ${failure}`);
+    }
+    this.#flush();
+  }
+
+  #heard(emission: Emission): void {
+    // The script belongs to the isolate, even where the call that made it load is over.
+    if (emission[0] === 'loaded') return this.#loaded(emission);
+    if (emission[0] === 'failed') return this.#failed(emission);
+    const call = this.#calls.get(emission[1]);
+    // Any other word of a call that is over is too late.
+    if (call === undefined) return undefined;
+    switch (emission[0]) {
+      case 'respond':
+        return this.#responded(call, emission);
+      case 'end': {
+        const [, , threw, detail] = emission;
+        this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: boundedText(detail) });
+        return undefined;
+      }
+      case 'log': {
+        const [, , level, text] = emission;
+        if (LOG_LEVELS.includes(level)) this.#listener.log(call, level, boundedText(text));
+        return undefined;
+      }
+      case 'timer': {
+        const [, id, timer, delayMs] = emission;
+        if (!(timer >= 1 && delayMs >= 1)) return undefined;
+        const due = () => this.#entries?.push(call, ['timer', id, timer]);
+        return call.setTimer(timer, delayMs, due, this.#home.timersPerCall);
+      }
+      case 'untimer':
+        return call.clearTimer(emission[2]);
+    }
+  }
+
+  #failed([, id, said]: EmissionOf<'failed'>): void {
+    const text = boundedText(said);
+    const call = this.#calls.get(id);
+    if (call) this.#listener.log(call, 'error', text);
+    this.#end('exception', `The script failed to load: ${text}`);
+  }
+
+  #loaded([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): void {
+    if (this.#state !== 'loading') return;
+    this.#state = 'ready';
+    this.#listener.loaded(this, {
+      fetch: fetch === true,
+      sdk: sdk === true,
+      components: names(components),
+      events: names(events),
+    });
+    for (const call of this.#calls.values()) this.#hand(call);
+  }
+
+  #responded(call: CellCall, [, , status, headers, body, last, threw]: EmissionOf<'respond'>): void {
+    if (call.responded || call.answer) return;
+    const answer = readAnswer(status, headers, body);
+    const { responseBytesMax } = this.#home;
+    if (answer === undefined) {
+      const detail = 'The response has headers that are too many or too long to be sent.';
+      this.#listener.log(call, 'error', detail);
+      this.#abandon(call, 'exception', detail);
+    } else if (answer.body.byteLength > responseBytesMax) {
+      const detail = `The response of ${answer.body.byteLength} bytes is over the limit of ${responseBytesMax}.`;
+      this.#abandon(call, 'responseTooLarge', detail);
+    } else if (last) {
+      call.answer = answer;
+      this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: '' });
+    } else {
+      call.responded = true;
+      this.#listener.answered(call, answer);
+    }
+  }
+
+  /** Tells the ends of calls whose last entry has been charged. */
+  #flush(outcome?: Outcome): void {
+    if (this.#finishing.length === 0) return;
+    const finishing = this.#finishing;
+    this.#finishing = [];
+    for (const { call, outcome: own, detail } of finishing) {
+      if (this.#calls.has(call.id)) this.#close(call, call.end(outcome ?? own, detail));
+    }
+  }
+
+  /** Ends one call whose isolate lives on. */
+  #abandon(call: CellCall, outcome: Outcome, detail?: string): void {
+    this.#entries?.drop(call);
+    this.#close(call, call.end(outcome, detail));
+    if (this.#state === 'ready') this.#entries?.push(call, ['cancel', call.id]);
+  }
+
+  #close(call: CellCall, end: CallEnd): void {
+    this.#calls.delete(call.id);
+    call.clearTimers();
+    if (call.answer) this.#listener.answered(call, call.answer, end);
+    else this.#listener.ended(call, end);
+  }
+
+  /** Ends the isolate and every call that the tenant has seen; the others are handed back. */
+  #end(outcome: Outcome, detail: string): void {
+    if (this.gone) return;
+    this.#flush(outcome);
+    const again = this.#dispose().filter((call) => this.#calls.delete(call.id));
+    for (const call of [...this.#calls.values()]) this.#close(call, call.end(outcome, detail));
+    this.#listener.gone(this, again);
+  }
+
+  #rest(): void {
+    if (this.#calls.size > 0) return;
+    this.#home.watchdog.unwatch(this);
+    if (this.#retired && !this.gone && this.#entries?.resting) this.#go();
+  }
+
+  #go(): void {
+    this.#listener.gone(this, this.#dispose());
+  }
+
+  /** @returns the calls the tenant has seen nothing of */
+  #dispose(): CellCall[] {
+    this.#state = 'gone';
+    this.#home.watchdog.unwatch(this);
+    if (this.#entries) return this.#entries.close();
+    this.#isolate?.dispose();
+    return [];
+  }
+}
