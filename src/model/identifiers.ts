@@ -1,0 +1,49 @@
+/**
+ * The names and keys of the system: how they look, and how new ones are drawn.
+ *
+ * Chance is passed in, so that everything here is pure. What must not be guessed (endpoint keys, signing secrets) has
+ * at least 160 random bits; ids of installations and tokens are names, not secrets, and only must not collide.
+ */
+
+/** A source of cryptographic randomness, `node:crypto`'s `randomBytes` in the running service. */
+export type RandomBytes = (size: number) => Uint8Array;
+
+/** Name of an integration (REFERENCE 4), short enough for a DNS label. */
+export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** Id or subdomain of an organization. Annex does not own organizations: the host product names them. */
+export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** What `endpointKey` makes: whatever does not match can be refused without asking the store. */
+export const ENDPOINT_KEY = /^[a-z2-7]{32}$/;
+
+/** Opaque key of a public endpoint (REFERENCE D7): 160 random bits, usable as a path segment and as a DNS label. */
+export const endpointKey = (random: RandomBytes): string => base32(random(20));
+
+export const installationId = (random: RandomBytes): string => `ins_${base32(random(15))}`;
+
+export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
+
+/** A signing secret as its user sees it (REFERENCE D24): 43 characters, whose UTF-8 bytes are the HMAC key. */
+export const signingSecret = (random: RandomBytes): string => base64url(random(32));
+
+export const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 section 6 in lower case, for lengths that need no padding (multiples of 5). */
+function base32(bytes: Uint8Array): string {
+  let text = '';
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += BASE32.charAt((held >> bits) & 31);
+    }
+    held &= (1 << bits) - 1;
+  }
+  return text;
+}

@@ -1,0 +1,51 @@
+/**
+ * The signature of platform requests, `X-Platform-Signature: t=<unix seconds>,v1=<hex>` (SPEC "Webhook signature",
+ * REFERENCE D25). Only verification, and only with secrets that are passed in.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+const TIMESTAMP = /^[0-9]{1,16}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+/** A header is short; a longer one is somebody trying how much parsing costs. */
+const HEADER_CHARS_MAX = 1_024;
+
+/**
+ * @param header the header's value, as received
+ * @param body the raw body, exactly as received
+ * @param secrets any of these may have signed
+ */
+export function verifySignature(
+  header: string | undefined,
+  body: Uint8Array,
+  secrets: readonly string[],
+): boolean {
+  const claim = header === undefined ? undefined : parseHeader(header);
+  if (claim === undefined) return false;
+  let valid = false;
+  for (const secret of secrets) {
+    const digest = createHmac('sha256', secret).update(`${claim.timestamp}.`).update(body).digest();
+    // Every pair is compared, in constant time, so that timing tells neither the digest nor which secret it was.
+    for (const candidate of claim.digests) if (timingSafeEqual(digest, candidate)) valid = true;
+  }
+  return valid;
+}
+
+function parseHeader(header: string): { timestamp: string; digests: Buffer[] } | undefined {
+  if (header.length > HEADER_CHARS_MAX) return undefined;
+  let timestamp: string | undefined;
+  const digests: Buffer[] = [];
+  for (const pair of header.split(',')) {
+    const separator = pair.indexOf('=');
+    const key = pair.slice(0, separator);
+    const value = pair.slice(separator + 1);
+    if (key === 't') {
+      // A second timestamp would let an old signature vouch for a new time.
+      if (timestamp !== undefined || !TIMESTAMP.test(value)) return undefined;
+      timestamp = value;
+    } else if (key === 'v1') {
+      if (!DIGEST.test(value)) return undefined;
+      digests.push(Buffer.from(value, 'hex'));
+    }
+  }
+  return timestamp === undefined || digests.length === 0 ? undefined : { timestamp, digests };
+}

@@ -1,0 +1,186 @@
+/**
+ * What integrations logged, by installation: the newest `logLinesPerInstallation` lines of each.
+ *
+ * Appending never waits and never fails: lines are buffered, and a pass writes everything buffered in one transaction.
+ * The buffer is bounded for each installation, so that one that floods its log costs only itself, and as a whole; what
+ * does not fit is counted and leaves a line that says how much is missing. Lines still buffered when the process is
+ * killed are lost: a log is not worth an fsync a line.
+ */
+import type { Limits } from '../limits.ts';
+import { base64url, type RandomBytes } from '../model/identifiers.ts';
+import { LOG_LEVELS, type LogLevel } from '../wire.ts';
+import { type Page, type PageRequest, page } from './page.ts';
+import type { Database, Tables } from './tables.ts';
+
+const BUFFERED_BYTES = 8 * 1024 * 1024;
+const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;
+/** What a line takes beside its text, roughly. */
+const LINE_BASE_BYTES = 128;
+/** Rows of one insert: 7 columns each, and engines bound the parameters of a statement (SQLite: 32,766). */
+const ROWS_PER_INSERT = 1_000;
+
+export interface LogLine {
+  readonly installationId: string;
+  readonly version: number;
+  /** The request the line belongs to, as the answer's `requestId` names it. */
+  readonly requestId: string;
+  readonly level: LogLevel;
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** A line as it is read back; `id` sorts in the order of arrival. */
+export type StoredLine = LogLine & { readonly id: string };
+
+export interface LogsParts {
+  readonly database: Database;
+  readonly limits: Pick<Limits, 'logLinesPerInstallation' | 'logBytesPerCall'>;
+  readonly randomBytes: RandomBytes;
+}
+
+/** Lines of one installation that wait for the next pass. */
+interface Waiting {
+  rows: Tables['log_lines'][];
+  bytes: number;
+  dropped: number;
+  /** The newest line that did not fit: the mark is made in its image. */
+  lastDropped?: LogLine;
+}
+
+export class Logs {
+  readonly #parts: LogsParts;
+  /** Tells the lines of this process from those of others that write to the same store. */
+  readonly #writer: string;
+  #waiting = new Map<string, Waiting>();
+  #bytes = 0;
+  #count = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: LogsParts) {
+    this.#parts = parts;
+    this.#writer = base64url(parts.randomBytes(6));
+  }
+
+  /** Takes a line for the next pass. Never waits, never throws. */
+  append(line: LogLine): void {
+    const waiting = this.#waiting.get(line.installationId) ?? { rows: [], bytes: 0, dropped: 0 };
+    this.#waiting.set(line.installationId, waiting);
+    const text = line.text.slice(0, this.#parts.limits.logBytesPerCall);
+    const bytes = LINE_BASE_BYTES + Buffer.byteLength(text);
+    const full =
+      waiting.rows.length >= this.#parts.limits.logLinesPerInstallation ||
+      waiting.bytes + bytes > BUFFERED_BYTES_PER_INSTALLATION ||
+      this.#bytes + bytes > BUFFERED_BYTES;
+    if (full) {
+      waiting.dropped += 1;
+      waiting.lastDropped = { ...line, text: '' };
+      return;
+    }
+    waiting.rows.push(this.#row({ ...line, text }));
+    waiting.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  /**
+   * Writes everything that waits, and forgets the oldest lines beyond the bound of each installation touched. Passes
+   * run one after the other.
+   *
+   * @throws where the store cannot be written; the lines of this pass are then lost.
+   */
+  pass(): Promise<void> {
+    const pass = this.#writing.then(() => this.#flush());
+    this.#writing = pass.catch(() => {});
+    return pass;
+  }
+
+  /** Newest first. `level` asks for that level and those above it. */
+  async list(
+    query: PageRequest & { readonly installationId: string; readonly level?: LogLevel | undefined },
+  ): Promise<Page<StoredLine>> {
+    const { installationId, level, cursor, limit } = query;
+    let select = this.#parts.database
+      .selectFrom('log_lines')
+      .selectAll()
+      .where('installation_id', '=', installationId);
+    if (level !== undefined) select = select.where('level', '>=', LOG_LEVELS.indexOf(level));
+    if (cursor !== undefined) select = select.where('id', '<', cursor);
+    const rows = await select
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    return page(rows, limit, (row) => row.id, lineOf);
+  }
+
+  async #flush(): Promise<void> {
+    const waiting = this.#waiting;
+    if (waiting.size === 0) return;
+    this.#waiting = new Map();
+    this.#bytes = 0;
+    const rows: Tables['log_lines'][] = [];
+    for (const { rows: own, dropped, lastDropped } of waiting.values()) {
+      rows.push(...own);
+      if (lastDropped !== undefined)
+        rows.push(this.#row({ ...lastDropped, level: 'warn', text: mark(dropped) }));
+    }
+    await this.#parts.database.transaction().execute(async (transaction) => {
+      for (let start = 0; start < rows.length; start += ROWS_PER_INSERT) {
+        await transaction
+          .insertInto('log_lines')
+          .values(rows.slice(start, start + ROWS_PER_INSERT))
+          .execute();
+      }
+      for (const installationId of waiting.keys()) await this.#trim(transaction, installationId);
+    });
+  }
+
+  async #trim(database: Database, installationId: string): Promise<void> {
+    const lastKept = await database
+      .selectFrom('log_lines')
+      .select('id')
+      .where('installation_id', '=', installationId)
+      .orderBy('id', 'desc')
+      .offset(this.#parts.limits.logLinesPerInstallation - 1)
+      .limit(1)
+      .executeTakeFirst();
+    if (lastKept === undefined) return;
+    await database
+      .deleteFrom('log_lines')
+      .where('installation_id', '=', installationId)
+      .where('id', '<', lastKept.id)
+      .execute();
+  }
+
+  /** Time first, then the order within this process: fixed widths, so that text order is arrival order. */
+  #row({ installationId, version, requestId, level, text, at }: LogLine): Tables['log_lines'] {
+    this.#count += 1;
+    const id = `${hex(at, 12)}-${hex(this.#count, 12)}-${this.#writer}`;
+    // PostgreSQL refuses U+0000 in text: one such line would fail the whole pass.
+    const clean = text.replaceAll('\0', '\u{fffd}');
+    const rank = LOG_LEVELS.indexOf(level);
+    return {
+      installation_id: installationId,
+      id,
+      version,
+      request_id: requestId,
+      level: rank,
+      text: clean,
+      at,
+    };
+  }
+}
+
+const mark = (dropped: number): string =>
+  `${dropped} ${dropped === 1 ? 'line was' : 'lines were'} dropped: this installation logs faster than its log is written.`;
+
+const hex = (value: number, width: number): string => value.toString(16).padStart(width, '0');
+
+const lineOf = (row: Tables['log_lines']): StoredLine => ({
+  id: row.id,
+  installationId: row.installation_id,
+  version: row.version,
+  requestId: row.request_id,
+  level: LOG_LEVELS[row.level] ?? 'info',
+  text: row.text,
+  at: row.at,
+});

@@ -1,0 +1,135 @@
+/**
+ * Bearer tokens of the control listener (REFERENCE D8): who holds one is a principal.
+ *
+ * A token is `annex_<kind>_` and 256 random bits. Only its SHA-256 is stored: with that much randomness a plain hash
+ * cannot be reversed by guessing, and a stolen database opens nothing. Looking up by hash is also what makes the
+ * comparison safe against timing: how far a look-up gets tells something about the hash, which the caller cannot steer,
+ * and nothing about the token. The kind in the text is for people and secret scanners; the row alone decides.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
+import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
+import { type Page, type PageRequest, page } from './page.ts';
+import type { Database, Tables } from './tables.ts';
+
+const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
+const PRINCIPALS_CACHED = 10_000;
+
+/** A token as it is listed: never the token itself. */
+export interface TokenRecord {
+  readonly id: string;
+  readonly kind: TokenKind;
+  readonly organization?: string;
+  readonly createdAt: number;
+}
+
+/** What a new token is for; `organization` belongs to the kind `organization` and to no other. */
+export type TokenGrant =
+  | { readonly kind: 'admin' | 'platform' }
+  | { readonly kind: 'organization'; readonly organization: string };
+
+export interface TokensParts {
+  readonly database: Database;
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+}
+
+export class Tokens {
+  readonly #parts: TokensParts;
+  /** Principals by hash. Unknown tokens are not kept: guesses must not push real ones out. */
+  readonly #cache = new LRUCache<string, Principal>({ max: PRINCIPALS_CACHED });
+  /** Counts revocations: what was read before one may not enter the cache after it. */
+  #revocations = 0;
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts;
+  }
+
+  /** Who holds this token; undefined where it is malformed, unknown or revoked. */
+  async authenticate(token: string): Promise<Principal | undefined> {
+    if (!SHAPE.test(token)) return undefined;
+    const hash = hashOf(token);
+    const known = this.#cache.get(hash);
+    if (known !== undefined) return known;
+    const revocations = this.#revocations;
+    const row = await this.#parts.database
+      .selectFrom('tokens')
+      .selectAll()
+      .where('hash', '=', hash)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const principal: Principal = { tokenId: row.id, kind: row.kind, ...organizationOf(row) };
+    if (revocations === this.#revocations) this.#cache.set(hash, principal);
+    return principal;
+  }
+
+  /** Makes a token. The answer is the only place where it is ever seen. */
+  async create(grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
+    return this.#insert(this.#parts.database, grant);
+  }
+
+  /** In the order of their ids. */
+  async list({ cursor, limit }: PageRequest): Promise<Page<TokenRecord>> {
+    let query = this.#parts.database.selectFrom('tokens').selectAll();
+    if (cursor !== undefined) query = query.where('id', '>', cursor);
+    const rows = await query
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute();
+    return page(rows, limit, (row) => row.id, recordOf);
+  }
+
+  /** From the moment this resolves, nothing accepts the token. @returns false where there is no such token. */
+  async revoke(id: string): Promise<boolean> {
+    const row = await this.#parts.database
+      .deleteFrom('tokens')
+      .where('id', '=', id)
+      .returning('hash')
+      .executeTakeFirst();
+    if (row === undefined) return false;
+    this.#revocations += 1;
+    this.#cache.delete(row.hash);
+    return true;
+  }
+
+  /** For the first start: makes an admin token where the store has none. @returns it, or undefined. */
+  async firstAdmin(): Promise<string | undefined> {
+    return this.#parts.database.transaction().execute(async (transaction) => {
+      const admin = await transaction
+        .selectFrom('tokens')
+        .select('id')
+        .where('kind', '=', 'admin')
+        .limit(1)
+        .executeTakeFirst();
+      if (admin !== undefined) return undefined;
+      return (await this.#insert(transaction, { kind: 'admin' })).token;
+    });
+  }
+
+  async #insert(database: Database, grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
+    const { clock, randomBytes } = this.#parts;
+    const token = `annex_${grant.kind}_${base64url(randomBytes(32))}`;
+    const row = {
+      id: tokenId(randomBytes),
+      kind: grant.kind,
+      organization: grant.kind === 'organization' ? grant.organization : null,
+      hash: hashOf(token),
+      created_at: clock(),
+    };
+    await database.insertInto('tokens').values(row).execute();
+    return { ...recordOf(row), token };
+  }
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+const organizationOf = (row: Tables['tokens']): { organization?: string } =>
+  row.organization === null ? {} : { organization: row.organization };
+
+const recordOf = (row: Tables['tokens']): TokenRecord => ({
+  id: row.id,
+  kind: row.kind,
+  ...organizationOf(row),
+  createdAt: row.created_at,
+});
