@@ -1,0 +1,181 @@
+/**
+ * Which uploaded file an import means. Pure: looks into a map of names and at nothing else.
+ *
+ * An upload resolves like a small project: relative paths, the extensions of TypeScript and JavaScript, `index` files,
+ * and packages in an uploaded `node_modules`. The host's own packages, absolute paths and `tsconfig` paths do not
+ * exist here.
+ */
+import { packageEntry } from './package-entry.ts';
+
+/** The file an import means, or why there is none, in a sentence, with what to do about it. */
+export type Resolution = { path: string } | { fault: string; hint: string };
+
+const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '.cjs', '.json'];
+/** TypeScript lets authors import `./a.js` where `./a.ts` is what exists. */
+const REWRITES: Readonly<Record<string, readonly string[]>> = {
+  '.js': ['.ts', '.tsx'],
+  '.jsx': ['.tsx'],
+  '.mjs': ['.mts'],
+  '.cjs': ['.cts'],
+};
+/** Built-in modules of Node, the ones authors reach for; a name with `node:` before it is always one. */
+const NODE_BUILTINS =
+  /^(assert|async_hooks|buffer|child_process|cluster|crypto|dns|events|fs|http|http2|https|module|net|os|path|perf_hooks|process|punycode|querystring|readline|stream|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(\/.*)?$/;
+/** Longest specifier looked at; a longer one cannot name an uploaded file. */
+const SPECIFIER_CHARS_MAX = 1_024;
+
+/**
+ * Resolves one import.
+ *
+ * @param importer path of the importing file inside the upload.
+ */
+export function resolveImport(
+  files: ReadonlyMap<string, Uint8Array>,
+  specifier: string,
+  importer: string,
+  kind: 'import' | 'require',
+): Resolution {
+  if (specifier.length > SPECIFIER_CHARS_MAX) {
+    return { fault: 'The import path is too long.', hint: 'Import a file of the upload.' };
+  }
+  if (/^\.\.?(\/|$)/.test(specifier)) return resolveRelative(files, specifier, importer);
+  if (specifier.startsWith('/')) {
+    return {
+      fault: `Absolute path "${specifier}" cannot be imported.`,
+      hint: 'Import by a path relative to this file: nothing outside the upload exists for an integration.',
+    };
+  }
+  if (/^[a-z][a-z0-9+.-]*:/i.test(specifier)) return resolveUrl(specifier);
+  return resolvePackage(files, specifier, importer, kind);
+}
+
+function resolveRelative(
+  files: ReadonlyMap<string, Uint8Array>,
+  specifier: string,
+  importer: string,
+): Resolution {
+  const path = join(parent(importer), specifier);
+  if (path === undefined) {
+    return {
+      fault: `"${specifier}" leaves the upload.`,
+      hint: 'Only uploaded files can be imported; move the file into the folder of the integration.',
+    };
+  }
+  const found = findFile(files, path);
+  if (found !== undefined) return { path: found };
+  return {
+    fault: `"${specifier}" is not in the upload.`,
+    hint: `Looked for ${path === '' ? 'index.ts' : path} with the extensions ${EXTENSIONS.join(' ')}.`,
+  };
+}
+
+function resolveUrl(specifier: string): Resolution {
+  if (specifier.startsWith('node:')) return nodeBuiltin(specifier);
+  return {
+    fault: `"${specifier}" cannot be imported: code is not loaded from URLs.`,
+    hint: 'Download the module and upload it with the other files.',
+  };
+}
+
+const nodeBuiltin = (specifier: string): Resolution => ({
+  fault: `"${specifier}" is a Node.js module, and integrations do not run on Node.js.`,
+  hint: 'Use the web platform: fetch, crypto, URL, TextEncoder, streams.',
+});
+
+function resolvePackage(
+  files: ReadonlyMap<string, Uint8Array>,
+  specifier: string,
+  importer: string,
+  kind: 'import' | 'require',
+): Resolution {
+  const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(specifier) ?? [];
+  if (name !== undefined && !name.startsWith('#')) {
+    // Up from the importer, as Node looks: the nearest node_modules wins.
+    for (let folder: string | undefined = parent(importer); folder !== undefined; folder = above(folder)) {
+      const base = join(folder, `node_modules/${name}`);
+      if (base === undefined || !hasFolder(files, base)) continue;
+      const found = fileOfPackage(files, base, rest === undefined ? '.' : `.${rest}`, kind);
+      if (found !== undefined) return { path: found };
+      return {
+        fault: `Package "${name}" is uploaded but offers no "${specifier}".`,
+        hint: 'Look at "exports" in its package.json, and upload all of its files.',
+      };
+    }
+  }
+  if (NODE_BUILTINS.test(specifier)) return nodeBuiltin(specifier);
+  return {
+    fault: `Package "${specifier}" is not in the upload.`,
+    hint: 'Bundle your dependencies: upload their node_modules files, or publish one ready script.',
+  };
+}
+
+function fileOfPackage(
+  files: ReadonlyMap<string, Uint8Array>,
+  base: string,
+  subpath: string,
+  kind: 'import' | 'require',
+): string | undefined {
+  const entry = packageEntry(readJson(files.get(`${base}/package.json`)), subpath, kind);
+  const path = entry && join(base, entry.path);
+  // `"main": "../../secret"` stays inside the upload by `join`, and inside the package by this.
+  if (entry === undefined || path === undefined || !(path === base || path.startsWith(`${base}/`))) {
+    return undefined;
+  }
+  if (entry.exact) return files.has(path) ? path : undefined;
+  return findFile(files, path);
+}
+
+/** A file by its path without or with extension, or the `index` of a folder. */
+function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
+  if (files.has(path)) return path;
+  const dot = path.lastIndexOf('.');
+  for (const extension of REWRITES[path.slice(dot)] ?? []) {
+    const rewritten = path.slice(0, dot) + extension;
+    if (files.has(rewritten)) return rewritten;
+  }
+  const index = path === '' ? 'index' : `${path}/index`;
+  return [
+    ...EXTENSIONS.map((extension) => path + extension),
+    ...EXTENSIONS.map((extension) => index + extension),
+  ].find((candidate) => files.has(candidate));
+}
+
+/** Whether the package declares that its modules may be dropped when nothing of them is used. */
+export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path: string): boolean {
+  const [base] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+  const manifest = base === undefined ? undefined : readJson(files.get(`${base}/package.json`));
+  return (
+    typeof manifest === 'object' &&
+    manifest !== null &&
+    'sideEffects' in manifest &&
+    manifest.sideEffects === false
+  );
+}
+
+function readJson(bytes: Uint8Array | undefined): unknown {
+  if (bytes === undefined) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function hasFolder(files: ReadonlyMap<string, Uint8Array>, folder: string): boolean {
+  for (const path of files.keys()) if (path.startsWith(`${folder}/`)) return true;
+  return false;
+}
+
+const parent = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+const above = (folder: string): string | undefined => (folder === '' ? undefined : parent(folder));
+
+/** Joins and normalises; undefined where `..` climbs out of the upload. */
+function join(folder: string, relative: string): string | undefined {
+  const parts = folder === '' ? [] : folder.split('/');
+  for (const part of relative.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') parts.push(part);
+    else if (parts.pop() === undefined) return undefined;
+  }
+  return parts.join('/');
+}

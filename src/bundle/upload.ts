@@ -1,0 +1,97 @@
+/**
+ * The files of one upload, admitted one by one under the path rules and the limits.
+ *
+ * Every way in (multipart parts, an archive, a single script) goes through `Upload`, so that a name or a size is judged
+ * in one place. Nothing here touches a disk: a path is a key of a map and stays one.
+ */
+import type { Limits } from '../limits.ts';
+import { type Problem, problem } from '../model/problem.ts';
+
+/** Longest path of a file inside an upload, in UTF-16 units. */
+const PATH_CHARS_MAX = 512;
+/** Problems told about one upload; an attacker's thousand bad names must not become a megabyte of answer. */
+const PROBLEMS_MAX = 100;
+
+/** The limits an upload is held to. */
+export type UploadLimits = Pick<Limits, 'uploadFiles' | 'uploadBytes'>;
+
+/** Collects the files of an upload; `problems` is empty as long as all of them are fine. */
+export class Upload {
+  readonly files = new Map<string, Uint8Array>();
+  readonly problems: Problem[] = [];
+  readonly #limits: UploadLimits;
+  #bytes = 0;
+
+  constructor(limits: UploadLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Takes one file. A bad path or a duplicate is noted and skipped.
+   *
+   * @returns false once a limit is passed: the caller stops reading, because whatever follows only costs memory.
+   */
+  add(path: string, bytes: Uint8Array): boolean {
+    const fault = pathProblem(path);
+    if (fault !== undefined) return this.note(fault);
+    if (this.files.has(path)) {
+      return this.note(problem('The upload has this file more than once.', { file: path }));
+    }
+    if (this.files.size >= this.#limits.uploadFiles) {
+      return this.#stop(`The upload has more than ${this.#limits.uploadFiles} files.`);
+    }
+    this.#bytes += bytes.byteLength;
+    if (this.#bytes > this.#limits.uploadBytes) {
+      return this.#stop(`The files of the upload are over ${this.#limits.uploadBytes} bytes together.`);
+    }
+    this.files.set(path, bytes);
+    return true;
+  }
+
+  /** Records a problem found by whoever unpacks the upload. @returns false once there are too many to go on. */
+  note(found: Problem): boolean {
+    this.problems.push(found);
+    if (this.problems.length < PROBLEMS_MAX) return true;
+    return this.#stop(`Reading stopped after ${PROBLEMS_MAX} problems.`);
+  }
+
+  #stop(message: string): false {
+    this.problems.push(problem(message, { hint: 'Upload only what the integration imports.' }));
+    return false;
+  }
+}
+
+/**
+ * What is wrong with the path of an uploaded file; undefined where nothing is.
+ *
+ * The rules are stricter than a map of names needs. They keep a path safe for whoever meets it later: a log, a source
+ * map, a developer who unpacks a published version on a disk.
+ */
+export function pathProblem(path: string): Problem | undefined {
+  const fault = pathFault(path);
+  const hint = 'Use a relative path with "/" between its parts, such as "src/index.ts".';
+  return fault === undefined ? undefined : problem(`The file name ${quote(path)} ${fault}.`, { hint });
+}
+
+/** The fault of a path, as the rest of a sentence. */
+function pathFault(path: string): string | undefined {
+  if (path === '') return 'is empty';
+  if (path.length > PATH_CHARS_MAX) return `is longer than ${PATH_CHARS_MAX} characters`;
+  // Two names that differ only in broken surrogates become one in UTF-8.
+  if (!path.isWellFormed()) return 'is not well-formed Unicode';
+  // NUL cuts a C string short; line breaks and escapes forge log lines. U+2028 and U+2029 are line breaks too.
+  if (/[\p{Cc}\u2028\u2029]/u.test(path)) return 'contains a control character';
+  if (path.includes('\\')) return 'contains a backslash';
+  if (/^[A-Za-z]:/.test(path)) return 'starts with a drive letter';
+  if (path.startsWith('/')) return 'is absolute';
+  const parts = path.split('/');
+  // `../../etc/passwd`, the oldest one.
+  if (parts.includes('..')) return 'contains ".."';
+  if (parts.includes('.') || parts.includes(''))
+    return 'is not normalised: it has "./", "//" or a trailing "/"';
+  return undefined;
+}
+
+/** A hostile name, safe and short enough to stand in a message. */
+export const quote = (name: string): string =>
+  JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name);

@@ -1,0 +1,74 @@
+/**
+ * What running a script once says about it, held against its manifest (REFERENCE D10, D5).
+ */
+import type { Manifest } from '../model/manifest.ts';
+import { nearest } from '../model/nearest.ts';
+import { type Problem, problem, warning } from '../model/problem.ts';
+import { missingScopes } from '../model/scope.ts';
+import type { CallEnd, Outcome, ScriptExports } from '../wire.ts';
+
+/** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
+export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;
+
+/** Names of components listed in one message. */
+const NAMES_SHOWN = 10;
+
+const LOADING: Partial<Record<Outcome, string>> = {
+  exception: 'The script throws while it loads.',
+  exceededCpu: 'The script uses up its CPU time while it loads.',
+  exceededMemory: 'The script uses up its memory while it loads.',
+  exceededWallTime: 'The script does not finish loading.',
+  cellCrashed: 'The script crashes the process that loads it.',
+};
+
+/** Why a script that did not load cannot be published. */
+export function probeProblem(end: CallEnd): Problem {
+  const message = LOADING[end.outcome] ?? 'The script could not be tried out.';
+  const place = { file: 'script', hint: 'Code outside of handlers runs once when the script is loaded.' };
+  return problem(end.detail === undefined ? message : `${message} ${end.detail}`, place);
+}
+
+/**
+ * Problems of a script that loads. Without a manifest, one that is broken itself, only the script is looked at.
+ *
+ * Components are known where the SDK made the default export; a script without the SDK answers for its own.
+ */
+export function inspectExports(exports: ScriptExports, manifest: Manifest | undefined): readonly Problem[] {
+  if (!exports.fetch) {
+    const hint = 'Export default createIntegration({ … }), or an object with a fetch function.';
+    return [problem('The default export of the script has no "fetch" function.', { file: 'script', hint })];
+  }
+  if (manifest === undefined || !exports.sdk) return [];
+  return [...missingComponents(exports, manifest), ...handlersWithoutScope(exports, manifest)];
+}
+
+function missingComponents({ components }: ScriptExports, manifest: Manifest): Problem[] {
+  const wanted = manifest.blocks.map((block) => ({ id: block.id, where: `The block "${block.id}"` }));
+  for (const [level, configuration] of Object.entries(manifest.configurations)) {
+    const id = configuration?.componentId;
+    if (id !== undefined) wanted.push({ id, where: `The ${level} configuration "${id}"` });
+  }
+  return wanted
+    .filter(({ id }) => !components.includes(id))
+    .map(({ id, where }) => {
+      const near = nearest(id, components);
+      const hint = near === undefined ? `Give a component this componentId.` : `Did you mean "${near}"?`;
+      return problem(`${where} has no component. ${knownComponents(components)}`, { file: 'script', hint });
+    });
+}
+
+function knownComponents(components: readonly string[]): string {
+  if (components.length === 0) return 'The script declares no components.';
+  const shown = components.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
+  const rest = components.length - shown.length;
+  return `The script declares ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+function handlersWithoutScope({ events }: ScriptExports, { scopes }: Manifest): Problem[] {
+  return events.flatMap((event) => {
+    const missing = missingScopes(event, scopes);
+    if (missing === undefined) return [];
+    const message = `The handler of "${event}" will not be called: it needs the scope ${missing.join(' or ')}.`;
+    return [warning(message, { file: 'script', hint: 'Add the scope to "scopes" in the manifest.' })];
+  });
+}
