@@ -1,0 +1,100 @@
+/**
+ * Makes what a cell needs to start: its one JavaScript file, the prelude for its isolates, and the path of the
+ * isolated-vm addon.
+ *
+ * Built by esbuild when the host starts, because type stripping in the cell would need WebAssembly, and so that a cell's
+ * permission to read ends at two files. Also checks that the engine is one the sandbox can be trusted to.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { ALIASES } from '../../sandbox/web/substitutes.ts';
+
+/** Oldest Node whose V8 the sandbox is built on. */
+const NODE_MAJOR_MIN = 26;
+/** Older ones can be escaped from through `ExternalCopy` (GHSA-864f-rcv7-6rh4). */
+const ISOLATED_VM_MAJOR_MIN = 7;
+
+const SANDBOX = fileURLToPath(new URL('../../sandbox', import.meta.url));
+const CELL_MAIN = fileURLToPath(new URL('../cell/main.ts', import.meta.url));
+
+export interface CellBuild {
+  /** The cell's script. */
+  readonly scriptPath: string;
+  /** The isolated-vm addon that fits this Node. */
+  readonly addonPath: string;
+  /** Source of the script that every blank isolate runs first. */
+  readonly prelude: string;
+  /** Removes the script's folder. */
+  remove(): void;
+}
+
+/** @throws an Error that says what to do where Node or isolated-vm is too old. */
+export async function buildCell(): Promise<CellBuild> {
+  const addonPath = findAddon();
+  const [prelude, script] = await Promise.all([buildPrelude(), buildScript()]);
+  // A folder that only this user can write to: nobody else may put code into the cells.
+  const folder = mkdtempSync(join(tmpdir(), 'annex-cell-'));
+  const scriptPath = join(folder, 'cell.cjs');
+  writeFileSync(scriptPath, script, { mode: 0o644 });
+  return { scriptPath, addonPath, prelude, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The prelude: a classic script whose value is `start`, with no name left on the global object. */
+export async function buildPrelude(): Promise<string> {
+  const substitutes = Object.fromEntries(
+    Object.entries(ALIASES).map(([name, path]) => [name, join(SANDBOX, path)]),
+  );
+  const result = await build({
+    stdin: { contents: "export { start } from './entry.ts';", resolveDir: SANDBOX, loader: 'ts' },
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    target: 'esnext',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    minify: true,
+    keepNames: false,
+    alias: substitutes,
+    logLevel: 'silent',
+  });
+  const source = result.outputFiles[0]?.text ?? '';
+  return `(function () { const module = { exports: {} }; (function (module, exports) { "use strict"; ${source}
+})(module, module.exports); return module.exports.start; })()`;
+}
+
+async function buildScript(): Promise<string> {
+  const result = await build({
+    entryPoints: [CELL_MAIN],
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    target: 'esnext',
+    platform: 'node',
+    logLevel: 'silent',
+  });
+  return result.outputFiles[0]?.text ?? '';
+}
+
+function findAddon(): string {
+  const nodeMajor = Number(process.versions.node.split('.')[0]);
+  if (nodeMajor < NODE_MAJOR_MIN) {
+    throw new Error(
+      `Annex needs Node ${NODE_MAJOR_MIN}; this is ${process.version}. Start it with \`npm start\`, which uses the Node that npm installed.`,
+    );
+  }
+  const require = createRequire(import.meta.url);
+  const { version } = require('isolated-vm/package.json') as { version: string };
+  if (Number(version.split('.')[0]) < ISOLATED_VM_MAJOR_MIN) {
+    throw new Error(
+      `isolated-vm ${version} has a known escape; version ${ISOLATED_VM_MAJOR_MIN} or later is needed.`,
+    );
+  }
+  const manifest = require.resolve('isolated-vm/package.json');
+  // isolated-vm's own dependency knows which of its builds fits; asked here, because a cell may not read folders.
+  const builds = createRequire(manifest)('node-gyp-build') as { path(folder: string): string };
+  return builds.path(dirname(manifest));
+}

@@ -1,0 +1,275 @@
+/**
+ * The host's half of one cell: starts the child process, speaks with it over one pipe, and ends it.
+ *
+ * Whatever a cell sends is hostile input. A frame out of shape, or about a call the cell was not given, ends the cell; a
+ * cell that dies, whyever, has all its calls answered there and then. Nobody here knows what a call is about.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { FrameReader, FrameWriter } from '../frames.ts';
+import type { Limits } from '../limits.ts';
+import {
+  type CallEnd,
+  type CellLimits,
+  type CellMessage,
+  type HostMessage,
+  type LogLevel,
+  parseCellMessage,
+  type ScriptExports,
+  WIRE_BOUNDS,
+} from '../wire.ts';
+import type { CellBuild } from './cell-build.ts';
+
+const PAGE_BYTES = 4_096;
+const MIB = 1024 * 1024;
+/** Last words of a cell that are kept, to tell why it died. */
+const STDERR_CHARS_MAX = 4_096;
+/** How far past its wall time a call may be before the cell counts as hung. */
+const OVERDUE_MS = 2_000;
+
+/** One call, or probe, that a cell has been given. */
+export interface CellTask {
+  /** Script the cell may ask for while it has this task. */
+  readonly script: string;
+  readonly wallMs: number;
+  log(level: LogLevel, text: string): void;
+  response?(status: number, headers: [string, string][], body: Buffer): void;
+  /** The last thing heard of it: always called, once. */
+  end(end: CallEnd, exports?: ScriptExports): void;
+}
+
+/** What a cell's owner does for it and hears of it. */
+export interface CellOwner {
+  /** The source of a script the cell needs. */
+  script(key: string): Promise<Uint8Array | undefined>;
+  /** The cell wants to be replaced: finish what runs in it, send nothing more. */
+  unwell(cell: CellProcess, reason: string): void;
+  exited(cell: CellProcess, reason: string): void;
+}
+
+interface Given {
+  readonly task: CellTask;
+  readonly since: number;
+}
+
+export class CellProcess {
+  readonly #child: ChildProcess;
+  readonly #writer: FrameWriter;
+  readonly #owner: CellOwner;
+  readonly #limits: Limits;
+  readonly #given = new Map<number, Given>();
+  readonly #onReady = Promise.withResolvers<void>();
+  #lastWords = '';
+  #lastPulse = performance.now();
+  #endReason: string | undefined;
+  #exited = false;
+  isolates = 0;
+  rssBytes = 0;
+
+  constructor(build: CellBuild, limits: Limits, owner: CellOwner) {
+    this.#owner = owner;
+    this.#limits = limits;
+    this.#child = startChild(build);
+    const pipe = this.#child.stdio[3] as Duplex;
+    this.#writer = new FrameWriter(pipe);
+    const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
+    const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));
+    pipe.on('data', (chunk: Buffer) => {
+      if (!reader.push(chunk)) this.kill('sent a broken frame');
+    });
+    // A dead pipe shows as the exit of the child, which is where it is handled.
+    pipe.on('error', () => undefined);
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#lastWords = (this.#lastWords + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
+    });
+    this.#child.on('error', (cause) => this.#exit(`could not be started: ${cause.message}`));
+    this.#child.on('exit', (code, signal) =>
+      this.#exit(signal ? `ended by ${signal}` : `exited with ${code}`),
+    );
+    this.#onReady.promise.catch(() => undefined);
+    this.#writer.send(
+      { t: 'hello', limits: cellLimits(limits) } satisfies HostMessage,
+      Buffer.from(build.prelude),
+    );
+  }
+
+  /** Settles when the cell has its first blank isolate; rejects where it died before. */
+  get ready(): Promise<void> {
+    return this.#onReady.promise;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get inFlight(): number {
+    return this.#given.size;
+  }
+
+  /** Why it died, in words for the operator: what the process printed last. */
+  get lastWords(): string {
+    return this.#lastWords.trim();
+  }
+
+  /** Gives the cell a task; the message must carry `id`. */
+  give(message: Extract<HostMessage, { id: number }>, task: CellTask, ...body: Uint8Array[]): void {
+    if (this.#exited) return task.end({ outcome: 'cellCrashed', cpuMs: 0 });
+    this.#given.set(message.id, { task, since: performance.now() });
+    this.#writer.send(message, ...body);
+  }
+
+  /** Sends a message that starts nothing. */
+  tell(message: Extract<HostMessage, { t: 'cancel' | 'retire' }>): void {
+    this.#writer.send(message);
+  }
+
+  /**
+   * Looks at the cell from outside: is it alive, has it grown too large, is a call overdue? Called several times a
+   * second. The cell's own word is not taken for any of it.
+   */
+  check(now: number): void {
+    if (this.#exited) return;
+    this.rssBytes = residentBytes(this.pid);
+    const overdue = [...this.#given.values()].some(
+      ({ task, since }) => now - since > task.wallMs + OVERDUE_MS,
+    );
+    if (this.rssBytes > this.#limits.cellRssMib * MIB) {
+      this.kill(`grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${this.#limits.cellRssMib} MiB`);
+    } else if (now - this.#lastPulse > this.#limits.cellHeartbeatMs) {
+      this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`);
+    } else if (overdue) {
+      this.kill('held a call past its wall time');
+    }
+  }
+
+  ping(): void {
+    this.#writer.send({ t: 'ping' } satisfies HostMessage);
+  }
+
+  /** SIGKILL: the only end that a broken engine cannot delay. */
+  kill(reason: string): void {
+    this.#endReason ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  #receive(head: unknown, body: Buffer): void {
+    if (this.#exited) return;
+    const message = parseCellMessage(head);
+    if (message === undefined) return this.kill('sent a malformed message');
+    this.#lastPulse = performance.now();
+    switch (message.t) {
+      case 'ready':
+        return this.#onReady.resolve();
+      case 'pulse':
+        this.isolates = message.isolates;
+        if (message.stuck > 0) this.#owner.unwell(this, 'an isolate does not let go of its thread');
+        return undefined;
+      case 'need':
+        return void this.#sendScript(message.script);
+      default:
+        return this.#hear(message, body);
+    }
+  }
+
+  #hear(message: Extract<CellMessage, { id: number }>, body: Buffer): void {
+    const given = this.#given.get(message.id);
+    // A forged answer to a call of another cell, or of nobody.
+    if (given === undefined) return this.kill('spoke of a call it was not given');
+    const { task } = given;
+    switch (message.t) {
+      case 'log':
+        return task.log(message.level, body.toString('utf8'));
+      case 'response':
+        task.response?.(message.status, message.headers, body);
+        if (message.end) this.#finish(message.id, task, message.end);
+        return undefined;
+      case 'end':
+        return this.#finish(message.id, task, message.end);
+      case 'probed':
+        return this.#finish(message.id, task, message.end, message.exports);
+    }
+  }
+
+  #finish(id: number, task: CellTask, end: CallEnd, exports?: ScriptExports): void {
+    this.#given.delete(id);
+    task.end(end, exports);
+  }
+
+  async #sendScript(key: string): Promise<void> {
+    // A cell may read the code of its own tenants alone.
+    const entitled = [...this.#given.values()].some(({ task }) => task.script === key);
+    if (!entitled) return this.kill('asked for a script it was not given');
+    const source = await this.#owner.script(key).catch(() => undefined);
+    if (source) this.#writer.send({ t: 'script', script: key } satisfies HostMessage, source);
+    else this.kill(`could not be given the script ${key}`);
+    return undefined;
+  }
+
+  #exit(how: string): void {
+    if (this.#exited) return;
+    this.#exited = true;
+    const reason = this.#endReason ? `${this.#endReason}, ${how}` : how;
+    this.#onReady.reject(new Error(`A cell ${reason}. ${this.lastWords}`));
+    for (const [id, { task }] of [...this.#given]) {
+      this.#finish(id, task, { outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${reason}.` });
+    }
+    this.#owner.exited(this, reason);
+  }
+}
+
+/** Nothing of the host is inherited: no environment, no working directory, no descriptor but the pipe. */
+function startChild(build: CellBuild): ChildProcess {
+  const { scriptPath, addonPath } = build;
+  const child = spawn(
+    process.execPath,
+    [
+      // isolated-vm needs V8 without Node's start-up snapshot.
+      '--no-node-snapshot',
+      '--permission',
+      '--allow-addons',
+      `--allow-fs-read=${scriptPath}`,
+      `--allow-fs-read=${addonPath}`,
+      // The permission model warns about addons at every start; the one addon is ours.
+      '--disable-warning=SecurityWarning',
+      scriptPath,
+      addonPath,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' },
+  );
+  if (child.pid !== undefined) lowerPriority(child.pid);
+  return child;
+}
+
+/** Tenants yield to the host: its doors stay responsive whatever cells do. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // A child that is already gone has no priority to lower.
+  }
+}
+
+/** Resident memory as the system tells it; 0 where it does not. */
+function residentBytes(pid: number | undefined): number {
+  if (pid === undefined || process.platform !== 'linux') return 0;
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+function cellLimits(limits: Limits): CellLimits {
+  return {
+    responseBodyBytes: limits.responseBodyBytes,
+    isolateHeapMib: limits.isolateHeapMib,
+    timersPerCall: limits.timersPerCall,
+    logLinesPerCall: limits.logLinesPerCall,
+    logBytesPerCall: limits.logBytesPerCall,
+    isolatesPerCell: limits.isolatesPerCell,
+    cellHeapMib: limits.cellHeapMib,
+    warmIsolatesPerCell: limits.warmIsolatesPerCell,
+  };
+}

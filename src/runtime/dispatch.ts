@@ -1,0 +1,194 @@
+/**
+ * One call, from a target and an envelope to an answer: admission, version, limits, cell, outcome.
+ *
+ * Every call that enters here ends in exactly one outcome, which is told to the caller, the installation's log and the
+ * metrics in the same word. It knows no HTTP: doors turn what they hear into envelopes and answers into responses.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Limits } from '../limits.ts';
+import { scriptKey, type Target } from '../model/target.ts';
+import type { CallEnd, LogLevel, Outcome, ScriptExports } from '../wire.ts';
+import { Admission } from './admission.ts';
+import type { CellProcess, CellTask } from './cell-process.ts';
+
+/** How many installations' current isolates are remembered, to retire the old one when a version changes. */
+const ISOLATES_REMEMBERED = 50_000;
+/** Calls of a name no installation has: a script that is being published. */
+const PROBE_PLACE = 'probe';
+
+/** What a target is handed (SPEC "Request envelope"). */
+export interface Envelope {
+  /** JSON text of the event. */
+  readonly event: Uint8Array;
+  /** JSON text of the environment: the host's own, never the sender's (REFERENCE D6). */
+  readonly environment: Uint8Array;
+  /** `fetch-body`, byte for byte; absent where there was none. */
+  readonly body?: Uint8Array;
+}
+
+/** What came of a call. */
+export interface CallResult {
+  /** The outcome so far; a call with `waitUntil` work goes on after its answer. */
+  readonly outcome: Outcome;
+  /** The integration's answer. Absent where the call ended without one. */
+  readonly response?: CallResponse;
+  /** One sentence for the log. */
+  readonly detail?: string;
+}
+
+export interface CallResponse {
+  readonly status: number;
+  readonly headers: [string, string][];
+  readonly body: Buffer;
+}
+
+/** What a probe found (REFERENCE D10). */
+export interface ProbeResult {
+  readonly end: CallEnd;
+  readonly exports?: ScriptExports;
+}
+
+/** Who hears of finished calls. */
+export interface CallObserver {
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
+  log(target: Target, requestId: string, level: LogLevel, text: string): void;
+}
+
+export interface DispatchParts {
+  readonly limits: Limits;
+  readonly observer: CallObserver;
+  /** The cell an installation lives in. */
+  cellFor(installationId: string): CellProcess;
+}
+
+export class Dispatch {
+  readonly #parts: DispatchParts;
+  readonly #admission: Admission;
+  readonly #lastIsolate = new LRUCache<string, string>({ max: ISOLATES_REMEMBERED });
+  #nextId = 1;
+  #inFlight = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(parts: DispatchParts) {
+    this.#parts = parts;
+    const { callsInFlightPerInstallation, callsWaitingPerInstallation } = parts.limits;
+    this.#admission = new Admission(callsInFlightPerInstallation, callsWaitingPerInstallation);
+  }
+
+  /** Calls that have begun and not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /**
+   * Runs one call.
+   *
+   * @param gone settles the call as `canceled` when it is aborted: the caller went away.
+   * @returns when the answer is there, which may be before the call has ended.
+   */
+  async call(target: Target, envelope: Envelope, requestId: string, gone?: AbortSignal): Promise<CallResult> {
+    const admitted = this.#admission.enter(target.installationId);
+    if (!(admitted === true || (await admitted))) return this.#shed(target, requestId);
+    if (gone?.aborted) {
+      this.#admission.leave(target.installationId);
+      this.#parts.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
+      return { outcome: 'canceled' };
+    }
+    return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, gone));
+  }
+
+  /** Runs a script once in a throwaway isolate and tells what it exports. */
+  probe(source: string): Promise<ProbeResult> {
+    const { callCpuMs, callWallMs } = this.#parts.limits;
+    const id = this.#nextId++;
+    return new Promise((resolve) => {
+      this.#parts.cellFor(PROBE_PLACE).give(
+        { t: 'probe', id, cpuMs: callCpuMs, wallMs: callWallMs },
+        {
+          script: PROBE_PLACE,
+          wallMs: callWallMs,
+          log: () => undefined,
+          end: (end, exports) => resolve({ end, ...(exports && { exports }) }),
+        },
+        Buffer.from(source),
+      );
+    });
+  }
+
+  /** Lets no new call begin and settles when those in flight have ended. */
+  async drain(): Promise<void> {
+    this.#admission.close();
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  #start(
+    target: Target,
+    envelope: Envelope,
+    requestId: string,
+    resolve: (result: CallResult) => void,
+    gone: AbortSignal | undefined,
+  ): void {
+    const { installationId } = target;
+    const { callCpuMs, callWallMs } = this.#parts.limits;
+    const id = this.#nextId++;
+    const startedAt = performance.now();
+    const script = scriptKey(target.integration, target.version);
+    const cell = this.#parts.cellFor(installationId);
+    const cancel = () => cell.tell({ t: 'cancel', id });
+    let answered = false;
+    const task: CellTask = {
+      script,
+      wallMs: callWallMs,
+      log: (level, text) => this.#parts.observer.log(target, requestId, level, text),
+      response: (status, headers, body) => {
+        answered = true;
+        resolve({ outcome: 'ok', response: { status, headers, body } });
+      },
+      end: (end) => {
+        gone?.removeEventListener('abort', cancel);
+        this.#inFlight -= 1;
+        this.#admission.leave(installationId);
+        this.#parts.observer.ended(target, requestId, end, performance.now() - startedAt);
+        if (!answered) resolve({ outcome: end.outcome, ...(end.detail && { detail: end.detail }) });
+        if (this.#inFlight === 0) this.#onIdle?.();
+      },
+    };
+    this.#inFlight += 1;
+    gone?.addEventListener('abort', cancel, { once: true });
+    this.#retireOlder(cell, installationId, script);
+    const { event, environment, body } = envelope;
+    cell.give(
+      {
+        t: 'call',
+        id,
+        isolate: isolateKey(installationId, script),
+        script,
+        url: `${target.publicEndpoint}/v1`,
+        cpuMs: callCpuMs,
+        wallMs: callWallMs,
+        eventBytes: event.byteLength,
+        environmentBytes: environment.byteLength,
+        ...(body && { bodyBytes: body.byteLength }),
+      },
+      task,
+      event,
+      environment,
+      ...(body ? [body] : []),
+    );
+  }
+
+  /** An isolate belongs to one version: the first call of the next one retires it. */
+  #retireOlder(cell: CellProcess, installationId: string, script: string): void {
+    const last = this.#lastIsolate.get(installationId);
+    if (last === script) return;
+    if (last !== undefined) cell.tell({ t: 'retire', isolate: isolateKey(installationId, last) });
+    this.#lastIsolate.set(installationId, script);
+  }
+
+  #shed(target: Target, requestId: string): CallResult {
+    this.#parts.observer.ended(target, requestId, { outcome: 'loadShed', cpuMs: 0 }, 0);
+    return { outcome: 'loadShed' };
+  }
+}
+
+const isolateKey = (installationId: string, script: string): string => `${installationId}/${script}`;

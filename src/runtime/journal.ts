@@ -1,0 +1,90 @@
+/**
+ * Where calls leave their traces: the log of the installation, the metrics, the operator's log.
+ *
+ * Positions in a tenant's stack traces are mapped here, on the host, to the author's own files: the source map never
+ * goes into a cell. Lines keep their order while a map is being fetched.
+ */
+import { LRUCache } from 'lru-cache';
+import { createStackMapper } from '../bundle/source-map.ts';
+import { scriptKey, type Target } from '../model/target.ts';
+import type { Logs } from '../store/logs.ts';
+import type { Registry } from '../store/registry.ts';
+import { type CallEnd, type LogLevel, PRELUDE_URL, scriptUrl } from '../wire.ts';
+import type { CallMetrics } from './call-metrics.ts';
+import type { CallObserver } from './dispatch.ts';
+
+const MAPPERS_MAX = 200;
+
+/** Lines of a stack trace that lie in the prelude: ours, and of no use to the author. */
+const PRELUDE_FRAMES = new RegExp(`\\n +at [^\\n]*${RegExp.escape(PRELUDE_URL)}:[^\\n]*`, 'g');
+
+type MapText = (text: string) => string;
+
+interface Line {
+  readonly target: Target;
+  readonly requestId: string;
+  readonly level: LogLevel;
+  readonly text: string;
+  readonly at: number;
+}
+
+export interface JournalParts {
+  readonly logs: Pick<Logs, 'append'>;
+  readonly registry: Pick<Registry, 'sourceMap'>;
+  readonly metrics: CallMetrics;
+  readonly clock: () => number;
+  /** Tells the operator of a call that did not end well. */
+  failed(target: Target, requestId: string, end: CallEnd): void;
+}
+
+export class Journal implements CallObserver {
+  readonly #parts: JournalParts;
+  readonly #mappers = new LRUCache<string, MapText>({ max: MAPPERS_MAX });
+  /** Lines that wait for their script's map. */
+  readonly #waiting = new Map<string, Line[]>();
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+  }
+
+  log(target: Target, requestId: string, level: LogLevel, raw: string): void {
+    const text = raw.includes(PRELUDE_URL) ? raw.replace(PRELUDE_FRAMES, '') : raw;
+    const line = { target, requestId, level, text, at: this.#parts.clock() };
+    const script = scriptKey(target.integration, target.version);
+    const waiting = this.#waiting.get(script);
+    if (waiting) {
+      waiting.push(line);
+      return;
+    }
+    if (!text.includes(scriptUrl(script))) return this.#write(line, text);
+    const mapper = this.#mappers.get(script);
+    if (mapper) return this.#write(line, mapper(text));
+    this.#waiting.set(script, [line]);
+    void this.#fetchMapper(script);
+    return undefined;
+  }
+
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
+    this.#parts.metrics.ended(end, wallMs);
+    if (end.outcome === 'ok' || end.outcome === 'canceled') return;
+    this.#parts.failed(target, requestId, end);
+    // An exception has left its own line, with the stack; every other end is told by the host alone.
+    if (end.outcome === 'exception') return;
+    const text = `The call ended with ${end.outcome}.${end.detail ? ` ${end.detail}` : ''}`;
+    this.log(target, requestId, 'error', text);
+  }
+
+  async #fetchMapper(script: string): Promise<void> {
+    const map = await this.#parts.registry.sourceMap(script).catch(() => undefined);
+    const mapper: MapText = map === undefined ? (text) => text : createStackMapper(map, scriptUrl(script));
+    this.#mappers.set(script, mapper);
+    const lines = this.#waiting.get(script) ?? [];
+    this.#waiting.delete(script);
+    for (const line of lines) this.#write(line, mapper(line.text));
+  }
+
+  #write({ target, requestId, level, at }: Line, text: string): void {
+    const { installationId, version } = target;
+    this.#parts.logs.append({ installationId, version, requestId, level, text, at });
+  }
+}
