@@ -1,0 +1,141 @@
+/**
+ * The tour of `npm run demo`: publishes and installs the fixtures over HTTP and calls each in every way there is, showing
+ * what was sent and what came back, and checking it.
+ *
+ * It is a client like any other: it knows two URLs and a token, and nothing of the inside.
+ */
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { type Exchange, type Sent, Transcript } from './transcript.ts';
+import { uploadFolder } from './upload-folder.ts';
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+const ORGANIZATION = 'acme';
+
+export interface TourStart {
+  /** Control listener. */
+  readonly controlUrl: string;
+  readonly adminToken: string;
+  readonly print: (text: string) => void;
+}
+
+/** What the tour leaves behind to play with. */
+export interface TourEnd {
+  /** Things that were not as expected, one sentence each. */
+  readonly surprises: readonly string[];
+  readonly platformToken: string;
+  /** Public endpoint of each installed fixture. */
+  readonly endpoints: Readonly<Record<string, string>>;
+}
+
+export async function tour({ controlUrl, adminToken, print }: TourStart): Promise<TourEnd> {
+  const transcript = new Transcript(print);
+  const endpoints: Record<string, string> = {};
+
+  transcript.title('A token for the platform');
+  const created = await transcript.exchange({
+    method: 'POST',
+    url: `${controlUrl}/v1/tokens`,
+    token: adminToken,
+    json: { kind: 'platform' },
+  });
+  transcript.expect(created.status === 201, 'The token should have been created.');
+  const { token: platformToken = '' } = created.json as { token?: string };
+
+  for (const name of ['hello', 'confirmation', 'counter', 'plain-worker']) {
+    transcript.title(`Publish and install "${name}"`);
+    const published = await transcript.exchange({
+      method: 'POST',
+      url: `${controlUrl}/v1/integrations`,
+      token: adminToken,
+      form: await uploadFolder(`${FIXTURES}${name}`),
+    });
+    transcript.expect(published.status === 201, `"${name}" should have been published.`);
+    const installed = await transcript.exchange({
+      method: 'POST',
+      url: `${controlUrl}/v1/integrations/${name}/installations`,
+      token: platformToken,
+      json: { organization: ORGANIZATION },
+    });
+    transcript.expect(installed.status === 201, `"${name}" should have been installed.`);
+    const { urls } = installed.json as { urls?: { publicEndpoint: string } };
+    endpoints[name] = urls?.publicEndpoint ?? '';
+  }
+
+  const call = (title: string, request: Sent): Promise<Exchange> => {
+    transcript.title(title);
+    return transcript.exchange(request);
+  };
+  const envelope = (name: string, event: object, body?: string): Sent => ({
+    method: 'POST',
+    url: `${endpoints[name]}/v1`,
+    token: platformToken,
+    form: envelopeForm(event, body),
+  });
+
+  const raw = await call('A raw request', {
+    method: 'GET',
+    url: `${endpoints['hello']}/some/path?name=world`,
+  });
+  transcript.expect(raw.status === 200 && raw.text.includes('Hello'), 'hello should have greeted.');
+
+  const posted = await call('The confirmation pattern: POST', {
+    method: 'POST',
+    url: `${endpoints['confirmation']}/`,
+    json: { any: 'payload' },
+  });
+  transcript.expect(
+    posted.status === 200 && isDeepStrictEqual(posted.json, { received: true }),
+    'confirmation should have answered {"received": true}.',
+  );
+  const got = await call('The confirmation pattern: any other method', {
+    method: 'GET',
+    url: `${endpoints['confirmation']}/`,
+  });
+  transcript.expect(
+    got.status === 405 && got.text === 'Method not allowed',
+    'confirmation should have answered 405 to a GET.',
+  );
+
+  const enveloped = await call(
+    'An envelope: event, environment and raw body in one request',
+    envelope(
+      'plain-worker',
+      {
+        eventId: 'demo-1',
+        type: 'fetch',
+        request: { method: 'POST', url: 'https://example.com/hook', headers: {} },
+      },
+      'raw bytes',
+    ),
+  );
+  transcript.expect(
+    enveloped.status === 200 && (enveloped.json as { bodyBytes?: number }).bodyBytes === 9,
+    'plain-worker should have counted nine bytes.',
+  );
+
+  const render = { eventId: 'demo-2', type: 'ui_render', componentId: 'counter', props: {} };
+  const rendered = await call('A component, rendered', envelope('counter', render));
+  transcript.expect(
+    isDeepStrictEqual((rendered.json as { state?: object }).state, { count: 0 }),
+    'counter should have begun at 0.',
+  );
+  const pressed = await call(
+    'The same component after a press of its button',
+    envelope('counter', { ...render, state: { count: 0 }, action: { action: 'increment' } }),
+  );
+  transcript.expect(
+    isDeepStrictEqual((pressed.json as { state?: object }).state, { count: 1 }),
+    'counter should have counted to 1.',
+  );
+  return { surprises: transcript.surprises, platformToken, endpoints };
+}
+
+/** The parts of SPEC "Request envelope". The host ignores what `environment` claims and builds its own. */
+function envelopeForm(event: object, body?: string): FormData {
+  const form = new FormData();
+  form.append('event', JSON.stringify(event));
+  form.append('environment', '{}');
+  if (body !== undefined) form.append('fetch-body', new Blob([body]), 'fetch-body');
+  return form;
+}

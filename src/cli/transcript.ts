@@ -1,0 +1,84 @@
+/**
+ * An HTTP client that shows what it does: each request and answer as a few readable lines, and a list of what was not as
+ * expected.
+ */
+
+/** A request to show and send; at most one of `json` and `form`. */
+export interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly token?: string;
+  readonly json?: unknown;
+  readonly form?: FormData;
+}
+
+export interface Exchange {
+  readonly status: number;
+  readonly text: string;
+  /** The body parsed; undefined where it is no JSON. */
+  readonly json: unknown;
+}
+
+const BODY_CHARS_SHOWN = 1_200;
+const TOKEN_CHARS_SHOWN = 18;
+
+export class Transcript {
+  readonly surprises: string[] = [];
+  readonly #print: (text: string) => void;
+  #steps = 0;
+
+  constructor(print: (text: string) => void) {
+    this.#print = print;
+  }
+
+  title(text: string): void {
+    this.#steps += 1;
+    this.#print(`\n── ${this.#steps}. ${text}`);
+  }
+
+  async exchange({ method, url, token, json, form }: Sent): Promise<Exchange> {
+    this.#print(`   → ${method} ${url}`);
+    if (token) this.#print(`     authorization: Bearer ${token.slice(0, TOKEN_CHARS_SHOWN)}…`);
+    if (json !== undefined) this.#print(`     ${JSON.stringify(json)}`);
+    for (const [name, value] of form ?? []) {
+      this.#print(
+        `     ${name}: ${typeof value === 'string' ? value : `${value.name} (${value.size} bytes)`}`,
+      );
+    }
+    const response = await fetch(url, {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(form && { body: form }),
+    });
+    const text = await response.text();
+    const parsed = parse(text);
+    this.#print(`   ← ${response.status} ${response.headers.get('content-type') ?? ''}`);
+    const shown = parsed === undefined ? text : JSON.stringify(redacted(parsed), null, 2);
+    this.#print(shown.slice(0, BODY_CHARS_SHOWN).replaceAll(/^/gm, '     '));
+    return { status: response.status, text, json: parsed };
+  }
+
+  expect(held: boolean, expectation: string): void {
+    if (held) return;
+    this.surprises.push(expectation);
+    this.#print(`   ✗ ${expectation}`);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A transcript is pasted into tickets: no token in full. */
+function redacted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('token' in value)) return value;
+  return { ...value, token: `${String(value.token).slice(0, TOKEN_CHARS_SHOWN)}…` };
+}

@@ -1,0 +1,23 @@
+/**
+ * A folder on disk as the multipart upload that publishing takes (REFERENCE D10): what a command line, or a test, sends
+ * over HTTP. It judges nothing; the service does.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+
+const MANIFEST_FILE = 'platform-manifest.yaml';
+
+/** @param secrets values for the manifest's `secrets`, by secret name */
+export async function uploadFolder(folder: string, secrets: Record<string, string> = {}): Promise<FormData> {
+  const form = new FormData();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  for (const file of files.sort()) {
+    const path = relative(folder, file).split(sep).join('/');
+    const blob = new Blob([await readFile(file)]);
+    if (path === MANIFEST_FILE) form.append('manifest', blob, path);
+    else form.append('files', blob, path);
+  }
+  if (Object.keys(secrets).length > 0) form.append('secrets', JSON.stringify(secrets));
+  return form;
+}

@@ -1,0 +1,164 @@
+/**
+ * Settings of one service: from flags, else from the environment, else defaults. Every mistake is found at once, before
+ * anything starts, and named with the setting that holds it.
+ *
+ * A flag `--public-port 7701` is the variable `ANNEX_PUBLIC_PORT`; a limit `callCpuMs` is `ANNEX_LIMIT_CALL_CPU_MS`.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+
+export interface Config {
+  /** Folder of the database, the vault key and the first admin token. */
+  readonly dataFolder: string;
+  /** Address both listeners bind to: `[control, public]`. */
+  readonly controlHost: string;
+  readonly controlPort: number;
+  readonly publicHost: string;
+  readonly publicPort: number;
+  /** Base of endpoint URLs as the world sees them, no trailing slash; absent: the public listener itself. */
+  readonly publicUrl?: string;
+  /** Base of the API as integrations see it; absent: the control listener itself. */
+  readonly apiUrl?: string;
+  /** Child processes that run tenants' code. */
+  readonly cells: number;
+  readonly limits: Limits;
+}
+
+/** Mistakes in the settings: one sentence each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+interface Setting {
+  readonly flag: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+const SETTINGS: readonly Setting[] = [
+  { flag: 'data', value: './data', help: 'folder for the database, keys and the first admin token' },
+  { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
+  { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
+  {
+    flag: 'public-host',
+    value: '0.0.0.0',
+    help: 'address of the public listener (endpoints of installations)',
+  },
+  { flag: 'public-port', value: '7701', help: 'its port; 0 picks a free one' },
+  {
+    flag: 'public-url',
+    value: '',
+    help: 'base of endpoint URLs as the world sees them (default: the public listener)',
+  },
+  {
+    flag: 'api-url',
+    value: '',
+    help: 'base of the API as integrations see it (default: the control listener)',
+  },
+  {
+    flag: 'cells',
+    value: String(Math.min(8, Math.max(2, availableParallelism()))),
+    help: 'child processes for tenant code',
+  },
+];
+
+const CELLS_MAX = 64;
+const PORT_MAX = 65_535;
+
+/** @throws ConfigError */
+export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Config {
+  const problems: string[] = [];
+  const text = readSettings(flags, env, problems);
+  const integer = (flag: string, min: number, max: number): number => {
+    const value = Number(text(flag));
+    if (!Number.isInteger(value) || value < min || value > max || text(flag).trim() === '') {
+      problems.push(`--${flag} must be a whole number from ${min} to ${max}; it is "${text(flag)}".`);
+    }
+    return value;
+  };
+  const url = (flag: string): string | undefined => {
+    const value = text(flag).replace(/\/+$/, '');
+    if (value === '') return undefined;
+    if (!URL.canParse(value) || !/^https?:/.test(value) || /[?#]/.test(value)) {
+      problems.push(`--${flag} must be an http or https URL without query and fragment; it is "${value}".`);
+    }
+    return value;
+  };
+  const publicUrl = url('public-url');
+  const apiUrl = url('api-url');
+  const config: Config = {
+    dataFolder: text('data'),
+    controlHost: text('control-host'),
+    controlPort: integer('control-port', 0, PORT_MAX),
+    publicHost: text('public-host'),
+    publicPort: integer('public-port', 0, PORT_MAX),
+    ...(publicUrl && { publicUrl }),
+    ...(apiUrl && { apiUrl }),
+    cells: integer('cells', 1, CELLS_MAX),
+    limits: readLimits(env, problems),
+  };
+  if (config.dataFolder === '') problems.push('--data must name a folder.');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** The text of `--help`. */
+export function configHelp(): string {
+  const rows = SETTINGS.map(({ flag, value, help }) => {
+    const shown = value === '' ? '' : ` (${value})`;
+    return `  --${flag.padEnd(14)} ${variable(flag).padEnd(20)} ${help}${shown}`;
+  });
+  return [
+    'usage: npm start -- [flags]',
+    '',
+    ...rows,
+    '',
+    'Each limit has a variable, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; the README lists them.',
+  ].join('\n');
+}
+
+/** Name of the variable of a limit. */
+export const limitVariable = (limit: string): string =>
+  `ANNEX_LIMIT_${limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+const variable = (flag: string): string => `ANNEX_${flag.replaceAll('-', '_').toUpperCase()}`;
+
+function readSettings(
+  flags: readonly string[],
+  env: NodeJS.ProcessEnv,
+  problems: string[],
+): (flag: string) => string {
+  const options = Object.fromEntries(SETTINGS.map(({ flag }) => [flag, { type: 'string' as const }]));
+  let given: Record<string, string | boolean | undefined> = {};
+  try {
+    given = parseArgs({ args: [...flags], options, allowPositionals: false }).values;
+  } catch (cause) {
+    problems.push(`${(cause as Error).message} \`--help\` lists the flags.`);
+  }
+  return (flag) => {
+    const setting = SETTINGS.find((candidate) => candidate.flag === flag);
+    return String(given[flag] ?? env[variable(flag)] ?? setting?.value ?? '');
+  };
+}
+
+function readLimits(env: NodeJS.ProcessEnv, problems: string[]): Limits {
+  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
+  const names = new Map(Object.keys(DEFAULT_LIMITS).map((name) => [limitVariable(name), name]));
+  for (const [key, value] of Object.entries(env)) {
+    if (!key.startsWith('ANNEX_LIMIT_') || value === undefined) continue;
+    const name = names.get(key);
+    const number = Number(value);
+    if (name === undefined) problems.push(`${key} is not the name of a limit; the README lists them.`);
+    else if (!Number.isSafeInteger(number) || number < 1)
+      problems.push(`${key} must be a whole number above 0; it is "${value}".`);
+    else limits[name] = number;
+  }
+  return limits as unknown as Limits;
+}

@@ -1,0 +1,69 @@
+/**
+ * `/v1/logs`: what an installation's calls logged, newest first. For the organization that installed and for the author.
+ */
+import Type from 'typebox';
+import { mayReadLog } from '../../model/principal.ts';
+import type { Logs, StoredLine } from '../../store/logs.ts';
+import type { Registry } from '../../store/registry.ts';
+import { LOG_LEVELS } from '../../wire.ts';
+import { principalOf } from './authenticate.ts';
+import { unknownInstallation } from './installations.ts';
+import { ERRORS_VIEW, isoTime, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest, Time } from './schemas.ts';
+import type { TypedApp } from './typed-routes.ts';
+
+const LineView = Type.Object({
+  id: Type.String(),
+  installation: Type.String(),
+  version: Type.Integer(),
+  requestId: Type.String(),
+  level: Type.Enum([...LOG_LEVELS]),
+  text: Type.String(),
+  at: Time,
+});
+
+const LogsQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    installation: Name,
+    level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'This level and those above it.' })),
+  },
+  { additionalProperties: false },
+);
+
+export interface LogsDoorParts {
+  readonly logs: Pick<Logs, 'list'>;
+  readonly registry: Pick<Registry, 'installation' | 'integration'>;
+}
+
+export function logsDoor(app: TypedApp, { logs, registry }: LogsDoorParts): void {
+  app.get(
+    '/logs',
+    {
+      schema: {
+        summary: 'List the log of an installation, newest line first',
+        querystring: LogsQuery,
+        response: { 200: PageOf(LineView), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { installation: id, level } = request.query;
+      const installation = await registry.installation(id);
+      const integration = installation && (await registry.integration(installation.integration));
+      if (
+        installation === undefined ||
+        integration === undefined ||
+        !mayReadLog(principalOf(request), installation.organization, integration.organization)
+      ) {
+        throw unknownInstallation(id);
+      }
+      const page = await logs.list({ ...pageRequest(request.query), installationId: id, level });
+      return pageAnswer(page, lineView);
+    },
+  );
+}
+
+const lineView = ({ installationId, at, ...rest }: StoredLine) => ({
+  ...rest,
+  installation: installationId,
+  at: isoTime(at),
+});

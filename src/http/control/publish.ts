@@ -1,0 +1,63 @@
+/**
+ * `POST /v1/integrations`: publish (REFERENCE D10).
+ *
+ * In a plugin of its own, because it alone reads multipart, and reads it as a stream: the limit for uploads applies, not
+ * that for JSON bodies.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../errors.ts';
+import type { Limits } from '../../limits.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { Publisher } from '../../publish/publish.ts';
+import { readUpload } from '../../publish/upload.ts';
+import { principalOf } from './authenticate.ts';
+import { ERRORS_VIEW, ProblemView } from './schemas.ts';
+import type { TypedApp } from './typed-routes.ts';
+
+const PublishedView = Type.Object({
+  integration: Type.String(),
+  version: Type.Integer(),
+  warnings: Type.Array(ProblemView),
+});
+
+export interface PublishDoorParts {
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly limits: Limits;
+}
+
+export function publishDoor(parent: TypedApp, { publisher, limits }: PublishDoorParts): void {
+  parent.register(async (scope: TypedApp) => {
+    // Leaves the body in its stream, unread.
+    scope.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null));
+    scope.post(
+      '/integrations',
+      {
+        schema: {
+          summary: 'Publish a version and make it the active one',
+          description:
+            'Parts: `manifest` (YAML), `secrets` (JSON object), and either `files` (relative paths as filenames), ' +
+            'one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at once.',
+          consumes: ['multipart/form-data'],
+          response: { 201: PublishedView, ...ERRORS_VIEW },
+        },
+      },
+      async (request, reply) => {
+        const principal = principalOf(request);
+        if (principal.kind === 'platform') {
+          throw new AnnexError('TOKEN_FORBIDDEN', 'A platform token does not publish.');
+        }
+        const read = await readUpload(request.raw, request.headers['content-type'], limits);
+        if (!read.ok) throw refusal(read.problems);
+        const published = await publisher.publish(read.upload, principal);
+        if (!published.ok) throw refusal(published.problems);
+        const { integration, version, warnings } = published;
+        return reply.code(201).send({ integration, version, warnings: [...warnings] });
+      },
+    );
+  });
+}
+
+function refusal(problems: readonly Problem[]): AnnexError {
+  const message = `The upload cannot be published: ${problems[0]?.message ?? 'it has problems.'}`;
+  return new AnnexError('PUBLISH_INVALID', message, { extra: { problems } });
+}

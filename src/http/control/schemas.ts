@@ -1,0 +1,78 @@
+/**
+ * Schemas that several routes of the control listener share.
+ *
+ * Strings from outside are bounded and of a known alphabet before they get to the store: PostgreSQL, for one, refuses
+ * text with U+0000, and such a request is the caller's mistake, not a fault of ours.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { ORGANIZATION_ID } from '../../model/identifiers.ts';
+import type { Page } from '../../store/page.ts';
+
+const LIMIT_MAX = 100;
+const LIMIT_DEFAULT = 50;
+
+/** A name or an id as it stands in a path; whether there is such a thing is found out later. */
+export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
+
+export const Organization = Type.String({
+  description: 'Id or subdomain of an organization of the host product.',
+  pattern: ORGANIZATION_ID.source,
+});
+
+export const Time = Type.String({ format: 'date-time' });
+
+/** Members of the query string of every list. */
+export const PAGE_QUERY = {
+  cursor: Type.Optional(
+    Type.String({ description: '`next` of the page before.', maxLength: 128, pattern: '^[A-Za-z0-9_-]+$' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+};
+
+export const PageQuery = Type.Object(PAGE_QUERY, { additionalProperties: false });
+
+/** What a list asks of the store. */
+export const pageRequest = (query: Static<typeof PageQuery>) => ({
+  cursor: query.cursor,
+  limit: query.limit ?? LIMIT_DEFAULT,
+});
+
+/** A page of a list, as it is answered. */
+export const PageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    items: Type.Array(item),
+    next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent on the last.' })),
+  });
+
+/** Turns a page of the store into one to answer. */
+export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item: Item) => View) => ({
+  items: items.map(view),
+  ...(next === undefined ? {} : { next }),
+});
+
+export const ProblemView = Type.Object({
+  severity: Type.Enum(['error', 'warning']),
+  file: Type.Optional(Type.String()),
+  line: Type.Optional(Type.Integer()),
+  column: Type.Optional(Type.Integer()),
+  message: Type.String(),
+  hint: Type.Optional(Type.String()),
+});
+
+/** Every answer of 400 and above. */
+export const ErrorView = Type.Object({
+  error: Type.Object(
+    {
+      code: Type.String(),
+      message: Type.String(),
+      requestId: Type.String(),
+      problems: Type.Optional(Type.Array(ProblemView)),
+    },
+    { additionalProperties: true },
+  ),
+});
+
+/** The error answers, to be spread into the `response` of a route. */
+export const ERRORS_VIEW = { '4xx': ErrorView, '5xx': ErrorView };
+
+export const isoTime = (at: number): string => new Date(at).toISOString();

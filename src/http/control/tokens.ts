@@ -1,0 +1,96 @@
+/**
+ * `/v1/tokens`: make, list and revoke (REFERENCE D8). For the operator. A token is shown once, when it is made.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../errors.ts';
+import { TOKEN_KINDS } from '../../model/principal.ts';
+import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
+import { requireAdmin } from './authenticate.ts';
+import {
+  ERRORS_VIEW,
+  isoTime,
+  Name,
+  Organization,
+  PageOf,
+  PageQuery,
+  pageAnswer,
+  pageRequest,
+  Time,
+} from './schemas.ts';
+import type { TypedApp } from './typed-routes.ts';
+
+const TOKEN = {
+  id: Type.String(),
+  kind: Type.Enum([...TOKEN_KINDS]),
+  organization: Type.Optional(Type.String()),
+  createdAt: Time,
+};
+const TokenView = Type.Object(TOKEN);
+const NewTokenView = Type.Object({
+  ...TOKEN,
+  token: Type.String({ description: 'Shown here and never again.' }),
+});
+
+const TokenBody = Type.Object(
+  { kind: Type.Enum([...TOKEN_KINDS]), organization: Type.Optional(Organization) },
+  { additionalProperties: false },
+);
+
+export interface TokensDoorParts {
+  readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>;
+}
+
+export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void {
+  parent.register(async (app: TypedApp) => {
+    app.addHook('onRequest', async (request) => requireAdmin(request));
+    app.post(
+      '/tokens',
+      {
+        schema: {
+          summary: 'Make a token',
+          body: TokenBody,
+          response: { 201: NewTokenView, ...ERRORS_VIEW },
+        },
+      },
+      async (request, reply) => {
+        const { token, ...record } = await tokens.create(grantOf(request.body));
+        return reply.code(201).send({ ...tokenView(record), token });
+      },
+    );
+    app.get(
+      '/tokens',
+      {
+        schema: {
+          summary: 'List tokens',
+          querystring: PageQuery,
+          response: { 200: PageOf(TokenView), ...ERRORS_VIEW },
+        },
+      },
+      async (request) => pageAnswer(await tokens.list(pageRequest(request.query)), tokenView),
+    );
+    app.delete(
+      '/tokens/:id',
+      {
+        schema: {
+          summary: 'Revoke a token',
+          params: Type.Object({ id: Name }),
+          response: { 204: Type.Null(), ...ERRORS_VIEW },
+        },
+      },
+      async (request, reply) => {
+        const { id } = request.params;
+        if (!(await tokens.revoke(id))) throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
+        return reply.code(204).send(null);
+      },
+    );
+  });
+}
+
+function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
+  if (kind === 'organization' && organization !== undefined) return { kind, organization };
+  if (kind !== 'organization' && organization === undefined) return { kind };
+  const message = 'body.organization belongs to a token of kind organization, and to no other.';
+  throw new AnnexError('REQUEST_INVALID', message);
+}
+
+const tokenView = ({ createdAt, ...rest }: TokenRecord) => ({ ...rest, createdAt: isoTime(createdAt) });

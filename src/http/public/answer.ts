@@ -1,0 +1,37 @@
+/**
+ * An integration's answer onto the wire: status, every header in its order, body, as given. What belongs to the
+ * connection (framing, keep-alive) is the host's, whatever the integration says.
+ */
+import type { ServerResponse } from 'node:http';
+import type { CallResponse } from '../../runtime/dispatch.ts';
+
+/** Headers an integration may not set: they would break the framing of the connection, or smuggle a second answer. */
+const HOST_OWNED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export function sendAnswer(
+  raw: ServerResponse,
+  method: string,
+  { status, headers, body }: CallResponse,
+): void {
+  const flat: string[] = [];
+  for (const [name, value] of headers) {
+    if (!HOST_OWNED.has(name.toLowerCase())) flat.push(name, value);
+  }
+  if (!BODILESS.has(status)) flat.push('content-length', String(body.byteLength));
+  raw.writeHead(status, flat);
+  if (method === 'HEAD' || BODILESS.has(status)) raw.end();
+  else raw.end(body);
+}

@@ -1,0 +1,110 @@
+/**
+ * The envelope door's body: multipart parts to an envelope (SPEC "Request envelope", REFERENCE D3, D6).
+ *
+ * Whatever is wrong with it is said before any isolate is entered. The `environment` part grants nothing: the host's own
+ * environment of the target takes every key it knows, and only keys that mean nothing to the host pass through.
+ */
+import { AnnexError } from '../../errors.ts';
+import type { Limits } from '../../limits.ts';
+import type { Target } from '../../model/target.ts';
+import type { Envelope } from '../../runtime/dispatch.ts';
+import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
+
+type EnvelopeLimits = Pick<Limits, 'envelopePartBytes' | 'requestBodyBytes'>;
+
+/** Keys that only the host may fill in, whether or not this target has them. */
+const OWN_KEYS: ReadonlySet<string> = new Set([
+  'apiEndpoint',
+  'apiTokens',
+  'configuration',
+  'externalIds',
+  'id',
+  'installation',
+  'integration',
+  'secrets',
+  'signingSecrets',
+  'site',
+  'siteInstallation',
+  'site_selection',
+  'space',
+  'spaceInstallation',
+  'space_selection',
+  'status',
+  'target',
+  'urls',
+  // Assigned to an object, it would replace the prototype.
+  '__proto__',
+]);
+
+/** @throws AnnexError ENVELOPE_INVALID or REQUEST_TOO_LARGE, naming the part */
+export function readEnvelope(
+  contentType: string | undefined,
+  body: Buffer,
+  target: Target,
+  limits: EnvelopeLimits,
+): Envelope {
+  const parts = readParts(contentType, body);
+  const event = required(parts, 'event', limits.envelopePartBytes);
+  const environment = required(parts, 'environment', limits.envelopePartBytes);
+  const fetchBody = parts.get('fetch-body');
+  if (fetchBody && fetchBody.length > limits.requestBodyBytes)
+    throw tooLarge('fetch-body', limits.requestBodyBytes);
+  const { type } = parseObject('event', event);
+  if (typeof type !== 'string' || type === '') throw invalid('The `event` part has no `type`.');
+  return {
+    event,
+    environment: ownEnvironment(target, parseObject('environment', environment)),
+    ...(fetchBody && { body: fetchBody }),
+  };
+}
+
+function readParts(contentType: string | undefined, body: Buffer): Map<string, Buffer> {
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) throw invalid('The body must be multipart/form-data with a boundary.');
+  const byName = new Map<string, Buffer>();
+  for (const { name, bytes } of partsOf(body, boundary)) {
+    // Two parts of one name: two readers could disagree on which one counts.
+    if (byName.has(name)) throw invalid(`The part \`${name.slice(0, 64)}\` is there twice.`);
+    byName.set(name, bytes);
+  }
+  return byName;
+}
+
+function partsOf(body: Buffer, boundary: string): Part[] {
+  try {
+    return readMultipart(body, boundary);
+  } catch (cause) {
+    if (cause instanceof MultipartError) throw invalid(cause.message);
+    throw cause;
+  }
+}
+
+function required(parts: Map<string, Buffer>, name: string, bytesMax: number): Buffer {
+  const bytes = parts.get(name);
+  if (bytes === undefined) throw invalid(`The part \`${name}\` is missing.`);
+  if (bytes.length > bytesMax) throw tooLarge(name, bytesMax);
+  return bytes;
+}
+
+function parseObject(name: string, bytes: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw invalid(`The \`${name}\` part is not JSON: ${(cause as Error).message}.`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(`The \`${name}\` part must be a JSON object.`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function ownEnvironment(target: Target, sent: Record<string, unknown>): Uint8Array {
+  const foreign = Object.entries(sent).filter(([key]) => !OWN_KEYS.has(key));
+  if (foreign.length === 0) return target.environmentJson;
+  return Buffer.from(JSON.stringify({ ...Object.fromEntries(foreign), ...target.environment }));
+}
+
+const invalid = (message: string): AnnexError => new AnnexError('ENVELOPE_INVALID', message);
+const tooLarge = (name: string, bytesMax: number): AnnexError =>
+  new AnnexError('REQUEST_TOO_LARGE', `The part \`${name}\` is over its limit of ${bytesMax} bytes.`);

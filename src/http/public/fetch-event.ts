@@ -1,0 +1,55 @@
+/**
+ * Raw traffic to an endpoint as a `fetch` event (REFERENCE D4, D7): what came in over HTTP, in the shape that an
+ * integration's `fetch` handler has its `Request` rebuilt from.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Target } from '../../model/target.ts';
+
+/** Headers that speak of one connection alone (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export interface RawRequest {
+  readonly method: string;
+  /** What follows the endpoint: empty, or a path with its query. */
+  readonly pathAndQuery: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** JSON text of the event. The URL is built on the configured public URL; the `Host` header decides nothing. */
+export function fetchEvent(eventId: string, target: Target, request: RawRequest): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      eventId,
+      type: 'fetch',
+      installationId: target.installationId,
+      request: {
+        method: request.method,
+        url: target.publicEndpoint + request.pathAndQuery,
+        headers: endToEnd(request.headers),
+      },
+    }),
+  );
+}
+
+function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = Object.create(null);
+  // A header that `Connection` names is hop-by-hop too; smuggling it through would let a client undo a proxy's.
+  const connection = headers.connection?.toLowerCase() ?? '';
+  const named = connection === '' || connection === 'keep-alive' ? undefined : connection.split(/\s*,\s*/);
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined || HOP_BY_HOP.has(name) || named?.includes(name)) continue;
+    kept[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return kept;
+}

@@ -1,0 +1,54 @@
+/**
+ * `npm start`: reads the settings, starts the service, tells where it listens, and stops it in order on a signal.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { ConfigError, configHelp, readConfig } from './config.ts';
+import { startService } from './service.ts';
+
+const EXIT_USAGE = 2;
+const ADMIN_TOKEN_FILE = 'admin-token';
+
+async function main(flags: readonly string[]): Promise<void> {
+  if (flags.includes('--help') || flags.includes('-h')) {
+    process.stdout.write(`${configHelp()}\n`);
+    return;
+  }
+  const config = readConfig(flags, process.env);
+  const log = pino({ name: 'annex' });
+  const service = await startService(config, log);
+  if (service.firstAdminToken !== undefined) tellAdminToken(config.dataFolder, service.firstAdminToken);
+  log.info(
+    { control: service.controlUrl, public: service.publicUrl, data: config.dataFolder },
+    'annex is ready',
+  );
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping');
+      // A second signal finds no handler and ends the process at once.
+      service.stop().then(
+        () => process.exit(0),
+        (cause) => fail(cause),
+      );
+    });
+  }
+}
+
+/** Shown once, and kept where only the owner of the folder can read it; the database knows its hash alone. */
+function tellAdminToken(folder: string, token: string): void {
+  const file = join(folder, ADMIN_TOKEN_FILE);
+  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  process.stdout.write(`Admin token, shown once and written to ${file}:\n\n  ${token}\n\n`);
+}
+
+function fail(cause: unknown): void {
+  if (cause instanceof ConfigError) {
+    for (const problem of cause.problems) process.stderr.write(`${problem}\n`);
+    process.exit(EXIT_USAGE);
+  }
+  process.stderr.write(`Annex could not go on: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.exit(1);
+}
+
+main(process.argv.slice(2)).catch(fail);
