@@ -1,0 +1,195 @@
+/** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { bundle } from '../src/bundle/bundler.ts';
+import { BundlerSlots } from '../src/bundle/bundler-slots.ts';
+import { pathProblem, Upload } from '../src/bundle/upload.ts';
+import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { bundled, scriptOf, uploaded } from './support/uploaded.ts';
+
+/** Each member is twice the one before: thirty-odd of them ask esbuild for all the memory there is. */
+const DOUBLING_ENUM = `enum E { A0 = 'aaaaaaaaaaaaaaaa', ${Array.from(
+  { length: 40 },
+  (_, index) => `A${index + 1} = A${index} + A${index}`,
+).join(', ')} } export default E.A1;`;
+
+test.each([
+  'index.ts',
+  'src/deep/er/a.b-c_d.ts',
+  'späße/日本.ts',
+  '__proto__',
+  '.hidden/.file',
+  'a..b/...c',
+  'x'.repeat(512),
+])('the file name %j is accepted', (path) => {
+  expect(pathProblem(path)).toBeUndefined();
+});
+
+test.each([
+  ['', /is empty/],
+  ['/etc/passwd', /is absolute/],
+  ['../a', /contains "\.\."/],
+  ['a/../b', /contains "\.\."/],
+  ['a/..', /contains "\.\."/],
+  ['./a', /is not normalised/],
+  ['a//b', /is not normalised/],
+  ['a/', /is not normalised/],
+  ['.', /is not normalised/],
+  ['a\\b', /backslash/],
+  ['..\\..\\a', /backslash/],
+  ['C:/a', /drive letter/],
+  ['c:a', /drive letter/],
+  ['a\0.ts', /control character/],
+  ['a\nb', /control character/],
+  ['a\u001b[2J', /control character/],
+  ['a\u2028b', /control character/],
+  ['a\ud800', /well-formed/],
+  ['x'.repeat(513), /longer than 512/],
+])('the file name %j is refused', async (path, message) => {
+  expect(pathProblem(path)?.message).toMatch(message);
+  expect(await bundled(new Map([[path, new Uint8Array()]]), path)).toMatchObject({
+    ok: false,
+    problems: [{}],
+  });
+});
+
+test('a file sent twice is a problem, and the first stays', () => {
+  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  upload.add('a', new Uint8Array([1]));
+  expect(upload.add('a', new Uint8Array([2]))).toBe(true);
+  expect(upload.problems).toMatchObject([{ file: 'a', message: 'The upload has this file more than once.' }]);
+  expect(upload.files.get('a')).toEqual(new Uint8Array([1]));
+});
+
+test('reading stops after a hundred problems', () => {
+  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  let read = 0;
+  while (upload.add('/', new Uint8Array())) read += 1;
+  expect(read).toBe(99);
+  expect(upload.problems).toHaveLength(101);
+});
+
+test('as many files as allowed are bundled, one more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default 1', 'b.ts': '' });
+  expect(await bundled(files, 'a.ts', { uploadFiles: 2 })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { uploadFiles: 1 })).toMatchObject({
+    ok: false,
+    problems: [{ message: 'The upload has more than 1 files.' }],
+  });
+});
+
+test('as many bytes as allowed are bundled, one more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default 1', 'b.ts': '1234' });
+  expect(await bundled(files, 'a.ts', { uploadBytes: 20 })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { uploadBytes: 19 })).toMatchObject({
+    ok: false,
+    problems: [{ message: 'The files of the upload are over 19 bytes together.' }],
+  });
+});
+
+test('a script of the largest size is accepted, one byte more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default "ä".repeat(2)' });
+  const scriptBytes = Buffer.byteLength(await scriptOf(files, 'a.ts'));
+  expect(await bundled(files, 'a.ts', { scriptBytes })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { scriptBytes: scriptBytes - 1 })).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining(`over the limit of ${scriptBytes - 1}`) }],
+  });
+});
+
+test('a build that takes too long is stopped, and so is everything it started', async () => {
+  const bundleMs = 1_500;
+  const started = performance.now();
+  const running = bundled(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', { bundleMs });
+  const session = await startedSession();
+  expect(await running).toMatchObject({
+    ok: false,
+    problems: [{ file: 'a.ts', message: 'Bundling took longer than 1500 ms and was stopped.' }],
+  });
+  expect(performance.now() - started).toBeLessThan(bundleMs + 1_000);
+  await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);
+});
+
+test('constants that double each other run into the memory limit, not into the host', async () => {
+  const result = await bundled(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', { bundleMs: 60_000 });
+  expect(result).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining('ran out of memory') }],
+  });
+});
+
+test("a megabyte of brackets brings down its own bundler and nobody else's", async () => {
+  const neighbour = uploaded({ 'a.ts': 'export default 1' });
+  const [hostile, ...others] = await Promise.all([
+    bundled(uploaded({ 'a.ts': '['.repeat(1_000_000) }), 'a.ts'),
+    bundled(neighbour, 'a.ts'),
+    bundled(neighbour, 'a.ts'),
+  ]);
+  expect(hostile).toMatchObject({ ok: false, problems: [{ message: expect.stringContaining('stack') }] });
+  for (const result of others) expect(result).toMatchObject({ ok: true });
+});
+
+test('a publisher who goes away stops the build', async () => {
+  const abort = new AbortController();
+  const running = bundle(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', {
+    limits: DEFAULT_LIMITS,
+    signal: abort.signal,
+  });
+  const session = await startedSession();
+  abort.abort(new Error('gone'));
+  await expect(running).rejects.toThrow('gone');
+  await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);
+  const late = bundle(uploaded({ 'a.ts': '' }), 'a.ts', { limits: DEFAULT_LIMITS, signal: abort.signal });
+  await expect(late).rejects.toThrow('gone');
+});
+
+test('places are given in the order of arrival, and no more wait than may', async () => {
+  const slots = new BundlerSlots(1, 2);
+  const order: string[] = [];
+  const leave = await slots.enter();
+  const abort = new AbortController();
+  const second = slots.enter(abort.signal);
+  const third = slots.enter().then((leaveThird) => {
+    order.push('third');
+    leaveThird();
+  });
+  await expect(slots.enter()).rejects.toMatchObject({ code: 'CALL_SHED' });
+  abort.abort(new Error('gone'));
+  await expect(second).rejects.toThrow('gone');
+  expect(order).toEqual([]);
+  leave();
+  await third;
+  (await slots.enter())();
+});
+
+interface Process {
+  readonly parent: number;
+  readonly session: number;
+  readonly command: string;
+}
+
+/** All processes but zombies, which only wait to be counted out. */
+const processes = (): Process[] =>
+  execFileSync('ps', ['-eo', 'stat=,ppid=,sess=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('Z'))
+    .map((line) => {
+      const [, parent, session, ...command] = line.trim().split(/\s+/);
+      return { parent: Number(parent), session: Number(session), command: command.join(' ') };
+    });
+
+const aliveIn = (session: number): number =>
+  processes().filter((candidate) => candidate.session === session).length;
+
+/** The session of this test's build, once esbuild runs in it. */
+async function startedSession(): Promise<number> {
+  let session = 0;
+  const running = () => {
+    const build = ({ parent, command }: Process) =>
+      parent === process.pid && /bundler-process\.ts/.test(command);
+    session = processes().find(build)?.session ?? 0;
+    return session === 0 ? 0 : aliveIn(session);
+  };
+  await expect.poll(running, { timeout: 5_000, interval: 20 }).toBe(2);
+  return session;
+}

@@ -1,0 +1,217 @@
+/** Components: state in, action, state and drawing out (SPEC "Component state", REFERENCE 5). */
+import { describe, expect, test } from 'vitest';
+import {
+  type ComponentDefinition,
+  createComponent,
+  createIntegration,
+  type Integration,
+  type IntegrationDefinition,
+} from '../sandbox/sdk/index.ts';
+import { Fragment, jsx, jsxs } from '../sandbox/sdk/jsx-runtime.ts';
+import { call, offered } from './support/integration-call.ts';
+import { fixture, runScript, scriptOf } from './support/uploaded.ts';
+
+type Definition = Partial<
+  ComponentDefinition<Record<string, unknown>, Record<string, unknown>, { action: string }, {}>
+>;
+
+const withComponent = (definition: Definition, events: IntegrationDefinition['events'] = {}): Integration =>
+  createIntegration({
+    components: [
+      createComponent({
+        componentId: 'c',
+        render: ({ state, props }) => ({ type: 'drawn', state, props }),
+        ...definition,
+      }),
+    ],
+    events,
+  });
+const render = (extra: object = {}) => ({
+  eventId: 'evt_1',
+  type: 'ui_render',
+  componentId: 'c',
+  props: { p: 1 },
+  context: { place: 'document' },
+  ...extra,
+});
+const answer = async (integration: Integration, event: object) =>
+  JSON.parse((await call(integration, event)).text);
+
+describe('the state', () => {
+  test("is the event's, where it has one", async () => {
+    const integration = withComponent({ initialState: { s: 'initial' } });
+    expect(await answer(integration, render({ state: { s: 'sent' } }))).toEqual({
+      type: 'element',
+      state: { s: 'sent' },
+      props: { p: 1 },
+      element: { type: 'drawn', state: { s: 'sent' }, props: { p: 1 } },
+    });
+  });
+
+  test('else what initialState makes of props, place and context', async () => {
+    const initialState: Definition['initialState'] = (props, place, context) => ({
+      props,
+      place,
+      id: context.environment.installation?.id,
+    });
+    expect((await answer(withComponent({ initialState }), render())).state).toEqual({
+      props: { p: 1 },
+      place: { place: 'document' },
+      id: 'inst_1',
+    });
+    expect((await answer(withComponent({ initialState: async () => ({ s: 1 }) }), render())).state).toEqual({
+      s: 1,
+    });
+  });
+
+  test('else initialState itself, else an empty object', async () => {
+    expect((await answer(withComponent({ initialState: { s: 1 } }), render())).state).toEqual({ s: 1 });
+    expect((await answer(withComponent({}), render())).state).toEqual({});
+  });
+});
+
+describe('an action', () => {
+  const act = (result: unknown) => answer(withComponent({ action: () => result as never }), ACTION);
+  const ACTION = render({ state: { a: 1, b: 2 }, action: { action: 'press', extra: 3 } });
+
+  test('replaces state and props by what it returns, and then it is drawn', async () => {
+    expect(await act({ state: { a: 9 } })).toMatchObject({ state: { a: 9 }, element: { state: { a: 9 } } });
+    expect((await act({ state: { a: 9 } })).state).not.toHaveProperty('b');
+    expect(await act({ props: { q: 2 } })).toMatchObject({ props: { q: 2 }, state: { a: 1, b: 2 } });
+    expect((await act({ props: { q: 2 } })).props).not.toHaveProperty('p');
+  });
+
+  test.each([{}, undefined])('that returns %j changes nothing', async (result) => {
+    expect(await act(result)).toMatchObject({ state: { a: 1, b: 2 }, props: { p: 1 } });
+  });
+
+  test('sees the element and all of the action', async () => {
+    let seen: unknown;
+    const action: Definition['action'] = (element, received) => {
+      seen = [element.state, element.props, element.context, received];
+    };
+    await call(withComponent({ action }), ACTION);
+    expect(seen).toEqual([{ a: 1, b: 2 }, { p: 1 }, { place: 'document' }, { action: 'press', extra: 3 }]);
+  });
+
+  test('may complete, and then nothing is drawn', async () => {
+    const complete = { type: 'complete', returnValue: { picked: 1 } };
+    const integration = withComponent({
+      action: () => complete as never,
+      render: () => {
+        throw new Error('drawn');
+      },
+    });
+    expect(await answer(integration, ACTION)).toEqual(complete);
+  });
+
+  test('that throws is 500', async () => {
+    const { response } = await call(withComponent({ action: () => Promise.reject(new Error('x')) }), ACTION);
+    expect(response.status).toBe(500);
+  });
+});
+
+test('setCache becomes Cache-Control, and without it there is none', async () => {
+  const cached = withComponent({
+    render: (element) => {
+      element.setCache({ maxAge: 60 });
+      return { type: 'block' };
+    },
+  });
+  expect((await call(cached, render())).response.headers.get('cache-control')).toBe('max-age=60');
+  const { response } = await call(withComponent({}), render());
+  expect(response.headers.get('cache-control')).toBeNull();
+  expect(response.headers.get('content-type')).toBe('application/json');
+});
+
+test.each(['unknown', '__proto__', 'toString'])('a component %s is 404', async (componentId) => {
+  const { response, text } = await call(withComponent({}), render({ componentId }));
+  expect([response.status, text]).toEqual([404, `Component ${componentId} not found`]);
+});
+
+test('events.ui_render runs after, and the answer does not wait for it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const integration = withComponent({}, { ui_render: () => gate.promise });
+  const waiting: Promise<unknown>[] = [];
+  const response = await offered(integration).handle(
+    { event: render(), environment: {}, body: undefined },
+    { waitUntil: (promise) => waiting.push(promise) },
+  );
+  expect([response.status, waiting.length]).toEqual([200, 1]);
+  gate.resolve();
+  await Promise.all(waiting);
+});
+
+test('events.ui_render that fails is reported and changes no answer', async () => {
+  const error = new Error('late');
+  const integration = withComponent({}, { ui_render: () => Promise.reject(error) });
+  const { response, reported } = await call(integration, render());
+  expect([response.status, reported]).toEqual([200, [error]]);
+});
+
+test.each([
+  [{ componentId: '', render() {} }, /componentId must be a non-empty string/],
+  [{ render() {} }, /componentId must be a non-empty string/],
+  [{ componentId: 'a' }, /render of "a" must be a function/],
+  [{ componentId: 'a', render() {}, action: {} }, /action of "a" must be a function/],
+])('a wrong definition is a TypeError: %j', (definition, message) => {
+  expect(() => createComponent(definition as never)).toThrow(message);
+});
+
+describe('JSX', () => {
+  test('makes plain elements; only what had children gets a list of them', () => {
+    expect(jsx('divider', { size: 'small' })).toEqual({ type: 'divider', size: 'small' });
+    expect(jsx('text', { children: 'a' })).toEqual({ type: 'text', children: ['a'] });
+    expect(jsx('block', { children: false })).toEqual({ type: 'block', children: [] });
+  });
+
+  test('opens lists and fragments, drops what is empty, and writes numbers as text', () => {
+    const fragment = jsx(Fragment as never, { children: ['b', ['c', null]] });
+    const list = ['a', [fragment, [undefined, true, [0]]], false, '', 1n];
+    expect(jsxs('text', { children: list })).toEqual({
+      type: 'text',
+      children: ['a', 'b', 'c', '0', '', '1'],
+    });
+  });
+
+  test('runs function components with their props', () => {
+    const Greeting = ({ name, children }: Record<string, unknown>) => [`Hello ${name}`, children as string];
+    expect(jsx('text', { children: jsx(Greeting, { name: 'Ada', children: '!' }) })).toEqual({
+      type: 'text',
+      children: ['Hello Ada', '!'],
+    });
+  });
+
+  test.each([
+    [
+      () => jsx('block', { children: Promise.resolve() }),
+      /a child of <block> is a promise \(await it first\)/,
+    ],
+    [() => jsx('block', { children: () => {} }), /is of type function/],
+    [() => jsx('block', { children: { text: 'x' } }), /is of type object/],
+    [() => jsx(undefined as never, {}), /element type is undefined/],
+  ])('refuses what cannot be drawn', (draw, message) => {
+    expect(draw).toThrow(message);
+  });
+});
+
+test('the example counter counts (SPEC "Component state")', async () => {
+  const counter = await runScript<Integration>(await scriptOf(fixture('counter'), 'src/index.tsx'));
+  const drawn = (count: number) => ({
+    type: 'element',
+    state: { count },
+    props: {},
+    element: {
+      type: 'block',
+      children: [{ type: 'button', label: `Pressed ${count} times`, onPress: { action: 'increment' } }],
+    },
+  });
+  const event = (extra: object) => render({ componentId: 'counter', props: {}, ...extra });
+  expect(await answer(counter, event({}))).toEqual(drawn(0));
+  expect(await answer(counter, event({ state: { count: 4 }, action: { action: 'increment' } }))).toEqual(
+    drawn(5),
+  );
+  expect(await answer(counter, event({ state: { count: 4 }, action: { action: 'unknown' } }))).toEqual(
+    drawn(4),
+  );
+});

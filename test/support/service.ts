@@ -1,0 +1,182 @@
+/**
+ * A real service for tests: own data folder, free ports, real cells. What tests do with it goes over HTTP, as anybody's
+ * requests do; only the operator's side (pids of cells, the store) is reached directly.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import { uploadFolder } from '../../src/cli/upload-folder.ts';
+import { readConfig } from '../../src/config.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
+import { type Service, startService } from '../../src/service.ts';
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+
+export interface Installed {
+  readonly id: string;
+  readonly endpoint: string;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly text: string;
+}
+
+export class TestService {
+  readonly service: Service;
+  readonly admin: string;
+  /** A platform token. */
+  readonly platform: string;
+  #organizations = 0;
+
+  readonly #dataFolder: string;
+
+  private constructor(service: Service, platform: string, dataFolder: string) {
+    this.#dataFolder = dataFolder;
+    this.service = service;
+    this.admin = service.firstAdminToken ?? '';
+    this.platform = platform;
+  }
+
+  /** Starts one; it stops by itself when the test, or the suite that asked, is over. */
+  static async start(options: { cells?: number; limits?: Partial<Limits> } = {}): Promise<TestService> {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'annex-test-'));
+    const flags = [
+      '--data',
+      dataFolder,
+      '--control-port',
+      '0',
+      '--public-port',
+      '0',
+      '--public-host',
+      '127.0.0.1',
+    ];
+    const config = {
+      ...readConfig([...flags, '--cells', String(options.cells ?? 1)], {}),
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    };
+    const service = await startService(config, pino({ level: process.env['ANNEX_TEST_LOG'] ?? 'silent' }));
+    const { token } = await service.store.tokens.create({ kind: 'platform' });
+    return new TestService(service, token, dataFolder);
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await rm(this.#dataFolder, { recursive: true, force: true });
+  }
+
+  /** One request to the control listener. */
+  async api(
+    method: string,
+    path: string,
+    { token = this.admin, json, form }: { token?: string; json?: unknown; form?: FormData } = {},
+  ): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await fetch(`${this.service.controlUrl}${path}`, {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(form && { body: form }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
+  }
+
+  /** Publishes an integration of `acme` made of these files; `index.js` is the entry. */
+  async publish(name: string, files: Record<string, string>, manifest = ''): Promise<number> {
+    const { status, body } = await this.tryPublish(name, files, manifest);
+    if (status !== 201) throw new Error(`publish answered ${status}: ${JSON.stringify(body)}`);
+    return Number(body['version']);
+  }
+
+  tryPublish(name: string, files: Record<string, string>, manifest = '') {
+    const form = new FormData();
+    const entry = Object.keys(files)[0] ?? 'index.js';
+    form.append(
+      'manifest',
+      `name: ${name}\ntitle: ${name}\ndescription: for a test\norganization: acme\nvisibility: public\nscopes: []\nscript: ${entry}\n${manifest}`,
+    );
+    for (const [path, source] of Object.entries(files)) form.append('files', new Blob([source]), path);
+    return this.api('POST', '/v1/integrations', { form });
+  }
+
+  async publishFixture(name: string): Promise<void> {
+    const form = await uploadFolder(`${FIXTURES}${name}`);
+    const { status, body } = await this.api('POST', '/v1/integrations', { form });
+    if (status !== 201) throw new Error(`publish answered ${status}: ${JSON.stringify(body)}`);
+  }
+
+  /** Installs for an organization nobody has used yet, or the one given. */
+  async install(name: string, organization = this.#newOrganization()): Promise<Installed> {
+    const { status, body } = await this.api('POST', `/v1/integrations/${name}/installations`, {
+      json: { organization },
+    });
+    if (status !== 201) throw new Error(`install answered ${status}: ${JSON.stringify(body)}`);
+    const { id, urls } = body as { id: string; urls: { publicEndpoint: string } };
+    return { id, endpoint: urls.publicEndpoint };
+  }
+
+  #newOrganization(): string {
+    this.#organizations += 1;
+    return `org-${this.#organizations}`;
+  }
+
+  /** Publishes and installs at once. */
+  async deploy(name: string, source: string): Promise<Installed> {
+    await this.publish(name, { 'index.js': source });
+    return this.install(name);
+  }
+
+  /** One envelope, with the platform's token unless told otherwise. */
+  envelope(
+    { endpoint }: Installed,
+    event: unknown,
+    {
+      body,
+      environment = '{}',
+      token = this.platform,
+    }: { body?: string; environment?: string; token?: string } = {},
+  ): Promise<Response> {
+    const form = new FormData();
+    form.append('event', typeof event === 'string' ? event : JSON.stringify(event));
+    form.append('environment', environment);
+    if (body !== undefined) form.append('fetch-body', new Blob([body]), 'fetch-body');
+    return fetch(`${endpoint}/v1`, {
+      method: 'POST',
+      body: form,
+      headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+    });
+  }
+
+  /** The log of an installation, oldest first, after everything so far has been written. */
+  async log({ id }: Installed): Promise<LogLine[]> {
+    await this.service.store.logs.pass();
+    const { body } = await this.api('GET', `/v1/logs?installation=${id}&limit=100`);
+    return (body['items'] as LogLine[]).toReversed();
+  }
+
+  /** Counters of the metrics, by name with labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.service.controlUrl}/metrics`)).text();
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  }
+
+  get cellPids(): number[] {
+    return this.service.pool.cells.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+}
+
+/** A service for one test. */
+export async function startTestService(
+  options: Parameters<typeof TestService.start>[0] = {},
+): Promise<TestService> {
+  const service = await TestService.start(options);
+  onTestFinished(() => service.stop());
+  return service;
+}

@@ -1,0 +1,74 @@
+/**
+ * A real store in a folder of its own, gone with the test; time stands still until the test moves it.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
+import {
+  type ParsedManifest,
+  type PublishedManifest,
+  parseManifest,
+  publishedManifest,
+} from '../../src/model/manifest.ts';
+import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts';
+
+export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' };
+
+/** A clock that a test moves by assigning `now`. */
+export const CLOCK = { now: Date.UTC(2026, 0, 1) };
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'annex-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function storeOptions(folder: string, limits: Partial<Limits> = {}): StoreOptions {
+  return {
+    folder,
+    origins: ORIGINS,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    clock: () => CLOCK.now,
+    randomBytes,
+    onError(error) {
+      throw error;
+    },
+  };
+}
+
+/** Opens a store; closed when the test is over. */
+export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Store> {
+  const folder = await temporaryFolder();
+  const store = await openStore(storeOptions(folder, limits));
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const MINIMAL = { name: 'hello', organization: 'acme', visibility: 'public' };
+
+/** Text of a valid manifest; `more` is appended as it is. */
+export function manifestYaml(fields: Partial<typeof MINIMAL> = {}, more = ''): string {
+  const { name, organization, visibility } = { ...MINIMAL, ...fields };
+  return [
+    `name: ${name}`,
+    `title: ${name} title`,
+    'description: An example.',
+    `organization: ${organization}`,
+    `visibility: ${visibility}`,
+    'scopes: []',
+    more,
+  ].join('\n');
+}
+
+/** The manifest of a text that is known to be valid. */
+export function parsed(yaml: string): Extract<ParsedManifest, { ok: true }> {
+  const result = parseManifest(yaml);
+  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join(' '));
+  return result;
+}
+
+export const published = (fields: Partial<typeof MINIMAL> = {}, more = ''): PublishedManifest =>
+  publishedManifest(parsed(manifestYaml(fields, more)).manifest);

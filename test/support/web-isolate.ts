@@ -1,0 +1,69 @@
+/**
+ * A bare isolate with the web platform of `sandbox/web` in it, and nothing of the host: what the unit tests of the
+ * sandbox run against. The bundle is made as for a cell; snippets are evaluated inside, results cross as JSON text.
+ */
+import { domainToASCII } from 'node:url';
+import { build } from 'esbuild';
+import ivm from 'isolated-vm';
+import { ALIASES } from '../../sandbox/web/substitutes.ts';
+
+const SANDBOX = new URL('../../sandbox/', import.meta.url).pathname;
+const located = (path: string): string => new URL(path, `file://${SANDBOX}`).pathname;
+
+/** What a test sees beside the globals: the entry points that only the prelude calls. */
+const ENTRY = `
+  import { createConsole } from './web/console.ts';
+  import { setDomainToAscii } from './web/domain.ts';
+  import { fileOver } from './web/blob.ts';
+  import { formOf } from './web/form-data.ts';
+  import { formatError } from './web/format-error.ts';
+  import { installGlobals } from './web/globals.ts';
+  import { inspect } from './web/inspect.ts';
+  import { makeRequest } from './web/request.ts';
+  import { takeResponse } from './web/response.ts';
+  const host = globalThis.host;
+  delete globalThis.host;
+  setDomainToAscii((domain) => host(domain));
+  const lines = [];
+  const thrown = [];
+  installGlobals(globalThis, {
+    console: createConsole((level, text) => lines.push([level, text])),
+    onMicrotaskError: (error) => thrown.push(formatError(error)),
+  });
+  globalThis.prelude = { fileOver, formOf, formatError, inspect, lines, makeRequest, stringify: JSON.stringify, takeResponse, thrown };
+`;
+
+/** The script that makes the web platform, minified as in a cell. */
+export const webBundle: Promise<string> = build({
+  stdin: { contents: ENTRY, resolveDir: SANDBOX, loader: 'ts' },
+  bundle: true,
+  format: 'iife',
+  platform: 'neutral',
+  mainFields: ['module', 'main'],
+  target: 'esnext',
+  minify: true,
+  keepNames: false,
+  write: false,
+  alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, located(path)])),
+}).then((result) => result.outputFiles[0]?.text ?? '');
+
+export interface WebIsolate {
+  /** Runs the body of an async function inside and answers what it returns. */
+  run(body: string): Promise<unknown>;
+  dispose(): void;
+}
+
+export async function createWebIsolate(options: { memoryMib?: number } = {}): Promise<WebIsolate> {
+  const isolate = new ivm.Isolate({ memoryLimit: options.memoryMib ?? 64 });
+  const context = await isolate.createContext();
+  await context.global.set('host', new ivm.Callback((domain: string) => domainToASCII(domain)));
+  await context.eval(await webBundle);
+  return {
+    run: async (body) => {
+      const script = `(async () => { ${body} })().then((value) => prelude.stringify({ value }))`;
+      const text: unknown = await context.eval(script, { promise: true, timeout: 10_000 });
+      return (JSON.parse(String(text)) as { value?: unknown }).value;
+    },
+    dispose: () => isolate.dispose(),
+  };
+}

@@ -1,0 +1,145 @@
+/** The house rules, kept by machine: layers, file heads, error codes, file sizes. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { limitVariable } from '../src/config.ts';
+import { ERRORS } from '../src/errors.ts';
+import { DEFAULT_LIMITS } from '../src/limits.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LINES_MAX = 400;
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => join(folder, path));
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const sources = [...filesIn('src'), ...filesIn('sandbox')];
+
+/** Relative imports of a file, as paths from the project's root; type-only ones apart. */
+function imports(path: string): { path: string; typeOnly: boolean }[] {
+  const pattern = /^(?:import|export)\s+(type\s)?[^;]*?from '(\.[^']+)'|import '(\.[^']+)'/gm;
+  return [...read(path).matchAll(pattern)].map(([, typeOnly, from, bare]) => ({
+    path: relative(ROOT, join(ROOT, dirname(path), from ?? bare ?? '')),
+    typeOnly: typeOnly !== undefined,
+  }));
+}
+
+/** Top to bottom: a file imports from its own layer or from those below. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['src/main.ts', 'src/cli/'],
+  ['src/service.ts'],
+  ['src/config.ts'],
+  ['src/http/'],
+  ['src/publish/'],
+  ['src/runtime/'],
+  ['src/bundle/', 'src/store/'],
+  ['src/model/'],
+  ['src/bridge.ts'],
+  ['src/wire.ts', 'src/frames.ts'],
+  ['src/errors.ts', 'src/limits.ts'],
+];
+const layerOf = (path: string): number =>
+  LAYERS.findIndex((layer) => layer.some((prefix) => path.startsWith(prefix)));
+
+describe('layers', () => {
+  test('every file of the host has one', () => {
+    const homeless = filesIn('src').filter((path) => !path.startsWith('src/cell/') && layerOf(path) === -1);
+    expect(homeless).toEqual([]);
+  });
+
+  test('a file of the host imports from its own layer and those below, and never a cell', () => {
+    const breaches = filesIn('src')
+      .filter((path) => !path.startsWith('src/cell/'))
+      .flatMap((path) =>
+        imports(path)
+          .filter((target) => target.path.startsWith('src/'))
+          .filter((target) => layerOf(target.path) < layerOf(path))
+          .map((target) => `${path} → ${target.path}`),
+      );
+    expect(breaches).toEqual([]);
+  });
+
+  test('neighbours in one layer do not know each other: the bundler and the store', () => {
+    const crossing = [...filesIn('src/bundle'), ...filesIn('src/store')].flatMap((path) =>
+      imports(path)
+        .filter((target) =>
+          target.path.startsWith(path.startsWith('src/bundle') ? 'src/store/' : 'src/bundle/'),
+        )
+        .map((target) => `${path} → ${target.path}`),
+    );
+    expect(crossing).toEqual([]);
+  });
+
+  test('a cell imports the wire, the bridge, errors and limits, and nothing else of the host', () => {
+    const allowed = /^src\/(cell\/|wire\.ts|frames\.ts|bridge\.ts|errors\.ts|limits\.ts)/;
+    const breaches = filesIn('src/cell').flatMap((path) =>
+      imports(path)
+        .filter((target) => !allowed.test(target.path))
+        .map((target) => `${path} → ${target.path}`),
+    );
+    expect(breaches).toEqual([]);
+  });
+
+  test('the sandbox imports itself, and of the host only types of the wire and the bridge', () => {
+    const breaches = filesIn('sandbox').flatMap((path) =>
+      imports(path)
+        .filter((target) => !target.path.startsWith('sandbox/'))
+        .filter((target) => !(target.typeOnly && /^src\/(wire|bridge)\.ts$/.test(target.path)))
+        .map((target) => `${path} → ${target.path}`),
+    );
+    expect(breaches).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test('open with what they are', () => {
+    expect([...sources, ...filesIn('test')].filter((path) => !/^\/\*\*/.test(read(path)))).toEqual([]);
+  });
+
+  test(`have at most ${LINES_MAX} lines`, () => {
+    expect(sources.filter((path) => read(path).split('\n').length > LINES_MAX)).toEqual([]);
+  });
+
+  test('are all used: each is imported, or is where a process or a bundle begins', () => {
+    const roots =
+      /^(src\/main\.ts|src\/cli\/demo\.ts|src\/cell\/main\.ts|src\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/.*\.d\.ts)/;
+    // `substitutes.ts` names files for esbuild, and a lazy `require` is an import too.
+    const named = (path: string) =>
+      sources.some(
+        (other) => other.startsWith('sandbox/web/') && read(other).includes(`/${basename(path)}'`),
+      );
+    const imported = new Set(sources.flatMap((path) => imports(path).map((target) => target.path)));
+    expect(sources.filter((path) => !roots.test(path) && !imported.has(path) && !named(path))).toEqual([]);
+  });
+});
+
+describe('the README', () => {
+  test('lists every error code with its status', () => {
+    const readme = read('README.md');
+    const missing = Object.entries(ERRORS).filter(
+      ([code, { status }]) => !readme.includes(`| \`${code}\` | ${status} |`),
+    );
+    expect(missing.map(([code]) => code)).toEqual([]);
+  });
+
+  test('lists every limit with its default and its variable', () => {
+    const readme = read('README.md').replaceAll(',', '');
+    const missing = Object.entries(DEFAULT_LIMITS).filter(
+      ([name, value]) => !readme.includes(`| \`${limitVariable(name)}\` | ${value} |`),
+    );
+    expect(missing.map(([name]) => name)).toEqual([]);
+  });
+
+  test('has a line for every dependency', () => {
+    const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<
+      string,
+      Record<string, string>
+    >;
+    const readme = read('README.md');
+    const names = Object.keys({ ...dependencies, ...optionalDependencies });
+    expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+});
