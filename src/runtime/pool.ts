@@ -4,7 +4,6 @@
  * Placement is a stable function of the installation, so its isolate stays warm; a place outlives the process in it. The
  * pool watches its cells from outside and replaces an unwell one before it ends it, so that calls in it may finish.
  */
-import { createHash } from 'node:crypto';
 import type { Limits } from '../limits.ts';
 import type { CellBuild } from './cell-build.ts';
 import { CellProcess } from './cell-process.ts';
@@ -134,7 +133,11 @@ export class Pool {
   }
 }
 
+/** FNV-1a: ids are random already, so a cheap hash spreads them as well as a strong one. */
 function placeOf(installationId: string, places: number): number {
-  if (places === 1) return 0;
-  return createHash('sha256').update(installationId).digest().readUInt32LE(0) % places;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < installationId.length; i++) {
+    hash = Math.imul(hash ^ installationId.charCodeAt(i), 0x01000193);
+  }
+  return (hash >>> 0) % places;
 }

@@ -50,7 +50,8 @@ const visits = new WeakMap<FastifyRequest, Visit>();
 /** Registers the public listener's only route. */
 export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   const { limits } = parts;
-  for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: true });
+  const known = new Set(app.supportedMethods);
+  for (const method of METHODS) if (!known.has(method)) app.addHttpMethod(method, { hasBody: true });
   app.removeAllContentTypeParsers();
   // One body limit for both doors, the larger; `envelope.ts` and the raw door check their own exact ones.
   const bodyLimit = limits.requestBodyBytes + 2 * limits.envelopePartBytes + MULTIPART_OVERHEAD_BYTES;

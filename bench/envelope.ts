@@ -1,0 +1,188 @@
+/**
+ * `npm run bench`: what one call costs, from socket to isolate and back.
+ *
+ *   warm    requests/s, p50 and p99 of the envelope door, 32 connections, one installation, a tiny handler
+ *   cold    p50 of the first call of an installation, its script new to no cell
+ *   memory  resident bytes that each of 100 installations adds to the cells
+ *
+ * Host, cell and client share the machine's cores. Figures of one run compare with each other; across machines and
+ * hours only ratios do.
+ */
+import { fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { readConfig } from '../src/config.ts';
+import { type Service, startService } from '../src/service.ts';
+import type { Load, Measured } from './load.ts';
+
+const CONNECTIONS = 32;
+const WARMUP_MS = 3_000;
+const MEASURE_MS = 8_000;
+const COLD_CALLS = 100;
+const RESIDENT = 100;
+const AIMS = { requestsPerS: 8_000, coldMs: 8 };
+
+const TINY = `
+import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  async fetch() {
+    return new Response('{"received":true}', { headers: { 'content-type': 'application/json' } });
+  },
+});`;
+
+interface Bench {
+  readonly service: Service;
+  readonly platform: string;
+  readonly admin: string;
+  install(organization: string): Promise<string>;
+}
+
+async function main(): Promise<void> {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'annex-bench-'));
+  const flags = [
+    '--data',
+    dataFolder,
+    '--control-port',
+    '0',
+    '--public-port',
+    '0',
+    '--public-host',
+    '127.0.0.1',
+  ];
+  const config = readConfig([...flags, ...process.argv.slice(2)], {});
+  const service = await startService(config, pino({ level: 'warn' }));
+  try {
+    const bench = await prepare(service);
+    const rows = [...(await warm(bench)), ...(await coldAndMemory(bench))];
+    console.table(Object.fromEntries(rows.map(([what, figure, aim]) => [what, { figure, aim }])));
+  } finally {
+    await service.stop();
+    await rm(dataFolder, { recursive: true, force: true });
+  }
+}
+
+type Row = [what: string, figure: string, aim: string];
+
+async function warm({ service, platform, install }: Bench): Promise<Row[]> {
+  const endpoint = new URL(await install('warm'));
+  const request = envelopeRequest(endpoint, platform);
+  const measured = await load({
+    port: Number(new URL(service.publicUrl).port),
+    request: request.toString('base64'),
+    connections: CONNECTIONS,
+    warmupMs: WARMUP_MS,
+    measureMs: MEASURE_MS,
+  });
+  return [
+    ['warm: requests/s', measured.requestsPerS.toFixed(0), `≥ ${AIMS.requestsPerS}`],
+    ['warm: p50 ms', measured.p50Ms.toFixed(2), ''],
+    ['warm: p99 ms', measured.p99Ms.toFixed(2), ''],
+    ['warm: failures', String(measured.failures), '0'],
+  ];
+}
+
+async function coldAndMemory({ service, platform, install }: Bench): Promise<Row[]> {
+  const endpoints = [];
+  for (let i = 0; i < Math.max(COLD_CALLS, RESIDENT); i++) endpoints.push(await install(`cold-${i}`));
+  const before = rssBytes(service);
+  const latencies: number[] = [];
+  for (const endpoint of endpoints) {
+    const startedAt = performance.now();
+    const response = await fetch(`${endpoint}/v1`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${platform}`,
+        'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+      },
+      body: envelopeBody(),
+    });
+    await response.text();
+    latencies.push(performance.now() - startedAt);
+    if (response.status !== 200) throw new Error(`A cold call answered ${response.status}.`);
+    // First calls of new tenants come one by one, not back to back.
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  latencies.sort((a, b) => a - b);
+  const perInstallation = (rssBytes(service) - before) / endpoints.length;
+  const at = (share: number) => (latencies[Math.floor(latencies.length * share)] ?? Number.NaN).toFixed(2);
+  return [
+    ['cold: first call p50 ms', at(0.5), `≤ ${AIMS.coldMs}`],
+    ['cold: first call p90 ms', at(0.9), ''],
+    [`memory: MiB per installation (${endpoints.length})`, (perInstallation / 2 ** 20).toFixed(2), ''],
+  ];
+}
+
+async function prepare(service: Service): Promise<Bench> {
+  const admin = service.firstAdminToken ?? '';
+  const { token: platform } = await service.store.tokens.create({ kind: 'platform' });
+  const api = async (path: string, init: RequestInit): Promise<Record<string, unknown>> => {
+    const headers = { ...init.headers, authorization: `Bearer ${admin}` };
+    const response = await fetch(`${service.controlUrl}/v1/${path}`, { ...init, method: 'POST', headers });
+    if (response.status !== 201)
+      throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const form = new FormData();
+  form.append(
+    'manifest',
+    'name: tiny\ntitle: Tiny\ndescription: As little as possible.\norganization: acme\nvisibility: public\nscopes: []\nscript: index.ts\n',
+  );
+  form.append('files', new Blob([TINY]), 'index.ts');
+  await api('integrations', { body: form });
+  const install = async (organization: string): Promise<string> => {
+    const { urls } = await api('integrations/tiny/installations', {
+      body: JSON.stringify({ organization }),
+      headers: { 'content-type': 'application/json' },
+    });
+    return (urls as { publicEndpoint: string }).publicEndpoint;
+  };
+  return { service, platform, admin, install };
+}
+
+const BOUNDARY = 'annex-bench';
+
+function envelopeBody(): string {
+  const event = JSON.stringify({
+    eventId: 'bench',
+    type: 'fetch',
+    request: {
+      method: 'POST',
+      url: 'https://example.com/hook?a=1',
+      headers: { 'content-type': 'application/json' },
+    },
+  });
+  const part = (disposition: string, value: string) =>
+    `--${BOUNDARY}\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;
+  return `${part('name="event"', event)}${part('name="environment"', '{}')}${part('name="fetch-body"; filename="fetch-body"', '{"hello":"world"}')}--${BOUNDARY}--\r\n`;
+}
+
+function envelopeRequest(endpoint: URL, platform: string): Buffer {
+  const body = envelopeBody();
+  return Buffer.from(
+    `POST ${endpoint.pathname}/v1 HTTP/1.1\r\nhost: ${endpoint.host}\r\nauthorization: Bearer ${platform}\r\n` +
+      `content-type: multipart/form-data; boundary=${BOUNDARY}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+function load(settings: Load): Promise<Measured> {
+  const child = fork(fileURLToPath(new URL('load.ts', import.meta.url)));
+  child.send(settings);
+  return new Promise((resolve, reject) => {
+    child.once('message', (measured) => resolve(measured as Measured));
+    child.once('exit', (code) => reject(new Error(`The load generator exited with ${code}.`)));
+  });
+}
+
+/** Resident memory of all cells (Linux). */
+function rssBytes({ pool }: Service): number {
+  const pages = pool.cells.map(({ pid }) =>
+    Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]),
+  );
+  return pages.reduce((sum, count) => sum + count * 4_096, 0);
+}
+
+await main();
