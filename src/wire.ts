@@ -126,6 +126,15 @@ export interface ScriptExports {
 /** URL under which the prelude's own frames appear in stack traces. */
 export const PRELUDE_URL = 'annex:/prelude.js';
 
+const PRELUDE_FRAMES = new RegExp(`\\n +at [^\\n]*${RegExp.escape(PRELUDE_URL)}:[^\\n]*`, 'g');
+
+/** A stack trace without the lines that lie in the prelude: ours, and of no use to the author. */
+export const withoutPreludeFrames = (text: string): string =>
+  text.includes(PRELUDE_URL) ? text.replace(PRELUDE_FRAMES, '') : text;
+
+/** What a script is called while it is tried out, before it has a version. */
+export const PROBED_SCRIPT = 'probe';
+
 /** URL under which the positions of a script appear in stack traces; the host maps them to the author's files. */
 export const scriptUrl = (script: string): string => `annex:/${script}.js`;
 

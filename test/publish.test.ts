@@ -291,7 +291,10 @@ describe('a script that was run once', () => {
   });
 
   test('that did not load is told why', () => {
-    const { message } = probeProblem({ outcome: 'exceededCpu', cpuMs: 1_000, detail: 'It ran for 1 s.' });
+    const { message } = probeProblem(
+      { outcome: 'exceededCpu', cpuMs: 1_000, detail: 'It ran for 1 s.' },
+      (text) => text,
+    );
     expect(message).toBe('The script uses up its CPU time while it loads. It ran for 1 s.');
   });
 });

@@ -9,6 +9,11 @@ import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 /** Positions rewritten in one text. Each costs a search; a log flood of fake positions must not cost more than that. */
 const POSITIONS_MAX = 50;
 
+/** Lines of a stack trace that lie in the bundler's own lazy loading. */
+const SCAFFOLD_FRAME = /\n +at (?:async )?(?:__init \([^()\n]*\)|frame:[^\n]*)/g;
+/** The function that the bundler makes of a module's top level is called after its file. */
+const MODULE_FRAME = /(\n +at (?:async )?)upload:[^\n]*? \(/g;
+
 /**
  * Makes the rewriter for one script.
  *
@@ -23,12 +28,13 @@ export function createStackMapper(mapJson: string, scriptUrl: string): (text: st
   let trace: TraceMap | undefined;
   return (text) => {
     let looked = 0;
-    return text.replace(position, (found: string, line: string, column: string) => {
+    const mapped = text.replace(position, (found: string, line: string, column: string) => {
       if (looked >= POSITIONS_MAX) return found;
       looked += 1;
       trace ??= new TraceMap(mapJson);
       const origin = originalPositionFor(trace, { line: Number(line), column: Number(column) - 1 });
       return origin.source === null ? found : `${origin.source}:${origin.line}:${origin.column + 1}`;
     });
+    return looked === 0 ? text : mapped.replace(SCAFFOLD_FRAME, '').replace(MODULE_FRAME, '$1module code (');
   };
 }

@@ -6,7 +6,7 @@
  * finishes it. Scripts come from the host when they are first needed and are kept, bounded, for the next isolate.
  */
 import { LRUCache } from 'lru-cache';
-import type { CellLimits, ScriptExports } from '../wire.ts';
+import { type CellLimits, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellCall } from './cell-call.ts';
 import { type CallListener, type IsolateHome, TenantIsolate } from './tenant-isolate.ts';
@@ -88,7 +88,7 @@ export class Isolates {
 
   /** Runs a script once, in an isolate of its own that takes no call. */
   probe(source: string, call: CellCall, told: (exports: ScriptExports) => void): void {
-    const isolate = new TenantIsolate('probe', 'probe', this.#home, {
+    const isolate = new TenantIsolate(PROBED_SCRIPT, PROBED_SCRIPT, this.#home, {
       ...this.#listener,
       loaded: (probed, exports) => {
         told(exports);

@@ -5,7 +5,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { type Problem, problem, warning } from '../model/problem.ts';
 import { missingScopes } from '../model/scope.ts';
-import type { CallEnd, Outcome, ScriptExports } from '../wire.ts';
+import { type CallEnd, type Outcome, type ScriptExports, withoutPreludeFrames } from '../wire.ts';
 
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;
@@ -21,11 +21,22 @@ const LOADING: Partial<Record<Outcome, string>> = {
   cellCrashed: 'The script crashes the process that loads it.',
 };
 
-/** Why a script that did not load cannot be published. */
-export function probeProblem(end: CallEnd): Problem {
-  const message = LOADING[end.outcome] ?? 'The script could not be tried out.';
-  const place = { file: 'script', hint: 'Code outside of handlers runs once when the script is loaded.' };
-  return problem(end.detail === undefined ? message : `${message} ${end.detail}`, place);
+/** First line of a stack trace that names a place. */
+const FRAME = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/m;
+
+/**
+ * Why a script that did not load cannot be published.
+ *
+ * @param toSource maps positions of the script in a text to those of the author's files
+ */
+export function probeProblem({ outcome, detail }: CallEnd, toSource: (text: string) => string): Problem {
+  const message = LOADING[outcome] ?? 'The script could not be tried out.';
+  const hint = 'Code outside of handlers runs once when the script is loaded.';
+  if (detail === undefined) return problem(message, { file: 'script', hint });
+  const said = toSource(withoutPreludeFrames(detail));
+  const [, file = 'script', line, column] = FRAME.exec(said) ?? [];
+  const place = line === undefined ? {} : { line: Number(line), column: Number(column) };
+  return problem(`${message} ${said}`, { file, ...place, hint });
 }
 
 /**

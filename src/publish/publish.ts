@@ -8,6 +8,7 @@
  * a broken publish changes nothing. Tenant code runs nowhere but in the probe, which is a cell's.
  */
 import { bundle } from '../bundle/bundler.ts';
+import { createStackMapper } from '../bundle/source-map.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { MANIFEST_FILE, type Manifest, parseManifest, publishedManifest } from '../model/manifest.ts';
@@ -15,6 +16,7 @@ import { mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { resolveSecrets } from '../model/secrets.ts';
 import type { Registry } from '../store/registry.ts';
+import { PROBED_SCRIPT, scriptUrl } from '../wire.ts';
 import { inspectExports, type Probe, probeProblem } from './inspection.ts';
 import type { ReceivedUpload } from './upload.ts';
 
@@ -120,7 +122,9 @@ export class Publisher {
   /** Runs the code once and holds what it exports against the manifest. */
   async #probed(code: Code, manifest: Manifest | undefined): Promise<readonly Problem[]> {
     const { end, exports } = await this.#parts.probe(code.script);
-    if (end.outcome !== 'ok' || exports === undefined) return [probeProblem(end)];
+    if (end.outcome !== 'ok' || exports === undefined) {
+      return [probeProblem(end, createStackMapper(code.sourceMap, scriptUrl(PROBED_SCRIPT)))];
+    }
     return inspectExports(exports, manifest);
   }
 

@@ -22,6 +22,7 @@ import {
 } from '../wire.ts';
 import type { CellBuild } from './cell-build.ts';
 
+export const PING_EVERY_MS = 1_000;
 const PAGE_BYTES = 4_096;
 const MIB = 1024 * 1024;
 /** Last words of a cell that are kept, to tell why it died. */
@@ -62,7 +63,8 @@ export class CellProcess {
   readonly #given = new Map<number, Given>();
   readonly #onReady = Promise.withResolvers<void>();
   #lastWords = '';
-  #lastPulse = performance.now();
+  /** Pings in a row without a word from the cell. */
+  #unanswered = 0;
   #endReason: string | undefined;
   #exited = false;
   isolates = 0;
@@ -137,14 +139,16 @@ export class CellProcess {
     );
     if (this.rssBytes > this.#limits.cellRssMib * MIB) {
       this.kill(`grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${this.#limits.cellRssMib} MiB`);
-    } else if (now - this.#lastPulse > this.#limits.cellHeartbeatMs) {
+    } else if (this.#unanswered * PING_EVERY_MS > this.#limits.cellHeartbeatMs) {
       this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`);
     } else if (overdue) {
       this.kill('held a call past its wall time');
     }
   }
 
+  /** To be called every `PING_EVERY_MS`. Pings are counted, not time: a host that stalls must not take its cells for dead. */
   ping(): void {
+    this.#unanswered += 1;
     this.#writer.send({ t: 'ping' } satisfies HostMessage);
   }
 
@@ -158,7 +162,7 @@ export class CellProcess {
     if (this.#exited) return;
     const message = parseCellMessage(head);
     if (message === undefined) return this.kill('sent a malformed message');
-    this.#lastPulse = performance.now();
+    this.#unanswered = 0;
     switch (message.t) {
       case 'ready':
         return this.#onReady.resolve();

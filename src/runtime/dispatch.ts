@@ -7,14 +7,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Limits } from '../limits.ts';
 import { scriptKey, type Target } from '../model/target.ts';
-import type { CallEnd, LogLevel, Outcome, ScriptExports } from '../wire.ts';
+import { type CallEnd, type LogLevel, type Outcome, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import { Admission } from './admission.ts';
 import type { CellProcess, CellTask } from './cell-process.ts';
 
 /** How many installations' current isolates are remembered, to retire the old one when a version changes. */
 const ISOLATES_REMEMBERED = 50_000;
-/** Calls of a name no installation has: a script that is being published. */
-const PROBE_PLACE = 'probe';
 
 /** What a target is handed (SPEC "Request envelope"). */
 export interface Envelope {
@@ -102,10 +100,10 @@ export class Dispatch {
     const { callCpuMs, callWallMs } = this.#parts.limits;
     const id = this.#nextId++;
     return new Promise((resolve) => {
-      this.#parts.cellFor(PROBE_PLACE).give(
+      this.#parts.cellFor(PROBED_SCRIPT).give(
         { t: 'probe', id, cpuMs: callCpuMs, wallMs: callWallMs },
         {
-          script: PROBE_PLACE,
+          script: PROBED_SCRIPT,
           wallMs: callWallMs,
           log: () => undefined,
           end: (end, exports) => resolve({ end, ...(exports && { exports }) }),

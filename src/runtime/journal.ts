@@ -9,14 +9,11 @@ import { createStackMapper } from '../bundle/source-map.ts';
 import { scriptKey, type Target } from '../model/target.ts';
 import type { Logs } from '../store/logs.ts';
 import type { Registry } from '../store/registry.ts';
-import { type CallEnd, type LogLevel, PRELUDE_URL, scriptUrl } from '../wire.ts';
+import { type CallEnd, type LogLevel, scriptUrl, withoutPreludeFrames } from '../wire.ts';
 import type { CallMetrics } from './call-metrics.ts';
 import type { CallObserver } from './dispatch.ts';
 
 const MAPPERS_MAX = 200;
-
-/** Lines of a stack trace that lie in the prelude: ours, and of no use to the author. */
-const PRELUDE_FRAMES = new RegExp(`\\n +at [^\\n]*${RegExp.escape(PRELUDE_URL)}:[^\\n]*`, 'g');
 
 type MapText = (text: string) => string;
 
@@ -48,7 +45,7 @@ export class Journal implements CallObserver {
   }
 
   log(target: Target, requestId: string, level: LogLevel, raw: string): void {
-    const text = raw.includes(PRELUDE_URL) ? raw.replace(PRELUDE_FRAMES, '') : raw;
+    const text = withoutPreludeFrames(raw);
     const line = { target, requestId, level, text, at: this.#parts.clock() };
     const script = scriptKey(target.integration, target.version);
     const waiting = this.#waiting.get(script);

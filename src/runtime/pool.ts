@@ -6,10 +6,10 @@
  */
 import type { Limits } from '../limits.ts';
 import type { CellBuild } from './cell-build.ts';
-import { CellProcess } from './cell-process.ts';
+import { CellProcess, PING_EVERY_MS } from './cell-process.ts';
 
 const CHECK_EVERY_MS = 200;
-const PING_EVERY_CHECKS = 5;
+const CHECKS_PER_PING = PING_EVERY_MS / CHECK_EVERY_MS;
 /** How long an unwell cell may go on with the calls in it. */
 const DRAIN_MS = 5_000;
 /** Wait before the next start, once cells have died before they were ready; doubles up to the maximum. */
@@ -44,6 +44,7 @@ export class Pool {
   readonly #draining = new Set<CellProcess>();
   readonly #interval: NodeJS.Timeout;
   #checks = 0;
+  #checkedAt = performance.now();
   #stopping = false;
   restarts = 0;
 
@@ -87,10 +88,13 @@ export class Pool {
 
   #check(): void {
     const now = performance.now();
+    // After a stall of the host, what the cells have said meanwhile is still unread: judge them next time.
+    const stalled = now - this.#checkedAt > 2 * CHECK_EVERY_MS;
+    this.#checkedAt = now;
     this.#checks += 1;
     for (const cell of [...this.cells, ...this.#draining]) {
-      cell.check(now);
-      if (this.#checks % PING_EVERY_CHECKS === 0) cell.ping();
+      if (!stalled) cell.check(now);
+      if (this.#checks % CHECKS_PER_PING === 0) cell.ping();
     }
     for (const cell of this.#draining) if (cell.inFlight === 0) cell.kill('had finished its calls');
   }

@@ -1,0 +1,143 @@
+/** The process an operator runs: first start, settings, orderly stop. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  /** The URLs it says it listens at. */
+  readonly ready: Promise<{ control: string; public: string }>;
+  readonly exited: Promise<number | null>;
+}
+
+function start(flags: string[], env: NodeJS.ProcessEnv = {}): Running {
+  const child = spawn(process.execPath, [MAIN, ...flags], { env: { ...process.env, ...env } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  const { promise: ready, resolve } = Promise.withResolvers<{ control: string; public: string }>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const line = output.split('\n').find((candidate) => candidate.includes('"annex is ready"'));
+      if (line) resolve(JSON.parse(line));
+    });
+  }
+  const exited = new Promise<number | null>((done) => child.once('close', done));
+  return { child, output: () => output, ready, exited };
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'annex-process-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return join(path, 'data');
+}
+
+const free = (data: string): string[] => [
+  '--data',
+  data,
+  '--control-port',
+  '0',
+  '--public-port',
+  '0',
+  '--public-host',
+  '127.0.0.1',
+  '--cells',
+  '1',
+];
+
+test('the first start makes an admin token, prints it once and keeps it where only the owner can read it', async () => {
+  const data = await folder();
+  const first = start(free(data));
+  const { control } = await first.ready;
+  const file = join(data, 'admin-token');
+  const token = (await readFile(file, 'utf8')).trim();
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(first.output().split(token)).toHaveLength(2);
+  const authorization = `Bearer ${token}`;
+  expect((await fetch(`${control}/v1/tokens`, { headers: { authorization } })).status).toBe(200);
+  first.child.kill('SIGTERM');
+  expect(await first.exited).toBe(0);
+
+  const second = start(free(data));
+  const again = await second.ready;
+  expect(second.output()).not.toContain('annex_admin_');
+  expect((await fetch(`${again.control}/v1/tokens`, { headers: { authorization } })).status).toBe(200);
+  second.child.kill('SIGTERM');
+  expect(await second.exited).toBe(0);
+  for (const path of ['annex.db', 'annex.db-wal']) {
+    const bytes = await readFile(join(data, path)).catch(() => Buffer.alloc(0));
+    expect(bytes.includes(token)).toBe(false);
+  }
+});
+
+test('SIGTERM lets the call in flight finish, then exits 0', async () => {
+  const data = await folder();
+  const annex = start(free(data));
+  const { control } = await annex.ready;
+  const headers = { authorization: `Bearer ${(await readFile(join(data, 'admin-token'), 'utf8')).trim()}` };
+  const form = new FormData();
+  form.append(
+    'manifest',
+    'name: slow\ntitle: Slow\ndescription: Takes its time.\norganization: acme\nvisibility: public\nscopes: []\nscript: index.js\n',
+  );
+  const source =
+    'export default { async fetch() { await new Promise((done) => setTimeout(done, 1_000)); return new Response("late, but whole"); } };';
+  form.append('files', new Blob([source]), 'index.js');
+  expect((await fetch(`${control}/v1/integrations`, { method: 'POST', headers, body: form })).status).toBe(
+    201,
+  );
+  const installed = await fetch(`${control}/v1/integrations/slow/installations`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: '{"organization":"acme"}',
+  });
+  const { urls } = (await installed.json()) as { urls: { publicEndpoint: string } };
+  const answer = fetch(urls.publicEndpoint);
+  await expect
+    .poll(async () => (await fetch(`${control}/metrics`)).text())
+    .toContain('annex_calls_in_flight 1');
+  annex.child.kill('SIGTERM');
+  expect(await (await answer).text()).toBe('late, but whole');
+  expect(await annex.exited).toBe(0);
+});
+
+test('every mistake in the settings is named at once, and nothing is started', async () => {
+  const wrong = start(['--control-port', '70000', '--cells', 'many', '--public-url', 'ftp://x'], {
+    ANNEX_LIMIT_CALL_CPU_MS: '-1',
+    ANNEX_LIMIT_CALL_CPU: '5',
+  });
+  expect(await wrong.exited).toBe(2);
+  for (const said of [
+    '--control-port',
+    '--cells',
+    '--public-url',
+    'ANNEX_LIMIT_CALL_CPU_MS',
+    'ANNEX_LIMIT_CALL_CPU ',
+  ]) {
+    expect(wrong.output()).toContain(said);
+  }
+});
+
+test('a mistyped flag is refused, and --help lists the right ones', async () => {
+  const mistyped = start(['--prot', '1']);
+  expect(await mistyped.exited).toBe(2);
+  expect(mistyped.output()).toContain("'--prot'");
+  const help = start(['--help']);
+  expect(await help.exited).toBe(0);
+  expect(help.output()).toContain('--control-port');
+});
+
+test('a port that is taken ends the start with its number, and leaves nothing running', async () => {
+  const data = await folder();
+  const first = start(free(data));
+  const port = new URL((await first.ready).control).port;
+  const second = start([...free(await folder()), '--control-port', port]);
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toContain(port);
+});

@@ -1,0 +1,67 @@
+/** What a publish finds out by running the script once, and that the answer says where to look. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestService } from './support/service.ts';
+
+let annex: TestService;
+beforeAll(async () => {
+  annex = await TestService.start({ limits: { callCpuMs: 300, callWallMs: 1_500 } });
+});
+afterAll(() => annex.stop());
+
+interface Refusal {
+  severity: string;
+  message: string;
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+const refused = async (files: Record<string, string>, manifest = ''): Promise<Refusal[]> => {
+  const { status, body } = await annex.tryPublish('probed', files, manifest);
+  const { code, problems } = body['error'] as { code: string; problems: Refusal[] };
+  expect([status, code]).toEqual([422, 'PUBLISH_INVALID']);
+  expect((await annex.api('GET', '/v1/integrations/probed')).status).toBe(404);
+  return problems.filter(({ severity }) => severity === 'error');
+};
+
+test.each([
+  ['throws at load', 'throw new Error("no luck"); export default {};', 'no luck'],
+  ['throws a trap at load', 'throw new Proxy({}, { get() { for (;;); } });', 'throws while it loads'],
+  ['loops at load', 'for (;;);', '300 ms of CPU'],
+  ['never finishes loading', 'await new Promise(() => {});', '1500 ms'],
+  ['exports nothing', 'const unused = 1;', 'default export'],
+  ['exports no fetch', 'export default { answer: 42 };', '"fetch"'],
+])('a script that %s is refused', async (_what, source, said) => {
+  expect(await refused({ 'index.js': source })).toMatchObject([{ message: expect.stringContaining(said) }]);
+});
+
+test('an exception at load is shown at the line of its own file', async () => {
+  const [problem] = await refused({
+    'src/index.ts': "import { boom } from './boom.ts';\nboom();\nexport default { fetch() {} };",
+    'src/boom.ts': 'type T = string;\n\nexport const boom = () => {\n  throw new TypeError("at load");\n};',
+  });
+  expect(problem).toMatchObject({ file: 'src/boom.ts', line: 4, column: 9 });
+  expect(problem?.message).toContain('TypeError: at load');
+  expect(problem?.message).not.toContain('annex:/');
+});
+
+test('a block of the manifest needs a component of the script', async () => {
+  const source = `
+    import { createIntegration, createComponent } from '@annex/sdk';
+    const clock = createComponent({ componentId: 'clock', async render() { return { type: 'block', children: [] }; } });
+    export default createIntegration({ components: [clock] });`;
+  const [problem] = await refused(
+    { 'index.js': source },
+    'blocks:\n  - id: timer\n    title: Timer\n    description: Ticks.\n',
+  );
+  expect(problem?.message).toContain('timer');
+  expect(problem?.message).toContain('clock');
+});
+
+test('a publish of a script that loops leaves the next one unharmed', async () => {
+  const looping = annex.tryPublish('looping', { 'index.js': 'for (;;);' });
+  expect(await annex.publish('fine', { 'index.js': 'export default { fetch: () => new Response() };' })).toBe(
+    1,
+  );
+  expect((await looping).status).toBe(422);
+});
