@@ -133,6 +133,15 @@ test('a mistyped flag is refused, and --help lists the right ones', async () => 
   expect(help.output()).toContain('--control-port');
 });
 
+test('a data folder that another process has open is refused', async () => {
+  const data = await folder();
+  const first = start(free(data));
+  await first.ready;
+  const second = start(free(data));
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toContain('another process has the data folder open');
+});
+
 test('a port that is taken ends the start with its number, and leaves nothing running', async () => {
   const data = await folder();
   const first = start(free(data));

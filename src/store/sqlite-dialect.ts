@@ -16,8 +16,9 @@ import {
   SqliteDriver,
 } from 'kysely';
 
-/** How long a statement waits for another process that holds the file. */
-const BUSY_TIMEOUT_MS = 5_000;
+/** How long opening waits for another process that is just letting go of the file. */
+const BUSY_TIMEOUT_MS = 2_000;
+const SQLITE_BUSY = 5;
 
 /** The dialect for one database file, which must exist or be creatable. */
 export const sqliteDialect = (file: string): Dialect => new NodeSqliteDialect(file);
@@ -55,7 +56,17 @@ class NodeSqliteAdapter extends SqliteAdapter {
 
 function open(file: string): SqliteDatabase {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
-  database.exec('pragma journal_mode = wal');
+  // One process at a time: targets and principals are cached in its memory, and a second one would not see it write.
+  database.exec('pragma locking_mode = exclusive');
+  try {
+    database.exec('pragma journal_mode = wal');
+    // Takes the lock now, not at the first write.
+    database.exec('begin exclusive; commit');
+  } catch (cause) {
+    database.close();
+    const locked = (cause as { errcode?: number }).errcode === SQLITE_BUSY;
+    throw locked ? new Error('another process has the data folder open', { cause }) : cause;
+  }
   database.exec('pragma synchronous = full');
   return {
     close: () => database.close(),
