@@ -4,8 +4,9 @@
  * Built by one pure function from what the registry holds; nothing of another target can be in it because nothing of
  * another target is passed in.
  */
+
+import type { InstallationStatus } from './installation.ts';
 import type { PublishedManifest } from './manifest.ts';
-import type { InstallationStatus } from './target.ts';
 
 export interface EnvironmentIntegration {
   readonly name: string;

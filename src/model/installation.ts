@@ -5,7 +5,9 @@
  * against the whole schema; at install there is nothing to validate but what the defaults leave open.
  */
 import type { Configuration, Manifest } from './manifest.ts';
-import type { InstallationStatus } from './target.ts';
+
+/** `paused` is set and cleared by the API alone; `pending` waits for a valid configuration (REFERENCE D11). */
+export type InstallationStatus = 'active' | 'pending' | 'paused';
 
 /** External ids of one installation (REFERENCE 2), and the length of each. */
 export const EXTERNAL_IDS_MAX = 5;

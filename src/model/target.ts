@@ -3,9 +3,7 @@
  * it. Built by the registry, cached, and replaced whole when anything in it changes; never mutated.
  */
 import type { Environment } from './environment.ts';
-
-/** `paused` is set and cleared by the API alone; `pending` waits for a valid configuration (REFERENCE D11). */
-export type InstallationStatus = 'active' | 'pending' | 'paused';
+import type { InstallationStatus } from './installation.ts';
 
 export interface Target {
   /** Opaque key in the public URL (REFERENCE D7). */

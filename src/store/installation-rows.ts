@@ -3,7 +3,7 @@
  *
  * Each function runs in whatever it is given, the database or a transaction; `registry.ts` draws the transactions.
  */
-import type { InstallationStatus } from '../model/target.ts';
+import type { InstallationStatus } from '../model/installation.ts';
 import { type Page, type PageRequest, page } from './page.ts';
 import type { Database, Tables } from './tables.ts';
 import type { VaultPlace } from './vault.ts';

@@ -5,8 +5,8 @@
  * structured values are JSON text, and every value named `sealed_…` came out of the vault.
  */
 import type { Kysely } from 'kysely';
+import type { InstallationStatus } from '../model/installation.ts';
 import type { TokenKind } from '../model/principal.ts';
-import type { InstallationStatus } from '../model/target.ts';
 import type { Visibility } from '../model/visibility.ts';
 
 export interface Tables {
