@@ -10,13 +10,9 @@
  */
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pino from 'pino';
-import { readConfig } from '../src/config.ts';
-import { type Service, startService } from '../src/service.ts';
+import { startTemporaryService } from '../src/cli/temporary-service.ts';
+import type { Service } from '../src/service.ts';
 import type { Load, Measured } from './load.ts';
 
 const CONNECTIONS = 32;
@@ -42,26 +38,13 @@ interface Bench {
 }
 
 async function main(): Promise<void> {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'annex-bench-'));
-  const flags = [
-    '--data',
-    dataFolder,
-    '--control-port',
-    '0',
-    '--public-port',
-    '0',
-    '--public-host',
-    '127.0.0.1',
-  ];
-  const config = readConfig([...flags, ...process.argv.slice(2)], {});
-  const service = await startService(config, pino({ level: 'warn' }));
+  const { service, end } = await startTemporaryService({ flags: process.argv.slice(2) });
   try {
     const bench = await prepare(service);
     const rows = [...(await warm(bench)), ...(await coldAndMemory(bench))];
     console.table(Object.fromEntries(rows.map(([what, figure, aim]) => [what, { figure, aim }])));
   } finally {
-    await service.stop();
-    await rm(dataFolder, { recursive: true, force: true });
+    await end();
   }
 }
 

@@ -3,7 +3,7 @@
  * and answers what is printed below each line; its tables list what there is, and nothing else.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -147,17 +147,5 @@ describe('the README', () => {
     const table = README.slice(README.indexOf('\n## Outcomes'), README.indexOf('\n## Metrics'));
     const listed = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
     expect(listed).toEqual([...OUTCOMES]);
-  });
-});
-
-describe('the service as npm start runs it', () => {
-  test('writes its first admin token to a file that its owner alone can read', async () => {
-    const { mode } = await stat(join(folder, 'data/admin-token'));
-    expect(mode & 0o777).toBe(0o600);
-  });
-
-  test('ends with exit code 0 when it is told to', async () => {
-    service.kill('SIGTERM');
-    expect(await exited).toBe(0);
   });
 });

@@ -59,7 +59,9 @@ export async function tour({ controlUrl, adminToken, print }: TourStart): Promis
     });
     transcript.expect(installed.status === 201, `"${name}" should have been installed.`);
     const { urls } = installed.json as { urls?: { publicEndpoint: string } };
-    endpoints[name] = urls?.publicEndpoint ?? '';
+    // Nothing further can be shown without it.
+    if (urls === undefined) return { surprises: transcript.surprises, platformToken, endpoints };
+    endpoints[name] = urls.publicEndpoint;
   }
 
   const call = (title: string, request: Sent): Promise<Exchange> => {

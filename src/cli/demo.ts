@@ -2,13 +2,9 @@
  * `npm run demo`: a service of its own on free ports and a temporary folder, a tour of what it does, and then an open
  * door to play with. With `--once` it ends after the tour: 0 where everything was as expected, 1 where not.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
-import { readConfig } from '../config.ts';
-import { type Service, startService } from '../service.ts';
+import type { Service } from '../service.ts';
 import { type TourEnd, tour } from './demo-tour.ts';
+import { startTemporaryService } from './temporary-service.ts';
 
 const HELP = `usage: npm run demo [-- --once]
 
@@ -25,25 +21,10 @@ const print = (text: string): void => {
 };
 
 async function demo(once: boolean): Promise<void> {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'annex-demo-'));
-  const flags = [
-    '--data',
-    dataFolder,
-    '--control-port',
-    '0',
-    '--public-port',
-    '0',
-    '--public-host',
-    '127.0.0.1',
-  ];
   // Warnings and errors only: the transcript is the output.
-  const service = await startService(
-    readConfig(flags, {}),
-    pino({ name: 'annex', level: 'warn' }, pino.destination(2)),
-  );
+  const { service, end: stop } = await startTemporaryService();
   const end = async (code: number) => {
-    await service.stop();
-    await rm(dataFolder, { recursive: true, force: true });
+    await stop();
     process.exit(code);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(0));

@@ -2,16 +2,12 @@
  * A real service for tests: own data folder, free ports, real cells. What tests do with it goes over HTTP, as anybody's
  * requests do; only the operator's side (pids of cells, the store) is reached directly.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pino from 'pino';
 import { onTestFinished } from 'vitest';
+import { startTemporaryService } from '../../src/cli/temporary-service.ts';
 import { uploadFolder } from '../../src/cli/upload-folder.ts';
-import { readConfig } from '../../src/config.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
-import { type Service, startService } from '../../src/service.ts';
+import type { Limits } from '../../src/limits.ts';
+import type { Service } from '../../src/service.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 
@@ -32,10 +28,10 @@ export class TestService {
   readonly platform: string;
   #organizations = 0;
 
-  readonly #dataFolder: string;
+  readonly #end: () => Promise<void>;
 
-  private constructor(service: Service, platform: string, dataFolder: string) {
-    this.#dataFolder = dataFolder;
+  private constructor(service: Service, platform: string, end: () => Promise<void>) {
+    this.#end = end;
     this.service = service;
     this.admin = service.firstAdminToken ?? '';
     this.platform = platform;
@@ -43,29 +39,17 @@ export class TestService {
 
   /** Starts one; it stops by itself when the test, or the suite that asked, is over. */
   static async start(options: { cells?: number; limits?: Partial<Limits> } = {}): Promise<TestService> {
-    const dataFolder = await mkdtemp(join(tmpdir(), 'annex-test-'));
-    const flags = [
-      '--data',
-      dataFolder,
-      '--control-port',
-      '0',
-      '--public-port',
-      '0',
-      '--public-host',
-      '127.0.0.1',
-    ];
-    const config = {
-      ...readConfig([...flags, '--cells', String(options.cells ?? 1)], {}),
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
-    };
-    const service = await startService(config, pino({ level: process.env['ANNEX_TEST_LOG'] ?? 'silent' }));
+    const { service, end } = await startTemporaryService({
+      flags: ['--cells', String(options.cells ?? 1)],
+      limits: options.limits ?? {},
+      logLevel: process.env['ANNEX_TEST_LOG'] ?? 'silent',
+    });
     const { token } = await service.store.tokens.create({ kind: 'platform' });
-    return new TestService(service, token, dataFolder);
+    return new TestService(service, token, end);
   }
 
-  async stop(): Promise<void> {
-    await this.service.stop();
-    await rm(this.#dataFolder, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.#end();
   }
 
   /** One request to the control listener. */
