@@ -5,9 +5,10 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { AnnexError } from './errors.ts';
 import { controlDoor } from './http/control/door.ts';
 import { answerErrors } from './http/error-answer.ts';
 import { publicDoor } from './http/public/door.ts';
@@ -60,18 +61,24 @@ export async function startService(config: Config, log: Logger): Promise<Service
     });
     stops.push(() => store.close());
     const { registry, tokens, logs } = store;
+    const metrics = new CallMetrics();
     const pool = new Pool({
       build,
       limits,
       cells: config.cells,
       script: (key) => registry.script(key),
       events: {
-        cellExited: (reason, lastWords) => log.warn({ reason, lastWords }, 'a cell died and was replaced'),
-        cellUnwell: (reason) => log.warn({ reason }, 'a cell is being replaced'),
+        cellExited: (reason, lastWords) => {
+          metrics.cellReplaced();
+          log.warn({ reason, lastWords }, 'a cell died and was replaced');
+        },
+        cellUnwell: (reason) => {
+          metrics.cellReplaced();
+          log.warn({ reason }, 'a cell is being replaced');
+        },
       },
     });
     stops.push(() => pool.stop());
-    const metrics = new CallMetrics();
     const journal = new Journal({
       logs,
       registry,
@@ -84,7 +91,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
     metrics.watch(pool, () => dispatch.inFlight);
     await pool.ready();
 
-    const control = listener(log);
+    let stopping: Promise<void> | undefined;
+    const isStopping = () => stopping !== undefined;
+    const control = listener(log, isStopping);
     controlDoor(control, {
       limits,
       registry,
@@ -94,7 +103,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       metrics: metrics.registry,
     });
     stops.push(() => control.close());
-    const open = listener(log);
+    const open = listener(log, isStopping);
     publicDoor(open, { limits, registry, tokens, dispatch });
     stops.push(() => open.close());
 
@@ -102,7 +111,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const publicUrl = await listen(open, config.publicHost, config.publicPort);
     origins.publicUrl ||= publicUrl;
     origins.apiUrl ||= `${controlUrl}/v1`;
-    const stopping = { promise: undefined as Promise<void> | undefined };
     const stop = async () => {
       const closed = open.close();
       const drained = await within(limits.stopMs, dispatch.drain());
@@ -118,7 +126,10 @@ export async function startService(config: Config, log: Logger): Promise<Service
       store,
       pool,
       firstAdminToken: await tokens.firstAdmin(),
-      stop: () => (stopping.promise ??= stop()),
+      stop: () => {
+        stopping ??= stop();
+        return stopping;
+      },
     };
   } catch (cause) {
     await unwind();
@@ -126,21 +137,27 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-function listener(log: Logger): FastifyInstance {
+/** A listener with what both doors have in common; while the service stops, it takes no new request on old connections. */
+function listener(log: Logger, isStopping: () => boolean): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
     // One line a request would cost more than the call it is about; failures are logged where they are known.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: 'array', allErrors: true } },
   });
   answerErrors(app);
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (!isStopping()) return done();
+    reply.header('connection', 'close');
+    return done(new AnnexError('SERVICE_STOPPING', 'The service is shutting down.'));
+  });
   return app;
 }
 

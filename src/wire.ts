@@ -75,6 +75,7 @@ export type HostMessage =
       url: string;
       cpuMs: number;
       wallMs: number;
+      firstByteMs: number;
       eventBytes: number;
       environmentBytes: number;
       /** Absent where the request had no body. */

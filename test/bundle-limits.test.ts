@@ -153,7 +153,7 @@ test('places are given in the order of arrival, and no more wait than may', asyn
     order.push('third');
     leaveThird();
   });
-  await expect(slots.enter()).rejects.toMatchObject({ code: 'CALL_SHED' });
+  await expect(slots.enter()).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
   abort.abort(new Error('gone'));
   await expect(second).rejects.toThrow('gone');
   expect(order).toEqual([]);

@@ -102,6 +102,23 @@ describe('a call that goes too far', () => {
   });
 });
 
+test('a call has a time to answer in, shorter than the time to finish in', async () => {
+  const annex = await startTestService({ limits: { firstByteMs: 400, callWallMs: 2_000 } });
+  const late = await annex.deploy(
+    'late',
+    `export default { fetch(request, env, ctx) {
+       ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 900)).then(() => console.log('finished')));
+       return new Response('in time');
+     } };`,
+  );
+  expect(await (await fetch(late.endpoint)).text()).toBe('in time');
+  await expect.poll(() => annex.log(late), { timeout: 5_000 }).toMatchObject([{ text: 'finished' }]);
+  const { endpoint } = await annex.deploy('never', 'export default { fetch: () => new Promise(() => {}) };');
+  const askedAt = performance.now();
+  expect(await answerOf(fetch(endpoint))).toEqual([504, 'CALL_TIMED_OUT', 'exceededWallTime']);
+  expect(performance.now() - askedAt).toBeLessThan(2_000);
+});
+
 describe('a cell killed with 100 calls in flight', () => {
   test('has every call answered within a second, is replaced, and the host never restarts', async () => {
     const annex = await startTestService();

@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  service.kill('SIGKILL');
+  service.kill('SIGTERM');
   await exited;
   await rm(join(folder, '..'), { recursive: true, force: true });
 });

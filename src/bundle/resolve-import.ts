@@ -79,7 +79,7 @@ function resolveUrl(specifier: string): Resolution {
 
 const nodeBuiltin = (specifier: string): Resolution => ({
   fault: `"${specifier}" is a Node.js module, and integrations do not run on Node.js.`,
-  hint: 'Use the web platform: fetch, crypto, URL, TextEncoder, streams.',
+  hint: 'Use the web platform: Request, Response, URL, FormData, TextEncoder, timers.',
 });
 
 function resolvePackage(

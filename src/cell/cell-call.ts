@@ -6,6 +6,15 @@ import type { CallEnd, Outcome } from '../wire.ts';
 const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
 
+/** A call's id and what it may use. */
+export interface CallBudget {
+  readonly id: number;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  /** Time to the response; a probe has none to give. */
+  readonly firstByteMs?: number;
+}
+
 /** What a call needs to enter an isolate. */
 export interface CallInput {
   readonly url: string;
@@ -26,6 +35,7 @@ export class CellCall {
   readonly id: number;
   readonly cpuMs: number;
   readonly wallMs: number;
+  readonly firstByteMs: number;
   readonly input: CallInput | undefined;
   readonly #timers = new Map<number, NodeJS.Timeout>();
   readonly #startedAt = performance.now();
@@ -34,10 +44,11 @@ export class CellCall {
   responded = false;
 
   /** @param input absent for a probe, which only loads a script. */
-  constructor(id: number, cpuMs: number, wallMs: number, input?: CallInput) {
+  constructor({ id, cpuMs, wallMs, firstByteMs = wallMs }: CallBudget, input?: CallInput) {
     this.id = id;
     this.cpuMs = cpuMs;
     this.wallMs = wallMs;
+    this.firstByteMs = firstByteMs;
     this.input = input;
   }
 
@@ -46,8 +57,12 @@ export class CellCall {
     return this.cpuMs * NS_PER_MS - this.cpuNs;
   }
 
-  wallUsedUp(now: number): boolean {
-    return now - this.#startedAt >= this.wallMs;
+  /** Which bound on wall time has passed, as a sentence; undefined while the call has time left. */
+  overdue(now: number): string | undefined {
+    const elapsedMs = now - this.#startedAt;
+    if (elapsedMs >= this.wallMs) return `The call did not finish within its ${this.wallMs} ms.`;
+    const waited = !this.responded && this.answer === undefined && elapsedMs >= this.firstByteMs;
+    return waited ? `The call gave no response within its ${this.firstByteMs} ms.` : undefined;
   }
 
   /** @param timersMax the prelude keeps this bound; here it stops one that no longer does */

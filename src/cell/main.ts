@@ -45,7 +45,7 @@ class Cell {
       case 'call': {
         const environmentAt = message.eventBytes;
         const bodyAt = environmentAt + message.environmentBytes;
-        const call = new CellCall(message.id, message.cpuMs, message.wallMs, {
+        const call = new CellCall(message, {
           url: message.url,
           event: body.toString('utf8', 0, environmentAt),
           environment: body.toString('utf8', environmentAt, bodyAt),
@@ -55,9 +55,9 @@ class Cell {
         break;
       }
       case 'probe': {
-        const { id, cpuMs, wallMs } = message;
+        const { id } = message;
         this.#probed.set(id, undefined);
-        isolates.probe(body.toString('utf8'), new CellCall(id, cpuMs, wallMs), (exports) =>
+        isolates.probe(body.toString('utf8'), new CellCall(message), (exports) =>
           this.#probed.set(id, exports),
         );
         break;

@@ -151,8 +151,8 @@ export class TenantIsolate implements Watched {
 
   checkWall(now: number): void {
     for (const call of this.#calls.values()) {
-      if (this.gone || !call.wallUsedUp(now)) continue;
-      const detail = `The call did not finish within its ${call.wallMs} ms.`;
+      const detail = call.overdue(now);
+      if (this.gone || detail === undefined) continue;
       // In the middle of an entry, or of loading, only the end of the isolate helps; otherwise the others go on.
       const stuck = this.#entries !== undefined && this.#state === 'loading';
       if (stuck || this.#entries?.running === call) this.#end('exceededWallTime', detail);

@@ -29,6 +29,12 @@ export class CallMetrics {
     registers: [this.registry],
   });
 
+  readonly #replaced = new Counter({
+    name: 'annex_cell_restarts_total',
+    help: 'Cells that were replaced.',
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -37,6 +43,10 @@ export class CallMetrics {
     this.#calls.inc({ outcome });
     this.#wall.observe(wallMs / 1_000);
     this.#cpu.inc(cpuMs / 1_000);
+  }
+
+  cellReplaced(): void {
+    this.#replaced.inc();
   }
 
   /** Gauges that are read when somebody asks for them. */
@@ -54,7 +64,6 @@ export class CallMetrics {
       pool.cells.reduce((total, cell) => total + read(cell), 0);
     gauge('annex_calls_in_flight', 'Calls that have begun and not ended.', inFlight);
     gauge('annex_cells', 'Cells that take calls.', () => pool.cells.length);
-    gauge('annex_cell_restarts_total', 'Cells that were replaced.', () => pool.restarts);
     gauge(
       'annex_cell_rss_bytes',
       'Resident memory of all cells.',

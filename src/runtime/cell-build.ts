@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, stop } from 'esbuild';
 import { ALIASES } from '../../sandbox/web/substitutes.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */
@@ -36,6 +36,8 @@ export interface CellBuild {
 export async function buildCell(): Promise<CellBuild> {
   const addonPath = findAddon();
   const [prelude, script] = await Promise.all([buildPrelude(), buildScript()]);
+  // Its process is not needed again: uploads are bundled elsewhere.
+  await stop();
   // A folder that only this user can write to: nobody else may put code into the cells.
   const folder = mkdtempSync(join(tmpdir(), 'annex-cell-'));
   const scriptPath = join(folder, 'cell.cjs');

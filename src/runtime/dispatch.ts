@@ -127,7 +127,7 @@ export class Dispatch {
     gone: AbortSignal | undefined,
   ): void {
     const { installationId } = target;
-    const { callCpuMs, callWallMs } = this.#parts.limits;
+    const { callCpuMs, callWallMs, firstByteMs } = this.#parts.limits;
     const id = this.#nextId++;
     const startedAt = performance.now();
     const script = scriptKey(target.integration, target.version);
@@ -164,6 +164,7 @@ export class Dispatch {
         url: `${target.publicEndpoint}/v1`,
         cpuMs: callCpuMs,
         wallMs: callWallMs,
+        firstByteMs,
         eventBytes: event.byteLength,
         environmentBytes: environment.byteLength,
         ...(body && { bodyBytes: body.byteLength }),

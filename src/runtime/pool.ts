@@ -46,7 +46,6 @@ export class Pool {
   #checks = 0;
   #checkedAt = performance.now();
   #stopping = false;
-  restarts = 0;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -105,7 +104,6 @@ export class Pool {
     this.#parts.events.cellUnwell(reason);
     this.#draining.add(cell);
     place.cell = this.#start();
-    this.restarts += 1;
     setTimeout(() => cell.kill(reason), DRAIN_MS).unref();
   }
 
@@ -114,7 +112,6 @@ export class Pool {
     const place = this.#placeOf(cell);
     if (place === undefined) return;
     this.#parts.events.cellExited(reason, cell.lastWords);
-    this.restarts += 1;
     void this.#revive(place, cell);
   }
 

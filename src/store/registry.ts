@@ -50,7 +50,7 @@ export interface RegistryParts {
 /** Everything a publish stores. */
 export interface Publication {
   readonly manifest: PublishedManifest;
-  /** The bundle: one ES module. */
+  /** The bundle, as `BundleResult.script`. */
   readonly script: string;
   /** JSON text. */
   readonly sourceMap: string;
