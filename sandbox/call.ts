@@ -8,7 +8,15 @@
 import type { Emit, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel } from '../src/wire.ts';
 import { formatError } from './web/format-error.ts';
-import { mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
+import { arrayBufferByteLength, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
+
+/**
+ * Messages that one entry may cause at the bridge, beside log lines. A loop that sets and clears a timer would otherwise
+ * queue emissions until the cell's main thread, and with it the watchdog, has no turn left.
+ */
+const OPERATIONS_PER_ENTRY = 2_000;
+/** Exceptions of one call that are logged even when its lines are used up: the reason of a failure must not be lost. */
+const EXCEPTIONS_KEPT = 8;
 
 /** One call in progress. */
 export interface Call {
@@ -18,6 +26,7 @@ export interface Call {
   responded: boolean;
   /** An exception was reported, though an answer may have been given all the same. */
   threw: boolean;
+  exceptions: number;
   logLines: number;
   logBytes: number;
   logDropped: number;
@@ -35,7 +44,8 @@ export interface Timer {
 
 export class Calls {
   /** The call whose entry is running: what code does now is on its account. */
-  current = 0;
+  #current = 0;
+  #operations = 0;
   readonly #emit: Emit;
   readonly #settings: PreludeSettings;
   readonly #calls = new Map<number, Call>();
@@ -45,12 +55,25 @@ export class Calls {
     this.#settings = settings;
   }
 
+  /** A new entry begins, for this call. */
+  enter(id: number): void {
+    this.#current = id;
+    this.#operations = 0;
+  }
+
+  /** Asks to send something across the bridge. @returns false where this entry has done so too often */
+  operate(cost = 1): boolean {
+    this.#operations += cost;
+    return this.#operations <= OPERATIONS_PER_ENTRY;
+  }
+
   begin(id: number): Call {
     const call: Call = {
       id,
       pending: 0,
       responded: false,
       threw: false,
+      exceptions: 0,
       logLines: 0,
       logBytes: 0,
       logDropped: 0,
@@ -67,7 +90,7 @@ export class Calls {
 
   /** The call that is running. Undefined in code that a call left behind when it ended. */
   running(): Call | undefined {
-    return this.get(this.current);
+    return this.get(this.#current);
   }
 
   forget(id: number): void {
@@ -77,6 +100,14 @@ export class Calls {
   /** Sends the answer out, and ends the call with it where nothing else is awaited. */
   respond(call: Call, status: number, headers: string, body: string | ArrayBuffer | undefined): void {
     if (this.get(call.id) !== call) return;
+    const length =
+      typeof body === 'string' ? body.length : body === undefined ? 0 : arrayBufferByteLength(body);
+    // Before it crosses: half a gigabyte of string would first be copied, and only then refused.
+    if (length > this.#settings.responseBodyBytes) {
+      this.#finish(call);
+      this.#emit('large', call.id, length);
+      return;
+    }
     call.responded = true;
     const last = call.pending === 0;
     if (last) this.#finish(call);
@@ -86,8 +117,7 @@ export class Calls {
   /** Ends a call that could not answer. */
   fail(call: Call, thrown: unknown): void {
     if (this.get(call.id) !== call) return;
-    const text = formatError(thrown);
-    this.#write(call, 'error', text);
+    const text = this.#exception(call, thrown);
     this.#finish(call);
     this.#emit('end', call.id, true, text);
   }
@@ -105,8 +135,7 @@ export class Calls {
     try {
       await promise;
     } catch (thrown) {
-      call.threw = true;
-      this.#write(call, 'error', formatError(thrown));
+      this.#exception(call, thrown);
     }
     call.pending -= 1;
     if (call.pending === 0 && call.responded && this.get(call.id) === call) {
@@ -118,15 +147,22 @@ export class Calls {
   /** `reportError` and uncaught exceptions of timers and microtasks: logged, and the call's outcome tells. */
   reportException(thrown: unknown): void {
     const call = this.running();
-    if (call === undefined) return;
-    call.threw = true;
-    this.#write(call, 'error', formatError(thrown));
+    if (call !== undefined) this.#exception(call, thrown);
   }
 
   /** One line into the log of the installation, on the account of the running call. */
   log(level: LogLevel, text: string): void {
     const call = this.running();
     if (call !== undefined) this.#write(call, level, text);
+  }
+
+  #exception(call: Call, thrown: unknown): string {
+    call.threw = true;
+    call.exceptions += 1;
+    const text = formatError(thrown);
+    if (call.exceptions <= EXCEPTIONS_KEPT) this.#emit('log', call.id, 'error', text);
+    else this.#write(call, 'error', text);
+    return text;
   }
 
   #write(call: Call, level: LogLevel, text: string): void {

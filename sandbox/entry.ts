@@ -21,13 +21,17 @@ import { apply, jsonParse, Uint8ArrayIntrinsic } from './web/primordials.ts';
 import { makeRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
 
+/** What one look-up of a domain counts against the operations of an entry. */
+const DOMAIN_COST = 4;
+
 export function start(emit: Emit, domainToAscii: (domain: string) => string, settingsJson: string): Enter {
   const settings = jsonParse(settingsJson) as PreludeSettings;
   const calls = new Calls(emit, settings);
   const timers = createTimers(calls, emit, settings.timersPerCall);
   let integration: Integration | undefined;
 
-  setDomainToAscii(domainToAscii);
+  // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
+  setDomainToAscii((domain) => (calls.operate(DOMAIN_COST) ? domainToAscii(domain) : ''));
   const reportError = (thrown: unknown): void => calls.reportException(thrown);
   installGlobals(globalThis, {
     console: createConsole((level: LogLevel, text: string) => calls.log(level, text)),
@@ -98,7 +102,7 @@ export function start(emit: Emit, domainToAscii: (domain: string) => string, set
   }
 
   return function enter(...entry: Entry): void {
-    calls.current = entry[1];
+    calls.enter(entry[1]);
     switch (entry[0]) {
       case 'call':
         void answer(calls.begin(entry[1]), entry[2], entry[3], entry[4], entry[5]);

@@ -5,13 +5,15 @@
  * The script arrives as a function that takes `(run)` and calls it with a thunk for the entry module: so even an error
  * thrown while the module loads is caught here, inside, and never read from outside.
  */
-import { apply, isArray } from './web/primordials.ts';
+import { apply, isArray, slice } from './web/primordials.ts';
 
 /** The member by which the SDK offers its handlers without a detour over multipart. */
 const INTEGRATION: unique symbol = Symbol.for('annex.integration');
 
 /** Most names of components, or of events, that are reported. */
 const NAMES_MAX = 1_000;
+/** A longer name is cut before it crosses. */
+const NAME_CHARS_MAX = 256;
 
 export interface Integration {
   /** `this` of the handler. */
@@ -62,7 +64,7 @@ function names(list: unknown): string {
   if (!isArray(list)) return '';
   let text = '';
   for (let i = 0; i < list.length && i < NAMES_MAX; i++) {
-    text += `${i === 0 ? '' : '\n'}${list[i]}`;
+    text += `${i === 0 ? '' : '\n'}${slice(`${list[i]}`, 0, NAME_CHARS_MAX)}`;
   }
   return text;
 }

@@ -40,6 +40,7 @@ export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): T
     if (mapSize(pending) >= timersPerCall) {
       throw new RangeError(`More than ${timersPerCall} timers are pending in one call.`);
     }
+    if (!calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
     mapSet(pending, id, { callback, parameters, everyMs: repeats ? delayMs : undefined });
     emit('timer', call.id, id, delayMs);
     return id;
@@ -48,7 +49,9 @@ export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): T
   function clear(timer: unknown): void {
     const id = +(timer as number);
     const call = calls.running();
-    if (call?.timers !== undefined && mapDelete(call.timers, id)) emit('untimer', call.id, id);
+    const cleared = call?.timers !== undefined && mapDelete(call.timers, id);
+    // One that the cell is not told of comes due there and finds nothing here.
+    if (call !== undefined && cleared && calls.operate()) emit('untimer', call.id, id);
   }
 
   return {

@@ -48,6 +48,8 @@ export type Emission =
       last: boolean,
       threw: boolean,
     ]
+  /** The call is over: its response has more bytes than may leave. */
+  | [kind: 'large', call: number, length: number]
   /** The call is over. Without an earlier `respond`, it threw before it could answer. */
   | [kind: 'end', call: number, threw: boolean, detail: string]
   | [kind: 'log', call: number, level: LogLevel, text: string]
@@ -62,6 +64,7 @@ export interface PreludeSettings {
   readonly timersPerCall: number;
   readonly logLinesPerCall: number;
   readonly logBytesPerCall: number;
+  readonly responseBodyBytes: number;
 }
 
 /** Value of the prelude script: called once per isolate, before any tenant code. */

@@ -148,6 +148,7 @@ export const WIRE_BOUNDS = {
   detailChars: 2_048,
   names: 1_000,
   nameChars: 256,
+  cpuMs: 3_600_000,
 } as const;
 
 /**
@@ -223,7 +224,8 @@ function parseEnd(value: unknown): CallEnd | undefined {
   if (!isRecord(value)) return undefined;
   const { outcome, cpuMs, detail } = value;
   if (typeof outcome !== 'string' || !CELL_OUTCOMES.includes(outcome as Outcome)) return undefined;
-  if (typeof cpuMs !== 'number' || !(cpuMs >= 0)) return undefined;
+  // A forged figure would spoil the operator's counters for good.
+  if (typeof cpuMs !== 'number' || !(cpuMs >= 0 && cpuMs <= WIRE_BOUNDS.cpuMs)) return undefined;
   if (detail === undefined) return { outcome: outcome as Outcome, cpuMs };
   if (typeof detail !== 'string' || detail.length > WIRE_BOUNDS.detailChars) return undefined;
   return { outcome: outcome as Outcome, cpuMs, detail };

@@ -1,17 +1,20 @@
 /**
- * Takes away what lets a script use memory that the isolate's limit does not count, before any tenant code runs.
+ * Takes away what lets a script use memory, or time, that no limit counts, before any tenant code runs.
  *
  * - `new ArrayBuffer(1, { maxByteLength: 1 << 30 }).resize(…)` grows outside the accounting (0.6–2 GB measured), so no
  *   resizable buffer can come into being: every way to the engine's own constructor leads to ours, which drops the
  *   option, as an engine older than resizable buffers does.
  * - `SharedArrayBuffer` grows in the same way, and `Atomics.wait` on one blocks a thread.
+ * - A `FinalizationRegistry` runs its callbacks in whatever happens to collect garbage: outside every entry, on nobody's
+ *   account, and on the cell's own main thread where that asks for heap statistics. `for (;;)` in one stopped the cell.
  * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
  */
 import { construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
 
 /** Closes the ways on one global object. */
 export function closeMemoryEscapes(target: object): void {
-  for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly']) Reflect.deleteProperty(target, name);
+  for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly', 'FinalizationRegistry'])
+    Reflect.deleteProperty(target, name);
   Reflect.deleteProperty(ArrayBuffer.prototype, 'resize');
   defineProperty(target, 'ArrayBuffer', {
     value: fixedArrayBuffer(),

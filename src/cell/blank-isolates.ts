@@ -81,8 +81,13 @@ export class BlankIsolates {
         ignored: true,
       });
       const toAscii = new this.#engine.Callback(domainToAscii, { sync: true });
-      const { timersPerCall, logLinesPerCall, logBytesPerCall } = this.#limits;
-      const settings: PreludeSettings = { timersPerCall, logLinesPerCall, logBytesPerCall };
+      const { timersPerCall, logLinesPerCall, logBytesPerCall, responseBodyBytes } = this.#limits;
+      const settings: PreludeSettings = {
+        timersPerCall,
+        logLinesPerCall,
+        logBytesPerCall,
+        responseBodyBytes,
+      };
       const enter = await start.apply(undefined, [emit, toAscii, JSON.stringify(settings)] as never, {
         result: { reference: true },
       });

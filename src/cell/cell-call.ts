@@ -40,6 +40,8 @@ export class CellCall {
   readonly #timers = new Map<number, NodeJS.Timeout>();
   readonly #startedAt = performance.now();
   cpuNs = 0;
+  /** Promises of this call that were rejected and not handled. */
+  rejections = 0;
   answer: Answer | undefined;
   responded = false;
 

@@ -48,7 +48,10 @@ export class EntryQueue implements Runnable {
   #enteredAt = 0;
   #seenNs = 0;
   #chargedNs: number;
+  #entryNs = 0;
   #lastEntryNs = 0;
+  /** Until an entry has been looked at, its time is taken to be CPU. */
+  #share = 1;
 
   constructor(engine: Engine, { isolate, enter }: BlankIsolate, slots: Slots, listener: EntryListener) {
     this.#engine = engine;
@@ -91,22 +94,28 @@ export class EntryQueue implements Runnable {
     if (this.#given.length === 0) this.#slots.release(this);
   }
 
-  /** Looks at the entry that runs: past its slice, it no longer counts as quick. @returns whether its call is out of CPU */
-  outOfCpu(now: number): boolean {
+  /**
+   * Looks at the entry that runs: past its slice, it no longer counts as quick.
+   *
+   * @param share of its time since the last look that it really had a core
+   * @returns whether its call is out of CPU
+   */
+  outOfCpu(now: number, share: number): boolean {
     const call = this.running;
     if (call === undefined) return false;
     if (now - this.#enteredAt >= SLICE_MS) this.#slots.overrun(this);
-    return this.#cpuNs() - this.#chargedNs > call.cpuLeftNs;
+    this.#share = share;
+    this.#charge(call);
+    return call.cpuLeftNs < 0;
   }
 
-  /** Puts the CPU used since the last look on the account of the call that runs. */
-  charge(): void {
-    const call = this.running;
-    if (call === undefined) return;
+  /** Puts the time since the last look on the account of a call. */
+  #charge(call: CellCall): void {
     const now = this.#cpuNs();
-    this.#lastEntryNs = now - this.#chargedNs;
+    const used = (now - this.#chargedNs) * this.#share;
     this.#chargedNs = now;
-    call.cpuNs += this.#lastEntryNs;
+    this.#entryNs += used;
+    call.cpuNs += used;
   }
 
   /**
@@ -151,11 +160,14 @@ export class EntryQueue implements Runnable {
 
   #settled({ call }: Queued, failure: string | undefined): void {
     if (!this.#closed) {
-      this.charge();
+      this.#charge(call);
       this.#listener.entryEnded(call, failure);
     }
     this.#given.shift();
     this.#enteredAt = performance.now();
+    this.#lastEntryNs = this.#entryNs;
+    this.#entryNs = 0;
+    this.#share = 1;
     if (this.#closed) {
       if (this.#given.length === 0) this.#slots.release(this);
       return;

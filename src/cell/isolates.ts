@@ -28,6 +28,7 @@ export class Isolates {
     maxSize: SCRIPTS_CHARS_MAX,
     sizeCalculation: (source) => source.length + 1,
   });
+  #trimming = false;
   readonly #awaited = new Map<string, ((source: string) => void)[]>();
 
   constructor(
@@ -61,7 +62,7 @@ export class Isolates {
         for (const call of unstarted) this.begin(isolate.key, isolate.script, call);
       },
     };
-    setInterval(() => this.#trim(), MEASURE_EVERY_MS).unref();
+    setInterval(() => void this.#trim(), MEASURE_EVERY_MS).unref();
   }
 
   /** Isolates alive, whether or not they still take calls. */
@@ -155,15 +156,17 @@ export class Isolates {
   }
 
   /** Retires the least recently used until the heaps fit. */
-  #trim(): void {
+  async #trim(): Promise<void> {
+    // One that does not let go of its thread does not answer, either.
+    if (this.#trimming) return;
+    this.#trimming = true;
+    await Promise.all([...this.#alive].map((isolate) => isolate.measure()));
     let bytes = 0;
-    for (const isolate of this.#alive) {
-      isolate.measure();
-      bytes += isolate.heapBytes;
-    }
+    for (const isolate of this.#alive) bytes += isolate.heapBytes;
     while (bytes > this.#heapBytesMax && this.#resident.size > 1) {
       const evicted = this.#resident.pop();
       bytes -= evicted?.heapBytes ?? 0;
     }
+    this.#trimming = false;
   }
 }

@@ -44,9 +44,12 @@ const NAMES_MAX = 1_000;
 export const boundedText = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX) : '';
 
-/** Names that were separated by line feeds. */
+/** A name as it may stand in a manifest; anything else could blow up into escapes on its way to the host. */
+const NAME = /^[\x21-\x7e]{1,256}$/;
+
+/** Names that were separated by line feeds; those that no manifest could hold are left out. */
 export function names(value: unknown): string[] {
-  const text = boundedText(value);
-  if (text === '') return [];
-  return text.split('\n', NAMES_MAX).filter((name) => name !== '' && name.length <= WIRE_BOUNDS.nameChars);
+  return boundedText(value)
+    .split('\n', NAMES_MAX)
+    .filter((name) => NAME.test(name));
 }

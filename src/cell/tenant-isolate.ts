@@ -16,12 +16,17 @@ import {
   scriptUrl,
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import type { Answer, CellCall } from './cell-call.ts';
+import { type Answer, CellCall } from './cell-call.ts';
 import type { Engine } from './engine.ts';
 import { EntryQueue } from './entry-queue.ts';
 import { boundedText, names, readAnswer } from './read-emission.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog, Watched } from './watchdog.ts';
+
+/** The loading script's id among the calls of its isolate; the host counts its own from 1. */
+const LOADER_ID = 0;
+/** Unhandled rejections of one call that are logged. */
+const REJECTIONS_LOGGED = 16;
 
 /** Who hears how calls fare. */
 export interface CallListener {
@@ -63,6 +68,8 @@ export class TenantIsolate implements Watched {
   readonly #calls = new Map<number, CellCall>();
   #finishing: Finishing[] = [];
   #isolate: ivm.Isolate | undefined;
+  /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
+  #loader: CellCall | undefined;
   /** There once the isolate is; until then calls wait in `#calls` alone. */
   #entries: EntryQueue | undefined;
   #state: 'loading' | 'ready' | 'gone' = 'loading';
@@ -77,6 +84,10 @@ export class TenantIsolate implements Watched {
     this.#listener = listener;
   }
 
+  get running(): boolean {
+    return this.#entries?.running !== undefined;
+  }
+
   get gone(): boolean {
     return this.#state === 'gone';
   }
@@ -88,7 +99,7 @@ export class TenantIsolate implements Watched {
     if (this.#state === 'ready') this.#hand(call);
   }
 
-  /** Puts the script into a blank isolate. The CPU it takes to load is on the account of the first call. */
+  /** Puts the script into a blank isolate. Loading may use what a call may, and is charged to no call. */
   async load(blank: BlankIsolate, source: string): Promise<void> {
     const { isolate, context, line } = blank;
     this.#isolate = isolate;
@@ -106,11 +117,16 @@ export class TenantIsolate implements Watched {
       const [first] = this.#calls.values();
       // Everybody who wanted it has gone away meanwhile.
       if (first === undefined) this.#go();
-      else this.#entries.push(first, ['load', first.id, factory.derefInto({ release: true })]);
+      else this.#startLoading(first, factory);
     } catch (cause) {
       const why = boundedText(cause instanceof Error ? cause.message : String(cause));
-      this.#end('exception', `The script could not be compiled: ${why}`);
+      this.#fail(`The script could not be compiled: ${why}`);
     }
+  }
+
+  #startLoading({ cpuMs, wallMs }: CellCall, factory: ivm.Reference): void {
+    this.#loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs });
+    this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true })]);
   }
 
   /** Ends one call from outside: its caller went away. */
@@ -135,21 +151,22 @@ export class TenantIsolate implements Watched {
     this.#rest();
   }
 
-  /** Measures the heap, where that does not have to wait for tenant code. */
-  measure(): void {
+  /** Measures the heap, on the isolate's own thread: asking may collect garbage, and whatever that sets off. */
+  async measure(): Promise<void> {
     if (this.#state !== 'ready' || !this.#entries?.resting) return;
-    const heap = this.#isolate?.getHeapStatisticsSync();
+    const heap = await this.#isolate?.getHeapStatistics().catch(() => undefined);
     if (heap) this.heapBytes = heap.used_heap_size + heap.externally_allocated_size;
   }
 
-  checkCpu(now: number): void {
-    if (this.gone || !this.#entries?.outOfCpu(now)) return;
+  checkCpu(now: number, share: number): void {
+    if (this.gone || !this.#entries?.outOfCpu(now, share)) return;
     const { running } = this.#entries;
-    this.#entries.charge();
     this.#end('exceededCpu', `The call used more than its ${running?.cpuMs} ms of CPU.`);
   }
 
   checkWall(now: number): void {
+    const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
+    if (late !== undefined) this.#end('exceededWallTime', late);
     for (const call of this.#calls.values()) {
       const detail = call.overdue(now);
       if (this.gone || detail === undefined) continue;
@@ -171,22 +188,34 @@ export class TenantIsolate implements Watched {
       this.#end('exceededMemory', `The isolate grew beyond its ${this.#home.heapMib} MiB of memory.`);
       return;
     }
-    if (failure !== undefined && this.#calls.has(call.id)) {
-      this.#listener.log(call, 'error', `Unhandled promise rejection: ${failure}`);
-    }
+    if (failure !== undefined) this.#rejected(call, failure);
     this.#flush();
   }
 
+  /** A promise was rejected and nobody looked. The prelude cannot count these, so they are counted here. */
+  #rejected(call: CellCall, failure: string): void {
+    call.rejections += 1;
+    if (call.rejections <= REJECTIONS_LOGGED)
+      this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
+  }
+
+  /** What the script says while it loads is told to whoever waits for it. */
+  #log(call: CellCall, level: LogLevel, text: string): void {
+    const heard = call === this.#loader ? this.#calls.values().next().value : this.#calls.get(call.id);
+    if (heard) this.#listener.log(heard, level, text);
+  }
+
   #heard(emission: Emission): void {
-    // The script belongs to the isolate, even where the call that made it load is over.
     if (emission[0] === 'loaded') return this.#loaded(emission);
-    if (emission[0] === 'failed') return this.#failed(emission);
-    const call = this.#calls.get(emission[1]);
+    if (emission[0] === 'failed') return this.#fail(`The script failed to load: ${boundedText(emission[2])}`);
+    const call = emission[1] === LOADER_ID ? this.#loader : this.#calls.get(emission[1]);
     // Any other word of a call that is over is too late.
     if (call === undefined) return undefined;
     switch (emission[0]) {
       case 'respond':
         return this.#responded(call, emission);
+      case 'large':
+        return this.#tooLarge(call, emission[2]);
       case 'end': {
         const [, , threw, detail] = emission;
         this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: boundedText(detail) });
@@ -194,7 +223,7 @@ export class TenantIsolate implements Watched {
       }
       case 'log': {
         const [, , level, text] = emission;
-        if (LOG_LEVELS.includes(level)) this.#listener.log(call, level, boundedText(text));
+        if (LOG_LEVELS.includes(level)) this.#log(call, level, boundedText(text));
         return undefined;
       }
       case 'timer': {
@@ -208,16 +237,16 @@ export class TenantIsolate implements Watched {
     }
   }
 
-  #failed([, id, said]: EmissionOf<'failed'>): void {
-    const text = boundedText(said);
-    const call = this.#calls.get(id);
-    if (call) this.#listener.log(call, 'error', text);
-    this.#end('exception', `The script failed to load: ${text}`);
+  /** The script is no good: everybody who waits for it is told why. */
+  #fail(why: string): void {
+    for (const call of this.#calls.values()) this.#listener.log(call, 'error', why);
+    this.#end('exception', why);
   }
 
   #loaded([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): void {
     if (this.#state !== 'loading') return;
     this.#state = 'ready';
+    this.#loader?.clearTimers();
     this.#listener.loaded(this, {
       fetch: fetch === true,
       sdk: sdk === true,
@@ -233,11 +262,10 @@ export class TenantIsolate implements Watched {
     const { responseBytesMax } = this.#home;
     if (answer === undefined) {
       const detail = 'The response has headers that are too many or too long to be sent.';
-      this.#listener.log(call, 'error', detail);
+      this.#log(call, 'error', detail);
       this.#abandon(call, 'exception', detail);
     } else if (answer.body.byteLength > responseBytesMax) {
-      const detail = `The response of ${answer.body.byteLength} bytes is over the limit of ${responseBytesMax}.`;
-      this.#abandon(call, 'responseTooLarge', detail);
+      this.#tooLarge(call, answer.body.byteLength);
     } else if (last) {
       call.answer = answer;
       this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: '' });
@@ -245,6 +273,11 @@ export class TenantIsolate implements Watched {
       call.responded = true;
       this.#listener.answered(call, answer);
     }
+  }
+
+  #tooLarge(call: CellCall, bytes: number): void {
+    const detail = `The response of ${bytes} bytes is over the limit of ${this.#home.responseBytesMax}.`;
+    this.#abandon(call, 'responseTooLarge', detail);
   }
 
   /** Tells the ends of calls whose last entry has been charged. */
@@ -281,7 +314,8 @@ export class TenantIsolate implements Watched {
   }
 
   #rest(): void {
-    if (this.#calls.size > 0) return;
+    // A script that is still loading is watched, whether or not anybody waits for it.
+    if (this.#calls.size > 0 || (this.#entries !== undefined && this.#state === 'loading')) return;
     this.#home.watchdog.unwatch(this);
     if (this.#retired && !this.gone && this.#entries?.resting) this.#go();
   }
@@ -293,6 +327,7 @@ export class TenantIsolate implements Watched {
   /** @returns the calls the tenant has seen nothing of */
   #dispose(): CellCall[] {
     this.#state = 'gone';
+    this.#loader?.clearTimers();
     this.#home.watchdog.unwatch(this);
     if (this.#entries) return this.#entries.close();
     this.#isolate?.dispose();

@@ -70,6 +70,11 @@ export class CallMetrics {
       sum((cell) => cell.rssBytes),
     );
     gauge(
+      'annex_isolate_heap_bytes',
+      'V8 heaps of all isolates, as the cells tell it.',
+      sum((cell) => cell.heapBytes),
+    );
+    gauge(
       'annex_isolates',
       'Isolates alive in all cells.',
       sum((cell) => cell.isolates),

@@ -29,6 +29,11 @@ const MIB = 1024 * 1024;
 const STDERR_CHARS_MAX = 4_096;
 /** How far past its wall time a call may be before the cell counts as hung. */
 const OVERDUE_MS = 2_000;
+/** How long a script that was sent need not be asked for again: a cell keeps it as long as there is room. */
+const ASK_AGAIN_MS = 250;
+/** Lines that the cell itself adds to a call's log (rejections, exceptions, what was dropped), and UTF-8 for UTF-16. */
+const LOG_LINES_BEYOND = 64;
+const LOG_BYTES_FACTOR = 16;
 
 /** One call, or probe, that a cell has been given. */
 export interface CellTask {
@@ -53,6 +58,8 @@ export interface CellOwner {
 interface Given {
   readonly task: CellTask;
   readonly since: number;
+  logLines: number;
+  logBytes: number;
 }
 
 export class CellProcess {
@@ -61,6 +68,8 @@ export class CellProcess {
   readonly #owner: CellOwner;
   readonly #limits: Limits;
   readonly #given = new Map<number, Given>();
+  /** Scripts it has asked for lately. */
+  readonly #asked = new Set<string>();
   readonly #onReady = Promise.withResolvers<void>();
   #lastWords = '';
   /** Pings in a row without a word from the cell. */
@@ -69,6 +78,8 @@ export class CellProcess {
   #exited = false;
   isolates = 0;
   rssBytes = 0;
+  /** Heaps of its isolates, by the cell's own word. */
+  heapBytes = 0;
 
   constructor(build: CellBuild, limits: Limits, owner: CellOwner) {
     this.#owner = owner;
@@ -118,7 +129,7 @@ export class CellProcess {
   /** Gives the cell a task; the message must carry `id`. */
   give(message: Extract<HostMessage, { id: number }>, task: CellTask, ...body: Uint8Array[]): void {
     if (this.#exited) return task.end({ outcome: 'cellCrashed', cpuMs: 0 });
-    this.#given.set(message.id, { task, since: performance.now() });
+    this.#given.set(message.id, { task, since: performance.now(), logLines: 0, logBytes: 0 });
     this.#writer.send(message, ...body);
   }
 
@@ -131,15 +142,16 @@ export class CellProcess {
    * Looks at the cell from outside: is it alive, has it grown too large, is a call overdue? Called several times a
    * second. The cell's own word is not taken for any of it.
    */
-  check(now: number): void {
+  check(now: number, hostStalled: boolean): void {
     if (this.#exited) return;
     this.rssBytes = residentBytes(this.pid);
-    const overdue = [...this.#given.values()].some(
-      ({ task, since }) => now - since > task.wallMs + OVERDUE_MS,
-    );
+    // After a stall of the host, what the cell has said meanwhile is still unread.
+    const overdue =
+      !hostStalled &&
+      [...this.#given.values()].some(({ task, since }) => now - since > task.wallMs + OVERDUE_MS);
     if (this.rssBytes > this.#limits.cellRssMib * MIB) {
       this.kill(`grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${this.#limits.cellRssMib} MiB`);
-    } else if (this.#unanswered * PING_EVERY_MS > this.#limits.cellHeartbeatMs) {
+    } else if (!hostStalled && this.#unanswered * PING_EVERY_MS > this.#limits.cellHeartbeatMs) {
       this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`);
     } else if (overdue) {
       this.kill('held a call past its wall time');
@@ -168,6 +180,7 @@ export class CellProcess {
         return this.#onReady.resolve();
       case 'pulse':
         this.isolates = message.isolates;
+        this.heapBytes = message.heapMib * MIB;
         if (message.stuck > 0) this.#owner.unwell(this, 'an isolate does not let go of its thread');
         return undefined;
       case 'need':
@@ -184,6 +197,13 @@ export class CellProcess {
     const { task } = given;
     switch (message.t) {
       case 'log':
+        given.logLines += 1;
+        given.logBytes += body.byteLength;
+        // The prelude keeps the limits; a cell that sends far more than them is no longer the one we started.
+        if (given.logLines > this.#limits.logLinesPerCall + LOG_LINES_BEYOND)
+          return this.kill('flooded the log');
+        if (given.logBytes > this.#limits.logBytesPerCall * LOG_BYTES_FACTOR)
+          return this.kill('flooded the log');
         return task.log(message.level, body.toString('utf8'));
       case 'response':
         task.response?.(message.status, message.headers, body);
@@ -205,6 +225,10 @@ export class CellProcess {
     // A cell may read the code of its own tenants alone.
     const entitled = [...this.#given.values()].some(({ task }) => task.script === key);
     if (!entitled) return this.kill('asked for a script it was not given');
+    // Each answer is a copy of up to a whole script: a cell that asks without reading would fill the host's memory.
+    if (this.#asked.has(key)) return this.kill('asked for a script again and again');
+    this.#asked.add(key);
+    if (this.#asked.size === 1) setTimeout(() => this.#asked.clear(), ASK_AGAIN_MS).unref();
     const source = await this.#owner.script(key).catch(() => undefined);
     if (source) this.#writer.send({ t: 'script', script: key } satisfies HostMessage, source);
     else this.kill(`could not be given the script ${key}`);

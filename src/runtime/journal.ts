@@ -14,6 +14,11 @@ import type { CallMetrics } from './call-metrics.ts';
 import type { CallObserver } from './dispatch.ts';
 
 const MAPPERS_MAX = 200;
+/** A decoded map takes some 35 times its text: authors who publish large ones and throw once must not fill the heap. */
+const MAPPER_BYTES_PER_MAP_BYTE = 35;
+const MAPPER_BYTES_MAX = 256 * 1024 * 1024;
+/** Lines that wait for one script's map; what comes beyond is lost, as it would be in a full log. */
+const WAITING_MAX = 1_000;
 
 type MapText = (text: string) => string;
 
@@ -36,7 +41,10 @@ export interface JournalParts {
 
 export class Journal implements CallObserver {
   readonly #parts: JournalParts;
-  readonly #mappers = new LRUCache<string, MapText>({ max: MAPPERS_MAX });
+  readonly #mappers = new LRUCache<string, MapText>({
+    max: MAPPERS_MAX,
+    maxSize: MAPPER_BYTES_MAX,
+  });
   /** Lines that wait for their script's map. */
   readonly #waiting = new Map<string, Line[]>();
 
@@ -50,7 +58,7 @@ export class Journal implements CallObserver {
     const script = scriptKey(target.integration, target.version);
     const waiting = this.#waiting.get(script);
     if (waiting) {
-      waiting.push(line);
+      if (waiting.length < WAITING_MAX) waiting.push(line);
       return;
     }
     if (!text.includes(scriptUrl(script))) return this.#write(line, text);
@@ -74,7 +82,7 @@ export class Journal implements CallObserver {
   async #fetchMapper(script: string): Promise<void> {
     const map = await this.#parts.registry.sourceMap(script).catch(() => undefined);
     const mapper: MapText = map === undefined ? (text) => text : createStackMapper(map, scriptUrl(script));
-    this.#mappers.set(script, mapper);
+    this.#mappers.set(script, mapper, { size: 1 + (map?.length ?? 0) * MAPPER_BYTES_PER_MAP_BYTE });
     const lines = this.#waiting.get(script) ?? [];
     this.#waiting.delete(script);
     for (const line of lines) this.#write(line, mapper(line.text));

@@ -87,12 +87,11 @@ export class Pool {
 
   #check(): void {
     const now = performance.now();
-    // After a stall of the host, what the cells have said meanwhile is still unread: judge them next time.
     const stalled = now - this.#checkedAt > 2 * CHECK_EVERY_MS;
     this.#checkedAt = now;
     this.#checks += 1;
     for (const cell of [...this.cells, ...this.#draining]) {
-      if (!stalled) cell.check(now);
+      cell.check(now, stalled);
       if (this.#checks % CHECKS_PER_PING === 0) cell.ping();
     }
     for (const cell of this.#draining) if (cell.inFlight === 0) cell.kill('had finished its calls');

@@ -1,0 +1,101 @@
+/** A cell that was taken over: whatever it sends, the host ends it and answers its calls. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { buildCell, type CellBuild } from '../src/runtime/cell-build.ts';
+import { CellProcess } from '../src/runtime/cell-process.ts';
+import type { CallEnd } from '../src/wire.ts';
+
+let build: CellBuild;
+const folder = mkdtempSync(join(tmpdir(), 'annex-forged-'));
+beforeAll(async () => {
+  build = await buildCell();
+});
+afterAll(() => {
+  build.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What the attacker's code sends once it holds the pipe: JavaScript that may use `send(head, body)` and `pipe`. */
+async function forged(name: string, attack: string): Promise<{ reason: string; end: CallEnd }> {
+  const scriptPath = join(folder, `${name}.cjs`);
+  writeFileSync(
+    scriptPath,
+    `const pipe = new (require('node:net').Socket)({ fd: 3 });
+     const frame = (head, body = Buffer.alloc(0)) => {
+       const text = Buffer.from(typeof head === 'string' ? head : JSON.stringify(head));
+       const prefix = Buffer.alloc(8); prefix.writeUInt32LE(text.length, 0); prefix.writeUInt32LE(body.length, 4);
+       return Buffer.concat([prefix, text, body]);
+     };
+     const send = (head, body) => pipe.write(frame(head, body));
+     pipe.once('data', () => { ${attack} });`,
+  );
+  const { promise: exited, resolve } = Promise.withResolvers<string>();
+  const cell = new CellProcess({ ...build, scriptPath }, DEFAULT_LIMITS, {
+    script: async () => Buffer.from('secret source'),
+    unwell: () => undefined,
+    exited: (_cell, reason) => resolve(reason),
+  });
+  const ended = new Promise<CallEnd>((end) =>
+    cell.give(
+      { t: 'probe', id: 7, cpuMs: 1_000, wallMs: 1_000 },
+      { script: 'own@1', wallMs: 1_000, log: () => undefined, end },
+    ),
+  );
+  return { reason: await exited, end: await ended };
+}
+
+test.each([
+  ['no JSON', `send('{');`, 'broken frame'],
+  ['a length of four gigabytes', `pipe.write(Buffer.alloc(8, 0xff));`, 'broken frame'],
+  [
+    'a head over its bound',
+    `send(JSON.stringify({ t: 'need', script: 'x'.repeat(300000) }));`,
+    'broken frame',
+  ],
+  ['an unknown message', `send({ t: 'shell', id: 7 });`, 'malformed message'],
+  ['a call it was not given', `send({ t: 'end', id: 8, end: { outcome: 'ok', cpuMs: 1 } });`, 'not given'],
+  [
+    'an outcome only the host may say',
+    `send({ t: 'end', id: 7, end: { outcome: 'cellCrashed', cpuMs: 1 } });`,
+    'malformed',
+  ],
+  ['CPU without end', `send({ t: 'end', id: 7, end: { outcome: 'ok', cpuMs: 1e308 } });`, 'malformed'],
+  [
+    'a header that ends early',
+    `send({ t: 'response', id: 7, status: 200, headers: [['x', 'a\\r\\nset-cookie: b']] });`,
+    'malformed',
+  ],
+  ['a status that is none', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
+  ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script it was not given'],
+  [
+    'the same script over and over',
+    `for (let i = 0; i < 100; i++) send({ t: 'need', script: 'own@1' });`,
+    'again and again',
+  ],
+  [
+    'a flood of log lines',
+    `for (let i = 0; i < 1000; i++) send({ t: 'log', id: 7, level: 'info' }, Buffer.from('x'));`,
+    'flooded',
+  ],
+  [
+    'log lines of megabytes',
+    `for (let i = 0; i < 9; i++) send({ t: 'log', id: 7, level: 'info' }, Buffer.alloc(2 ** 20));`,
+    'flooded',
+  ],
+])('%s ends the cell, and its call is answered as crashed', async (name, attack, reason) => {
+  const fate = await forged(name.replaceAll(/\W+/g, '-'), attack);
+  expect(fate.reason).toContain(reason);
+  expect(fate.end.outcome).toBe('cellCrashed');
+});
+
+test('a member of a message that nobody knows does not survive, nor does __proto__', async () => {
+  const fate = await forged(
+    'proto',
+    `send('{"t":"probed","id":7,"__proto__":{"polluted":1},"extra":true,"end":{"outcome":"ok","cpuMs":1,"__proto__":{"outcome":"x"}}}'); setTimeout(() => process.exit(0), 50);`,
+  );
+  expect(fate.end).toEqual({ outcome: 'ok', cpuMs: 1 });
+  expect(Object.prototype).not.toHaveProperty('polluted');
+});
