@@ -111,7 +111,12 @@ export function fillHeaders(list: HeaderList, init: unknown): void {
   if (iterator === undefined || iterator === null) {
     fillFromRecord(list, init);
   } else if (isHeaders(init) && iterator === entries) {
-    for (const [name, value] of pairsOf(init)) appendHeader(list, name, value);
+    // By index: the array's iterator may by now be the tenant's, and yield what never passed the checks.
+    const pairs = pairsOf(init);
+    for (let i = 0; i < pairs.length; i++) {
+      const pair = pairs[i];
+      if (pair !== undefined) appendHeader(list, pair[0], pair[1]);
+    }
   } else {
     fillFromSequence(list, init as Iterable<unknown>);
   }

@@ -193,8 +193,6 @@ function urlOf(input: unknown): string {
   const text = toUSVString(input);
   const url = normalizeUrl(text);
   if (url === undefined) throw new TypeError(`Request: "${text.slice(0, 64)}" is not an absolute URL`);
-  if (url === undefined)
-    throw new TypeError(`Request: "${toDOMString(input).slice(0, 64)}" is not an absolute URL`);
   if (url.credentials)
     throw new TypeError('Request: the URL holds credentials; send an Authorization header');
   return url.href;
