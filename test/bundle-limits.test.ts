@@ -1,10 +1,10 @@
 /** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { bundle } from '../src/bundle/bundler.ts';
 import { BundlerSlots } from '../src/bundle/bundler-slots.ts';
 import { pathProblem, Upload } from '../src/bundle/upload.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { aliveIn, SLOW_SOURCE, startedSession } from './support/bundler-processes.ts';
 import { bundled, scriptOf, uploaded } from './support/uploaded.ts';
 
 /** Each member is twice the one before: thirty-odd of them ask esbuild for all the memory there is. */
@@ -100,7 +100,7 @@ test('a script of the largest size is accepted, one byte more is refused', async
 test('a build that takes too long is stopped, and so is everything it started', async () => {
   const bundleMs = 1_500;
   const started = performance.now();
-  const running = bundled(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', { bundleMs });
+  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs });
   const session = await startedSession();
   expect(await running).toMatchObject({
     ok: false,
@@ -131,7 +131,7 @@ test("a megabyte of brackets brings down its own bundler and nobody else's", asy
 
 test('a publisher who goes away stops the build', async () => {
   const abort = new AbortController();
-  const running = bundle(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', {
+  const running = bundle(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', {
     limits: DEFAULT_LIMITS,
     signal: abort.signal,
   });
@@ -161,35 +161,3 @@ test('places are given in the order of arrival, and no more wait than may', asyn
   await third;
   (await slots.enter())();
 });
-
-interface Process {
-  readonly parent: number;
-  readonly session: number;
-  readonly command: string;
-}
-
-/** All processes but zombies, which only wait to be counted out. */
-const processes = (): Process[] =>
-  execFileSync('ps', ['-eo', 'stat=,ppid=,sess=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('Z'))
-    .map((line) => {
-      const [, parent, session, ...command] = line.trim().split(/\s+/);
-      return { parent: Number(parent), session: Number(session), command: command.join(' ') };
-    });
-
-const aliveIn = (session: number): number =>
-  processes().filter((candidate) => candidate.session === session).length;
-
-/** The session of this test's build, once esbuild runs in it. */
-async function startedSession(): Promise<number> {
-  let session = 0;
-  const running = () => {
-    const build = ({ parent, command }: Process) =>
-      parent === process.pid && /bundler-process\.ts/.test(command);
-    session = processes().find(build)?.session ?? 0;
-    return session === 0 ? 0 : aliveIn(session);
-  };
-  await expect.poll(running, { timeout: 5_000, interval: 20 }).toBe(2);
-  return session;
-}

@@ -1,5 +1,6 @@
 /** Stack traces name the author's own file and line, whatever the text around them says. */
 import { expect, test } from 'vitest';
+import { SOURCE_MAP_BYTES_MAX } from '../src/bundle/bundler-job.ts';
 import { createStackMapper } from '../src/bundle/source-map.ts';
 import { bundled, uploaded } from './support/uploaded.ts';
 
@@ -40,16 +41,29 @@ test('frames of the SDK carry its package name', async () => {
   );
 });
 
-test('a map too large for the host is left out, with a warning', async () => {
-  const lines = 'f(a=>{({b:[1,2,3].map(x=>x+1)})});\n'.repeat(45_000);
-  const result = await bundled(uploaded({ 'index.js': `export default (f) => {\n${lines}}` }), 'index.js');
-  expect(result).toMatchObject({
-    ok: true,
-    warnings: [{ severity: 'warning', message: expect.stringContaining('lines of the bundle') }],
-  });
-  if (!result.ok) return;
-  const position = `${URL_OF_SCRIPT}:2:5`;
-  expect(createStackMapper(result.map, URL_OF_SCRIPT)(position)).toBe(position);
+// Attack: dense code that throws, published many times over, makes the host decode maps until its heap is full.
+test('a map of the largest size is kept, and a larger one is left out with a warning', async () => {
+  const line = 'f(a=>{({b:[1,2,3].map(x=>x+1)})});\n';
+  const dense = async (lines: number) => {
+    const files = uploaded({ 'index.js': `export default (f) => {\n${line.repeat(lines)}}` });
+    const result = await bundled(files, 'index.js');
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    return result;
+  };
+  const position = `${URL_OF_SCRIPT}:50:5`;
+  const few = await dense(100);
+  const perLine = ((await dense(200)).map.length - few.map.length) / 100;
+  const most = 100 + Math.floor((SOURCE_MAP_BYTES_MAX - few.map.length) / perLine);
+  const kept = await dense(most);
+  expect(kept.warnings).toEqual([]);
+  expect(kept.map.length).toBeLessThanOrEqual(SOURCE_MAP_BYTES_MAX);
+  expect(kept.map.length).toBeGreaterThan(SOURCE_MAP_BYTES_MAX - 2 * perLine);
+  expect(createStackMapper(kept.map, URL_OF_SCRIPT)(position)).not.toBe(position);
+  const leftOut = await dense(most + 2);
+  expect(leftOut.warnings).toMatchObject([
+    { severity: 'warning', message: expect.stringContaining('lines of the bundle') },
+  ]);
+  expect(createStackMapper(leftOut.map, URL_OF_SCRIPT)(position)).toBe(position);
 });
 
 test("no source text is in the map, nor any of the host's paths", async () => {

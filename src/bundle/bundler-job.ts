@@ -6,6 +6,13 @@
 import type { Problem } from '../model/problem.ts';
 import type { VirtualFiles } from './virtual-files.ts';
 
+/**
+ * Largest source map of a bundle, in bytes of UTF-8; a larger one is left out. The host decodes a map in one go when a
+ * script first fails, on the thread that serves everyone, and a decoded map takes some 35 bytes of its heap per byte:
+ * dense code that throws, published many times over, would fill it.
+ */
+export const SOURCE_MAP_BYTES_MAX = 1024 * 1024;
+
 export interface BundlerJob {
   readonly files: VirtualFiles;
   /** Value of `MODE` and `process.env.NODE_ENV`. */
@@ -22,7 +29,7 @@ export type BundleResult =
        * entry module and answers a promise of its namespace.
        */
       readonly script: string;
-      /** Source map (version 3) of the script, without the sources' text. */
+      /** Source map (version 3) of the script, without the sources' text; empty where it would be too large. */
       readonly map: string;
       readonly warnings: Problem[];
     }

@@ -9,14 +9,14 @@
 import { type BuildFailure, build } from 'esbuild';
 import { type Problem, problem, warning } from '../model/problem.ts';
 import { buildProblems } from './build-problems.ts';
-import type { BundleResult, BundlerJob, BundlerMessage } from './bundler-job.ts';
+import {
+  type BundleResult,
+  type BundlerJob,
+  type BundlerMessage,
+  SOURCE_MAP_BYTES_MAX,
+} from './bundler-job.ts';
 import { displayName, RUN, virtualFiles } from './virtual-files.ts';
 
-/**
- * Largest source map handed over. The host decodes a map in one go when a script first fails, on the thread that serves
- * everyone: a map of 10 MB, made by publishing 5 MB of dense code that throws, would hold it for half a second.
- */
-const MAP_BYTES_MAX = 4 * 1024 * 1024;
 const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings: '' });
 
 /**
@@ -63,10 +63,11 @@ async function bundleJob(job: BundlerJob): Promise<BundleResult> {
       return { ok: false, problems: [problem(`The script has ${size}.`, { hint: 'Import less.' })] };
     }
     const found = buildProblems(warnings, 'warning');
-    if (map.contents.byteLength > MAP_BYTES_MAX) {
+    const named = withDisplayNames(map.text);
+    if (Buffer.byteLength(named) > SOURCE_MAP_BYTES_MAX) {
       return { ok: true, script: script.text, map: EMPTY_MAP, warnings: [...found, mapTooLarge()] };
     }
-    return { ok: true, script: script.text, map: withDisplayNames(map.text), warnings: found };
+    return { ok: true, script: script.text, map: named, warnings: found };
   } catch (error) {
     const { errors, warnings } = error as Partial<BuildFailure>;
     // No messages: esbuild itself died. Ending without a result tells the host.

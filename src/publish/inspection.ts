@@ -10,6 +10,8 @@ import { type CallEnd, type Outcome, type ScriptExports, withoutPreludeFrames } 
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;
 
+/** Problems in one answer: an author who has more starts at the top, and a hostile upload gets no megabyte back. */
+export const PROBLEMS_MAX = 100;
 /** Names of components listed in one message. */
 const NAMES_SHOWN = 10;
 
@@ -59,12 +61,15 @@ function missingComponents({ components }: ScriptExports, manifest: Manifest): P
     const id = configuration?.componentId;
     if (id !== undefined) wanted.push({ id, where: `The ${level} configuration "${id}"` });
   }
+  const declared = new Set(components);
+  const known = knownComponents(components);
   return wanted
-    .filter(({ id }) => !components.includes(id))
-    .map(({ id, where }) => {
-      const near = nearest(id, components);
-      const hint = near === undefined ? `Give a component this componentId.` : `Did you mean "${near}"?`;
-      return problem(`${where} has no component. ${knownComponents(components)}`, { file: 'script', hint });
+    .filter(({ id }) => !declared.has(id))
+    .map(({ id, where }, index) => {
+      // A guess costs a look at every component; 1,500 missing blocks must not hold the host up with guesses nobody reads.
+      const near = index < PROBLEMS_MAX ? nearest(id, components) : undefined;
+      const hint = near === undefined ? 'Give a component this componentId.' : `Did you mean "${near}"?`;
+      return problem(`${where} has no component. ${known}`, { file: 'script', hint });
     });
 }
 

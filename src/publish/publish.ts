@@ -17,11 +17,9 @@ import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { resolveSecrets } from '../model/secrets.ts';
 import type { Registry } from '../store/registry.ts';
 import { PROBED_SCRIPT, scriptUrl } from '../wire.ts';
-import { inspectExports, type Probe, probeProblem } from './inspection.ts';
+import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 import type { ReceivedUpload } from './upload.ts';
 
-/** Problems in one answer: an author who has more starts at the top, and a hostile upload gets no megabyte back. */
-const PROBLEMS_MAX = 100;
 /** What a ready script is called in problems and stack traces. */
 const READY_SCRIPT = 'script.js';
 
@@ -53,8 +51,14 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the manifest names. */
-  async publish(upload: ReceivedUpload, principal: Principal): Promise<Publishing> {
+  /**
+   * Publishes an upload, or tells why not (REFERENCE D10).
+   *
+   * @param gone aborts when the publisher goes away: the build is stopped and nothing is stored.
+   * @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the manifest names; the reason
+   *   of `gone` once it aborts.
+   */
+  async publish(upload: ReceivedUpload, principal: Principal, gone?: AbortSignal): Promise<Publishing> {
     const parsed = parseManifest(upload.manifest);
     const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
     let secrets: ReadonlyMap<string, string> = new Map();
@@ -70,9 +74,12 @@ export class Publisher {
       secrets = resolved.secrets;
       problems.push(...resolved.problems);
     }
-    const code = await this.#code(upload, parsed.ok ? parsed.manifest.script : parsed.script, problems);
+    const code = await this.#code(upload, parsed.ok ? parsed.manifest.script : parsed.script, problems, gone);
+    gone?.throwIfAborted();
     if (code !== undefined)
       problems.push(...(await this.#probed(code, parsed.ok ? parsed.manifest : undefined)));
+    // Nobody would learn that a new version has become the active one.
+    gone?.throwIfAborted();
     if (!parsed.ok || code === undefined || problems.some(isError))
       return { ok: false, problems: bounded(problems) };
     return this.#store(parsed.manifest, code, secrets, problems);
@@ -95,6 +102,7 @@ export class Publisher {
     upload: ReceivedUpload,
     script: string | undefined,
     problems: Problem[],
+    gone: AbortSignal | undefined,
   ): Promise<Code | undefined> {
     const ready = upload.script;
     const files = ready === undefined ? upload.files : new Map([[READY_SCRIPT, Buffer.from(ready, 'utf8')]]);
@@ -106,7 +114,8 @@ export class Publisher {
       );
       return undefined;
     }
-    const bundled = await bundle(files, entry, { limits: this.#parts.limits });
+    const { limits } = this.#parts;
+    const bundled = await bundle(files, entry, { limits, ...(gone && { signal: gone }) });
     if (!bundled.ok) {
       problems.push(...bundled.problems);
       return undefined;
@@ -119,9 +128,15 @@ export class Publisher {
     return undefined;
   }
 
-  /** Runs the code once and holds what it exports against the manifest. */
+  /**
+   * Runs the code once and holds what it exports against the manifest.
+   *
+   * A cell that dies takes down everything in it: a tenant that crashes its cell would make the publishes of others fail
+   * with a complaint about their code. So a crash is believed the second time, in the cell that took the dead one's place.
+   */
   async #probed(code: Code, manifest: Manifest | undefined): Promise<readonly Problem[]> {
-    const { end, exports } = await this.#parts.probe(code.script);
+    let { end, exports } = await this.#parts.probe(code.script);
+    if (end.outcome === 'cellCrashed') ({ end, exports } = await this.#parts.probe(code.script));
     if (end.outcome !== 'ok' || exports === undefined) {
       return [probeProblem(end, createStackMapper(code.sourceMap, scriptUrl(PROBED_SCRIPT)))];
     }

@@ -76,6 +76,8 @@ export class CellProcess {
   #unanswered = 0;
   #endReason: string | undefined;
   #exited = false;
+  /** Whether it ever came up. */
+  worked = false;
   isolates = 0;
   rssBytes = 0;
   /** Heaps of its isolates, by the cell's own word. */
@@ -177,6 +179,7 @@ export class CellProcess {
     this.#unanswered = 0;
     switch (message.t) {
       case 'ready':
+        this.worked = true;
         return this.#onReady.resolve();
       case 'pulse':
         this.isolates = message.isolates;
@@ -240,10 +243,11 @@ export class CellProcess {
     this.#exited = true;
     const reason = this.#endReason ? `${this.#endReason}, ${how}` : how;
     this.#onReady.reject(new Error(`A cell ${reason}. ${this.lastWords}`));
+    // Replaced first: whoever tries again on hearing of the crash finds the next cell.
+    this.#owner.exited(this, reason);
     for (const [id, { task }] of [...this.#given]) {
       this.#finish(id, task, { outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${reason}.` });
     }
-    this.#owner.exited(this, reason);
   }
 }
 

@@ -111,20 +111,16 @@ export class Pool {
     const place = this.#placeOf(cell);
     if (place === undefined) return;
     this.#parts.events.cellExited(reason, cell.lastWords);
-    void this.#revive(place, cell);
+    this.#revive(place, cell);
   }
 
   /** A cell that had worked is replaced at once; one that never came up, after a growing pause. */
-  async #revive(place: Place, dead: CellProcess): Promise<void> {
-    const worked = await dead.ready.then(
-      () => true,
-      () => false,
-    );
-    place.stillborn = worked ? 0 : place.stillborn + 1;
+  #revive(place: Place, dead: CellProcess): void {
+    place.stillborn = dead.worked ? 0 : place.stillborn + 1;
     const replace = () => {
       if (!this.#stopping && place.cell === dead) place.cell = this.#start();
     };
-    if (worked) replace();
+    if (dead.worked) replace();
     else setTimeout(replace, Math.min(RESTART_MS_MIN * 2 ** (place.stillborn - 1), RESTART_MS_MAX)).unref();
   }
 

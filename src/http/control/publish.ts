@@ -4,6 +4,7 @@
  * In a plugin of its own, because it alone reads multipart, and reads it as a stream: the limit for uploads applies, not
  * that for JSON bodies.
  */
+import type { ServerResponse } from 'node:http';
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
@@ -46,15 +47,29 @@ export function publishDoor(parent: TypedApp, { publisher, limits }: PublishDoor
         if (principal.kind === 'platform') {
           throw new AnnexError('TOKEN_FORBIDDEN', 'A platform token does not publish.');
         }
+        const gone = goneSignal(reply.raw);
         const read = await readUpload(request.raw, request.headers['content-type'], limits);
         if (!read.ok) throw refusal(read.problems);
-        const published = await publisher.publish(read.upload, principal);
+        const published = await publisher.publish(read.upload, principal, gone);
         if (!published.ok) throw refusal(published.problems);
         const { integration, version, warnings } = published;
         return reply.code(201).send({ integration, version, warnings: [...warnings] });
       },
     );
   });
+}
+
+/**
+ * Aborts when the connection closes before the answer: a publisher who sends costly uploads and hangs up would otherwise
+ * keep the few places for builds occupied, at no cost of its own.
+ */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (response.writableEnded) return;
+    gone.abort(new AnnexError('CALL_CANCELED', 'The publisher went away before the answer.'));
+  });
+  return gone.signal;
 }
 
 function refusal(problems: readonly Problem[]): AnnexError {

@@ -1,0 +1,44 @@
+/**
+ * The processes of a build, as the operating system sees them, and an upload that keeps them busy.
+ */
+import { execFileSync } from 'node:child_process';
+import { expect } from 'vitest';
+
+/**
+ * Keeps esbuild busy for most of a minute, in little memory: each `<` may begin type arguments, so the parser reads on to
+ * the end of the statement, finds that it does not, and goes back.
+ */
+export const SLOW_SOURCE = `declare let a: any, b: any;\n${`a${'<b'.repeat(5_000)};\n`.repeat(20)}export default 1;`;
+
+interface Process {
+  readonly parent: number;
+  readonly session: number;
+  readonly command: string;
+}
+
+/** All processes but zombies, which only wait to be counted out. */
+const processes = (): Process[] =>
+  execFileSync('ps', ['-eo', 'stat=,ppid=,sess=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('Z'))
+    .map((line) => {
+      const [, parent, session, ...command] = line.trim().split(/\s+/);
+      return { parent: Number(parent), session: Number(session), command: command.join(' ') };
+    });
+
+/** How many processes live in a session. */
+export const aliveIn = (session: number): number =>
+  processes().filter((candidate) => candidate.session === session).length;
+
+/** The session of this test's build, once esbuild runs in it. */
+export async function startedSession(): Promise<number> {
+  let session = 0;
+  const running = () => {
+    const build = ({ parent, command }: Process) =>
+      parent === process.pid && /bundler-process\.ts/.test(command);
+    session = processes().find(build)?.session ?? 0;
+    return session === 0 ? 0 : aliveIn(session);
+  };
+  await expect.poll(running, { timeout: 5_000, interval: 20 }).toBe(2);
+  return session;
+}
