@@ -5,13 +5,20 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { AnnexError } from './errors.ts';
 import { controlDoor } from './http/control/door.ts';
-import { answerErrors } from './http/error-answer.ts';
+import { answerBadHttp, answerError, answerErrors } from './http/error-answer.ts';
 import { publicDoor } from './http/public/door.ts';
+import { routableUrl } from './http/public/routable-url.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell } from './runtime/cell-build.ts';
@@ -116,6 +123,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
       const drained = await within(limits.stopMs, dispatch.drain());
       if (!drained)
         log.warn({ inFlight: dispatch.inFlight }, 'calls were still in flight at the end of the stop');
+      // Calls that did not end in time are answered before their connections are.
+      pool.stop();
       await hangUp(open, closed);
       await hangUp(control, control.close());
       await unwind();
@@ -150,7 +159,11 @@ function listener(log: Logger, isStopping: () => boolean): FastifyInstance {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: 'array', allErrors: true } },
+    rewriteUrl: ({ url = '/' }) => routableUrl(url),
+    frameworkErrors: (error, request, reply) => {
+      answerError(error, request as FastifyRequest, reply as FastifyReply);
+    },
+    clientErrorHandler: answerBadHttp(log),
   });
   answerErrors(app);
   app.addHook('onRequest', (_request, reply, done) => {

@@ -19,8 +19,10 @@ import { outcomeError } from '../../runtime/outcome.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { Tokens } from '../../store/tokens.ts';
 import { sendAnswer } from './answer.ts';
+import { BodyBudget } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { fetchEvent } from './fetch-event.ts';
+import { refuseAnnouncedBody, withBody } from './request-body.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
@@ -49,17 +51,13 @@ const visits = new WeakMap<FastifyRequest, Visit>();
 
 /** Registers the public listener's only route. */
 export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
-  const { limits } = parts;
-  const known = new Set(app.supportedMethods);
-  for (const method of METHODS) if (!known.has(method)) app.addHttpMethod(method, { hasBody: true });
-  app.removeAllContentTypeParsers();
-  // One body limit for both doors, the larger; `envelope.ts` and the raw door check their own exact ones.
-  const bodyLimit = limits.requestBodyBytes + 2 * limits.envelopePartBytes + MULTIPART_OVERHEAD_BYTES;
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+  const budget = new BodyBudget(parts.limits.bufferedBodyBytes);
+  // To the framework no method has a body: it would refuse content types it cannot read (an empty one, for instance),
+  // and raw traffic may have any. `withBody` reads them.
+  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'CONNECT'),
     url: '/*',
-    bodyLimit,
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
       const visit = await look(request, parts);
@@ -69,16 +67,26 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
       visits.set(request, visit);
       return undefined;
     },
-    handler: (request, reply) => answer(request, reply, parts),
+    handler: async (request, reply) => {
+      const visit = visits.get(request);
+      if (visit === undefined) throw new AnnexError('INTERNAL_ERROR', 'The request was never looked at.');
+      return withBody(request.raw, bodyBytesMax(visit.door, parts.limits), budget, (body) =>
+        answer(request, reply, visit, body, parts),
+      );
+    },
   });
 }
+
+/** An envelope holds a body of raw traffic, and more; `envelope.ts` looks at the size of each of its parts. */
+const bodyBytesMax = (door: Visit['door'], { requestBodyBytes, envelopePartBytes }: Limits): number =>
+  door === 'raw' ? requestBodyBytes : requestBodyBytes + 2 * envelopePartBytes + MULTIPART_OVERHEAD_BYTES;
 
 /** @returns what is asked of whom, or the name of a version that does not exist */
 async function look(
   request: FastifyRequest,
   { registry, tokens, limits }: PublicDoorParts,
 ): Promise<Visit | string> {
-  const url = request.raw.url ?? '';
+  const url = request.originalUrl;
   const keyEnd = url.slice(1).search(/[/?#]/);
   const key = keyEnd === -1 ? url.slice(1) : url.slice(1, keyEnd + 1);
   const target = ENDPOINT_KEY.test(key) ? await registry.target(key) : undefined;
@@ -87,12 +95,10 @@ async function look(
   const version = request.method === 'POST' ? /^\/(v\d{1,8})(?:\?|$)/.exec(pathAndQuery)?.[1] : undefined;
   if (version !== undefined && version !== VERSION) return version;
   if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
-  if (version === undefined) {
-    refuseDeclaredLength(request, limits.requestBodyBytes);
-    return { target, pathAndQuery, door: 'raw' };
-  }
-  const signature = await credentials(request, tokens);
-  return { target, pathAndQuery, door: 'envelope', ...(signature !== undefined && { signature }) };
+  const door = version === undefined ? 'raw' : 'envelope';
+  const signature = door === 'raw' ? undefined : await credentials(request, tokens);
+  refuseAnnouncedBody(request.raw, bodyBytesMax(door, limits));
+  return { target, pathAndQuery, door, ...(signature !== undefined && { signature }) };
 }
 
 /**
@@ -126,12 +132,11 @@ async function credentials(
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
+  visit: Visit,
+  body: Buffer,
   parts: PublicDoorParts,
 ): Promise<FastifyReply> {
-  const visit = visits.get(request);
-  if (visit === undefined) throw new AnnexError('INTERNAL_ERROR', 'The request was never looked at.');
   const { target } = visit;
-  const body = request.body instanceof Buffer ? request.body : undefined;
   const envelope = toEnvelope(request, visit, body, parts.limits);
   const gone = new AbortController();
   // `close` without an end: the client went away, and the call has nobody left to answer.
@@ -145,36 +150,21 @@ async function answer(
   return reply;
 }
 
-function toEnvelope(
-  request: FastifyRequest,
-  visit: Visit,
-  body: Buffer | undefined,
-  limits: Limits,
-): Envelope {
+function toEnvelope(request: FastifyRequest, visit: Visit, body: Buffer, limits: Limits): Envelope {
   const { target, pathAndQuery, door, signature } = visit;
   if (door === 'envelope') {
-    const bytes = body ?? Buffer.alloc(0);
-    if (signature !== undefined && !verifySignature(signature, bytes, target.signingSecrets))
+    if (signature !== undefined && !verifySignature(signature, body, target.signingSecrets))
       throw unauthorized();
-    return readEnvelope(request.headers['content-type'], bytes, target, limits);
+    return readEnvelope(request.headers['content-type'], body, target, limits);
   }
-  if (body && body.length > limits.requestBodyBytes) throw bodyTooLarge(limits.requestBodyBytes);
   const { method, headers } = request;
-  const hasBody = body !== undefined && body.length > 0 && method !== 'GET' && method !== 'HEAD';
   return {
     event: fetchEvent(request.id, target, { method, pathAndQuery, headers }),
     environment: target.environmentJson,
-    ...(hasBody && { body }),
+    ...(body.length > 0 && { body }),
   };
 }
 
-/** A body that is announced as too large is never read. */
-function refuseDeclaredLength(request: FastifyRequest, bytesMax: number): void {
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax);
-}
-
-const bodyTooLarge = (bytesMax: number): AnnexError =>
-  new AnnexError('REQUEST_TOO_LARGE', `The body is over the limit of ${bytesMax} bytes.`);
 const unauthorized = (): AnnexError =>
   new AnnexError(
     'ENVELOPE_UNAUTHORIZED',

@@ -5,6 +5,8 @@
  * the rest of a call; this one a few. It knows one body at a time and is strict: what it does not understand, it refuses.
  */
 
+import { partName } from './content-disposition.ts';
+
 /** A part: its bytes are a view into the body. */
 export interface Part {
   readonly name: string;
@@ -20,8 +22,6 @@ const PARTS_MAX = 16;
 const PART_HEAD_BYTES_MAX = 8 * 1024;
 /** RFC 2046, section 5.1.1: up to 70 characters of this set. */
 const BOUNDARY = /;\s*boundary=(?:"([0-9A-Za-z'()+_,\-./:=? ]{1,70})"|([0-9A-Za-z'+_\-.]{1,70}))\s*(?:;|$)/i;
-const PART_NAME =
-  /^content-disposition:[ \t]*form-data[ \t]*;(?:[^\r\n]*;)?[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const DASH = 0x2d;
 const CR = 0x0d;
@@ -54,13 +54,16 @@ export function readMultipart(body: Buffer, boundary: string): Part[] {
     if (headEnd === -1 || headEnd - at > PART_HEAD_BYTES_MAX) {
       throw new MultipartError(`A part has no headers, or more than ${PART_HEAD_BYTES_MAX} bytes of them.`);
     }
+    // Another reader would end the part there, and begin one whose head we would take for this one's.
+    if (body.subarray(at, headEnd).includes(delimiter))
+      throw new MultipartError('A boundary lies within the headers of a part.');
     const bytesAt = headEnd + HEAD_END.length;
     // An empty part's delimiter may share the blank line's second line break.
     const end = body.indexOf(delimiter, headEnd + 2);
     if (end === -1) throw new MultipartError('The body ends before its closing boundary.');
-    const match = PART_NAME.exec(body.toString('latin1', at + 2, headEnd));
-    const name = match?.[1] ?? match?.[2];
-    if (name === undefined) throw new MultipartError('A part has no name in its Content-Disposition.');
+    const name = partName(body.toString('latin1', at + 2, headEnd));
+    if (name === undefined)
+      throw new MultipartError('A part has no name in its Content-Disposition, or one that is not clear.');
     parts.push({ name, bytes: body.subarray(Math.min(bytesAt, end), end) });
     at = end + delimiter.length;
   }

@@ -1,0 +1,246 @@
+/** Request bodies on the public listener: how much of them the host holds, and that each is handed over as it came. */
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { BodyBudget } from '../src/http/public/body-budget.ts';
+import { type Installed, TestService } from './support/service.ts';
+
+/** A body of the greatest size fills the budget: it only gets through where nothing else is held. */
+const LIMITS = { requestBodyBytes: 20_000, bufferedBodyBytes: 20_000 };
+const ECHO = `export default { async fetch(envelope) {
+  const form = await envelope.formData();
+  const { request } = JSON.parse(await form.get('event'));
+  if (request.url.endsWith('/throw')) throw new Error('as asked');
+  if (request.url.endsWith('/wait')) await new Promise((resolve) => setTimeout(resolve, 20_000));
+  const bytes = new Uint8Array((await form.get('fetch-body')?.arrayBuffer()) ?? 0);
+  const type = request.headers['content-type'] ?? null;
+  const sum = bytes.reduce((a, b) => a + b, 0);
+  return new Response(JSON.stringify({ type, length: bytes.length, sum, url: request.url }));
+} };`;
+let annex: TestService;
+let echo: Installed;
+beforeAll(async () => {
+  annex = await TestService.start({ limits: LIMITS });
+  echo = await annex.deploy('echo', ECHO);
+});
+afterAll(() => annex.stop());
+
+const post = (path: string, body: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${echo.endpoint}${path}`, { method: 'POST', body, ...init });
+
+type Dialed = Socket & { seen: () => string };
+
+/** A connection on which everything is written by hand. */
+async function dial(port = new URL(annex.service.publicUrl).port): Promise<Dialed> {
+  const socket = connect(Number(port), '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return Object.assign(socket, { seen: () => text });
+}
+
+const headOf = (path: string, framing: string): string =>
+  `POST ${new URL(echo.endpoint).pathname}${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n`;
+
+const full = 'x'.repeat(LIMITS.bufferedBodyBytes);
+
+/**
+ * A connection on which `bytes` are sent, and which the host is known to hold a body of: a full body is refused. Where
+ * that one was the first to take its room, the connection's own has been refused, and another is tried.
+ */
+function holding(bytes: string): Promise<Dialed> {
+  return vi.waitFor(
+    async () => {
+      const socket = await dial();
+      socket.write(bytes);
+      // The host has seen what came before this request.
+      await fetch(annex.service.publicUrl);
+      const { status } = await post('/', full);
+      if (status !== 503) socket.destroy();
+      expect(status).toBe(503);
+      return socket;
+    },
+    { timeout: 10_000 },
+  );
+}
+const oneByte = () => holding(`${headOf('/', `content-length: ${full.length}`)}x`);
+
+/** Only with nothing held at all a full body finds room. */
+const everythingIsGivenBack = () =>
+  vi.waitFor(async () => expect((await post('/', full)).status).toBe(200), { timeout: 10_000 });
+
+describe('bodies that are held', () => {
+  // 150 connections that each send 9 of 10 MiB and then wait: gigabytes of the host's memory, before any admission.
+  test('are bounded together: beyond the budget 503, `Retry-After`, and the connection ends', async () => {
+    await oneByte();
+    const refused = await post('/', full);
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+      503,
+      '1',
+      'close',
+    ]);
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'REQUEST_SHED', requestId: expect.any(String) },
+    });
+    expect((await post('/', full.slice(1))).status).toBe(200);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['is answered', () => post('/', full)],
+    ['is answered with an exception', () => post('/throw', full)],
+    ['is too large', () => post('/', `${full}x`)],
+    [
+      'turns out too large',
+      () => {
+        const body = new Blob([full, 'x']).stream();
+        return fetch(echo.endpoint, { method: 'POST', body, duplex: 'half' } as RequestInit);
+      },
+    ],
+    [
+      'is no envelope',
+      () =>
+        post('/v1', full, {
+          headers: {
+            authorization: `Bearer ${annex.platform}`,
+            'content-type': 'multipart/form-data; boundary=b',
+          },
+        }),
+    ],
+    [
+      'is given up by its client',
+      async () => {
+        (await holding(headOf('/', `content-length: ${full.length}`) + full.slice(1))).destroy();
+      },
+    ],
+    [
+      'is given up by its client while its call runs',
+      async () => {
+        (await holding(headOf('/wait', `content-length: ${full.length}`) + full)).destroy();
+      },
+    ],
+    [
+      'goes on as no HTTP',
+      async () => {
+        const socket = await holding(`${headOf('/', 'transfer-encoding: chunked')}1\r\nx\r\n`);
+        socket.write('zz\r\n');
+        await vi.waitFor(() => expect(socket.seen()).toContain('REQUEST_INVALID'));
+      },
+    ],
+  ])('are given back when the request %s', async (_what, send) => {
+    await send();
+    await everythingIsGivenBack();
+    // And not twice: with one byte held, a full body still does not fit.
+    (await oneByte()).destroy();
+    await everythingIsGivenBack();
+  });
+
+  test('are counted exactly, and given back once', () => {
+    const budget = new BodyBudget(10);
+    const [one, other] = [budget.open(), budget.open()];
+    expect([one.take(4), other.take(6), other.take(1), budget.heldBytes]).toEqual([true, true, false, 10]);
+    one.giveBack();
+    one.giveBack();
+    expect([budget.heldBytes, other.take(4), other.take(1)]).toEqual([6, true, false]);
+    other.giveBack();
+    expect(budget.heldBytes).toBe(0);
+  });
+});
+
+// Each byte as a chunk of its own costs its sender 6 bytes, and would cost the host an object.
+test('a body in chunks of one byte arrives whole', async () => {
+  const bytes = Array.from({ length: 1_500 }, (_, i) => 97 + (i % 26));
+  const outgoing = httpRequest(echo.endpoint, { method: 'POST' });
+  const answer = new Promise<string>((resolve, reject) => {
+    outgoing.on('error', reject).on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text));
+    });
+  });
+  for (const byte of bytes) outgoing.write(Buffer.of(byte));
+  outgoing.end();
+  expect(JSON.parse(await answer)).toMatchObject({ length: 1_500, sum: bytes.reduce((a, b) => a + b) });
+});
+
+describe('raw traffic', () => {
+  // A webhook's sender cannot be taught to name a media type that the host's framework likes.
+  test.each(['garbage', '', ';;;', 'text/plain', 'application/json; charset="', 'multipart/form-data'])(
+    'is handed over whatever its content type is: "%s"',
+    async (type) => {
+      const socket = await dial();
+      const { pathname } = new URL(echo.endpoint);
+      socket.write(
+        `POST ${pathname} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{x`,
+      );
+      await new Promise((resolve) => socket.once('close', resolve));
+      expect(socket.seen()).toMatch(/^HTTP\/1\.1 200 /);
+      expect(JSON.parse(socket.seen().split('\r\n\r\n')[1] ?? '')).toMatchObject({ type, length: 2 });
+    },
+  );
+
+  test.each(['POST', 'PUT', 'DELETE', 'QUERY', 'PROPFIND', 'OPTIONS'])(
+    'needs no content type at all: %s',
+    async (method) => {
+      const socket = await dial();
+      const { pathname } = new URL(echo.endpoint);
+      socket.write(
+        `${method} ${pathname} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{x`,
+      );
+      await new Promise((resolve) => socket.once('close', resolve));
+      expect(JSON.parse(socket.seen().split('\r\n\r\n')[1] ?? '')).toMatchObject({ type: null, length: 2 });
+    },
+  );
+
+  // What the path means is the integration's business; the host's router need not understand it.
+  test.each(['/%zz', '/%ff/x?a=%zz', '/%', '/a%20b?c=%41', '/%25'])(
+    'is handed over under any path: %s',
+    async (path) => {
+      const answer = (await (await fetch(`${echo.endpoint}${path}`)).json()) as { url: string };
+      expect(answer.url).toBe(`${echo.endpoint}${path}`);
+    },
+  );
+});
+
+describe('every refusal has the one shape', () => {
+  const shape = {
+    error: { code: expect.any(String), message: expect.any(String), requestId: expect.any(String) },
+  };
+
+  test.each(['/%zz', '/%ff', `/v1/integrations/${'a'.repeat(101)}`, '/v1/integrations/%zz'])(
+    'for the path %s, on both listeners',
+    async (path) => {
+      for (const url of [annex.service.publicUrl, annex.service.controlUrl]) {
+        const response = await fetch(url + path, { headers: { authorization: `Bearer ${annex.admin}` } });
+        expect([response.status >= 400 && response.status < 500, await response.json()]).toEqual([
+          true,
+          shape,
+        ]);
+      }
+    },
+  );
+
+  // What the parser refuses reaches no route: the framework would answer in a shape of its own.
+  test.each([
+    ['no HTTP', 'garbage\r\n\r\n', 'not valid HTTP'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+      'not valid HTTP',
+    ],
+    ['too many headers', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 'headers'],
+  ])('for %s, and the connection ends', async (_what, bytes, said) => {
+    for (const url of [annex.service.publicUrl, annex.service.controlUrl]) {
+      const socket = await dial(new URL(url).port);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write(bytes);
+      await closed;
+      const [head = '', body = ''] = socket.seen().split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+      expect(JSON.parse(body)).toEqual(shape);
+      expect(JSON.parse(body)).toMatchObject({
+        error: { code: 'REQUEST_INVALID', message: expect.stringContaining(said) },
+      });
+    }
+  });
+});
