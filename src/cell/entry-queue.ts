@@ -2,7 +2,7 @@
  * The entries of one isolate: gives them to V8 one at a time, in order and with a slot in hand, and charges CPU to the
  * call that used it.
  *
- * A quick isolate has a few entries handed over ahead, because its thread would otherwise idle while the main thread
+ * A quick isolate has some entries handed over ahead, because its thread would otherwise idle while the main thread
  * learns that the last one has ended; V8 still runs them one after the other. Which calls exist, and what an entry's end
  * means for them, is for the isolate's owner to know.
  */
@@ -14,7 +14,7 @@ import type { Engine } from './engine.ts';
 import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
 
 /** Entries V8 may have at once. */
-const PIPELINE = 4;
+const PIPELINE = 16;
 /** An isolate whose last entry took longer gets its entries singly, so that each is charged exactly. */
 const QUICK_ENTRY_NS = 1e6;
 /** How long a disposed isolate may take to let go of its thread. */

@@ -52,6 +52,21 @@ export interface CallObserver {
   log(target: Target, requestId: string, level: LogLevel, text: string): void;
 }
 
+/**
+ * Whoever waits for an answer, and may go away. Two plain fields, because an AbortController with its events costs more
+ * than the rest of a dispatch.
+ */
+export class Caller {
+  gone = false;
+  /** Set by the dispatcher while the call runs. */
+  onGone: (() => void) | undefined;
+
+  leave(): void {
+    this.gone = true;
+    this.onGone?.();
+  }
+}
+
 export interface DispatchParts {
   readonly limits: Limits;
   readonly observer: CallObserver;
@@ -81,18 +96,18 @@ export class Dispatch {
   /**
    * Runs one call.
    *
-   * @param gone settles the call as `canceled` when it is aborted: the caller went away.
+   * @param caller ends the call as `canceled` when it leaves
    * @returns when the answer is there, which may be before the call has ended.
    */
-  async call(target: Target, envelope: Envelope, requestId: string, gone?: AbortSignal): Promise<CallResult> {
+  async call(target: Target, envelope: Envelope, requestId: string, caller: Caller): Promise<CallResult> {
     const admitted = this.#admission.enter(target.installationId);
     if (!(admitted === true || (await admitted))) return this.#shed(target, requestId);
-    if (gone?.aborted) {
+    if (caller.gone) {
       this.#admission.leave(target.installationId);
       this.#parts.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
       return { outcome: 'canceled' };
     }
-    return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, gone));
+    return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, caller));
   }
 
   /** Runs a script once in a throwaway isolate and tells what it exports. */
@@ -124,7 +139,7 @@ export class Dispatch {
     envelope: Envelope,
     requestId: string,
     resolve: (result: CallResult) => void,
-    gone: AbortSignal | undefined,
+    caller: Caller,
   ): void {
     const { installationId } = target;
     const { callCpuMs, callWallMs, firstByteMs } = this.#parts.limits;
@@ -143,7 +158,7 @@ export class Dispatch {
         resolve({ outcome: 'ok', response: { status, headers, body } });
       },
       end: (end) => {
-        gone?.removeEventListener('abort', cancel);
+        caller.onGone = undefined;
         this.#inFlight -= 1;
         this.#admission.leave(installationId);
         this.#parts.observer.ended(target, requestId, end, performance.now() - startedAt);
@@ -152,7 +167,7 @@ export class Dispatch {
       },
     };
     this.#inFlight += 1;
-    gone?.addEventListener('abort', cancel, { once: true });
+    caller.onGone = cancel;
     this.#retireOlder(cell, installationId, script);
     const { event, environment, body } = envelope;
     cell.give(

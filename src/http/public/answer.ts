@@ -21,6 +21,9 @@ const HOST_OWNED: ReadonlySet<string> = new Set([
 /** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** Bodies up to this size are joined with the head. */
+const JOIN_BYTES_MAX = 16 * 1024;
+
 export function sendAnswer(
   raw: ServerResponse,
   method: string,
@@ -33,5 +36,7 @@ export function sendAnswer(
   if (!BODILESS.has(status)) flat.push('content-length', String(body.byteLength));
   raw.writeHead(status, flat);
   if (method === 'HEAD' || BODILESS.has(status)) raw.end();
+  // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
+  else if (body.byteLength <= JOIN_BYTES_MAX) raw.end(body.toString('latin1'), 'latin1');
   else raw.end(body);
 }

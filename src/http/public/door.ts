@@ -14,7 +14,7 @@ import type { Limits } from '../../limits.ts';
 import { ENDPOINT_KEY } from '../../model/identifiers.ts';
 import { verifySignature } from '../../model/signature.ts';
 import type { Target } from '../../model/target.ts';
-import type { Dispatch, Envelope } from '../../runtime/dispatch.ts';
+import { Caller, type Dispatch, type Envelope } from '../../runtime/dispatch.ts';
 import { outcomeError } from '../../runtime/outcome.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { Tokens } from '../../store/tokens.ts';
@@ -138,12 +138,12 @@ async function answer(
 ): Promise<FastifyReply> {
   const { target } = visit;
   const envelope = toEnvelope(request, visit, body, parts.limits);
-  const gone = new AbortController();
+  const caller = new Caller();
   // `close` without an end: the client went away, and the call has nobody left to answer.
   reply.raw.once('close', () => {
-    if (!reply.raw.writableEnded) gone.abort();
+    if (!reply.raw.writableEnded) caller.leave();
   });
-  const { outcome, response, detail } = await parts.dispatch.call(target, envelope, request.id, gone.signal);
+  const { outcome, response, detail } = await parts.dispatch.call(target, envelope, request.id, caller);
   if (response === undefined) throw outcomeError(outcome, detail);
   reply.hijack();
   sendAnswer(reply.raw, request.method, response);
