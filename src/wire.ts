@@ -31,17 +31,9 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Outcomes a cell may report; the others are for the host alone to say. */
-const CELL_OUTCOMES: readonly Outcome[] = [
-  'ok',
-  'exception',
-  'exceededCpu',
-  'exceededMemory',
-  'exceededWallTime',
-  'responseTooLarge',
-  'canceled',
-  'internalError',
-];
+/** Outcomes that are for the host alone to say. */
+const HOST_OUTCOMES: readonly Outcome[] = ['loadShed', 'cellCrashed'];
+const CELL_OUTCOMES: readonly unknown[] = OUTCOMES.filter((outcome) => !HOST_OUTCOMES.includes(outcome));
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -223,7 +215,7 @@ function parseProbed(head: Record<string, unknown>): CellMessage | undefined {
 function parseEnd(value: unknown): CallEnd | undefined {
   if (!isRecord(value)) return undefined;
   const { outcome, cpuMs, detail } = value;
-  if (typeof outcome !== 'string' || !CELL_OUTCOMES.includes(outcome as Outcome)) return undefined;
+  if (!CELL_OUTCOMES.includes(outcome)) return undefined;
   // A forged figure would spoil the operator's counters for good.
   if (typeof cpuMs !== 'number' || !(cpuMs >= 0 && cpuMs <= WIRE_BOUNDS.cpuMs)) return undefined;
   if (detail === undefined) return { outcome: outcome as Outcome, cpuMs };

@@ -47,8 +47,6 @@ interface Visit {
   readonly signature?: string;
 }
 
-const visits = new WeakMap<FastifyRequest, Visit>();
-
 /** Registers the public listener's only route. */
 export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   const budget = new BodyBudget(parts.limits.bufferedBodyBytes);
@@ -59,17 +57,11 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
     method: app.supportedMethods.filter((method) => method !== 'CONNECT'),
     url: '/*',
     exposeHeadRoute: false,
-    onRequest: async (request, reply) => {
+    handler: async (request, reply) => {
       const visit = await look(request, parts);
       if (typeof visit === 'string') {
         return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${visit}`);
       }
-      visits.set(request, visit);
-      return undefined;
-    },
-    handler: async (request, reply) => {
-      const visit = visits.get(request);
-      if (visit === undefined) throw new AnnexError('INTERNAL_ERROR', 'The request was never looked at.');
       return withBody(request.raw, bodyBytesMax(visit.door, parts.limits), budget, (body) =>
         answer(request, reply, visit, body, parts),
       );

@@ -13,8 +13,8 @@ const LOOSE_CHUNKS_MAX = 256;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Reads the body (empty where there is none), lends it to `use`, and gives its bytes back to the budget when `use` has settled or reading has failed:
- * one `finally`, so every path gives back exactly once.
+ * Reads the body (empty where there is none) and lends it to `use`. Its bytes go back to the budget when `use` has
+ * settled or reading has failed: one `finally`, so every path gives back exactly once.
  *
  * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_SHED, or CALL_CANCELED where the client went away; what `use` throws
  */
