@@ -46,6 +46,40 @@ describe('raw traffic', () => {
   );
 });
 
+test('raw traffic hands no token of Annex to a tenant, and every other credential as it came', async () => {
+  const { endpoint } = await deployed(
+    'credentials',
+    'export default { async fetch(r) { return new Response(JSON.parse((await r.formData()).get("event")).request.headers.authorization ?? "none") } }',
+  );
+  // A client that mistypes the envelope door must not leak the platform's token to the integration.
+  for (const token of [annex.admin, annex.platform]) {
+    const response = await fetch(`${endpoint}/v1/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(await response.text()).toBe('none');
+  }
+  const other = await fetch(endpoint, { headers: { authorization: 'Bearer of-the-customer' } });
+  expect(await other.text()).toBe('Bearer of-the-customer');
+});
+
+test('an SDK integration answers a fetch event without request with 400, and its log stays empty', async () => {
+  const sdk = await annex.deploy(
+    'no-request',
+    `import { createIntegration } from '@annex/sdk'; export default createIntegration({ fetch: async () => new Response('ok') });`,
+  );
+  expect((await annex.envelope(sdk, { type: 'fetch' })).status).toBe(400);
+  expect(await annex.log(sdk)).toEqual([]);
+});
+
+test('a misspelt handler is refused when it is published', async () => {
+  const { status, body } = await annex.tryPublish('misspelt', {
+    'index.js': `import { createIntegration } from '@annex/sdk'; export default createIntegration({ fecth() {} });`,
+  });
+  expect(status).toBe(422);
+  expect(JSON.stringify(body)).toContain('fecth');
+});
+
 describe('an answer', () => {
   test('comes back as given: status, several headers of one name, binary body', async () => {
     const { endpoint } = await deployed(

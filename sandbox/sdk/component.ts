@@ -64,6 +64,9 @@ export class Component {
   }
 }
 
+/** A misspelt key would publish cleanly and never be called. */
+const KEYS: readonly string[] = ['componentId', 'initialState', 'action', 'render'];
+
 /**
  * Defines a component.
  *
@@ -90,6 +93,9 @@ export function createComponent<
   Actions extends Action = Action,
   C extends Configuration = Configuration,
 >(definition: ComponentDefinition<Props, State, Actions, C>): Component {
+  for (const key of Object.keys(definition)) {
+    if (!KEYS.includes(key)) throw new TypeError(`createComponent: "${key}" is none of ${KEYS.join(', ')}`);
+  }
   const { componentId, initialState, action, render } = definition;
   if (typeof componentId !== 'string' || componentId === '') {
     throw new TypeError('createComponent: componentId must be a non-empty string');

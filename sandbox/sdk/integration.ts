@@ -80,8 +80,16 @@ interface Routes {
   readonly events: ReadonlyMap<string, readonly EventHandler<object, Configuration>[]>;
 }
 
+/** A token of RFC 9110, section 5.6.2. */
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** A misspelt key would publish cleanly and never be called. */
+const KEYS: readonly string[] = ['fetch', 'components', 'events'];
+
 function readDefinition(definition: IntegrationDefinition): Routes {
   check(isObject(definition), 'expects an object with fetch, components or events');
+  for (const key of Object.keys(definition)) {
+    check(KEYS.includes(key), `"${key}" is none of ${KEYS.join(', ')}`);
+  }
   const { fetch, components = [], events = {} } = definition;
   check(fetch === undefined || typeof fetch === 'function', 'fetch must be a function');
   check(Array.isArray(components), 'components must be an array');
@@ -129,11 +137,14 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
 
 async function answerFetch(
   { fetch }: Routes,
-  { request: { method, url, headers } }: FetchEvent,
+  { request }: FetchEvent,
   body: ArrayBuffer | undefined,
   context: Context,
 ): Promise<Response> {
   if (fetch === undefined) return text('Integration does not handle HTTP requests', 400);
+  // A fault of the sender: it must not become an exception in the author's log.
+  if (!isRequest(request)) return text('The event has no request with a method and an absolute URL', 400);
+  const { method, url, headers } = request;
   // GET and HEAD carry no body, and a Request of theirs must not be given one.
   const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
   const response = await fetch(
@@ -182,6 +193,9 @@ async function runAll(
 function report(error: unknown): void {
   if (!(error instanceof ExposableError)) reportError(error);
 }
+
+const isRequest = (request: Partial<FetchEvent['request']> | undefined): boolean =>
+  typeof request?.method === 'string' && METHOD.test(request.method) && URL.canParse(`${request.url}`);
 
 const text = (body: string, status: number): Response =>
   new Response(body, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });

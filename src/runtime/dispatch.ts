@@ -5,6 +5,7 @@
  * metrics in the same word. It knows no HTTP: doors turn what they hear into envelopes and answers into responses.
  */
 import { LRUCache } from 'lru-cache';
+import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { scriptKey, type Target } from '../model/target.ts';
 import { type CallEnd, type LogLevel, type Outcome, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
@@ -80,6 +81,7 @@ export class Dispatch {
   readonly #lastIsolate = new LRUCache<string, string>({ max: ISOLATES_REMEMBERED });
   #nextId = 1;
   #inFlight = 0;
+  #stopping = false;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: DispatchParts) {
@@ -111,7 +113,19 @@ export class Dispatch {
   }
 
   /** Runs a script once in a throwaway isolate and tells what it exports. */
-  probe(source: string): Promise<ProbeResult> {
+  async probe(source: string): Promise<ProbeResult> {
+    const result = await this.#probe(source);
+    // The cell was ended with the service: that says nothing about the script.
+    if (result.end.outcome === 'cellCrashed' && this.#stopping) {
+      throw new AnnexError(
+        'SERVICE_STOPPING',
+        'The service is shutting down; publish again once it is back.',
+      );
+    }
+    return result;
+  }
+
+  #probe(source: string): Promise<ProbeResult> {
     const { callCpuMs, callWallMs } = this.#parts.limits;
     const id = this.#nextId++;
     return new Promise((resolve) => {
@@ -130,6 +144,7 @@ export class Dispatch {
 
   /** Lets no new call begin and settles when those in flight have ended. */
   async drain(): Promise<void> {
+    this.#stopping = true;
     this.#admission.close();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
-import type { Problem } from '../../model/problem.ts';
+import { isError, type Problem } from '../../model/problem.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import { readUpload } from '../../publish/upload.ts';
 import { principalOf } from './authenticate.ts';
@@ -73,6 +73,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 function refusal(problems: readonly Problem[]): AnnexError {
-  const message = `The upload cannot be published: ${problems[0]?.message ?? 'it has problems.'}`;
+  const first = problems.find(isError);
+  const message = `The upload cannot be published: ${first?.message ?? 'it has problems.'}`;
   return new AnnexError('PUBLISH_INVALID', message, { extra: { problems } });
 }

@@ -89,7 +89,10 @@ export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void 
 function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
   if (kind === 'organization' && organization !== undefined) return { kind, organization };
   if (kind !== 'organization' && organization === undefined) return { kind };
-  const message = 'body.organization belongs to a token of kind organization, and to no other.';
+  const message =
+    kind === 'organization'
+      ? 'body.organization is missing: a token of kind organization names one.'
+      : `body.organization does not belong to a token of kind ${kind}.`;
   throw new AnnexError('REQUEST_INVALID', message);
 }
 

@@ -18,6 +18,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
+const OWN_TOKEN = /\bannex_(?:admin|platform|organization)_/;
+
 export interface RawRequest {
   readonly method: string;
   /** What follows the endpoint: empty, or a path with its query. */
@@ -49,6 +52,7 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined || HOP_BY_HOP.has(name) || named?.includes(name)) continue;
+    if (name === 'authorization' && OWN_TOKEN.test(String(value))) continue;
     kept[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return kept;
