@@ -12,18 +12,11 @@ import type { LogLevel } from './wire.ts';
  * Into the isolate. Each entry belongs to one call: its synchronous part and the microtasks it leaves run before the
  * next entry begins, which is what lets CPU, logs and errors be charged to the right call.
  */
-export type Entry =
+export type Entry<Body = ArrayBuffer> =
   /** Run the tenant's script. `factory` is the script's value; `call` is the call that made it necessary. */
   | [kind: 'load', call: number, factory: unknown]
   /** Hand over an envelope. */
-  | [
-      kind: 'call',
-      call: number,
-      url: string,
-      event: string,
-      environment: string,
-      body: ArrayBuffer | undefined,
-    ]
+  | [kind: 'call', call: number, url: string, event: string, environment: string, body: Body | undefined]
   /** A timer is due. */
   | [kind: 'timer', call: number, timer: number]
   /** The call is over, whatever it still does. */

@@ -21,7 +21,7 @@ export interface CallInput {
   readonly event: string;
   readonly environment: string;
   /** The caller's bytes; copied for each isolate they are handed to. */
-  readonly body: ArrayBuffer | undefined;
+  readonly body: Uint8Array | undefined;
 }
 
 /** An answer that waits for its entry to end, so that it can leave with the call's CPU in one frame. */

@@ -32,7 +32,7 @@ export interface EntryListener {
 
 interface Queued {
   readonly call: CellCall;
-  readonly entry: Entry;
+  readonly entry: Entry<Uint8Array>;
 }
 
 export class EntryQueue implements Runnable {
@@ -71,7 +71,7 @@ export class EntryQueue implements Runnable {
     return this.#given.length === 0 && this.#waiting.length === 0;
   }
 
-  push(call: CellCall, entry: Entry): void {
+  push(call: CellCall, entry: Entry<Uint8Array>): void {
     if (this.#closed) return;
     this.#waiting.push({ call, entry });
     if (this.#given.length > 0) this.run();
@@ -141,7 +141,7 @@ export class EntryQueue implements Runnable {
   }
 
   /** @returns what went wrong, bounded; isolated-vm copies an error's texts out, and nothing else of it is read */
-  async #applied(entry: Entry): Promise<string | undefined> {
+  async #applied(entry: Entry<Uint8Array>): Promise<string | undefined> {
     try {
       await this.#enter.apply(undefined, this.#transferable(entry));
       return undefined;
@@ -151,8 +151,8 @@ export class EntryQueue implements Runnable {
     }
   }
 
-  /** A body is copied here, not before: one that was handed over and never begun must still be there to hand over again. */
-  #transferable(entry: Entry): unknown[] {
+  /** A body is copied here, once and not before: one that was handed over and never begun must still be there to hand over again. */
+  #transferable(entry: Entry<Uint8Array>): unknown[] {
     if (entry[0] !== 'call' || entry[5] === undefined) return entry;
     const copy = new this.#engine.ExternalCopy(new Uint8Array(entry[5]).buffer, { transferOut: true });
     return [...entry.slice(0, 5), copy.copyInto({ release: true, transferIn: true })];

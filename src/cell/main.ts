@@ -37,8 +37,9 @@ class Cell {
     this.#writer = new FrameWriter(pipe);
   }
 
-  async receive(message: HostMessage, body: Buffer): Promise<void> {
-    if (message.t === 'hello') return this.#start(message.limits, body.toString('utf8'));
+  receive(message: HostMessage, body: Buffer): void {
+    // A failure to start ends the process, as an unhandled rejection: the host is told by its exit.
+    if (message.t === 'hello') return void this.#start(message.limits, body.toString('utf8'));
     const isolates = this.#isolates;
     if (isolates === undefined) throw new Error(`The cell was asked to ${message.t} before it was ready.`);
     switch (message.t) {
@@ -49,7 +50,7 @@ class Cell {
           url: message.url,
           event: body.toString('utf8', 0, environmentAt),
           environment: body.toString('utf8', environmentAt, bodyAt),
-          body: message.bodyBytes === undefined ? undefined : new Uint8Array(body.subarray(bodyAt)).buffer,
+          body: message.bodyBytes === undefined ? undefined : body.subarray(bodyAt),
         });
         isolates.begin(message.isolate, message.script, call);
         break;
@@ -75,7 +76,6 @@ class Cell {
         this.#pulse();
         break;
     }
-    return undefined;
   }
 
   async #start(limits: CellLimits, prelude: string): Promise<void> {
@@ -137,7 +137,7 @@ const addonPath = process.argv[2];
 if (addonPath === undefined) throw new Error('usage: cell <path of the isolated-vm addon>');
 const pipe = new Socket({ fd: PIPE_FD, readable: true, writable: true });
 const cell = new Cell(loadEngine(addonPath), pipe);
-const reader = new FrameReader(HOST_BOUNDS, (head, body) => void cell.receive(head as HostMessage, body));
+const reader = new FrameReader(HOST_BOUNDS, (head, body) => cell.receive(head as HostMessage, body));
 pipe.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.abort();
 });

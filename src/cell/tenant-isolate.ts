@@ -120,7 +120,7 @@ export class TenantIsolate implements Watched {
       else this.#startLoading(first, factory);
     } catch (cause) {
       const why = boundedText(cause instanceof Error ? cause.message : String(cause));
-      this.#fail(`The script could not be compiled: ${why}`);
+      this.#unloadable(`The script could not be compiled: ${why}`);
     }
   }
 
@@ -207,7 +207,8 @@ export class TenantIsolate implements Watched {
 
   #heard(emission: Emission): void {
     if (emission[0] === 'loaded') return this.#loaded(emission);
-    if (emission[0] === 'failed') return this.#fail(`The script failed to load: ${boundedText(emission[2])}`);
+    if (emission[0] === 'failed')
+      return this.#unloadable(`The script failed to load: ${boundedText(emission[2])}`);
     const call = emission[1] === LOADER_ID ? this.#loader : this.#calls.get(emission[1]);
     // Any other word of a call that is over is too late.
     if (call === undefined) return undefined;
@@ -238,7 +239,7 @@ export class TenantIsolate implements Watched {
   }
 
   /** The script is no good: everybody who waits for it is told why. */
-  #fail(why: string): void {
+  #unloadable(why: string): void {
     for (const call of this.#calls.values()) this.#listener.log(call, 'error', why);
     this.#end('exception', why);
   }

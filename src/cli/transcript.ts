@@ -36,7 +36,8 @@ export class Transcript {
     this.#print(`\n── ${this.#steps}. ${text}`);
   }
 
-  async exchange({ method, url, token, json, form }: Sent): Promise<Exchange> {
+  async exchange(sent: Sent): Promise<Exchange> {
+    const { method, url, token, json, form } = sent;
     this.#print(`   → ${method} ${url}`);
     if (token) this.#print(`     authorization: Bearer ${token.slice(0, TOKEN_CHARS_SHOWN)}…`);
     if (json !== undefined) this.#print(`     ${JSON.stringify(json)}`);
@@ -45,15 +46,7 @@ export class Transcript {
         `     ${name}: ${typeof value === 'string' ? value : `${value.name} (${value.size} bytes)`}`,
       );
     }
-    const response = await fetch(url, {
-      method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(json !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
-      ...(form && { body: form }),
-    });
+    const response = await fetch(toRequest(sent));
     const text = await response.text();
     const parsed = parse(text);
     this.#print(`   ← ${response.status} ${response.headers.get('content-type') ?? ''}`);
@@ -67,6 +60,18 @@ export class Transcript {
     this.surprises.push(expectation);
     this.#print(`   ✗ ${expectation}`);
   }
+}
+
+export function toRequest({ method, url, token, json, form }: Sent): Request {
+  return new Request(url, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+    ...(form && { body: form }),
+  });
 }
 
 function parse(text: string): unknown {

@@ -4,8 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-
-const MANIFEST_FILE = 'platform-manifest.yaml';
+import { MANIFEST_FILE } from '../model/manifest.ts';
 
 /** @param secrets values for the manifest's `secrets`, by secret name */
 export async function uploadFolder(folder: string, secrets: Record<string, string> = {}): Promise<FormData> {

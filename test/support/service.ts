@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { startTemporaryService } from '../../src/cli/temporary-service.ts';
+import { type Sent, toRequest } from '../../src/cli/transcript.ts';
 import { uploadFolder } from '../../src/cli/upload-folder.ts';
 import type { Limits } from '../../src/limits.ts';
 import type { Service } from '../../src/service.ts';
@@ -56,17 +57,10 @@ export class TestService {
   async api(
     method: string,
     path: string,
-    { token = this.admin, json, form }: { token?: string; json?: unknown; form?: FormData } = {},
+    { token = this.admin, ...rest }: Pick<Sent, 'token' | 'json' | 'form'> = {},
   ): Promise<{ status: number; body: Record<string, unknown> }> {
-    const response = await fetch(`${this.service.controlUrl}${path}`, {
-      method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(json !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
-      ...(form && { body: form }),
-    });
+    const url = `${this.service.controlUrl}${path}`;
+    const response = await fetch(toRequest({ method, url, token, ...rest }));
     const text = await response.text();
     return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
   }

@@ -4,19 +4,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { CallResponse } from '../../runtime/dispatch.ts';
+import { HOP_BY_HOP } from './hop-by-hop.ts';
 
-/** Headers an integration may not set: they would break the framing of the connection, or smuggle a second answer. */
-const HOST_OWNED: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+/** What an integration may not set: it would break the framing of the connection, or smuggle a second answer. */
+const isHostOwned = (name: string): boolean => name === 'content-length' || HOP_BY_HOP.has(name);
 
 /** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -31,7 +22,7 @@ export function sendAnswer(
 ): void {
   const flat: string[] = [];
   for (const [name, value] of headers) {
-    if (!HOST_OWNED.has(name.toLowerCase())) flat.push(name, value);
+    if (!isHostOwned(name.toLowerCase())) flat.push(name, value);
   }
   if (!BODILESS.has(status)) flat.push('content-length', String(body.byteLength));
   raw.writeHead(status, flat);

@@ -4,19 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Target } from '../../model/target.ts';
-
-/** Headers that speak of one connection alone (RFC 9110, section 7.6.1). */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { HOP_BY_HOP } from './hop-by-hop.ts';
 
 /** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
 const OWN_TOKEN = /\bannex_(?:admin|platform|organization)_/;
