@@ -10,6 +10,7 @@ import type { Emit, Enter, Entry, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel } from '../src/wire.ts';
 import { type Call, Calls } from './call.ts';
 import { type Integration, loadIntegration } from './load.ts';
+import { PARTS } from './parts/names.ts';
 import { createTimers } from './timers.ts';
 import { fileOver } from './web/blob.ts';
 import { createConsole } from './web/console.ts';
@@ -17,14 +18,23 @@ import { setDomainToAscii } from './web/domain.ts';
 import { type FormData, formOf } from './web/form-data.ts';
 import { formatError } from './web/format-error.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
+import { setParts } from './web/parts.ts';
 import { apply, jsonParse, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { setRandomBytes } from './web/random.ts';
 import { makeRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
 
 /** What one look-up of a domain counts against the operations of an entry. */
 const DOMAIN_COST = 4;
 
-export function start(emit: Emit, domainToAscii: (domain: string) => string, settingsJson: string): Enter {
+export function start(
+  emit: Emit,
+  domainToAscii: (domain: string) => string,
+  randomBytes: (count: number) => string,
+  settingsJson: string,
+  ...parts: string[]
+): Enter {
+  setParts(PARTS, parts);
   const settings = jsonParse(settingsJson) as PreludeSettings;
   const calls = new Calls(emit, settings);
   const timers = createTimers(calls, emit, settings.timersPerCall);
@@ -32,6 +42,7 @@ export function start(emit: Emit, domainToAscii: (domain: string) => string, set
 
   // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
   setDomainToAscii((domain) => (calls.operate(DOMAIN_COST) ? domainToAscii(domain) : ''));
+  setRandomBytes((count) => (calls.operate() ? randomBytes(count) : ''));
   const reportError = (thrown: unknown): void => calls.reportException(thrown);
   installGlobals(globalThis, {
     console: createConsole((level: LogLevel, text: string) => calls.log(level, text)),

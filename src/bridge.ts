@@ -65,6 +65,10 @@ export type StartPrelude = (
   emit: Emit,
   /** WHATWG "domain to ASCII"; answers an empty string for failure. Synchronous. */
   domainToAscii: (domain: string) => string,
+  /** So many random bytes, each a character up to U+00FF; empty where the number is out of bounds. Synchronous. */
+  randomBytes: (count: number) => string,
   /** `PreludeSettings` as JSON. */
   settings: string,
+  /** Sources of the parts, in the order of `sandbox/parts/names.ts`. */
+  ...parts: string[]
 ) => Enter;

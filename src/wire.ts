@@ -53,8 +53,8 @@ export type CellLimits = Pick<
 
 /** What the host asks of a cell. */
 export type HostMessage =
-  /** First of all, once. Bytes: the source of the prelude. */
-  | { t: 'hello'; limits: CellLimits }
+  /** First of all, once. Bytes: the source of the prelude, then of its parts; `sources` has the length of each. */
+  | { t: 'hello'; limits: CellLimits; sources: number[] }
   /** Enter an isolate. Bytes: event, environment (both JSON text), then the body. */
   | {
       t: 'call';

@@ -5,6 +5,7 @@
  * The prelude is compiled from source once per cell; its code cache, made here and before any tenant code exists, serves
  * every later isolate. A cache is machine code: none is ever taken from a tenant's script.
  */
+import { randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type ivm from 'isolated-vm';
 import type { Emission, PreludeSettings, StartPrelude } from '../bridge.ts';
@@ -15,6 +16,9 @@ import type { Engine } from './engine.ts';
 const REFILL_AFTER_MS = 15;
 /** RFC 1035 allows 255 octets; a little more lets Node's own check give the answer. */
 const DOMAIN_CHARS_MAX = 1_024;
+
+/** Web Crypto's own bound on one call of `getRandomValues`. */
+const RANDOM_BYTES_MAX = 65_536;
 
 export interface BlankIsolate {
   readonly isolate: ivm.Isolate;
@@ -32,15 +36,24 @@ export interface EmissionLine {
 export class BlankIsolates {
   readonly #engine: Engine;
   readonly #prelude: string;
+  /** Texts of the parts: one copy of each outside all heaps, which every isolate's string is a view of. */
+  readonly #parts: readonly ivm.ExternalCopy<string>[];
   readonly #limits: CellLimits;
   readonly #onCatastrophe: () => void;
   readonly #ready: BlankIsolate[] = [];
   #cache: ivm.CachedDataResult['cachedData'];
   #refilling = false;
 
-  constructor(engine: Engine, prelude: string, limits: CellLimits, onCatastrophe: () => void) {
+  /** @param sources the prelude, then its parts */
+  constructor(
+    engine: Engine,
+    [prelude = '', ...parts]: readonly string[],
+    limits: CellLimits,
+    onCatastrophe: () => void,
+  ) {
     this.#engine = engine;
     this.#prelude = prelude;
+    this.#parts = parts.map((text) => new engine.ExternalCopy(text));
     this.#limits = limits;
     this.#onCatastrophe = onCatastrophe;
   }
@@ -82,6 +95,7 @@ export class BlankIsolates {
         ignored: true,
       });
       const toAscii = new this.#engine.Callback(domainToAscii, { sync: true });
+      const random = new this.#engine.Callback(randomText, { sync: true });
       const { timersPerCall, logLinesPerCall, logBytesPerCall, responseBodyBytes } = this.#limits;
       const settings: PreludeSettings = {
         timersPerCall,
@@ -89,9 +103,14 @@ export class BlankIsolates {
         logBytesPerCall,
         responseBodyBytes,
       };
-      const enter = await start.apply(undefined, [emit, toAscii, JSON.stringify(settings)] as never, {
-        result: { reference: true },
-      });
+      const given = [
+        emit,
+        toAscii,
+        random,
+        JSON.stringify(settings),
+        ...this.#parts.map((text) => text.copyInto()),
+      ];
+      const enter = await start.apply(undefined, given as never, { result: { reference: true } });
       start.release();
       return { isolate, context, enter, line };
     } catch (cause) {
@@ -99,6 +118,12 @@ export class BlankIsolates {
       throw cause;
     }
   }
+}
+
+/** Never throws, like the next one. */
+function randomText(count: unknown): string {
+  if (!Number.isInteger(count) || (count as number) < 1 || (count as number) > RANDOM_BYTES_MAX) return '';
+  return randomBytes(count as number).toString('latin1');
 }
 
 /** Never throws: an error of a host callback would show the host's paths to the tenant. */

@@ -39,7 +39,7 @@ class Cell {
 
   receive(message: HostMessage, body: Buffer): void {
     // A failure to start ends the process, as an unhandled rejection: the host is told by its exit.
-    if (message.t === 'hello') return void this.#start(message.limits, body.toString('utf8'));
+    if (message.t === 'hello') return void this.#start(message.limits, textsOf(body, message.sources));
     const isolates = this.#isolates;
     if (isolates === undefined) throw new Error(`The cell was asked to ${message.t} before it was ready.`);
     switch (message.t) {
@@ -78,8 +78,8 @@ class Cell {
     }
   }
 
-  async #start(limits: CellLimits, prelude: string): Promise<void> {
-    const blanks = new BlankIsolates(this.#engine, prelude, limits, () => this.#getStuck());
+  async #start(limits: CellLimits, sources: string[]): Promise<void> {
+    const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#getStuck());
     const home = {
       engine: this.#engine,
       slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
@@ -131,6 +131,15 @@ class Cell {
   #send(message: CellMessage, ...body: Buffer[]): void {
     this.#writer.send(message, ...body);
   }
+}
+
+/** Texts that follow each other, by their lengths in bytes. */
+function textsOf(bytes: Buffer, lengths: readonly number[]): string[] {
+  let at = 0;
+  return lengths.map((length) => {
+    at += length;
+    return bytes.toString('utf8', at - length, at);
+  });
 }
 
 const addonPath = process.argv[2];

@@ -11,7 +11,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, stop } from 'esbuild';
+import { PARTS } from '../../sandbox/parts/names.ts';
 import { ALIASES } from '../../sandbox/web/substitutes.ts';
+import { PRELUDE_URL } from '../wire.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */
 const NODE_MAJOR_MIN = 26;
@@ -26,8 +28,8 @@ export interface CellBuild {
   readonly scriptPath: string;
   /** The isolated-vm addon that fits this Node. */
   readonly addonPath: string;
-  /** Source of the script that every blank isolate runs first. */
-  readonly prelude: string;
+  /** The script that every blank isolate runs first, then its parts. */
+  readonly sources: readonly Buffer[];
   /** Removes the script's folder. */
   remove(): void;
 }
@@ -35,14 +37,15 @@ export interface CellBuild {
 /** @throws an Error that says what to do where Node or isolated-vm is too old. */
 export async function buildCell(): Promise<CellBuild> {
   const addonPath = findAddon();
-  const [prelude, script] = await Promise.all([buildPrelude(), buildScript()]);
+  const [prelude, parts, script] = await Promise.all([buildPrelude(), buildParts(), buildScript()]);
+  const sources = [prelude, ...parts].map((text) => Buffer.from(text));
   // Its process is not needed again: uploads are bundled elsewhere.
   await stop();
   // A folder that only this user can write to: nobody else may put code into the cells.
   const folder = mkdtempSync(join(tmpdir(), 'annex-cell-'));
   const scriptPath = join(folder, 'cell.cjs');
   writeFileSync(scriptPath, script, { mode: 0o644 });
-  return { scriptPath, addonPath, prelude, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { scriptPath, addonPath, sources, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** The prelude: a classic script whose value is `start`, with no name left on the global object. */
@@ -50,8 +53,26 @@ export async function buildPrelude(): Promise<string> {
   const substitutes = Object.fromEntries(
     Object.entries(ALIASES).map(([name, path]) => [name, join(SANDBOX, path)]),
   );
+  const source = await buildForIsolate('./entry.ts', substitutes);
+  return `(function () { const module = { exports: {} }; (function (module, exports) { "use strict"; ${source}
+})(module, module.exports); return module.exports.start; })()`;
+}
+
+/** The parts, in the order of their names: each an expression whose value is what the part exports. */
+export function buildParts(): Promise<string[]> {
+  return Promise.all(
+    PARTS.map(async (name) => {
+      const source = await buildForIsolate(`./parts/${name}.ts`, {});
+      return `(() => { const module = { exports: {} }; ((module, exports) => { "use strict"; ${source}
+})(module, module.exports); return module.exports; })()
+//# sourceURL=${PRELUDE_URL}`;
+    }),
+  );
+}
+
+async function buildForIsolate(entry: string, alias: Record<string, string>): Promise<string> {
   const result = await build({
-    stdin: { contents: "export { start } from './entry.ts';", resolveDir: SANDBOX, loader: 'ts' },
+    stdin: { contents: `export * from '${entry}';`, resolveDir: SANDBOX, loader: 'ts' },
     bundle: true,
     write: false,
     format: 'cjs',
@@ -60,12 +81,10 @@ export async function buildPrelude(): Promise<string> {
     mainFields: ['module', 'main'],
     minify: true,
     keepNames: false,
-    alias: substitutes,
+    alias,
     logLevel: 'silent',
   });
-  const source = result.outputFiles[0]?.text ?? '';
-  return `(function () { const module = { exports: {} }; (function (module, exports) { "use strict"; ${source}
-})(module, module.exports); return module.exports.start; })()`;
+  return result.outputFiles[0]?.text ?? '';
 }
 
 async function buildScript(): Promise<string> {

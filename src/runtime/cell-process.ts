@@ -105,8 +105,12 @@ export class CellProcess {
     );
     this.#onReady.promise.catch(() => undefined);
     this.#writer.send(
-      { t: 'hello', limits: cellLimits(limits) } satisfies HostMessage,
-      Buffer.from(build.prelude),
+      {
+        t: 'hello',
+        limits: cellLimits(limits),
+        sources: build.sources.map(({ byteLength }) => byteLength),
+      } satisfies HostMessage,
+      ...build.sources,
     );
   }
 

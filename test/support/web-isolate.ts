@@ -5,7 +5,9 @@
 import { domainToASCII } from 'node:url';
 import { build } from 'esbuild';
 import ivm from 'isolated-vm';
+import { PARTS } from '../../sandbox/parts/names.ts';
 import { ALIASES } from '../../sandbox/web/substitutes.ts';
+import { buildParts } from '../../src/runtime/cell-build.ts';
 
 const SANDBOX = new URL('../../sandbox/', import.meta.url).pathname;
 const located = (path: string): string => new URL(path, `file://${SANDBOX}`).pathname;
@@ -19,11 +21,14 @@ const ENTRY = `
   import { formatError } from './web/format-error.ts';
   import { installGlobals } from './web/globals.ts';
   import { inspect } from './web/inspect.ts';
+  import { setParts } from './web/parts.ts';
   import { makeRequest } from './web/request.ts';
   import { takeResponse } from './web/response.ts';
-  const host = globalThis.host;
+  const { host, parts } = globalThis;
   delete globalThis.host;
+  delete globalThis.parts;
   setDomainToAscii((domain) => host(domain));
+  setParts(${JSON.stringify(PARTS)}, parts);
   const lines = [];
   const thrown = [];
   installGlobals(globalThis, {
@@ -47,6 +52,8 @@ export const webBundle: Promise<string> = build({
   alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, located(path)])),
 }).then((result) => result.outputFiles[0]?.text ?? '');
 
+const partSources = buildParts().then((texts) => texts.map((text) => new ivm.ExternalCopy(text)));
+
 export interface WebIsolate {
   /** Runs the body of an async function inside and answers what it returns. */
   run(body: string): Promise<unknown>;
@@ -57,6 +64,10 @@ export async function createWebIsolate(options: { memoryMib?: number } = {}): Pr
   const isolate = new ivm.Isolate({ memoryLimit: options.memoryMib ?? 64 });
   const context = await isolate.createContext();
   await context.global.set('host', new ivm.Callback((domain: string) => domainToASCII(domain)));
+  await context.evalClosure(
+    'globalThis.parts = [...arguments];',
+    (await partSources).map((text) => text.copyInto()),
+  );
   await context.eval(await webBundle);
   return {
     run: async (body) => {

@@ -1,0 +1,2 @@
+/** Part: deflate, zlib and gzip in both directions (RFC 1950 to 1952), as pako, a port of zlib, implements them. */
+export { Deflate, Inflate } from 'pako';
