@@ -7,6 +7,12 @@
  */
 import type { Emit, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel } from '../src/wire.ts';
+import type { CallFetches } from './fetch.ts';
+import type { Outbound } from './outbound.ts';
+import { OWN_STREAM, Traffic } from './traffic.ts';
+import type { ByteSource } from './web/byte-source.ts';
+import type { CallJobs } from './web/crypto/job-port.ts';
+import { DOMException } from './web/dom-exception.ts';
 import { formatError } from './web/format-error.ts';
 import { arrayBufferByteLength, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
 
@@ -32,14 +38,26 @@ export interface Call {
   logDropped: number;
   /** Timers that are set, by id; made with the first one. */
   timers: Map<number, Timer> | undefined;
+  /** Its jobs; made with the first one. */
+  jobs: CallJobs | undefined;
+  /** Its streams; made with the first one. */
+  traffic: Traffic | undefined;
+  /** Its fetches; made with the first one. */
+  fetches: CallFetches | undefined;
+  /** Runs when the call is over, whatever it still does: `request.signal`, once somebody has asked for it. */
+  onOver: ((reason: unknown) => void) | undefined;
 }
 
 /** One pending timer. */
 export interface Timer {
   readonly callback: Function;
   readonly parameters: readonly unknown[];
-  /** Milliseconds between two runs of an interval, undefined for a timeout. */
+  /** What an interval was set with, undefined for a timeout. */
   readonly everyMs: number | undefined;
+  /** How many timers, each set by the one before, led to this one. */
+  nesting: number;
+  /** Set by the script, which may clear it. */
+  readonly clearable: boolean;
 }
 
 export class Calls {
@@ -78,6 +96,10 @@ export class Calls {
       logBytes: 0,
       logDropped: 0,
       timers: undefined,
+      jobs: undefined,
+      traffic: undefined,
+      fetches: undefined,
+      onOver: undefined,
     };
     mapSet(this.#calls, id, call);
     return call;
@@ -93,8 +115,21 @@ export class Calls {
     return this.get(this.#current);
   }
 
+  /** The call is over, as the cell says: its caller went away, or it took too long. */
+  cancel(id: number): void {
+    const call = this.get(id);
+    mapDelete(this.#calls, id);
+    if (call !== undefined) breakOff(call, 'The call was cancelled', true);
+  }
+
   forget(id: number): void {
     mapDelete(this.#calls, id);
+  }
+
+  /** The streams of a call. */
+  traffic(call: Call): Traffic {
+    call.traffic ??= new Traffic(call.id, this.#emit);
+    return call.traffic;
   }
 
   /** Sends the answer out, and ends the call with it where nothing else is awaited. */
@@ -111,7 +146,32 @@ export class Calls {
     call.responded = true;
     const last = call.pending === 0;
     if (last) this.#finish(call);
-    this.#emit('respond', call.id, status, headers, body, last, call.threw);
+    this.#emit('respond', call.id, status, headers, body, last, call.threw, false);
+  }
+
+  /** Sends the head of the answer out, and its body as the tenant makes it. */
+  respondStream(call: Call, status: number, headers: string, source: ByteSource): void {
+    if (this.get(call.id) !== call) {
+      source.cancel(new DOMException('The call has ended', 'AbortError'));
+      return;
+    }
+    call.responded = true;
+    call.pending += 1;
+    this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true);
+    const { responseBodyBytes } = this.#settings;
+    void this.#stream(call, this.traffic(call).send(OWN_STREAM, source, responseBodyBytes));
+  }
+
+  async #stream(call: Call, outbound: Outbound): Promise<void> {
+    const end = await outbound.run();
+    if (this.get(call.id) !== call) return;
+    if (end === 'large') {
+      this.#finish(call);
+      this.#emit('large', call.id, this.#settings.responseBodyBytes + 1);
+      return;
+    }
+    if (end === 'failed') this.#exception(call, outbound.reason);
+    this.#release(call);
   }
 
   /** Ends a call that could not answer. */
@@ -137,6 +197,11 @@ export class Calls {
     } catch (thrown) {
       this.#exception(call, thrown);
     }
+    this.#release(call);
+  }
+
+  /** One thing less that the call waits for. */
+  #release(call: Call): void {
     call.pending -= 1;
     if (call.pending === 0 && call.responded && this.get(call.id) === call) {
       this.#finish(call);
@@ -144,7 +209,7 @@ export class Calls {
     }
   }
 
-  /** `reportError` and uncaught exceptions of timers and microtasks: logged, and the call's outcome tells. */
+  /** What nobody caught (`web/uncaught.ts`): logged, and the call's outcome tells. */
   reportException(thrown: unknown): void {
     const call = this.running();
     if (call !== undefined) this.#exception(call, thrown);
@@ -189,5 +254,19 @@ export class Calls {
       );
     }
     mapDelete(this.#calls, call.id);
+    breakOff(call, 'The call has ended', false);
   }
+}
+
+/**
+ * Nothing of a call outlives it: its streams and fetches break off.
+ *
+ * @param cancelled whoever waits for its signal is told
+ */
+function breakOff(call: Call, message: string, cancelled: boolean): void {
+  if (call.traffic === undefined && call.fetches === undefined && call.onOver === undefined) return;
+  const reason = new DOMException(message, 'AbortError');
+  call.traffic?.end(reason);
+  call.fetches?.end(reason);
+  if (cancelled) call.onOver?.(reason);
 }

@@ -9,20 +9,26 @@
 import type { Emit, Enter, Entry, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel } from '../src/wire.ts';
 import { type Call, Calls } from './call.ts';
+import { type CallBody, type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
+import { createFetches } from './fetch.ts';
 import { type Integration, loadIntegration } from './load.ts';
 import { PARTS } from './parts/names.ts';
 import { createTimers } from './timers.ts';
-import { fileOver } from './web/blob.ts';
+import { OWN_STREAM } from './traffic.ts';
+import { isByteSource } from './web/byte-source.ts';
 import { createConsole } from './web/console.ts';
+import { setCryptoPort } from './web/crypto/crypto-port.ts';
+import { createJobPort } from './web/crypto/job-port.ts';
+import { DOMException } from './web/dom-exception.ts';
 import { setDomainToAscii } from './web/domain.ts';
-import { type FormData, formOf } from './web/form-data.ts';
 import { formatError } from './web/format-error.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
+import { collectGarbage } from './web/memory-escapes.ts';
 import { setParts } from './web/parts.ts';
-import { apply, jsonParse, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { apply, jsonParse } from './web/primordials.ts';
 import { setRandomBytes } from './web/random.ts';
-import { makeRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
+import { setTimerSource } from './web/timer-source.ts';
 
 /** What one look-up of a domain counts against the operations of an entry. */
 const DOMAIN_COST = 4;
@@ -43,12 +49,15 @@ export function start(
   // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
   setDomainToAscii((domain) => (calls.operate(DOMAIN_COST) ? domainToAscii(domain) : ''));
   setRandomBytes((count) => (calls.operate() ? randomBytes(count) : ''));
-  const reportError = (thrown: unknown): void => calls.reportException(thrown);
+  const jobs = createJobPort(calls, emit);
+  setCryptoPort(jobs.ask);
+  setTimerSource(timers.later);
   installGlobals(globalThis, {
     console: createConsole((level: LogLevel, text: string) => calls.log(level, text)),
-    onMicrotaskError: reportError,
+    onUncaught: (thrown: unknown) => calls.reportException(thrown),
   });
-  exposeGlobals(globalThis, { reportError, ...timers.globals });
+  const fetches = createFetches(calls, emit, settings);
+  exposeGlobals(globalThis, { fetch: fetches.fetch, ...timers.globals });
 
   async function load(call: number, factory: unknown): Promise<void> {
     try {
@@ -67,62 +76,86 @@ export function start(
     calls.forget(call);
   }
 
-  async function answer(
-    call: Call,
-    url: string,
-    event: string,
-    environment: string,
-    body: ArrayBuffer | undefined,
-  ) {
+  async function answer(call: Call, url: string, event: string, environment: string, body: CallBody) {
     try {
       const response = takeResponse(await invoke(call, url, event, environment, body));
       if (response === undefined) {
         throw new TypeError('The fetch handler must return a Response that nobody has read yet.');
       }
-      calls.respond(call, response.status, response.headers, response.body);
+      const { status, headers, body: answered } = response;
+      if (isByteSource(answered)) calls.respondStream(call, status, headers, answered);
+      else calls.respond(call, status, headers, answered);
     } catch (thrown) {
       calls.fail(call, thrown);
     }
   }
 
-  function invoke(
-    call: Call,
-    url: string,
-    event: string,
-    environment: string,
-    body: ArrayBuffer | undefined,
-  ): unknown {
+  function invoke(call: Call, url: string, event: string, environment: string, body: CallBody): unknown {
     if (integration === undefined) throw new TypeError('The script has not been loaded.');
-    const context = { waitUntil: (promise: unknown) => calls.waitUntil(call, promise) };
     const { sdk, fetch, handler } = integration;
     if (sdk !== undefined) {
-      const envelope = { event: jsonParse(event), environment: jsonParse(environment), body };
-      return apply(sdk, handler, [envelope, context]);
+      const envelope = { event: jsonParse(event), environment: jsonParse(environment) };
+      const execution = {
+        waitUntil: (promise: unknown) => calls.waitUntil(call, promise),
+        request: (described: EventRequest | undefined) => requestOf(call, described, body),
+      };
+      return apply(sdk, handler, [envelope, execution]);
     }
     if (fetch === undefined) throw new TypeError('The default export has no fetch function.');
-    // A module worker of its own making: the envelope arrives as a multipart request whose bytes are made only if asked for.
-    const request = makeRequest({
-      method: 'POST',
-      url,
-      headers: [],
-      body: undefined,
-      formData: () => envelopeForm(event, environment, body),
-    });
+    const request = envelopeRequest(call, url, event, environment, body);
     const env = (jsonParse(environment) as { secrets?: object }).secrets ?? {};
-    return apply(fetch, handler, [request, env, context]);
+    const execution = {
+      waitUntil: (promise: unknown) => calls.waitUntil(call, promise),
+    };
+    return apply(fetch, handler, [request, env, execution]);
   }
 
   return function enter(...entry: Entry): void {
     calls.enter(entry[1]);
     switch (entry[0]) {
-      case 'call':
-        void answer(calls.begin(entry[1]), entry[2], entry[3], entry[4], entry[5]);
+      case 'call': {
+        const call = calls.begin(entry[1]);
+        const body = entry[6] ? calls.traffic(call).receive(OWN_STREAM) : entry[5];
+        void answer(call, entry[2], entry[3], entry[4], body);
         break;
+      }
       case 'timer':
         timers.fire(entry[1], entry[2]);
         break;
+      case 'done':
+        jobs.done(entry[1], entry[2], entry[3], entry[4]);
+        break;
       case 'cancel':
-        calls.forget(entry[1]);
+        calls.cancel(entry[1]);
+        break;
+      case 'chunk':
+        calls.get(entry[1])?.traffic?.chunk(entry[2], entry[3]);
+        break;
+      case 'close':
+        calls.get(entry[1])?.traffic?.close(entry[2], entry[3]);
+        break;
+      case 'credit':
+        calls.get(entry[1])?.traffic?.credit(entry[2], entry[3]);
+        break;
+      case 'drop':
+        calls.get(entry[1])?.traffic?.drop(entry[2], new DOMException('Nobody reads on', 'AbortError'));
+        break;
+      case 'fetched': {
+        const head = {
+          status: entry[3],
+          statusText: entry[4],
+          url: entry[5],
+          redirected: entry[6],
+          headers: entry[7],
+        };
+        fetches.answered(entry[1], entry[2], head, entry[8], entry[9]);
+        break;
+      }
+      case 'unfetched':
+        fetches.failed(entry[1], entry[2], entry[3]);
+        break;
+      case 'collect':
+        collectGarbage();
         break;
       case 'load':
         calls.begin(entry[1]);
@@ -130,18 +163,4 @@ export function start(
         break;
     }
   };
-}
-
-function envelopeForm(event: string, environment: string, body: ArrayBuffer | undefined): FormData {
-  if (body === undefined) {
-    return formOf([
-      ['event', event],
-      ['environment', environment],
-    ]);
-  }
-  return formOf([
-    ['event', event],
-    ['environment', environment],
-    ['fetch-body', fileOver(new Uint8ArrayIntrinsic(body), 'fetch-body', 'application/octet-stream')],
-  ]);
 }

@@ -4,7 +4,7 @@
  */
 
 type BufferSource = ArrayBuffer | ArrayBufferView;
-type BodyInit = string | BufferSource | Blob | FormData | URLSearchParams;
+type BodyInit = string | BufferSource | Blob | FormData | ReadableStream | URLSearchParams;
 type HeadersInit = Headers | Iterable<readonly [string, string]> | Record<string, string>;
 type FormDataEntryValue = string | File;
 type BlobPart = BufferSource | Blob | string;
@@ -24,8 +24,10 @@ declare class Headers {
   [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 
-/** Methods that a Request and a Response share. */
+/** What a Request and a Response share. */
 interface BodyMixin {
+  /** A stream of bytes, made when somebody asks for it; null where there is no body. */
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   readonly bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
   blob(): Promise<Blob>;
@@ -33,20 +35,62 @@ interface BodyMixin {
   formData(): Promise<FormData>;
   json<T = unknown>(): Promise<T>;
   text(): Promise<string>;
+  textStream(): ReadableStream<string>;
 }
 
+type RequestCache = 'default' | 'force-cache' | 'no-cache' | 'no-store' | 'only-if-cached' | 'reload';
+type RequestCredentials = 'include' | 'omit' | 'same-origin';
+type RequestMode = 'cors' | 'navigate' | 'no-cors' | 'same-origin';
+type RequestRedirect = 'error' | 'follow' | 'manual';
+type ReferrerPolicy =
+  | ''
+  | 'no-referrer'
+  | 'no-referrer-when-downgrade'
+  | 'origin'
+  | 'origin-when-cross-origin'
+  | 'same-origin'
+  | 'strict-origin'
+  | 'strict-origin-when-cross-origin'
+  | 'unsafe-url';
+
+/** What only steers a browser (`cache`, `credentials`, `mode`, `referrer`, …) is checked and kept, and changes nothing. */
 interface RequestInit {
   body?: BodyInit | null;
+  cache?: RequestCache;
+  credentials?: RequestCredentials;
+  /** Must be there where the body is a stream. */
+  duplex?: 'half';
   headers?: HeadersInit;
+  integrity?: string;
+  keepalive?: boolean;
   method?: string;
-  redirect?: 'follow' | 'error' | 'manual';
+  mode?: RequestMode;
+  priority?: 'auto' | 'high' | 'low';
+  redirect?: RequestRedirect;
+  referrer?: string;
+  referrerPolicy?: ReferrerPolicy;
+  signal?: AbortSignal | null;
+  window?: null;
 }
 
 declare class Request {
+  /** @param input an absolute URL: there is no page to resolve against */
   constructor(input: Request | URL | string, init?: RequestInit);
+  readonly cache: RequestCache;
+  readonly credentials: RequestCredentials;
+  readonly destination: '';
+  readonly duplex: 'half';
   readonly headers: Headers;
+  readonly integrity: string;
+  readonly isHistoryNavigation: boolean;
+  readonly isReloadNavigation: boolean;
+  readonly keepalive: boolean;
   readonly method: string;
-  readonly redirect: 'follow' | 'error' | 'manual';
+  readonly mode: RequestMode;
+  readonly redirect: RequestRedirect;
+  readonly referrer: string;
+  readonly referrerPolicy: ReferrerPolicy;
+  readonly signal: AbortSignal;
   readonly url: string;
   clone(): Request;
 }
@@ -68,7 +112,7 @@ declare class Response {
   readonly redirected: boolean;
   readonly status: number;
   readonly statusText: string;
-  readonly type: 'default' | 'error';
+  readonly type: 'basic' | 'default' | 'error' | 'opaqueredirect';
   readonly url: string;
   clone(): Response;
 }
@@ -86,7 +130,9 @@ declare class Blob {
   arrayBuffer(): Promise<ArrayBuffer>;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   slice(start?: number, end?: number, contentType?: string): Blob;
+  stream(): ReadableStream<Uint8Array<ArrayBuffer>>;
   text(): Promise<string>;
+  textStream(): ReadableStream<string>;
 }
 
 declare class File extends Blob {
@@ -152,6 +198,56 @@ declare class URLSearchParams {
   toString(): string;
 }
 
+interface URLPatternInit {
+  baseURL?: string;
+  hash?: string;
+  hostname?: string;
+  password?: string;
+  pathname?: string;
+  port?: string;
+  protocol?: string;
+  search?: string;
+  username?: string;
+}
+
+interface URLPatternComponentResult {
+  groups: Record<string, string | undefined>;
+  input: string;
+}
+
+interface URLPatternResult {
+  hash: URLPatternComponentResult;
+  hostname: URLPatternComponentResult;
+  inputs: [URLPatternInit | string, string?];
+  password: URLPatternComponentResult;
+  pathname: URLPatternComponentResult;
+  port: URLPatternComponentResult;
+  protocol: URLPatternComponentResult;
+  search: URLPatternComponentResult;
+  username: URLPatternComponentResult;
+}
+
+interface URLPatternOptions {
+  /** Whether path, search and hash match in any case. */
+  ignoreCase?: boolean;
+}
+
+declare class URLPattern {
+  constructor(input: URLPatternInit | URL | string, baseURL: URL | string, options?: URLPatternOptions);
+  constructor(input?: URLPatternInit | URL | string, options?: URLPatternOptions);
+  readonly hasRegExpGroups: boolean;
+  readonly hash: string;
+  readonly hostname: string;
+  readonly password: string;
+  readonly pathname: string;
+  readonly port: string;
+  readonly protocol: string;
+  readonly search: string;
+  readonly username: string;
+  exec(input?: URLPatternInit | URL | string, baseURL?: URL | string): URLPatternResult | null;
+  test(input?: URLPatternInit | URL | string, baseURL?: URL | string): boolean;
+}
+
 declare class TextEncoder {
   readonly encoding: 'utf-8';
   encode(input?: string): Uint8Array<ArrayBuffer>;
@@ -166,8 +262,17 @@ declare class TextDecoder {
   decode(input?: BufferSource, options?: { stream?: boolean }): string;
 }
 
+/** A clock of whole milliseconds, which never goes backwards. */
+declare class Performance extends EventTarget {
+  private constructor();
+  readonly timeOrigin: number;
+  now(): number;
+  toJSON(): { timeOrigin: number };
+}
+
 declare class DOMException extends Error {
-  constructor(message?: string, name?: string);
+  constructor(message?: string, options?: string | { cause?: unknown; name?: string });
+  override readonly cause: unknown;
   readonly code: number;
   readonly message: string;
   readonly name: string;
@@ -206,3 +311,41 @@ declare var self: typeof globalThis;
 declare function atob(data: string): string;
 declare function btoa(data: string): string;
 declare function queueMicrotask(callback: () => void): void;
+/** Logs an exception as if nobody had caught it; listeners of `error` at the global scope are told first. */
+declare function reportError(exception: unknown): void;
+declare function addEventListener(
+  type: 'error',
+  listener: EventListener<ErrorEvent> | null,
+  options?: AddEventListenerOptions | boolean,
+): void;
+declare function addEventListener(
+  type: string,
+  listener: EventListener | null,
+  options?: AddEventListenerOptions | boolean,
+): void;
+declare function removeEventListener(
+  type: string,
+  listener: EventListener<ErrorEvent> | EventListener | null,
+  options?: { capture?: boolean } | boolean,
+): void;
+declare function dispatchEvent(event: Event): boolean;
+/** Returning true keeps the exception out of the log. */
+declare var onerror:
+  | ((message: string, filename: string, lineno: number, colno: number, error: unknown) => unknown)
+  | null;
+declare var performance: Performance;
+/** A timer belongs to the call that set it, and ends with it. */
+declare function setTimeout<A extends unknown[]>(
+  handler: (...parameters: A) => void,
+  timeout?: number,
+  ...parameters: A
+): number;
+declare function setInterval<A extends unknown[]>(
+  handler: (...parameters: A) => void,
+  timeout?: number,
+  ...parameters: A
+): number;
+declare function clearTimeout(id?: number): void;
+declare function clearInterval(id?: number): void;
+/** Copies a value; what is listed in `transfer`, ArrayBuffers alone, moves into the copy instead. */
+declare function structuredClone<T>(value: T, options?: { transfer?: Iterable<ArrayBuffer> }): T;

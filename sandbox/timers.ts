@@ -1,20 +1,29 @@
 /**
  * `setTimeout`, `setInterval` and their `clear…` (HTML, section 8.6). The clock is the cell's: a timer is a message out
  * and an entry back. A timer belongs to the call that set it and ends with it.
+ *
+ * A handler that is no function is refused: the standard would compile its text, and no text is compiled for a timer here.
  */
 import type { Emit } from '../src/bridge.ts';
-import type { Calls } from './call.ts';
+import type { Calls, Timer } from './call.ts';
 import { apply, MapIntrinsic, mapDelete, mapGet, mapSet, mapSize } from './web/primordials.ts';
+import type { TimerSource } from './web/timer-source.ts';
+import { reportException } from './web/uncaught.ts';
 
-/** Longest delay: browsers hold it in 32 signed bits, too. */
-const DELAY_MS_MAX = 2 ** 31 - 1;
+/** From this depth of timers that set timers on, none comes due at once ("timer initialization steps"). */
+const NESTING_FREE = 5;
+const NESTED_DELAY_MS_MIN = 4;
+/** An id is a `long`. */
+const ID_MAX = 2 ** 31 - 1;
 
-type SetTimer = (callback: unknown, delayMs?: unknown, ...parameters: unknown[]) => number;
-type ClearTimer = (timer?: unknown) => void;
+type SetTimer = (handler: unknown, timeout?: unknown, ...parameters: unknown[]) => number;
+type ClearTimer = (id?: unknown) => void;
 
 export interface Timers {
   /** Runs a timer that the cell says is due. */
   fire(call: number, timer: number): void;
+  /** Timers of our own, which no script can clear. */
+  readonly later: TimerSource;
   readonly globals: {
     setTimeout: SetTimer;
     setInterval: SetTimer;
@@ -25,13 +34,12 @@ export interface Timers {
 
 export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): Timers {
   let nextId = 1;
+  let nesting = 0;
 
-  function set(callback: unknown, delay: unknown, parameters: unknown[], repeats: boolean): number {
-    if (typeof callback !== 'function') throw new TypeError('A timer needs a function to call.');
-    const number = +(delay as number);
-    const delayMs = number >= 1 && number <= DELAY_MS_MAX ? number : 1;
+  function set(timer: Timer, delayMs: number): number {
     const call = calls.running();
-    const id = nextId++;
+    const id = nextId;
+    nextId = id < ID_MAX ? id + 1 : 1;
     // Code that a call left behind may still set timers; they never run.
     if (call === undefined) return id;
     // A flood of timers would queue up outside the isolate's heap.
@@ -41,17 +49,31 @@ export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): T
       throw new RangeError(`More than ${timersPerCall} timers are pending in one call.`);
     }
     if (!calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
-    mapSet(pending, id, { callback, parameters, everyMs: repeats ? delayMs : undefined });
-    emit('timer', call.id, id, delayMs);
+    mapSet(pending, id, timer);
+    emit('timer', call.id, id, effectiveMs(delayMs, timer.nesting));
     return id;
   }
 
+  function setForScript(
+    callback: unknown,
+    timeout: unknown,
+    parameters: readonly unknown[],
+    repeats: boolean,
+  ): number {
+    if (typeof callback !== 'function') throw new TypeError('A timer needs a function to call.');
+    const delayMs = toLong(timeout);
+    const everyMs = repeats ? delayMs : undefined;
+    return set({ callback, parameters, everyMs, nesting, clearable: true }, delayMs);
+  }
+
   function clear(timer: unknown): void {
-    const id = +(timer as number);
+    const id = toLong(timer);
     const call = calls.running();
-    const cleared = call?.timers !== undefined && mapDelete(call.timers, id);
+    const pending = call?.timers;
+    if (call === undefined || pending === undefined || !mapGet(pending, id)?.clearable) return;
+    mapDelete(pending, id);
     // One that the cell is not told of comes due there and finds nothing here.
-    if (call !== undefined && cleared && calls.operate()) emit('untimer', call.id, id);
+    if (calls.operate()) emit('untimer', call.id, id);
   }
 
   return {
@@ -59,19 +81,41 @@ export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): T
       const pending = calls.get(callId)?.timers;
       const timer = pending && mapGet(pending, id);
       if (pending === undefined || timer === undefined) return;
+      nesting = timer.nesting + 1;
       if (timer.everyMs === undefined) mapDelete(pending, id);
-      else emit('timer', callId, id, timer.everyMs);
-      try {
-        apply(timer.callback, undefined, timer.parameters as unknown[]);
-      } catch (thrown) {
-        calls.reportException(thrown);
+      else {
+        timer.nesting = nesting;
+        emit('timer', callId, id, effectiveMs(timer.everyMs, nesting));
       }
+      try {
+        apply(timer.callback, globalThis, timer.parameters as unknown[]);
+      } catch (thrown) {
+        reportException(thrown);
+      }
+      // What its microtasks set is not nested in it.
+      nesting = 0;
+    },
+    later(callback, delayMs) {
+      set({ callback, parameters: [], everyMs: undefined, nesting: 0, clearable: false }, delayMs);
     },
     globals: {
-      setTimeout: (callback, delayMs, ...parameters) => set(callback, delayMs, parameters, false),
-      setInterval: (callback, delayMs, ...parameters) => set(callback, delayMs, parameters, true),
-      clearTimeout: clear,
-      clearInterval: clear,
+      setTimeout(handler, timeout = 0, ...parameters) {
+        return setForScript(handler, timeout, parameters, false);
+      },
+      setInterval(handler, timeout = 0, ...parameters) {
+        return setForScript(handler, timeout, parameters, true);
+      },
+      clearTimeout: (id = 0) => clear(id),
+      clearInterval: (id = 0) => clear(id),
     },
   };
+}
+
+/** Web IDL `long`: whatever is no number is 0, and a large one wraps around, as browsers have it. */
+const toLong = (value: unknown): number => +(value as number) | 0;
+
+/** The delay as the cell gets it: its timers wait for at least a millisecond. */
+function effectiveMs(delayMs: number, nesting: number): number {
+  const leastMs = nesting > NESTING_FREE ? NESTED_DELAY_MS_MIN : 1;
+  return delayMs < leastMs ? leastMs : delayMs;
 }

@@ -15,12 +15,44 @@ import type { LogLevel } from './wire.ts';
 export type Entry<Body = ArrayBuffer> =
   /** Run the tenant's script. `factory` is the script's value; `call` is the call that made it necessary. */
   | [kind: 'load', call: number, factory: unknown]
-  /** Hand over an envelope. */
-  | [kind: 'call', call: number, url: string, event: string, environment: string, body: Body | undefined]
+  /** Hand over an envelope. With `more`, its body follows as stream 0. */
+  | [
+      kind: 'call',
+      call: number,
+      url: string,
+      event: string,
+      environment: string,
+      body: Body | undefined,
+      more: boolean,
+    ]
+  /** `StreamMessage` of the wire, from the host. An empty error stands for a regular end. */
+  | [kind: 'chunk', call: number, stream: number, bytes: Body]
+  | [kind: 'close', call: number, stream: number, error: string]
+  | [kind: 'credit', call: number, stream: number, chunks: number]
+  | [kind: 'drop', call: number, stream: number]
+  /** The answer to a fetch; `headers` as in `respond`. With `more`, its body follows as a stream. */
+  | [
+      kind: 'fetched',
+      call: number,
+      stream: number,
+      status: number,
+      statusText: string,
+      url: string,
+      redirected: boolean,
+      headers: string,
+      body: Body | undefined,
+      more: boolean,
+    ]
+  /** A fetch came to nothing. */
+  | [kind: 'unfetched', call: number, stream: number, message: string]
   /** A timer is due. */
   | [kind: 'timer', call: number, timer: number]
+  /** A job is done; `answer` is JSON, and says what the bytes are. */
+  | [kind: 'done', call: number, job: number, answer: string, bytes: Body | undefined]
   /** The call is over, whatever it still does. */
-  | [kind: 'cancel', call: number];
+  | [kind: 'cancel', call: number]
+  /** Give memory back: nothing runs here for now. `call` is 0, as for no call. */
+  | [kind: 'collect', call: number];
 
 /** The isolate's one way in. */
 export type Enter = (...entry: Entry) => void;
@@ -31,7 +63,10 @@ export type Emission =
   | [kind: 'loaded', call: number, fetch: boolean, sdk: boolean, components: string, events: string]
   /** The script threw; the text is for the author. */
   | [kind: 'failed', call: number, text: string]
-  /** `headers` is `name LF value LF name LF value …`. With `last`, the call is over too. */
+  /**
+   * `headers` is `name LF value LF name LF value …`. With `last`, the call is over too; with `more`, the body follows as
+   * stream 0.
+   */
   | [
       kind: 'respond',
       call: number,
@@ -40,6 +75,24 @@ export type Emission =
       body: string | ArrayBuffer | undefined,
       last: boolean,
       threw: boolean,
+      more: boolean,
+    ]
+  /** `StreamMessage` of the wire, for the host. */
+  | [kind: 'chunk', call: number, stream: number, bytes: ArrayBuffer]
+  | [kind: 'close', call: number, stream: number, error: string]
+  | [kind: 'credit', call: number, stream: number, chunks: number]
+  | [kind: 'drop', call: number, stream: number]
+  /** `FetchMessage` of the wire; `headers` as in `respond`. With `more`, the body follows as a stream. */
+  | [
+      kind: 'fetch',
+      call: number,
+      stream: number,
+      method: string,
+      url: string,
+      redirect: string,
+      headers: string,
+      body: string | ArrayBuffer | undefined,
+      more: boolean,
     ]
   /** The call is over: its response has more bytes than may leave. */
   | [kind: 'large', call: number, length: number]
@@ -47,7 +100,9 @@ export type Emission =
   | [kind: 'end', call: number, threw: boolean, detail: string]
   | [kind: 'log', call: number, level: LogLevel, text: string]
   | [kind: 'timer', call: number, timer: number, delayMs: number]
-  | [kind: 'untimer', call: number, timer: number];
+  | [kind: 'untimer', call: number, timer: number]
+  /** Asks for one operation of Web Crypto; `request` is JSON, and says what the bytes are. */
+  | [kind: 'job', call: number, job: number, request: string, bytes: ArrayBuffer];
 
 /** The isolate's one way out: fire and forget. */
 export type Emit = (...emission: Emission) => void;
@@ -58,6 +113,9 @@ export interface PreludeSettings {
   readonly logLinesPerCall: number;
   readonly logBytesPerCall: number;
   readonly responseBodyBytes: number;
+  readonly fetchesPerCall: number;
+  readonly fetchesInFlightPerCall: number;
+  readonly fetchRequestBodyBytes: number;
 }
 
 /** Value of the prelude script: called once per isolate, before any tenant code. */

@@ -6,6 +6,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { EgressPolicy } from './egress/policy.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 
 export interface Config {
@@ -22,6 +23,8 @@ export interface Config {
   readonly apiUrl?: string;
   /** Child processes that run tenants' code. */
   readonly cells: number;
+  /** Where integrations' `fetch` may connect to. */
+  readonly egress: EgressPolicy;
   readonly limits: Limits;
 }
 
@@ -63,6 +66,12 @@ const SETTINGS: readonly Setting[] = [
     help: 'base of the API as integrations see it (default: the control listener)',
   },
   {
+    flag: 'egress-allow',
+    value: '',
+    help: 'hosts and address ranges that fetch may reach although they are not public, as 10.1.0.0/16,db.internal:8080',
+  },
+  { flag: 'egress-deny', value: '', help: 'hosts and address ranges that fetch may not reach' },
+  {
     flag: 'cells',
     value: String(Math.min(8, Math.max(2, availableParallelism()))),
     help: 'child processes for tenant code',
@@ -93,6 +102,8 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   };
   const publicUrl = url('public-url');
   const apiUrl = url('api-url');
+  const egress = EgressPolicy.parse({ allow: text('egress-allow'), deny: text('egress-deny') });
+  problems.push(...egress.problems);
   const config: Config = {
     dataFolder: text('data'),
     controlHost: text('control-host'),
@@ -102,6 +113,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     ...(publicUrl && { publicUrl }),
     ...(apiUrl && { apiUrl }),
     cells: integer('cells', 1, CELLS_MAX),
+    egress: egress.policy,
     limits: readLimits(env, problems),
   };
   if (config.dataFolder === '') problems.push('--data must name a folder.');

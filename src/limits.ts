@@ -33,6 +33,28 @@ export const DEFAULT_LIMITS = {
   callWallMs: 30_000,
   /** Time from the start of a call to its response. */
   firstByteMs: 25_000,
+  /** Outbound fetches of one call. */
+  fetchesPerCall: 50,
+  /** Outbound fetches of one call that wait for their answer at once; further ones queue. */
+  fetchesInFlightPerCall: 6,
+  /** Body of one outbound fetch. */
+  fetchRequestBodyBytes: 10 * MIB,
+  /** Body of one answer to a fetch, after decompression. */
+  fetchResponseBodyBytes: 10 * MIB,
+  /** Redirects that one fetch follows. */
+  fetchRedirects: 5,
+  /** Whole time of one fetch, from the look-up of its host to the last byte of its answer. */
+  fetchMs: 30_000,
+  /** Time to make one outbound connection: look-up, TCP and TLS. */
+  fetchConnectMs: 5_000,
+  /** Head of an outbound request, and of its answer. */
+  fetchHeaderBytes: 32 * KIB,
+  /** Outbound connections, of all installations together; beyond this, fetches fail at once. */
+  fetchConnections: 1_024,
+  /** Outbound fetches of one installation whose answer is not over, read or not; beyond this, they fail at once. */
+  fetchesInFlightPerInstallation: 256,
+  /** Outbound connections of one installation to one origin; further fetches queue. */
+  fetchConnectionsPerOrigin: 32,
   /** Timers pending in one call. */
   timersPerCall: 1_000,
   /** Log lines of one call; later ones are counted and dropped. */

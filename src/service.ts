@@ -14,6 +14,7 @@ import fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { Egress } from './egress/egress.ts';
 import { AnnexError } from './errors.ts';
 import { controlDoor } from './http/control/door.ts';
 import { answerBadHttp, answerError, answerErrors } from './http/error-answer.ts';
@@ -94,7 +95,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
       failed: ({ installationId, integration, version }, requestId, end) =>
         log.info({ requestId, installationId, integration, version, ...end }, 'a call failed'),
     });
-    const dispatch = new Dispatch({ limits, observer: journal, cellFor: (id) => pool.cellFor(id) });
+    const egress = new Egress({ policy: config.egress, limits });
+    stops.push(() => egress.close());
+    const dispatch = new Dispatch({ limits, observer: journal, egress, cellFor: (id) => pool.cellFor(id) });
     metrics.watch(pool, () => dispatch.inFlight);
     await pool.ready();
 

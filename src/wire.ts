@@ -42,6 +42,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type CellLimits = Pick<
   Limits,
   | 'responseBodyBytes'
+  | 'fetchesPerCall'
+  | 'fetchesInFlightPerCall'
+  | 'fetchRequestBodyBytes'
   | 'isolateHeapMib'
   | 'timersPerCall'
   | 'logLinesPerCall'
@@ -51,8 +54,31 @@ export type CellLimits = Pick<
   | 'warmIsolatesPerCell'
 >;
 
+/**
+ * A stream of bytes between the host and an isolate. Streams belong to a call and have a number in it: 0 is the call's
+ * own (its upload one way, its answer the other), the others are those of the fetch with that number. The sender keeps at
+ * most `STREAM_CHUNKS_IN_FLIGHT` chunks ahead of the receiver's credit, which is what holds back a quick producer.
+ */
+export type StreamMessage =
+  /** Bytes: the next piece, 1 to `STREAM_CHUNK_BYTES_MAX` of them. */
+  | { t: 'chunk'; id: number; stream: number }
+  /** From the sender: that was all; with `error`, not all, and why. */
+  | { t: 'close'; id: number; stream: number; error?: string }
+  /** From the receiver: so many more chunks have been taken. */
+  | { t: 'credit'; id: number; stream: number; chunks: number }
+  /** From the receiver: nobody wants the rest. Ends a fetch that has no answer yet. */
+  | { t: 'drop'; id: number; stream: number };
+
+/** Chunks of one stream that may be on their way, or wait to be taken. */
+export const STREAM_CHUNKS_IN_FLIGHT = 8;
+export const STREAM_CHUNK_BYTES_MAX = 64 * 1024;
+
+export const REDIRECT_MODES = ['follow', 'error', 'manual'] as const;
+export type RedirectMode = (typeof REDIRECT_MODES)[number];
+
 /** What the host asks of a cell. */
 export type HostMessage =
+  | StreamMessage
   /** First of all, once. Bytes: the source of the prelude, then of its parts; `sources` has the length of each. */
   | { t: 'hello'; limits: CellLimits; sources: number[] }
   /** Enter an isolate. Bytes: event, environment (both JSON text), then the body. */
@@ -72,7 +98,24 @@ export type HostMessage =
       environmentBytes: number;
       /** Absent where the request had no body. */
       bodyBytes?: number;
+      /** The body follows as stream 0. */
+      more?: true;
     }
+  /** The answer to a fetch. Bytes: its body, unless that follows as a stream. */
+  | {
+      t: 'fetched';
+      id: number;
+      stream: number;
+      status: number;
+      statusText: string;
+      /** After redirects. */
+      url: string;
+      redirected: boolean;
+      headers: [string, string][];
+      more?: true;
+    }
+  /** A fetch came to nothing; the message is for the tenant. */
+  | { t: 'unfetched'; id: number; stream: number; message: string }
   /** The caller of this call is gone. */
   | { t: 'cancel'; id: number }
   /** Bytes: the source of a script, in answer to `need`. */
@@ -93,14 +136,28 @@ export interface CallEnd {
   detail?: string;
 }
 
+/** A tenant's `fetch`. Bytes: its body, unless that follows as a stream. */
+export interface FetchMessage {
+  t: 'fetch';
+  id: number;
+  stream: number;
+  method: string;
+  url: string;
+  redirect: RedirectMode;
+  headers: [string, string][];
+  body: 'none' | 'whole' | 'stream';
+}
+
 /** What a cell tells the host. */
 export type CellMessage =
+  | StreamMessage
+  | FetchMessage
   | { t: 'ready' }
   | { t: 'need'; script: string }
   /** Bytes: the text of one log line of a call. */
   | { t: 'log'; id: number; level: LogLevel }
-  /** Bytes: the body. With `end`, the call is over too. */
-  | { t: 'response'; id: number; status: number; headers: [string, string][]; end?: CallEnd }
+  /** Bytes: the body, unless that follows as stream 0. With `end`, the call is over too. */
+  | { t: 'response'; id: number; status: number; headers: [string, string][]; more?: true; end?: CallEnd }
   | { t: 'end'; id: number; end: CallEnd }
   | { t: 'probed'; id: number; end: CallEnd; exports?: ScriptExports }
   /** Answer to `ping`. */
@@ -138,6 +195,9 @@ export const WIRE_BOUNDS = {
   headers: 256,
   headerBytes: 32 * 1024,
   detailChars: 2_048,
+  /** Streams of one call. */
+  streams: 10_000,
+  urlChars: 64 * 1024,
   names: 1_000,
   nameChars: 256,
   cpuMs: 3_600_000,
@@ -162,6 +222,13 @@ export function parseCellMessage(head: unknown): CellMessage | undefined {
     }
     case 'response':
       return parseResponse(head);
+    case 'chunk':
+    case 'close':
+    case 'credit':
+    case 'drop':
+      return parseStream(head['t'], head);
+    case 'fetch':
+      return parseFetch(head);
     case 'end': {
       const end = parseEnd(head['end']);
       return isId(head['id']) && end ? { t: 'end', id: head['id'], end } : undefined;
@@ -180,8 +247,42 @@ export function parseCellMessage(head: unknown): CellMessage | undefined {
 }
 
 function parseResponse(head: Record<string, unknown>): CellMessage | undefined {
-  const { id, status, headers } = head;
+  const { id, status } = head;
   if (!isId(id) || !isCount(status) || status < 200 || status > 599) return undefined;
+  const headers = parseHeaders(head['headers']);
+  if (headers === undefined) return undefined;
+  if (head['more'] === true) return { t: 'response', id, status, headers, more: true };
+  if (head['end'] === undefined) return { t: 'response', id, status, headers };
+  const end = parseEnd(head['end']);
+  return end && { t: 'response', id, status, headers, end };
+}
+
+function parseStream(t: StreamMessage['t'], head: Record<string, unknown>): CellMessage | undefined {
+  const { id, stream, error, chunks } = head;
+  if (!isId(id) || !isStream(stream)) return undefined;
+  switch (t) {
+    case 'close':
+      if (error === undefined) return { t, id, stream };
+      return isText(error, WIRE_BOUNDS.detailChars) ? { t, id, stream, error } : undefined;
+    case 'credit':
+      return isCount(chunks) && chunks <= STREAM_CHUNKS_IN_FLIGHT ? { t, id, stream, chunks } : undefined;
+    default:
+      return { t, id, stream };
+  }
+}
+
+function parseFetch(head: Record<string, unknown>): CellMessage | undefined {
+  const { id, stream, method, url, redirect, body } = head;
+  if (!isId(id) || !isStream(stream) || stream === 0) return undefined;
+  const headers = parseHeaders(head['headers']);
+  if (headers === undefined || !isText(url, WIRE_BOUNDS.urlChars)) return undefined;
+  if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
+  if (!REDIRECT_MODES.includes(redirect as RedirectMode)) return undefined;
+  if (body !== 'none' && body !== 'whole' && body !== 'stream') return undefined;
+  return { t: 'fetch', id, stream, method, url, redirect: redirect as RedirectMode, headers, body };
+}
+
+function parseHeaders(headers: unknown): [string, string][] | undefined {
   if (!Array.isArray(headers) || headers.length > WIRE_BOUNDS.headers) return undefined;
   const pairs: [string, string][] = [];
   let bytes = 0;
@@ -194,10 +295,7 @@ function parseResponse(head: Record<string, unknown>): CellMessage | undefined {
     bytes += name.length + value.length;
     pairs.push([name, value]);
   }
-  if (bytes > WIRE_BOUNDS.headerBytes) return undefined;
-  if (head['end'] === undefined) return { t: 'response', id, status, headers: pairs };
-  const end = parseEnd(head['end']);
-  return end && { t: 'response', id, status, headers: pairs, end };
+  return bytes > WIRE_BOUNDS.headerBytes ? undefined : pairs;
 }
 
 function parseProbed(head: Record<string, unknown>): CellMessage | undefined {
@@ -219,7 +317,7 @@ function parseEnd(value: unknown): CallEnd | undefined {
   // A forged figure would spoil the operator's counters for good.
   if (typeof cpuMs !== 'number' || !(cpuMs >= 0 && cpuMs <= WIRE_BOUNDS.cpuMs)) return undefined;
   if (detail === undefined) return { outcome: outcome as Outcome, cpuMs };
-  if (typeof detail !== 'string' || detail.length > WIRE_BOUNDS.detailChars) return undefined;
+  if (!isText(detail, WIRE_BOUNDS.detailChars)) return undefined;
   return { outcome: outcome as Outcome, cpuMs, detail };
 }
 
@@ -232,6 +330,9 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isId = isCount;
+const isStream = (value: unknown): value is number => isCount(value) && value < WIRE_BOUNDS.streams;
+const isText = (value: unknown, charsMax: number): value is string =>
+  typeof value === 'string' && value.length <= charsMax;
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= WIRE_BOUNDS.nameChars;
 const isNames = (value: unknown): value is string[] =>

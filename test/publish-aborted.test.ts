@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
+import { Egress } from '../src/egress/egress.ts';
+import { EgressPolicy } from '../src/egress/policy.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import type { Probe } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
@@ -17,13 +19,20 @@ beforeAll(async () => {
 });
 
 const FINE = 'export default { fetch: () => new Response() };';
+const { policy: NOTHING_ALLOWED } = EgressPolicy.parse({ allow: '', deny: '' });
 const ADMIN = { tokenId: 't', kind: 'admin' } as const;
 
 /** A publisher over the cells and the store of the service; `meanwhile` runs as each probe has begun. */
 function publisherWith(meanwhile: (probes: number) => void) {
   const { pool, store } = annex.service;
   const observer = { log: () => {}, ended: () => {} };
-  const dispatch = new Dispatch({ limits: DEFAULT_LIMITS, observer, cellFor: (id) => pool.cellFor(id) });
+  const egress = new Egress({ policy: NOTHING_ALLOWED, limits: DEFAULT_LIMITS });
+  const dispatch = new Dispatch({
+    limits: DEFAULT_LIMITS,
+    observer,
+    egress,
+    cellFor: (id) => pool.cellFor(id),
+  });
   let probes = 0;
   const probe: Probe = (script) => {
     const probing = dispatch.probe(script);

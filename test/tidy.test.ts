@@ -35,7 +35,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/http/'],
   ['src/publish/'],
   ['src/runtime/'],
-  ['src/bundle/', 'src/store/'],
+  ['src/bundle/', 'src/store/', 'src/egress/'],
   ['src/model/'],
   ['src/bridge.ts'],
   ['src/wire.ts', 'src/frames.ts'],
@@ -62,15 +62,23 @@ describe('layers', () => {
     expect(breaches).toEqual([]);
   });
 
-  test('neighbours in one layer do not know each other: the bundler and the store', () => {
-    const crossing = [...filesIn('src/bundle'), ...filesIn('src/store')].flatMap((path) =>
-      imports(path)
-        .filter((target) =>
-          target.path.startsWith(path.startsWith('src/bundle') ? 'src/store/' : 'src/bundle/'),
-        )
-        .map((target) => `${path} → ${target.path}`),
+  test('neighbours in one layer do not know each other: the bundler, the store and the egress', () => {
+    const neighbours = ['src/bundle/', 'src/store/', 'src/egress/'];
+    const crossing = neighbours.flatMap((home) =>
+      filesIn(home).flatMap((path) =>
+        imports(path)
+          .filter((target) => neighbours.some((other) => other !== home && target.path.startsWith(other)))
+          .map((target) => `${path} → ${target.path}`),
+      ),
     );
     expect(crossing).toEqual([]);
+  });
+
+  test('only the egress dials out', () => {
+    const dialling = sources
+      .filter((path) => path.startsWith('src/') && !path.startsWith('src/egress/'))
+      .filter((path) => /from '(undici|node:(tls|https|http2|dns|dns\/promises))'/.test(read(path)));
+    expect(dialling).toEqual([]);
   });
 
   test('a cell imports the wire, the bridge, errors and limits, and nothing else of the host', () => {
@@ -106,8 +114,9 @@ describe('files', () => {
   test('are all used: each is imported, or is where a process or a bundle begins', () => {
     const roots =
       /^(src\/main\.ts|src\/cli\/demo\.ts|src\/cell\/main\.ts|src\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/.*\.d\.ts)/;
-    // `substitutes.ts` names files for esbuild, and a lazy `require` is an import too.
+    // A lazy `require` is an import too, and `parts/names.ts` names files for esbuild.
     const named = (path: string) =>
+      path.startsWith('sandbox/parts/') ||
       sources.some(
         (other) => other.startsWith('sandbox/web/') && read(other).includes(`/${basename(path)}'`),
       );

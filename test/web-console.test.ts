@@ -165,3 +165,34 @@ test('whatever is thrown becomes a bounded text', async () => {
     5,
   ]);
 });
+
+test('the console is a namespace with all its operations', async () => {
+  expect(
+    await isolate.run(`
+      const names = ['assert', 'clear', 'count', 'countReset', 'debug', 'dir', 'dirxml', 'error', 'group', 'groupCollapsed', 'groupEnd', 'info', 'log',
+        'table', 'time', 'timeEnd', 'timeLog', 'trace', 'warn'];
+      const between = Object.getPrototypeOf(console);
+      return [Object.keys(console).toSorted().join() === names.join(), names.filter((name) => console[name].name !== name || console[name].length !== 0),
+        new Set(names.map((name) => console[name])).size === names.length, String(console), Reflect.ownKeys(between), Object.getPrototypeOf(between) === Object.prototype,
+        typeof Console];`),
+  ).toEqual([true, [], true, '[object console]', [], true, 'undefined']);
+});
+
+test('labels are converted as texts, counters and timers tell what is missing', async () => {
+  expect(
+    await logged(`
+      console.count({ toString: () => 'own' }); console.count('own'); console.countReset('own'); console.countReset('gone'); console.countReset(); console.count(undefined);
+      console.time('t'); console.time('t'); console.timeEnd('t'); console.timeEnd('t'); console.timeLog('t');
+      for (const name of ['count', 'countReset', 'time', 'timeLog', 'timeEnd']) try { console[name]({ toString() { throw new Error(name); } }); } catch (error) { console.log(error.message); }`),
+  ).toEqual([
+    ['info', 'own: 1'],
+    ['info', 'own: 2'],
+    ['warn', "Count for 'gone' does not exist"],
+    ['info', 'default: 1'],
+    ['warn', "Timer 't' already exists"],
+    ['info', expect.stringMatching(/^t: \d+ms$/)],
+    ['warn', "Timer 't' does not exist"],
+    ['warn', "Timer 't' does not exist"],
+    ...['count', 'countReset', 'time', 'timeLog', 'timeEnd'].map((name) => ['info', name]),
+  ]);
+});

@@ -1,2 +1,8 @@
 /** Part: deflate, zlib and gzip in both directions (RFC 1950 to 1952), as pako, a port of zlib, implements them. */
-export { Deflate, Inflate } from 'pako';
+export {
+  ZStream,
+  zlibDeflate,
+  zlibDeflateInit2,
+  zlibInflate,
+  zlibInflateInit2,
+} from 'pako';

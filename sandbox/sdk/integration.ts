@@ -40,6 +40,11 @@ export interface IntegrationDefinition<C extends Configuration = Configuration> 
 /** What the platform passes beside an envelope. */
 interface Execution {
   waitUntil(promise: Promise<unknown>): void;
+  /**
+   * The request of a `fetch` event, its body as it comes and its signal tied to the call; undefined where the event
+   * describes none. Only this platform offers it.
+   */
+  request?(described: FetchEvent['request'] | undefined): Request | undefined;
 }
 
 /** The default export of an integration's script. */
@@ -121,7 +126,7 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
   try {
     switch (event.type) {
       case 'fetch':
-        return await answerFetch(routes, event as FetchEvent, envelope.body, context);
+        return await answerFetch(routes, event as FetchEvent, envelope.body, context, execution);
       case 'ui_render':
         return await answerRender(routes, event as UIRenderEvent, context);
       default:
@@ -137,24 +142,29 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
 
 async function answerFetch(
   { fetch }: Routes,
-  { request }: FetchEvent,
+  event: FetchEvent,
   body: ArrayBuffer | undefined,
   context: Context,
+  execution: Execution,
 ): Promise<Response> {
   if (fetch === undefined) return text('Integration does not handle HTTP requests', 400);
+  const request = execution.request ? execution.request(event.request) : rebuild(event, body);
   // A fault of the sender: it must not become an exception in the author's log.
-  if (!isRequest(request)) return text('The event has no request with a method and an absolute URL', 400);
-  const { method, url, headers } = request;
-  // GET and HEAD carry no body, and a Request of theirs must not be given one.
-  const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
-  const response = await fetch(
-    new Request(url, { method, headers: { ...headers }, ...(withBody ? { body } : {}) }),
-    context,
-  );
+  if (request === undefined) return text('The event has no request with a method and an absolute URL', 400);
+  const response = await fetch(request, context);
   if (response instanceof Response) return response;
   throw new TypeError(
     `The fetch handler must return a Response, got ${response === null ? null : typeof response}`,
   );
+}
+
+/** The original request out of an envelope that came as multipart. */
+function rebuild({ request }: FetchEvent, body: ArrayBuffer | undefined): Request | undefined {
+  if (!isRequest(request)) return undefined;
+  const { method, url, headers } = request;
+  // GET and HEAD carry no body, and a Request of theirs must not be given one.
+  const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
+  return new Request(url, { method, headers: { ...headers }, ...(withBody ? { body } : {}) });
 }
 
 async function answerRender(routes: Routes, event: UIRenderEvent, context: Context): Promise<Response> {

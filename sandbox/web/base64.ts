@@ -22,14 +22,16 @@ export function btoa(data: unknown): string {
 /** Base64 to binary string. ASCII white space is ignored, padding may be missing, stray last bits are dropped. */
 export function atob(data: unknown): string {
   requireArguments(arguments.length, 1, 'atob');
+  const text = toDOMString(data);
   let bytes: Uint8Array;
   try {
-    bytes = Uint8Array.fromBase64(toDOMString(data), { lastChunkHandling: 'loose' });
+    bytes = Uint8Array.fromBase64(text, { lastChunkHandling: 'loose' });
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new DOMException('atob: the text is not correctly encoded base64', 'InvalidCharacterError');
   }
-  let text = '';
-  for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
-  return text;
+  let binary = '';
+  for (let i = 0; i < bytes.length; i += CHUNK)
+    binary += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
+  return binary;
 }

@@ -1,10 +1,12 @@
 /**
  * Blob and File (https://w3c.github.io/FileAPI/).
  *
- * A blob holds one run of bytes that never changes; a slice is a view of the same memory. There are no streams here
- * yet, hence no `stream()`; no blob lives outside the isolate's heap, whose limit counts it.
+ * A blob holds one run of bytes that never changes; a slice is a view of the same memory, and so is a blob made of one
+ * other. No blob lives outside the isolate's heap, whose limit counts it.
  */
+import { streamOver } from './byte-source.ts';
 import { type Bytes, copyBytes, joinBytes, subBytes, viewBytes } from './bytes.ts';
+import { decodedStream } from './decoded-stream.ts';
 import { List, push } from './list.ts';
 import { now, regExpExec, toLowerCase, typedArrayBuffer, typedArrayByteLength } from './primordials.ts';
 import { utf8Decode, utf8Encode } from './utf8.ts';
@@ -16,21 +18,33 @@ import {
   toDOMString,
   toUSVString,
 } from './web-idl.ts';
+import { WholeSource } from './whole-source.ts';
 
 const NOT_PRINTABLE = /[^\x20-\x7e]/;
+const ENDING = /^(?:native|transparent)$/;
 
 /** Marks a call of a constructor from inside, with bytes that nobody else holds. */
 class Owned {
-  readonly bytes: Bytes;
+  readonly #bytes: Bytes;
+
   constructor(bytes: Bytes) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
+  }
+
+  /** Undefined for anything else; told by a brand, because `instanceof` would run the traps of a proxy. */
+  static bytesOf(value: unknown): Bytes | undefined {
+    return isObject(value) && #bytes in value ? value.#bytes : undefined;
   }
 }
 
 /** The blob's memory, to be read only. */
 export let blobBytes: (blob: Blob) => Bytes;
+export let blobType: (blob: Blob) => string;
 /** A genuine Blob, whatever its prototype says. */
 export let isBlob: (value: unknown) => value is Blob;
+export let isFile: (value: unknown) => value is File;
+export let fileName: (file: File) => string;
+export let fileLastModified: (file: File) => number;
 
 export class Blob {
   readonly #bytes: Bytes;
@@ -38,24 +52,21 @@ export class Blob {
 
   static {
     blobBytes = (blob) => blob.#bytes;
+    blobType = (blob) => blob.#type;
     isBlob = (value): value is Blob => isObject(value) && #bytes in value;
   }
 
   constructor(parts: unknown = undefined, options: unknown = undefined) {
-    if (parts instanceof Owned) {
-      this.#bytes = parts.bytes;
+    const owned = Owned.bytesOf(parts);
+    if (owned !== undefined) {
+      this.#bytes = owned;
       this.#type = normalizeType(options as string);
       return;
     }
-    const sequence = parts === undefined ? [] : toSequence(parts);
-    const members = toDictionary(options, 'Blob: parameter 2');
-    const { endings = 'transparent', type = '' } = members;
-    const ending = toDOMString(endings);
-    if (ending !== 'transparent' && ending !== 'native') {
-      throw new TypeError(`Blob: "${ending}" is not a valid value of "endings"`);
-    }
-    this.#type = normalizeType(toDOMString(type));
-    this.#bytes = joinBytes(toPieces(sequence, ending === 'native'));
+    const sequence = parts === undefined ? new List<unknown>() : toSequence(parts, 'Blob');
+    const { native, type } = toBlobOptions(toDictionary(options, 'Blob: parameter 2'));
+    this.#type = normalizeType(type);
+    this.#bytes = concatenate(sequence, native);
   }
 
   get size(): number {
@@ -67,11 +78,19 @@ export class Blob {
   }
 
   slice(start: unknown = undefined, end: unknown = undefined, contentType: unknown = ''): Blob {
-    const size = this.size;
+    const bytes = this.#bytes;
+    const size = typedArrayByteLength(bytes);
     const from = position(start, 0, size);
     const to = position(end, size, size);
-    const type = normalizeType(toDOMString(contentType));
-    return blobOver(subBytes(this.#bytes, from, Math.max(from, to)), type);
+    return blobOver(subBytes(bytes, from, Math.max(from, to)), toDOMString(contentType));
+  }
+
+  stream(): ReadableStream {
+    return this.#stream();
+  }
+
+  textStream(): ReadableStream {
+    return decodedStream(this.#stream());
   }
 
   async text(): Promise<string> {
@@ -85,6 +104,11 @@ export class Blob {
   async bytes(): Promise<Bytes> {
     return copyBytes(this.#bytes);
   }
+
+  #stream(): ReadableStream {
+    const bytes = this.#bytes;
+    return streamOver(new WholeSource(() => bytes));
+  }
 }
 defineInterface(Blob, 'Blob');
 
@@ -92,15 +116,30 @@ export class File extends Blob {
   readonly #name: string;
   readonly #lastModified: number;
 
+  static {
+    isFile = (value): value is File => isObject(value) && #name in value;
+    fileName = (file) => file.#name;
+    fileLastModified = (file) => file.#lastModified;
+  }
+
   constructor(parts: unknown, name: unknown, options: unknown = undefined) {
-    if (!(parts instanceof Owned)) requireArguments(arguments.length, 2, 'File');
-    if (parts === undefined) throw new TypeError('File: parameter 1 is not a sequence');
-    super(parts, options);
-    this.#name = toUSVString(name);
-    const { lastModified } = isObject(options)
-      ? (options as { lastModified?: unknown })
-      : { lastModified: undefined };
-    this.#lastModified = lastModified === undefined ? now() : Math.trunc(Number(lastModified)) || 0;
+    if (Owned.bytesOf(parts) !== undefined) {
+      const { type, lastModified } = options as { type: string; lastModified: number };
+      super(parts, type);
+      this.#name = name as string;
+      this.#lastModified = lastModified;
+      return;
+    }
+    requireArguments(arguments.length, 2, 'File');
+    const sequence = toSequence(parts, 'File');
+    const text = toUSVString(name);
+    const members = toDictionary(options, 'File: parameter 3');
+    const { native, type } = toBlobOptions(members);
+    const { lastModified } = members;
+    const modified = lastModified === undefined ? now() : toLongLong(lastModified);
+    super(new Owned(concatenate(sequence, native)), type);
+    this.#name = text;
+    this.#lastModified = modified;
   }
 
   get name(): string {
@@ -117,37 +156,67 @@ defineInterface(File, 'File');
 export const blobOver = (bytes: Bytes, type: string): Blob => new Blob(new Owned(bytes), type);
 
 /** A file over bytes that nobody will change. */
-export const fileOver = (bytes: Bytes, name: string, type: string): File =>
-  new File(new Owned(bytes), name, type);
+export const fileOver = (bytes: Bytes, name: string, type: string, lastModified: number = now()): File =>
+  new File(new Owned(bytes), name, { type, lastModified });
 
-function toSequence(parts: unknown): unknown[] {
-  if (!isObject(parts) || typeof (parts as Partial<Iterable<unknown>>)[Symbol.iterator] !== 'function') {
-    throw new TypeError('Blob: parameter 1 is not a sequence');
-  }
-  const sequence: unknown[] = [];
+/** `sequence<BlobPart>`. What the parts hold is read when all of them have been converted. */
+function toSequence(parts: unknown, what: string): List<unknown> {
+  if (!isObject(parts)) throw new TypeError(`${what}: parameter 1 is not a sequence`);
+  const sequence = new List<unknown>();
   for (const part of parts as Iterable<unknown>) {
-    const bytesOrBlob = isBlob(part) || viewBytes(part) !== undefined;
-    sequence.push(bytesOrBlob ? part : toUSVString(part));
+    push(sequence, isBlob(part) || viewBytes(part) !== undefined ? part : toUSVString(part));
   }
   return sequence;
 }
 
-function toPieces(sequence: unknown[], nativeEndings: boolean): List<Bytes> {
-  const pieces = new List<Bytes>();
-  for (const part of sequence) {
-    if (typeof part === 'string')
-      push(pieces, utf8Encode(nativeEndings ? part.replace(/\r\n?/g, '\n') : part));
-    else push(pieces, isBlob(part) ? blobBytes(part) : (viewBytes(part) as Bytes));
+/** The members of BlobPropertyBag, in the order of their names. */
+function toBlobOptions(members: Record<string, unknown>): { native: boolean; type: string } {
+  const { endings } = members;
+  const ending = endings === undefined ? 'transparent' : toDOMString(endings);
+  if (regExpExec(ENDING, ending) === null) {
+    throw new TypeError(`"${ending.slice(0, 64)}" is not a valid value of "endings"`);
   }
-  return pieces;
+  const { type } = members;
+  return { native: ending === 'native', type: type === undefined ? '' : toDOMString(type) };
 }
 
-/** An argument of `slice`: `[Clamp] long long`, counted from the end where negative. */
+/** "Process blob parts". One part that is ours already is not copied. */
+function concatenate(sequence: List<unknown>, nativeEndings: boolean): Bytes {
+  const pieces = new List<Bytes>();
+  let ours = true;
+  for (let i = 0; i < sequence.length; i++) {
+    const part = sequence[i];
+    if (typeof part === 'string') {
+      push(pieces, utf8Encode(nativeEndings ? part.replace(/\r\n?/g, '\n') : part));
+    } else if (isBlob(part)) {
+      push(pieces, blobBytes(part));
+    } else {
+      push(pieces, viewBytes(part) as Bytes);
+      ours = false;
+    }
+  }
+  return ours && pieces.length === 1 ? (pieces[0] as Bytes) : joinBytes(pieces);
+}
+
+/** An argument of `slice`: `[Clamp] long long`, which rounds halves to even; counted from the end where negative. */
 function position(value: unknown, fallback: number, size: number): number {
   if (value === undefined) return fallback;
-  const number = Math.trunc(Number(value)) || 0;
-  return number < 0 ? Math.max(size + number, 0) : Math.min(number, size);
+  const number = Math.min(Math.max(toNumber(value) || 0, -size), size);
+  const below = Math.floor(number);
+  const rest = number - below;
+  const whole = rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below;
+  return whole < 0 ? size + whole : whole;
 }
+
+/** Web IDL `long long`: modulo 2^64. */
+function toLongLong(value: unknown): number {
+  const number = Math.trunc(toNumber(value));
+  if (Number.isSafeInteger(number)) return number + 0;
+  return Number.isFinite(number) ? Number(BigInt.asIntN(64, BigInt(number))) : 0;
+}
+
+/** ToNumber; unlike `Number`, it takes no BigInt. */
+const toNumber = (value: unknown): number => +(value as number);
 
 const normalizeType = (type: string): string =>
   regExpExec(NOT_PRINTABLE, type) === null ? toLowerCase(type) : '';

@@ -1,62 +1,119 @@
 /**
- * The body of a Request or Response (https://fetch.spec.whatwg.org/#body-mixin), held as what it was made from.
+ * The body of a Request or Response (https://fetch.spec.whatwg.org/#concept-body), held as what it was made from.
  *
  * A string stays a string until somebody asks for bytes: the host encodes an answer faster than this isolate could. A
- * form becomes multipart bytes only when they are needed. There are no streams yet, hence no `body` property, and
- * every source is known whole.
+ * form becomes multipart bytes only when they are needed, and a ReadableStream exists only once somebody asks for `body`
+ * or has brought one along: most bodies are read whole, and need none of the library of streams.
  */
-import { type Blob, blobBytes, blobOver, isBlob } from './blob.ts';
-import { type Bytes, copyBytes, viewBytes } from './bytes.ts';
-import { type FormData, type FormEntry, formEntries, formOf, isFormData } from './form-data.ts';
-import { appendHeader, appendTrusted, getHeader, type HeaderList, hasHeader } from './header-list.ts';
-import { extractMimeType, serializeMimeType } from './mime-type.ts';
-import { encodeMultipart, makeBoundary, parseMultipart } from './multipart.ts';
-import { charCodeAt, jsonParse, slice, typedArrayBuffer } from './primordials.ts';
-import { isURLSearchParams } from './url-search-params.ts';
-import { parseUrlencoded } from './urlencoded.ts';
-import { utf8Decode, utf8Encode } from './utf8.ts';
+import { type Blob, blobBytes, blobType, isBlob } from './blob.ts';
+import { Box } from './box.ts';
+import { type ByteSource, collectBytes, isByteSource, ReaderSource, streamOver } from './byte-source.ts';
+import { type Bytes, copyBytes, joinBytes, viewBytes } from './bytes.ts';
+import { type FormData, formEntries, formOf, isFormData } from './form-data.ts';
+import { appendHeader, appendTrusted, type HeaderList, hasHeader } from './header-list.ts';
+import { List, push } from './list.ts';
+import { encodeMultipart, makeBoundary } from './multipart.ts';
+import { isView, PromiseIntrinsic, typedArrayBuffer, uncurryThis } from './primordials.ts';
+import {
+  acquireReader,
+  chunkBytes,
+  isDisturbed,
+  isLocked,
+  isReadableStream,
+  newByteStream,
+  newReadableStream,
+  type ReadSteps,
+  type StreamReader,
+  teeStream,
+} from './stream.ts';
+import { isURLSearchParams, URLSearchParams } from './url-search-params.ts';
 import { toUSVString } from './web-idl.ts';
+import { WholeSource } from './whole-source.ts';
 
-/** A form that is not bytes yet. */
+const TEXT = 'text/plain;charset=UTF-8';
+const URLENCODED = 'application/x-www-form-urlencoded;charset=UTF-8';
+
+/** What the parameters hold, whatever their `toString` says by now. */
+const paramsText = uncurryThis(URLSearchParams.prototype.toString);
+
+/** A form that is not bytes yet. Clones of a body share it. */
 export class FormSource {
   readonly boundary = makeBoundary();
-  readonly #make: () => FormData;
+  readonly #make: () => FormData | Promise<FormData>;
+  #made: FormData | Promise<FormData> | undefined;
   /** The form is handed to `formData()` as it is, without a way through multipart. */
   readonly direct: boolean;
 
-  constructor(make: () => FormData, direct: boolean) {
+  /** @param make called once, when the form is first needed */
+  constructor(make: () => FormData | Promise<FormData>, direct: boolean) {
     this.#make = make;
     this.direct = direct;
   }
 
-  form(): FormData {
-    return this.#make();
+  /** The form, as an object that belongs to the caller. */
+  form(): FormData | Promise<FormData> {
+    const form = this.#once();
+    return isFormData(form) ? formOf(formEntries(form)) : this.#copyLater(form);
   }
 
   contentType(): string {
     return `multipart/form-data; boundary=${this.boundary}`;
   }
 
-  encode(): Bytes {
-    return encodeMultipart(formEntries(this.#make()), this.boundary);
+  encode(): Bytes | Promise<Box> {
+    const form = this.#once();
+    return isFormData(form) ? this.#encode(form) : this.#encodeLater(form);
+  }
+
+  #once(): FormData | Promise<FormData> {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  async #copyLater(form: Promise<FormData>): Promise<FormData> {
+    return formOf(formEntries(await form));
+  }
+
+  async #encodeLater(form: Promise<FormData>): Promise<Box> {
+    return new Box(this.#encode(await form));
+  }
+
+  #encode(form: FormData): Bytes {
+    return encodeMultipart(formEntries(form), this.boundary);
   }
 }
 
 /** Bytes are always a private copy, covering their whole buffer. */
-export type BodySource = string | Bytes | Blob | FormSource;
+export type BodySource = string | Bytes | Blob | FormSource | ByteSource;
 
 export class Body {
-  readonly source: BodySource;
-  used = false;
+  /** Undefined for a body that is a stream, and once it was read. */
+  source: BodySource | undefined;
+  /** Given by the tenant, or made when it asked. As long as it is untouched, a `source` beside it is too. */
+  stream: ReadableStream | undefined;
+  /** It was read, or moved away, other than through the stream. */
+  spent = false;
   /** A clone holds the same source, so bytes must be copied before they are given away. */
   shared = false;
 
-  constructor(source: BodySource) {
+  constructor(source: BodySource | undefined, stream: ReadableStream | undefined = undefined) {
     this.source = source;
+    this.stream = stream;
   }
 }
 
-/** "Extract a body" of a BodyInit, in the order of the Web IDL union. */
+/** Whether something was read from the body. */
+export const isUsed = (body: Body): boolean =>
+  body.spent || (body.stream !== undefined && isDisturbed(body.stream));
+
+/** "Unusable": used, or about to be by somebody who holds a reader. */
+export const isUnusable = (body: Body): boolean =>
+  isUsed(body) || (body.stream !== undefined && isLocked(body.stream));
+
+/**
+ * "Extract a body" (https://fetch.spec.whatwg.org/#concept-bodyinit-extract) of a BodyInit, in the order of the Web IDL
+ * union. What the standard asks of a stream is left to `requireFreshStream`, because it is asked after all conversions.
+ */
 export function extractBody(init: unknown): Body {
   if (typeof init === 'string') return new Body(toUSVString(init));
   if (isBlob(init)) return new Body(init);
@@ -66,99 +123,206 @@ export function extractBody(init: unknown): Body {
     const snapshot = formOf(formEntries(init));
     return new Body(new FormSource(() => snapshot, false));
   }
+  if (isURLSearchParams(init)) return new Body(paramsText(init));
+  if (isReadableStream(init)) return new Body(undefined, init);
   return new Body(toUSVString(init));
+}
+
+/** @throws TypeError where the body is a stream that somebody reads or has read */
+export function requireFreshStream(body: Body): void {
+  if (body.source === undefined && isUnusable(body)) {
+    throw new TypeError('The stream given as a body is locked or has already been read from');
+  }
 }
 
 /** Adds the content type that a BodyInit brings along, unless the headers name one; `body` was made from `init`. */
 export function addContentType(headers: HeaderList, init: unknown, body: Body): void {
   if (hasHeader(headers, 'content-type')) return;
   const { source } = body;
-  if (isBlob(source)) {
-    if (source.type !== '') appendHeader(headers, 'content-type', source.type);
-  } else if (source instanceof FormSource) {
-    appendTrusted(headers, 'content-type', source.contentType());
-  } else if (typeof source === 'string') {
+  if (typeof source === 'string') {
     const form = typeof init !== 'string' && isURLSearchParams(init);
     appendTrusted(headers, 'content-type', form ? URLENCODED : TEXT);
+  } else if (source instanceof FormSource) {
+    appendTrusted(headers, 'content-type', source.contentType());
+  } else if (isBlob(source) && blobType(source) !== '') {
+    appendHeader(headers, 'content-type', blobType(source));
   }
 }
-const TEXT = 'text/plain;charset=UTF-8';
-const URLENCODED = 'application/x-www-form-urlencoded;charset=UTF-8';
 
-/** A body over the same source; both may be read. */
+/**
+ * Everything in the body, as a string where it was made from one. The body counts as used from here on.
+ *
+ * @param owned the caller gives the bytes to somebody who may change them
+ * @throws TypeError where the body is unusable
+ */
+export function drainBody(body: Body, owned: boolean): string | Bytes | Promise<Box> {
+  const { source, stream } = body;
+  spend(body);
+  if (typeof source === 'string') return source;
+  if (isBytes(source)) return owned && body.shared ? copyBytes(source) : source;
+  if (source === undefined) return readAll(acquireReader(stream as ReadableStream));
+  if (isBlob(source)) return owned ? copyBytes(blobBytes(source)) : blobBytes(source);
+  return source instanceof FormSource ? source.encode() : collect(source);
+}
+
+const collect = async (source: ByteSource): Promise<Box> => new Box(await collectBytes(source));
+
+/** "Read all bytes" (https://streams.spec.whatwg.org/#read-loop): rejects for a chunk that is no Uint8Array. */
+function readAll(reader: StreamReader): Promise<Box> {
+  const pieces = new List<Bytes>();
+  return new PromiseIntrinsic((resolve, reject) => {
+    let asked = 0;
+    let reading = false;
+    // Chunks that are queued already come before `read` returns: a loop, because a call for each would fill the stack.
+    const read = (): void => {
+      asked++;
+      if (reading) return;
+      reading = true;
+      for (; asked > 0; asked--) reader.read(steps);
+      reading = false;
+    };
+    const steps: ReadSteps = {
+      chunk: (value) => {
+        const bytes = chunkBytes(value);
+        if (bytes === undefined) {
+          reject(new TypeError('A chunk of the body is not a Uint8Array'));
+          return;
+        }
+        push(pieces, bytes);
+        read();
+      },
+      close: () => resolve(new Box(pieces.length === 1 ? (pieces[0] as Bytes) : joinBytes(pieces))),
+      error: reject,
+    };
+    read();
+  });
+}
+
+/** The body as it leaves the isolate: whole where it is whole. It counts as used. The caller knows it to be usable. */
+export function takeBody(body: Body): string | ArrayBuffer | ByteSource {
+  const { source, stream } = body;
+  if (isByteSource(source)) {
+    spend(body);
+    return source;
+  }
+  if (source === undefined) {
+    spend(body);
+    return new ReaderSource(acquireReader(stream as ReadableStream));
+  }
+  const all = drainBody(body, true);
+  if (typeof all === 'string') return all;
+  return isBytes(all) ? typedArrayBuffer(all) : new WholeSource(() => all);
+}
+
+/** The form that a body is, where it need not be parsed; that body counts as used. */
+export function takeForm(body: Body | undefined): FormData | Promise<FormData> | undefined {
+  const source = body?.source;
+  if (body === undefined || !(source instanceof FormSource) || !source.direct) return undefined;
+  spend(body);
+  return source.form();
+}
+
+/** The stream that is the body's `body`: made now, if it is the first time that somebody asks. */
+export function streamOf(body: Body): ReadableStream {
+  body.stream ??= makeStream(body);
+  return body.stream;
+}
+
+function makeStream(body: Body): ReadableStream {
+  const { source } = body;
+  if (body.spent) {
+    const stream = newByteStream({});
+    close(acquireReader(stream));
+    return stream;
+  }
+  if (isByteSource(source)) {
+    // From now on who reads the stream reads the source.
+    body.source = undefined;
+    return streamOver(source);
+  }
+  return streamOver(
+    new WholeSource(() => {
+      const all = drainCopy(source as Exclude<BodySource, ByteSource>);
+      body.source = undefined;
+      return all;
+    }),
+  );
+}
+
+const drainCopy = (source: Exclude<BodySource, ByteSource>): string | Bytes | Promise<Box> => {
+  if (typeof source === 'string') return source;
+  if (isBlob(source)) return blobBytes(source);
+  return source instanceof FormSource ? source.encode() : source;
+};
+
+/** "Clone" (https://fetch.spec.whatwg.org/#concept-body-clone): both may be read. The caller knows the body to be usable. */
 export function cloneBody(body: Body): Body {
+  if (isByteSource(body.source)) streamOf(body);
+  if (body.source === undefined) {
+    const { first, second } = teeStream(body.stream as ReadableStream, true);
+    body.stream = first;
+    return new Body(undefined, second);
+  }
+  if (body.stream !== undefined) {
+    // As after a tee: the stream that is out there stays locked, and the body gets another when somebody asks.
+    acquireReader(body.stream);
+    body.stream = undefined;
+  }
   const clone = new Body(body.source);
   body.shared = clone.shared = true;
   return clone;
 }
 
-/** Moves the source into a new body; the old one counts as used. */
+/** "Create a proxy": moves the source into a new body; the old one counts as used. The caller knows it to be usable. */
 export function transferBody(body: Body): Body {
-  const moved = new Body(body.source);
-  moved.shared = body.shared;
-  body.used = true;
+  const { source, stream, shared } = body;
+  spend(body);
+  const moved = new Body(source);
+  moved.shared = shared;
+  if (source === undefined) moved.stream = proxy(acquireReader(stream as ReadableStream));
   return moved;
 }
 
-/** Marks the body as used. @throws TypeError where it was used before. */
-export function useBody(body: Body): void {
-  if (body.used) throw new TypeError('The body has already been used');
-  body.used = true;
+/** A stream that gives what the reader gives. */
+function proxy(reader: StreamReader): ReadableStream {
+  return newReadableStream(
+    {
+      pull: (controller) =>
+        new PromiseIntrinsic<void>((resolve) => {
+          reader.read({
+            chunk: (value) => {
+              controller.enqueue(value);
+              resolve();
+            },
+            close: () => {
+              controller.close();
+              resolve();
+            },
+            error: (reason) => {
+              controller.error(reason);
+              resolve();
+            },
+          });
+        }),
+      cancel: (reason) => reader.cancel(reason),
+    },
+    0,
+  );
 }
 
-/** The source as a string, where it was made from one, or as bytes that belong to the caller. */
-export function ownedSource(body: Body): string | Bytes {
-  const { source } = body;
-  if (typeof source === 'string') return source;
-  if (isBlob(source)) return copyBytes(blobBytes(source));
-  if (source instanceof FormSource) return source.encode();
-  return body.shared ? copyBytes(source) : source;
+/** Marks a body as used and lets its source go; a stream that was made over the source ends. */
+function spend(body: Body): void {
+  if (isUnusable(body)) throw new TypeError('The body has already been used, or is locked by a reader');
+  body.spent = true;
+  if (body.source === undefined) return;
+  body.source = undefined;
+  if (body.stream !== undefined) close(acquireReader(body.stream));
 }
 
-export function readBytes(body: Body | undefined): Bytes {
-  if (body === undefined) return new Uint8Array();
-  useBody(body);
-  const source = ownedSource(body);
-  return typeof source === 'string' ? utf8Encode(source) : source;
+/** Leaves a stream closed, disturbed and locked, as one that was read to its end. */
+function close(reader: StreamReader): void {
+  void reader.cancel(undefined);
 }
 
-export const readArrayBuffer = (body: Body | undefined): ArrayBuffer => typedArrayBuffer(readBytes(body));
-
-export function readText(body: Body | undefined): string {
-  if (body === undefined) return '';
-  useBody(body);
-  const source = isBlob(body.source) ? blobBytes(body.source) : body.source;
-  if (source instanceof FormSource) return utf8Decode(source.encode());
-  if (typeof source !== 'string') return utf8Decode(source);
-  return charCodeAt(source, 0) === 0xfeff ? slice(source, 1) : source;
-}
-
-export const readJson = (body: Body | undefined): unknown => jsonParse(readText(body));
-
-export function readBlob(body: Body | undefined, headers: HeaderList): Blob {
-  const type = extractMimeType(getHeader(headers, 'content-type'));
-  return blobOver(readBytes(body), type === undefined ? '' : serializeMimeType(type));
-}
-
-export function readFormData(body: Body | undefined, headers: HeaderList): FormData {
-  if (body?.source instanceof FormSource && body.source.direct) {
-    useBody(body);
-    return body.source.form();
-  }
-  const type = extractMimeType(getHeader(headers, 'content-type'));
-  const bytes = readBytes(body);
-  return formOf(parseForm(bytes, type?.essence, type?.parameters.get('boundary')));
-}
-
-function parseForm(
-  bytes: Bytes,
-  essence: string | undefined,
-  boundary: string | undefined,
-): readonly FormEntry[] {
-  if (essence === 'multipart/form-data') {
-    if (boundary === undefined) throw new TypeError('The Content-Type multipart/form-data names no boundary');
-    return parseMultipart(bytes, boundary);
-  }
-  if (essence === 'application/x-www-form-urlencoded') return parseUrlencoded(utf8Decode(bytes));
-  throw new TypeError(`A body of type ${essence ?? '(none)'} is no form`);
-}
+/** Bytes, where nothing else that has a buffer can be. */
+export const isBytes = (value: unknown): value is Bytes => isView(value);

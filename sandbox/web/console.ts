@@ -11,6 +11,7 @@ import { inspect } from './inspect.ts';
 import {
   captureStackTrace,
   charCodeAt,
+  defineProperty,
   indexOf,
   mapDelete,
   mapGet,
@@ -18,10 +19,12 @@ import {
   mapSize,
   now,
   objectCreate,
+  objectKeys,
   repeat,
+  setPrototypeOf,
   slice,
 } from './primordials.ts';
-import { isObject } from './web-idl.ts';
+import { isObject, toDOMString } from './web-idl.ts';
 
 export type ConsoleLevel = 'debug' | 'info' | 'warn' | 'error';
 type Method = (...data: unknown[]) => void;
@@ -34,8 +37,6 @@ const GROUPS_MAX = 32;
 
 /** Makes a console that hands each line to `write`: a primitive string of at most 8 KiB of characters. */
 export function createConsole(write: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
-  const counts = new Map<string, number>();
-  const timers = new Map<string, number>();
   let groups = 0;
 
   const print = (level: ConsoleLevel, text: string): void => {
@@ -46,22 +47,15 @@ export function createConsole(write: (level: ConsoleLevel, text: string) => void
     (...data) =>
       print(level, formatData(data));
   const info = printer('info');
-  const group: Method = (...data) => {
-    if (data.length > 0) info(...data);
-    if (groups < GROUPS_MAX) groups++;
-  };
-  const elapsed = (label: string): string | undefined => {
-    const start = mapGet(timers, label);
-    if (start === undefined) print('warn', `Timer '${label}' does not exist`);
-    return start === undefined ? undefined : `${label}: ${now() - start}ms`;
-  };
-  const remember = (labels: Map<string, number>, label: string, value: number): void => {
-    if (mapSize(labels) < LABELS_MAX || mapGet(labels, label) !== undefined) mapSet(labels, label, value);
-  };
-
+  const opener =
+    (): Method =>
+    (...data) => {
+      if (data.length > 0) info(...data);
+      if (groups < GROUPS_MAX) groups++;
+    };
   const methods: Record<string, Method> = {
-    log: info,
-    info: printer('info'),
+    log: printer('info'),
+    info,
     debug: printer('debug'),
     warn: printer('warn'),
     error: printer('error'),
@@ -82,30 +76,68 @@ export function createConsole(write: (level: ConsoleLevel, text: string) => void
       if (condition) return;
       print('error', data.length === 0 ? 'Assertion failed' : `Assertion failed: ${formatData(data)}`);
     },
+    ...createLabelled(print),
+    group: opener(),
+    groupCollapsed: opener(),
+    groupEnd: () => {
+      if (groups > 0) groups--;
+    },
+    clear: () => {},
+  };
+  return asNamespace(methods);
+}
+
+/** The operations that take a label: counters and timers. */
+function createLabelled(print: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
+  const counts = new Map<string, number>();
+  const timers = new Map<string, number>();
+
+  const elapsed = (label: string): string | undefined => {
+    const start = mapGet(timers, label);
+    if (start === undefined) print('warn', `Timer '${label}' does not exist`);
+    return start === undefined ? undefined : `${label}: ${now() - start}ms`;
+  };
+  const remember = (labels: Map<string, number>, label: string, value: number): void => {
+    if (mapSize(labels) < LABELS_MAX || mapGet(labels, label) !== undefined) mapSet(labels, label, value);
+  };
+
+  return {
     count: (label) => {
       const name = labelOf(label);
       const count = (mapGet(counts, name) ?? 0) + 1;
       remember(counts, name, count);
       print('info', `${name}: ${count}`);
     },
-    countReset: (label) => void mapDelete(counts, labelOf(label)),
-    time: (label) => remember(timers, labelOf(label), now()),
+    countReset: (label) => {
+      const name = labelOf(label);
+      if (!mapDelete(counts, name)) print('warn', `Count for '${name}' does not exist`);
+    },
+    time: (label) => {
+      const name = labelOf(label);
+      if (mapGet(timers, name) === undefined) remember(timers, name, now());
+      else print('warn', `Timer '${name}' already exists`);
+    },
     timeLog: (label, ...data) => {
       const text = elapsed(labelOf(label));
       if (text !== undefined) print('info', data.length === 0 ? text : `${text} ${formatData(data)}`);
     },
     timeEnd: (label) => {
-      const text = elapsed(labelOf(label));
-      mapDelete(timers, labelOf(label));
+      const name = labelOf(label);
+      const text = elapsed(name);
+      mapDelete(timers, name);
       if (text !== undefined) print('info', text);
     },
-    group,
-    groupCollapsed: group,
-    groupEnd: () => {
-      if (groups > 0) groups--;
-    },
-    clear: () => {},
   };
+}
+
+/** The shape of a namespace object (https://console.spec.whatwg.org/#console-namespace), whose operations require nothing. */
+function asNamespace(methods: Record<string, Method>): Record<string, Method> {
+  for (const name of objectKeys(methods)) {
+    defineProperty(methods[name], 'name', { value: name, configurable: true });
+    defineProperty(methods[name], 'length', { value: 0, configurable: true });
+  }
+  setPrototypeOf(methods, {});
+  defineProperty(methods, Symbol.toStringTag, { value: 'console', configurable: true });
   return methods;
 }
 
@@ -164,8 +196,9 @@ const plain = (value: unknown): string => {
   return isErrorLike(value) ? formatError(value) : inspect(value);
 };
 
-/** A label: whatever is no string is shown as it would be logged. */
-const labelOf = (label: unknown): string => (label === undefined ? 'default' : slice(plain(label), 0, 128));
+/** A label, converted to a DOMString as the standard asks: what the conversion throws is the script's to see. */
+const labelOf = (label: unknown): string =>
+  label === undefined ? 'default' : slice(toDOMString(label), 0, 128);
 
 const bounded = (text: string): string =>
   text.length > TEXT_CHARS_MAX ? `${slice(text, 0, TEXT_CHARS_MAX - 1)}…` : text;

@@ -1,6 +1,13 @@
 /** DOMException (https://webidl.spec.whatwg.org/#idl-DOMException): the error of web interfaces that has a name. */
-import { captureStackTrace, defineProperty, setPrototypeOf } from './primordials.ts';
-import { defineInterface, toDOMString } from './web-idl.ts';
+import {
+  captureStackTrace,
+  construct,
+  defineProperty,
+  deleteProperty,
+  ErrorIntrinsic,
+  setPrototypeOf,
+} from './primordials.ts';
+import { defineInterface, isObject, toDOMString } from './web-idl.ts';
 
 /** Names with a legacy code, and the constant of that code; a gap where a code is no longer given to any name. */
 const LEGACY: readonly (readonly [name: string | undefined, constant: string])[] = [
@@ -31,26 +38,74 @@ const LEGACY: readonly (readonly [name: string | undefined, constant: string])[]
   ['DataCloneError', 'DATA_CLONE_ERR'],
 ];
 
-export class DOMException {
+/** Answers its argument, so that a class can put private members onto an object that exists already. */
+class Existing {
+  constructor(value: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: that is all it is for.
+    return value;
+  }
+}
+
+/** What a DOMException holds. */
+class Details extends Existing {
   readonly #message: string;
   readonly #name: string;
+  readonly #cause: unknown;
 
-  constructor(message: unknown = '', name: unknown = 'Error') {
-    this.#message = toDOMString(message);
-    this.#name = toDOMString(name);
-    captureStackTrace(this, DOMException);
+  constructor(exception: object, message: string, name: string, cause: unknown) {
+    super(exception);
+    this.#message = message;
+    this.#name = name;
+    this.#cause = cause;
+  }
+
+  static message(exception: object): string {
+    return (exception as Details).#message;
+  }
+
+  static nameOf(exception: object): string {
+    return (exception as Details).#name;
+  }
+
+  static cause(exception: object): unknown {
+    return (exception as Details).#cause;
+  }
+}
+
+/**
+ * Each is a genuine error of the engine (`Error.isError`), though the class inherits from no constructor: so it is made by
+ * the engine's, with the prototype that was asked for.
+ */
+export class DOMException {
+  /** @param options the name, or name and cause as proposed (https://github.com/whatwg/webidl/pull/1179) */
+  constructor(message: unknown = '', options: unknown = 'Error') {
+    const text = toDOMString(message);
+    const { cause, name = 'Error' } = isObject(options)
+      ? (options as { cause?: unknown; name?: unknown })
+      : { cause: undefined, name: options };
+    // The engine keeps the message for the head of the stack; the attribute is that of the prototype.
+    const exception = construct(ErrorIntrinsic, [text], new.target) as DOMException;
+    deleteProperty(exception, 'message');
+    new Details(exception, text, toDOMString(name), cause);
+    captureStackTrace(exception, DOMException);
+    // biome-ignore lint/correctness/noConstructorReturn: only the engine's constructor makes an error.
+    return exception;
   }
 
   get name(): string {
-    return this.#name;
+    return Details.nameOf(this);
   }
 
   get message(): string {
-    return this.#message;
+    return Details.message(this);
+  }
+
+  get cause(): unknown {
+    return Details.cause(this);
   }
 
   get code(): number {
-    const name = this.#name;
+    const name = Details.nameOf(this);
     return LEGACY.findIndex((entry) => entry[0] === name) + 1;
   }
 }

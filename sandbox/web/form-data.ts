@@ -1,5 +1,15 @@
 /** FormData (https://xhr.spec.whatwg.org/#interface-formdata): an ordered list of named strings and files. */
-import { type Blob, blobBytes, File, fileOver, isBlob } from './blob.ts';
+import {
+  type Blob,
+  blobBytes,
+  blobType,
+  type File,
+  fileLastModified,
+  fileOver,
+  isBlob,
+  isFile,
+} from './blob.ts';
+import { List, push } from './list.ts';
 import { forEachPair, pairIteratorOf } from './pair-iterator.ts';
 import { defineInterface, isObject, requireArguments, toUSVString } from './web-idl.ts';
 
@@ -7,15 +17,22 @@ export type FormValue = string | File;
 export type FormEntry = readonly [name: string, value: FormValue];
 
 /** The entries of a form, in order. */
-export let formEntries: (form: FormData) => readonly FormEntry[];
+export let formEntries: (form: FormData) => List<FormEntry>;
+/** A form of entries that are known to be good, past whatever a tenant did to `append`. */
+export let formOf: (entries: readonly FormEntry[] | List<FormEntry>) => FormData;
 export let isFormData: (value: unknown) => value is FormData;
 
 export class FormData {
-  #entries: FormEntry[] = [];
+  #entries = new List<FormEntry>();
 
   static {
     formEntries = (form) => form.#entries;
     isFormData = (value): value is FormData => isObject(value) && #entries in value;
+    formOf = (entries) => {
+      const form = new FormData();
+      for (let i = 0; i < entries.length; i++) push(form.#entries, entries[i] as FormEntry);
+      return form;
+    };
   }
 
   /** There are no form elements here, so any argument is wrong. */
@@ -25,44 +42,41 @@ export class FormData {
 
   append(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.append');
-    this.#entries.push(toEntry(name, value, filename, arguments.length > 2, 'FormData.append'));
+    push(this.#entries, toEntry(name, value, filename, arguments.length > 2, 'FormData.append'));
   }
 
   delete(name: unknown): void {
     requireArguments(arguments.length, 1, 'FormData.delete');
-    const key = toUSVString(name);
-    this.#entries = this.#entries.filter((entry) => entry[0] !== key);
+    this.#replace(toUSVString(name), undefined);
   }
 
   get(name: unknown): FormValue | null {
     requireArguments(arguments.length, 1, 'FormData.get');
-    const key = toUSVString(name);
-    return this.#entries.find((entry) => entry[0] === key)?.[1] ?? null;
+    return this.#find(toUSVString(name))?.[1] ?? null;
   }
 
   getAll(name: unknown): FormValue[] {
     requireArguments(arguments.length, 1, 'FormData.getAll');
     const key = toUSVString(name);
-    return this.#entries.filter((entry) => entry[0] === key).map((entry) => entry[1]);
+    const all: FormValue[] = [];
+    for (let i = 0; i < this.#entries.length; i++) {
+      const entry = this.#entries[i] as FormEntry;
+      if (entry[0] === key) all.push(entry[1]);
+    }
+    return all;
   }
 
   has(name: unknown): boolean {
     requireArguments(arguments.length, 1, 'FormData.has');
-    const key = toUSVString(name);
-    return this.#entries.some((entry) => entry[0] === key);
+    return this.#find(toUSVString(name)) !== undefined;
   }
 
   /** Replaces the first entry of the name, drops the others; appends where there is none. */
   set(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.set');
     const entry = toEntry(name, value, filename, arguments.length > 2, 'FormData.set');
-    const at = this.#entries.findIndex((other) => other[0] === entry[0]);
-    if (at < 0) {
-      this.#entries.push(entry);
-    } else {
-      this.#entries = this.#entries.filter((other, index) => index <= at || other[0] !== entry[0]);
-      this.#entries[at] = entry;
-    }
+    if (this.#find(entry[0]) === undefined) push(this.#entries, entry);
+    else this.#replace(entry[0], entry);
   }
 
   entries(): IterableIterator<[string, FormValue]> {
@@ -87,6 +101,28 @@ export class FormData {
   }
 
   declare [Symbol.iterator]: () => IterableIterator<[string, FormValue]>;
+
+  #find(name: string): FormEntry | undefined {
+    for (let i = 0; i < this.#entries.length; i++) {
+      if (this.#entries[i]?.[0] === name) return this.#entries[i];
+    }
+    return undefined;
+  }
+
+  /** Drops all entries of a name; the first of them makes room for `entry`. */
+  #replace(name: string, entry: FormEntry | undefined): void {
+    const kept = new List<FormEntry>();
+    let next = entry;
+    for (let i = 0; i < this.#entries.length; i++) {
+      const other = this.#entries[i] as FormEntry;
+      if (other[0] !== name) push(kept, other);
+      else if (next !== undefined) {
+        push(kept, next);
+        next = undefined;
+      }
+    }
+    this.#entries = kept;
+  }
 }
 defineInterface(FormData, 'FormData');
 Object.defineProperty(FormData.prototype, Symbol.iterator, {
@@ -97,14 +133,6 @@ Object.defineProperty(FormData.prototype, Symbol.iterator, {
 
 const iterate = pairIteratorOf('FormData', formEntries);
 
-/** A form of entries that are known to be good, past whatever a tenant did to `append`. */
-export function formOf(entries: readonly FormEntry[]): FormData {
-  const form = new FormData();
-  const own = formEntries(form) as FormEntry[];
-  for (let i = 0; i < entries.length; i++) own[i] = entries[i] as FormEntry;
-  return form;
-}
-
 /** "Create an entry": a blob becomes a file, a file gets the new name if one was given. */
 function toEntry(name: unknown, value: unknown, filename: unknown, named: boolean, what: string): FormEntry {
   const key = toUSVString(name);
@@ -113,12 +141,11 @@ function toEntry(name: unknown, value: unknown, filename: unknown, named: boolea
     return [key, toUSVString(value)];
   }
   const given = filename === undefined ? undefined : toUSVString(filename);
-  if (value instanceof File && given === undefined) return [key, value];
+  if (isFile(value))
+    return [key, given === undefined ? value : renamed(value, given, fileLastModified(value))];
   return [key, renamed(value, given ?? 'blob')];
 }
 
-function renamed(blob: Blob, name: string): File {
-  return blob instanceof File
-    ? new File([blob], name, { type: blob.type, lastModified: blob.lastModified })
-    : fileOver(blobBytes(blob), name, blob.type);
-}
+/** A file over the same memory. */
+const renamed = (blob: Blob, name: string, lastModified?: number): File =>
+  fileOver(blobBytes(blob), name, blobType(blob), lastModified);

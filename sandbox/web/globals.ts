@@ -4,18 +4,22 @@
  */
 import { atob, btoa } from './base64.ts';
 import { Blob, File } from './blob.ts';
+import './clock.ts';
 import { DOMException } from './dom-exception.ts';
 import { FormData } from './form-data.ts';
 import { Headers } from './headers.ts';
 import './inspect-interface.ts';
+import { abort, compression, crypto, events, performance, structuredClone, textStreams } from './lazy.ts';
 import { closeMemoryEscapes } from './memory-escapes.ts';
 import { createNavigator, Navigator } from './navigator.ts';
 import { part } from './parts.ts';
-import { defineProperty, objectKeys } from './primordials.ts';
+import { defineProperty, getOwnPropertyDescriptor, objectKeys } from './primordials.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
+import { streams } from './stream.ts';
 import { TextDecoder } from './text-decoder.ts';
 import { TextEncoder } from './text-encoder.ts';
+import { reportError, reportException, setExceptionLog } from './uncaught.ts';
 import { URL } from './url.ts';
 import { URLSearchParams } from './url-search-params.ts';
 import { requireArguments } from './web-idl.ts';
@@ -23,8 +27,8 @@ import { requireArguments } from './web-idl.ts';
 export interface GlobalsOptions {
   /** Becomes `console`. */
   readonly console: object;
-  /** Told what a callback of `queueMicrotask` threw: any value, to be treated as hostile. */
-  readonly onMicrotaskError: (thrown: unknown) => void;
+  /** Told of an exception that nobody caught, and no listener of `error` kept back: any value, to be treated as hostile. */
+  readonly onUncaught: (thrown: unknown) => void;
 }
 
 const STREAMS = [
@@ -43,10 +47,50 @@ const STREAMS = [
   'WritableStreamDefaultWriter',
 ] as const;
 
+const ABORT = ['AbortController', 'AbortSignal'] as const;
+
+const EVENTS = [
+  'CustomEvent',
+  'ErrorEvent',
+  'Event',
+  'EventTarget',
+  'addEventListener',
+  'dispatchEvent',
+  'removeEventListener',
+] as const;
+
+/** `onerror` (https://html.spec.whatwg.org/#handler-onerror): an accessor, that wakes the events only when it is used. */
+const onError: PropertyDescriptor = {
+  ...getOwnPropertyDescriptor(
+    {
+      get onerror(): unknown {
+        return events().getHandler(globalThis, 'error');
+      },
+      set onerror(handler: unknown) {
+        events().setHandler(globalThis, 'error', handler);
+      },
+    },
+    'onerror',
+  ),
+  enumerable: false,
+};
+
+const CRYPTO = ['Crypto', 'CryptoKey', 'QuotaExceededError', 'SubtleCrypto', 'crypto'] as const;
+
 /** Prepares a fresh global object. To be called once, before any tenant code. */
-export function installGlobals(target: object, { console, onMicrotaskError }: GlobalsOptions): void {
+export function installGlobals(target: object, { console, onUncaught }: GlobalsOptions): void {
   closeMemoryEscapes(target);
-  exposeLazily(target, STREAMS, () => part('streams'));
+  setExceptionLog(onUncaught);
+  exposeLazily(target, ABORT, abort);
+  exposeLazily(target, EVENTS, events);
+  exposeLazily(target, ['Performance', 'performance'], performance);
+  defineProperty(target, 'onerror', onError);
+  exposeLazily(target, STREAMS, streams);
+  exposeLazily(target, ['TextDecoderStream', 'TextEncoderStream'], textStreams);
+  exposeLazily(target, ['CompressionStream', 'DecompressionStream'], compression);
+  exposeLazily(target, CRYPTO, crypto);
+  exposeLazily(target, ['URLPattern'], () => part('urlpattern'));
+  exposeLazily(target, ['structuredClone'], structuredClone);
   exposeGlobals(target, {
     Blob,
     DOMException,
@@ -65,11 +109,12 @@ export function installGlobals(target: object, { console, onMicrotaskError }: Gl
     console,
     navigator: createNavigator(),
     self: target,
+    reportError,
     queueMicrotask: function queueMicrotask(callback: unknown): void {
       requireArguments(arguments.length, 1, 'queueMicrotask');
       if (typeof callback !== 'function')
         throw new TypeError('queueMicrotask: parameter 1 is not a function');
-      void runLater(callback as () => void, onMicrotaskError);
+      void runLater(callback as () => void);
     },
   });
 }
@@ -113,11 +158,11 @@ function expose(target: object, name: string, value: unknown): void {
 }
 
 /** Waits one turn of the microtask queue: `await` of a primitive looks nothing up that a tenant could have replaced. */
-async function runLater(callback: () => void, onError: (thrown: unknown) => void): Promise<void> {
+async function runLater(callback: () => void): Promise<void> {
   await undefined;
   try {
     callback();
   } catch (thrown) {
-    onError(thrown);
+    reportException(thrown);
   }
 }

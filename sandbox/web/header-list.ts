@@ -6,8 +6,18 @@
  * list may leave the isolate without being looked at again. It knows nothing of guards or of JavaScript iteration.
  */
 import { copyList, List, push, truncate } from './list.ts';
-import { charCodeAt, mapGet, mapSet, mapSize, regExpExec, slice, toLowerCase } from './primordials.ts';
-import { toByteString } from './web-idl.ts';
+import {
+  arraySort,
+  charCodeAt,
+  indexOf,
+  mapGet,
+  mapSet,
+  mapSize,
+  regExpExec,
+  slice,
+  toLowerCase,
+} from './primordials.ts';
+import { isObject, toByteString, toDOMString } from './web-idl.ts';
 
 /** A token of RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -20,15 +30,28 @@ const FORBIDDEN = /[\0\r\n]/;
 const knownNames = new Map<string, string>();
 const KNOWN_NAMES_MAX = 256;
 
+/** A header as an iteration shows it. */
+export type HeaderPair = readonly [name: string, value: string];
+
+/** Told by a brand: `instanceof` would run the traps of a proxy. */
+export let isHeaderList: (value: unknown) => value is HeaderList;
+
 export class HeaderList {
+  readonly #genuine = true;
   /** name, value, name, value, … */
   readonly flat: List<string>;
-  /** Set once a value came in that the fetch standard allows and HTTP does not: a control character. */
+  /** Set once a value came in that may hold what the fetch standard allows and HTTP does not: a control character. */
   unsendable = false;
-  /** Guard "immutable": answers of `Response.error()` and `Response.redirect()`. */
+  /** Set while there are names or values that `normalizeHeaders` has yet to look at. */
+  unchecked = false;
+  /** Guard "immutable": answers of the network, of `Response.error()` and of `Response.redirect()`. */
   immutable = false;
   /** Pairs in iteration order, until the next change. */
-  sorted: readonly (readonly [string, string])[] | undefined;
+  sorted: ArrayLike<HeaderPair> | undefined;
+
+  static {
+    isHeaderList = (value): value is HeaderList => isObject(value) && #genuine in value && value.#genuine;
+  }
 
   constructor(flat: List<string> = new List()) {
     this.flat = flat;
@@ -45,14 +68,53 @@ export function normalizeName(name: string): string {
   return lower;
 }
 
-/** Adds one header, checked. */
-export function appendHeader(list: HeaderList, name: string, value: string): void {
-  appendNormalized(list, normalizeName(name), value);
+/**
+ * Adds the name of a header as Web IDL converts it: a byte string, not yet looked at as a name. `appendRawValue` follows,
+ * and `normalizeHeaders` is to be called before anything else is done with the list.
+ */
+export function appendRawName(list: HeaderList, name: unknown): void {
+  const known = typeof name === 'string' ? mapGet(knownNames, name) : undefined;
+  if (known === undefined) list.unchecked = true;
+  push(list.flat, known ?? rawName(name));
 }
 
-/** Adds one header whose name has been through `normalizeName`. */
-export function appendNormalized(list: HeaderList, lower: string, value: string): void {
-  const normal = normalizeValue(list, lower, value);
+/** Adds the value for the name that was just added, in the same way. */
+export function appendRawValue(list: HeaderList, value: unknown): void {
+  push(list.flat, rawValue(list, value));
+}
+
+/** Web IDL `ByteString`, for the name of a header. */
+export const rawName = (name: unknown): string => toByteString(name, 'A header name');
+
+/** Web IDL `ByteString`, for a value of the list, and without the white space around it. */
+function rawValue(list: HeaderList, value: unknown): string {
+  const text = toDOMString(value);
+  if (regExpExec(UNUSUAL, text) !== null) {
+    toByteString(text, 'A header value');
+    list.unsendable = list.unchecked = true;
+  }
+  return isHttpSpace(charCodeAt(text, 0)) || isHttpSpace(charCodeAt(text, text.length - 1))
+    ? trimHttpSpace(text)
+    : text;
+}
+
+/** Checks and normalises everything that was added raw. @throws TypeError for what is no header */
+export function normalizeHeaders(list: HeaderList): void {
+  if (!list.unchecked) return;
+  const { flat } = list;
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = normalizeName(flat[i] as string);
+    checkValue(list, name, flat[i + 1] as string);
+    flat[i] = name;
+  }
+  list.unchecked = false;
+}
+
+/** Adds one header, checked. `name` is a byte string. */
+export function appendHeader(list: HeaderList, name: string, value: unknown): void {
+  const normal = rawValue(list, value);
+  const lower = normalizeName(name);
+  checkValue(list, lower, normal);
   requireMutable(list);
   appendTrusted(list, lower, normal);
 }
@@ -65,9 +127,10 @@ export function appendTrusted(list: HeaderList, lower: string, value: string): v
 }
 
 /** Replaces the first header of the name, drops the others; appends where there is none. */
-export function setHeader(list: HeaderList, name: string, value: string): void {
+export function setHeader(list: HeaderList, name: string, value: unknown): void {
+  const normal = rawValue(list, value);
   const lower = normalizeName(name);
-  const normal = normalizeValue(list, lower, value);
+  checkValue(list, lower, normal);
   requireMutable(list);
   const at = indexOfHeader(list, lower);
   if (at < 0) {
@@ -100,20 +163,20 @@ export function getHeader(list: HeaderList, lower: string): string | null {
 export const hasHeader = (list: HeaderList, lower: string): boolean => indexOfHeader(list, lower) >= 0;
 
 /** Pairs in the order of iteration: sorted by name, values joined, each `set-cookie` apart. */
-export function sortedPairs(list: HeaderList): readonly (readonly [string, string])[] {
+export function sortedPairs(list: HeaderList): ArrayLike<HeaderPair> {
   if (list.sorted !== undefined) return list.sorted;
-  const values = new Map<string, string[]>();
+  const all = new List<HeaderPair>();
   for (let i = 0; i < list.flat.length; i += 2) {
-    const name = list.flat[i] as string;
-    const same = values.get(name);
-    if (same === undefined) values.set(name, [list.flat[i + 1] as string]);
-    else same.push(list.flat[i + 1] as string);
+    push(all, [list.flat[i] as string, list.flat[i + 1] as string]);
   }
-  const pairs: (readonly [string, string])[] = [];
-  for (const name of [...values.keys()].sort()) {
-    const own = values.get(name) ?? [];
-    if (name === 'set-cookie') for (const value of own) pairs.push([name, value]);
-    else pairs.push([name, own.join(', ')]);
+  // Stable: values of one name keep their order.
+  arraySort(all, (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  const pairs = new List<HeaderPair>();
+  for (let i = 0; i < all.length; i++) {
+    const pair = all[i] as HeaderPair;
+    const last = pairs[pairs.length - 1];
+    if (last === undefined || last[0] !== pair[0] || pair[0] === 'set-cookie') push(pairs, pair);
+    else pairs[pairs.length - 1] = [pair[0], `${last[1]}, ${pair[1]}`];
   }
   list.sorted = pairs;
   return pairs;
@@ -124,6 +187,23 @@ export function copyHeaders(list: HeaderList): HeaderList {
   const copy = new HeaderList(copyList(list.flat));
   copy.unsendable = list.unsendable;
   return copy;
+}
+
+/** A list of what `flatText` has written, or the host. @throws TypeError for what is no header */
+export function headersFromText(text: string): HeaderList {
+  const list = new HeaderList();
+  for (let at = 0; at < text.length; ) {
+    const name = lineAt(text, at);
+    const value = lineAt(text, at + name.length + 1);
+    appendHeader(list, name, value);
+    at += name.length + value.length + 2;
+  }
+  return list;
+}
+
+function lineAt(text: string, start: number): string {
+  const end = indexOf(text, '\n', start);
+  return slice(text, start, end < 0 ? text.length : end);
 }
 
 /**
@@ -145,18 +225,9 @@ export function flatText(list: HeaderList): string {
   return text;
 }
 
-function normalizeValue(list: HeaderList, name: string, raw: string): string {
-  const trimmed =
-    isHttpSpace(charCodeAt(raw, 0)) || isHttpSpace(charCodeAt(raw, raw.length - 1))
-      ? trimHttpSpace(raw)
-      : raw;
-  if (regExpExec(UNUSUAL, trimmed) === null) return trimmed;
-  const value = toByteString(trimmed, `The value of header ${name}`);
-  if (regExpExec(FORBIDDEN, value) !== null) {
+function checkValue(list: HeaderList, name: string, value: string): void {
+  if (list.unsendable && regExpExec(FORBIDDEN, value) !== null)
     throw new TypeError(`The value of header ${name} holds a NUL, CR or LF: ${shown(value)}`);
-  }
-  list.unsendable = true;
-  return value;
 }
 
 function requireMutable(list: HeaderList): void {

@@ -6,18 +6,23 @@
  */
 import {
   appendHeader,
-  appendNormalized,
+  appendRawName,
+  appendRawValue,
   deleteHeader,
   getHeader,
   HeaderList,
+  type HeaderPair,
   hasHeader,
+  isHeaderList,
+  normalizeHeaders,
   normalizeName,
+  rawName,
   setHeader,
   sortedPairs,
 } from './header-list.ts';
 import { forEachPair, pairIteratorOf } from './pair-iterator.ts';
-import { isEnumerable, ownKeys } from './primordials.ts';
-import { defineInterface, isObject, requireArguments, toByteString, toDOMString } from './web-idl.ts';
+import { apply, isEnumerable, ownKeys } from './primordials.ts';
+import { defineInterface, isObject, requireArguments, toByteString } from './web-idl.ts';
 
 /** The list behind a Headers object. */
 export let headerListOf: (headers: Headers) => HeaderList;
@@ -32,7 +37,7 @@ export class Headers {
   }
 
   constructor(init: unknown = undefined) {
-    if (init instanceof HeaderList) {
+    if (isHeaderList(init)) {
       this.#list = init;
       return;
     }
@@ -42,33 +47,34 @@ export class Headers {
 
   append(name: unknown, value: unknown): void {
     requireArguments(arguments.length, 2, 'Headers.append');
-    appendHeader(this.#list, toByteString(name, 'A header name'), toByteString(value, 'A header value'));
+    appendHeader(this.#list, rawName(name), value);
   }
 
   delete(name: unknown): void {
     requireArguments(arguments.length, 1, 'Headers.delete');
-    deleteHeader(this.#list, toByteString(name, 'A header name'));
+    deleteHeader(this.#list, rawName(name));
   }
 
   get(name: unknown): string | null {
     requireArguments(arguments.length, 1, 'Headers.get');
-    return getHeader(this.#list, normalizeName(toByteString(name, 'A header name')));
+    return getHeader(this.#list, normalizeName(rawName(name)));
   }
 
   getSetCookie(): string[] {
+    const { flat } = this.#list;
     const values: string[] = [];
-    for (const [name, value] of sortedPairs(this.#list)) if (name === 'set-cookie') values.push(value);
+    for (let i = 0; i < flat.length; i += 2) if (flat[i] === 'set-cookie') values.push(flat[i + 1] as string);
     return values;
   }
 
   has(name: unknown): boolean {
     requireArguments(arguments.length, 1, 'Headers.has');
-    return hasHeader(this.#list, normalizeName(toByteString(name, 'A header name')));
+    return hasHeader(this.#list, normalizeName(rawName(name)));
   }
 
   set(name: unknown, value: unknown): void {
     requireArguments(arguments.length, 2, 'Headers.set');
-    setHeader(this.#list, toByteString(name, 'A header name'), toByteString(value, 'A header value'));
+    setHeader(this.#list, rawName(name), value);
   }
 
   entries(): IterableIterator<[string, string]> {
@@ -104,47 +110,59 @@ const iterate = pairIteratorOf('Headers', pairsOf);
 /** Wraps a list in a Headers object that shares it. */
 export const headersOver = (list: HeaderList): Headers => new Headers(list);
 
-/** Fills an empty list from a HeadersInit: Headers, a sequence of pairs, or a record (Web IDL union, in that order). */
+/** Fills an empty list from a HeadersInit. */
 export function fillHeaders(list: HeaderList, init: unknown): void {
+  convertHeaders(list, init);
+  normalizeHeaders(list);
+}
+
+/**
+ * The Web IDL half of that: Headers, a sequence of pairs, or a record (in that order) becomes pairs of byte strings.
+ * `normalizeHeaders` is the other half, "fill", which looks at them as headers.
+ */
+export function convertHeaders(list: HeaderList, init: unknown): void {
   if (!isObject(init)) throw new TypeError('Headers are neither a sequence of pairs nor an object');
   const iterator = (init as Partial<Iterable<unknown>>)[Symbol.iterator];
   if (iterator === undefined || iterator === null) {
-    fillFromRecord(list, init);
+    convertRecord(list, init);
   } else if (isHeaders(init) && iterator === entries) {
     // By index: the array's iterator may by now be the tenant's, and yield what never passed the checks.
     const pairs = pairsOf(init);
     for (let i = 0; i < pairs.length; i++) {
-      const pair = pairs[i];
-      if (pair !== undefined) appendHeader(list, pair[0], pair[1]);
+      const pair = pairs[i] as HeaderPair;
+      appendRawName(list, pair[0]);
+      appendRawValue(list, pair[1]);
     }
   } else {
-    fillFromSequence(list, init as Iterable<unknown>);
+    convertSequence(list, init, iterator);
   }
 }
 
-function fillFromRecord(list: HeaderList, record: object): void {
+function convertRecord(list: HeaderList, record: object): void {
   const keys = ownKeys(record);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
     if (!isEnumerable(record, key)) continue;
-    const name = normalizeName(typeof key === 'string' ? key : toByteString(key, 'A header name'));
-    appendNormalized(list, name, toDOMString((record as Record<string, unknown>)[key]));
+    appendRawName(list, key);
+    appendRawValue(list, (record as Record<string, unknown>)[key]);
   }
 }
 
-function fillFromSequence(list: HeaderList, sequence: Iterable<unknown>): void {
-  const pairs: [string, string][] = [];
+/** What the iterators yield is the tenant's; what gets into the list are strings that were checked. */
+function convertSequence(list: HeaderList, init: object, iterator: unknown): void {
+  // Looked up once, as Web IDL does: a getter would notice.
+  const sequence = { [Symbol.iterator]: () => apply(iterator as () => Iterator<unknown>, init, []) };
   for (const pair of sequence) {
     if (!isObject(pair)) throw new TypeError('A header in a sequence is not a pair of name and value');
-    const [name, value, ...rest] = [...(pair as Iterable<unknown>)].map((item) =>
-      toByteString(item, 'A header'),
-    );
-    if (name === undefined || value === undefined || rest.length > 0) {
-      throw new TypeError('A header in a sequence is not a pair of name and value');
+    let count = 0;
+    for (const item of pair as Iterable<unknown>) {
+      count++;
+      if (count === 1) appendRawName(list, item);
+      else if (count === 2) appendRawValue(list, item);
+      else toByteString(item, 'A header value');
     }
-    pairs.push([name, value]);
+    if (count !== 2) throw new TypeError('A header in a sequence is not a pair of name and value');
   }
-  for (const [name, value] of pairs) appendHeader(list, name, value);
 }
 
 /** Throws where a method was taken from Headers and called on something else. */

@@ -28,6 +28,8 @@ export interface Content {
   readonly open?: '{' | '[';
   readonly entries?: List<string>;
   readonly bare?: boolean;
+  /** Own properties are not shown: they are those of a library. */
+  readonly opaque?: boolean;
 }
 
 /** @throws where `value` is not of the kind after all. */

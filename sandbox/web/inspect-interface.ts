@@ -57,7 +57,7 @@ function attributes(prototype: object, own: readonly string[], inherited: readon
   });
 }
 
-function pairs(title: string, list: readonly (readonly [string, string])[]): Content {
+function pairs(title: string, list: ArrayLike<readonly [string, string]>): Content {
   const entries = new List<string>();
   for (let i = 0; i < list.length && i < 100; i++)
     push(entries, `${keyText(list[i]?.[0] ?? '')}: ${quote(list[i]?.[1] ?? '')}`);

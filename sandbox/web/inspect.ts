@@ -66,7 +66,8 @@ class Inspection implements Inspector {
     const content = array ? this.#array(value, name, depth) : this.#content(value, name, depth);
     const entries = content.entries ?? new List<string>();
     const title = this.#spend(content.title);
-    if (depth <= this.#depthMax) this.#members(value, entries, array || content.open === '[');
+    if (depth <= this.#depthMax && !content.opaque)
+      this.#members(value, entries, array || content.open === '[');
     this.#path.length = depth;
     if (entries.length === 0 && content.bare) return title;
     if (depth > this.#depthMax) return content.bare ? title : this.#spend(`[${title || name || 'Object'}]`);

@@ -7,4 +7,28 @@
 /** Bundled by esbuild, and evaluated at the first call. */
 declare const require: (path: string) => unknown;
 
-export {};
+export const abort = (): typeof import('./abort.ts') => require('./abort.ts') as typeof import('./abort.ts');
+
+export const crypto = (): typeof import('./crypto/crypto.ts') =>
+  require('./crypto/crypto.ts') as typeof import('./crypto/crypto.ts');
+
+export const structuredClone = (): typeof import('./structured-clone.ts') =>
+  require('./structured-clone.ts') as typeof import('./structured-clone.ts');
+
+export const compression = (): typeof import('./compression.ts') =>
+  require('./compression.ts') as typeof import('./compression.ts');
+
+export const textStreams = (): typeof import('./text-streams.ts') =>
+  require('./text-streams.ts') as typeof import('./text-streams.ts');
+
+export const events = (): typeof import('./events.ts') =>
+  require('./events.ts') as typeof import('./events.ts');
+
+export const performance = (): typeof import('./performance.ts') =>
+  require('./performance.ts') as typeof import('./performance.ts');
+
+export const streamInternals = (): typeof import('./stream-internals.ts') =>
+  require('./stream-internals.ts') as typeof import('./stream-internals.ts');
+
+export const streamTee = (): typeof import('./stream-tee.ts') =>
+  require('./stream-tee.ts') as typeof import('./stream-tee.ts');

@@ -9,7 +9,16 @@
  *   account, and on the cell's own main thread where that asks for heap statistics. `for (;;)` in one stopped the cell.
  * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
  */
-import { construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
+import { apply, construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
+
+/** In a cell this is V8's collector (`--expose-gc-as`): a way to hold a thread for long, in a tenant's hands. */
+const { Atomics: gc } = globalThis as { Atomics?: unknown };
+
+/** Gives back all memory that can be given back. To be called while no tenant code runs. */
+export function collectGarbage(): void {
+  if (typeof gc === 'function')
+    apply(gc, undefined, [{ type: 'major', execution: 'sync', flavor: 'last-resort' }]);
+}
 
 /** Closes the ways on one global object. */
 export function closeMemoryEscapes(target: object): void {

@@ -11,7 +11,7 @@ export type PairKind = 'entries' | 'keys' | 'values';
 /** Makes the iterator class of one interface and returns the function that starts an iteration. */
 export function pairIteratorOf<T, K, V>(
   interfaceName: string,
-  pairsOf: (target: T) => readonly Pair<K, V>[],
+  pairsOf: (target: T) => ArrayLike<Pair<K, V>>,
 ): <R>(target: T, kind: PairKind) => IterableIterator<R> {
   class PairIterator {
     readonly #target: T;
@@ -45,7 +45,7 @@ export function pairIteratorOf<T, K, V>(
 /** `forEach` of such an interface. */
 export function forEachPair<T, K, V>(
   target: T,
-  pairsOf: (target: T) => readonly Pair<K, V>[],
+  pairsOf: (target: T) => ArrayLike<Pair<K, V>>,
   callback: unknown,
   thisArg: unknown,
 ): void {

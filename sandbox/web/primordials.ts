@@ -21,8 +21,17 @@ export function uncurryGetter<R>(prototype: object, key: PropertyKey): (self: un
   return uncurryThis(getter as (this: unknown) => R);
 }
 
+export const ErrorIntrinsic = Error;
 export const MapIntrinsic = Map;
+export const PromiseIntrinsic = Promise;
+export const promiseThen = uncurryThis(Promise.prototype.then) as (
+  promise: unknown,
+  onFulfilled?: (value: unknown) => unknown,
+  onRejected?: (reason: unknown) => unknown,
+) => Promise<unknown>;
 export const Uint8ArrayIntrinsic = Uint8Array;
+export const Uint16ArrayIntrinsic = Uint16Array;
+export const WeakRefIntrinsic = WeakRef;
 
 export const {
   create: objectCreate,
@@ -32,7 +41,7 @@ export const {
   keys: objectKeys,
   setPrototypeOf,
 } = Object;
-export const { apply, construct, ownKeys } = Reflect;
+export const { apply, construct, deleteProperty, ownKeys } = Reflect;
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
 export const { captureStackTrace, isError } = Error;
@@ -56,10 +65,23 @@ export const regExpExec = uncurryThis(RegExp.prototype.exec);
 export const bigIntToString = uncurryThis(BigInt.prototype.toString);
 export const symbolToString = uncurryThis(Symbol.prototype.toString);
 
+/** Also sorts a `List`: it asks for no more than `length` and integer members. */
+export const arraySort = uncurryThis(Array.prototype.sort) as <T>(
+  list: ArrayLike<T>,
+  compare: (a: T, b: T) => number,
+) => unknown;
+
 export const mapGet = uncurryThis(Map.prototype.get) as <K, V>(map: Map<K, V>, key: K) => V | undefined;
 export const mapSet = uncurryThis(Map.prototype.set) as <K, V>(map: Map<K, V>, key: K, value: V) => Map<K, V>;
 export const mapDelete = uncurryThis(Map.prototype.delete) as <K>(map: Map<K, unknown>, key: K) => boolean;
+export const mapForEach = uncurryThis(Map.prototype.forEach) as <K, V>(
+  map: Map<K, V>,
+  callback: (value: V, key: K) => void,
+) => void;
 export const mapSize = uncurryGetter<number>(Map.prototype, 'size');
+export const weakRefDeref = uncurryThis(WeakRef.prototype.deref) as <T extends object>(
+  reference: WeakRef<T>,
+) => T | undefined;
 
 const TypedArrayPrototype: object = Object.getPrototypeOf(Uint8Array.prototype);
 /** `Uint8Array`, `Float16Array`, …; undefined for anything that is no typed array. */

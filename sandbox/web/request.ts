@@ -1,86 +1,119 @@
 /**
- * Request (https://fetch.spec.whatwg.org/#request-class), and the way a call of the host becomes one.
+ * Request (https://fetch.spec.whatwg.org/#request-class), and the ways a call of the host becomes one and a fetch of the
+ * tenant leaves as one.
  *
- * A server's request: method, URL, headers, body, redirect mode. What only steers a browser (mode, credentials, cache,
- * referrer, …) is neither stored nor shown. URLs must be absolute: there is no page to resolve against.
+ * What only steers a browser (mode, credentials, cache, referrer, …) is checked, kept and shown, and changes nothing.
+ * URLs must be absolute: there is no page to resolve against. The guards that keep a page from forging headers protect a
+ * browser's user and are not here: a server sets `Cookie` and `Host` as its daily work.
  */
 
-import type { Blob } from './blob.ts';
+import type { AbortSignal } from './abort.ts';
 import {
   addContentType,
   Body,
   cloneBody,
-  extractBody,
   FormSource,
-  readArrayBuffer,
-  readBlob,
-  readBytes,
-  readFormData,
-  readJson,
-  readText,
+  isUnusable,
+  requireFreshStream,
+  takeBody,
   transferBody,
 } from './body.ts';
-import type { Bytes } from './bytes.ts';
+import { type BodyMixin, mixInBody } from './body-mixin.ts';
+import { type ByteSource, isByteSource } from './byte-source.ts';
 import type { FormData } from './form-data.ts';
-import { appendHeader, copyHeaders, HeaderList } from './header-list.ts';
+import { appendHeader, copyHeaders, flatText, HeaderList, normalizeHeaders } from './header-list.ts';
 import { fillHeaders, type Headers, headersOver } from './headers.ts';
-import { isArray, regExpExec, toUpperCase, Uint8ArrayIntrinsic } from './primordials.ts';
-import { normalizeUrl } from './url-record.ts';
+import { abort } from './lazy.ts';
+import { isArray, Uint8ArrayIntrinsic } from './primordials.ts';
 import {
-  defineInterface,
-  isObject,
-  requireArguments,
-  toByteString,
-  toDictionary,
-  toDOMString,
-  toUSVString,
-} from './web-idl.ts';
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const NORMALIZED_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
-const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
-const REDIRECT_MODE = /^(?:follow|error|manual)$/;
+  checkMethod,
+  checkMode,
+  convertInit,
+  DEFAULT_OPTIONS,
+  mergeOptions,
+  parseUrl,
+  type RequestOptions,
+} from './request-init.ts';
+import { defineInterface, isObject, requireArguments, toUSVString } from './web-idl.ts';
 
 /** What the host says about a call. All of it was checked outside. */
 export interface RequestParts {
-  /** Upper case. */
   readonly method: string;
   /** Absolute and serialised. */
   readonly url: string;
   /** Record, or name, value, name, value, … */
   readonly headers: Readonly<Record<string, string>> | readonly string[];
   /** Belongs to the request from now on. A string stands for its UTF-8 bytes and is read without decoding. */
-  readonly body?: ArrayBuffer | string | undefined;
+  readonly body?: ArrayBuffer | string | ByteSource | undefined;
   /**
    * Answers `formData()` directly. Whoever asks for the bytes instead gets the same form as multipart, under the
    * boundary that the Content-Type header names from the start.
    */
-  readonly formData?: (() => FormData) | undefined;
+  readonly formData?: (() => FormData | Promise<FormData>) | undefined;
+  /** Makes what `signal` is, when somebody first asks for it. */
+  readonly signal?: (() => AbortSignal) | undefined;
+}
+
+/** A request as it leaves the isolate. */
+export interface OutgoingRequest {
+  readonly request: Request;
+  readonly method: string;
+  /** Absolute and serialised, with its fragment. */
+  readonly url: string;
+  readonly redirect: 'follow' | 'error' | 'manual';
+  /** `name\nvalue\nname\nvalue…`, lower-case names; empty for none. */
+  readonly headers: string;
+  /** As in `TakenResponse`. */
+  readonly body: string | ArrayBuffer | ByteSource | undefined;
+  /** Undefined where there is none that anybody holds: one that nobody has seen cannot abort. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Makes the request of a call without parsing its URL or touching its body. */
 export let makeRequest: (parts: RequestParts) => Request;
 
+/**
+ * What `fetch(input, init)` is to send: the body of the request counts as used from here on.
+ *
+ * @throws whatever the constructor of Request throws; TypeError for a header value that HTTP cannot carry
+ */
+export let takeRequest: (input: unknown, init: unknown) => OutgoingRequest;
+
+type Follows = AbortSignal | Request | (() => AbortSignal) | undefined;
+
 /** Marks a call of the constructor from inside. */
 const INSIDE = Symbol();
 
-export class Request {
+export class Request implements BodyMixin {
+  declare readonly body: BodyMixin['body'];
+  declare readonly bodyUsed: BodyMixin['bodyUsed'];
+  declare arrayBuffer: BodyMixin['arrayBuffer'];
+  declare blob: BodyMixin['blob'];
+  declare bytes: BodyMixin['bytes'];
+  declare formData: BodyMixin['formData'];
+  declare json: BodyMixin['json'];
+  declare text: BodyMixin['text'];
+  declare textStream: BodyMixin['textStream'];
+
   #method = 'GET';
   #url = '';
-  #redirect = 'follow';
+  #options: RequestOptions = DEFAULT_OPTIONS;
   #list: HeaderList;
   #headers: Headers | undefined;
   #body: Body | undefined;
+  #signal: AbortSignal | undefined;
+  /** What the signal depends on, or how it is made, until somebody asks for it. */
+  #follows: Follows;
 
   static {
-    makeRequest = ({ method, url, headers, body, formData }) => {
+    makeRequest = ({ method, url, headers, body, formData, signal }) => {
       const request = new Request(INSIDE);
       request.#method = method;
       request.#url = url;
+      request.#follows = signal;
       const list = request.#list;
       if (isArray(headers)) {
-        for (let i = 0; i < headers.length; i += 2)
-          appendHeader(list, headers[i] as string, headers[i + 1] as string);
+        for (let i = 0; i < headers.length; i += 2) appendHeader(list, headers[i] as string, headers[i + 1]);
       } else {
         fillHeaders(list, headers);
       }
@@ -89,10 +122,38 @@ export class Request {
         request.#body = new Body(source);
         addContentType(list, undefined, request.#body);
       } else if (body !== undefined) {
-        request.#body = new Body(typeof body === 'string' ? body : new Uint8ArrayIntrinsic(body));
+        const whole = typeof body === 'string' || isByteSource(body);
+        request.#body = new Body(whole ? body : new Uint8ArrayIntrinsic(body));
       }
       return request;
     };
+
+    takeRequest = (input, init) => {
+      const request = new Request(input, init);
+      const headers = flatText(request.#list);
+      return {
+        request,
+        method: request.#method,
+        url: request.#url,
+        redirect: request.#options.redirect,
+        headers,
+        body: request.#body && takeBody(request.#body),
+        signal: heldSignal(request),
+      };
+    };
+
+    /** The signal that somebody holds, nearest first: the request's own, or the one it depends on. */
+    const heldSignal = (request: Request): AbortSignal | undefined => {
+      let at: Follows = request;
+      while (at !== undefined && #method in at) at = at.#signal ?? at.#follows;
+      return typeof at === 'function' ? undefined : at;
+    };
+
+    mixInBody(
+      Request.prototype,
+      (self) => self.#body,
+      (self) => self.#list,
+    );
   }
 
   constructor(input: unknown, init: unknown = undefined) {
@@ -102,31 +163,37 @@ export class Request {
     }
     requireArguments(arguments.length, 1, 'Request');
     const from = isObject(input) && #method in input ? (input as Request) : undefined;
-    if (from === undefined) this.#url = urlOf(input);
-    else {
+    const text = from === undefined ? toUSVString(input) : '';
+    const given = init === undefined || init === null ? undefined : convertInit(init);
+    if (from === undefined) {
+      this.#url = parseUrl(text);
+    } else {
       this.#url = from.#url;
       this.#method = from.#method;
-      this.#redirect = from.#redirect;
+      this.#options = from.#options;
+      this.#follows = from;
     }
-    const { body, headers, method, redirect } = toDictionary(init, 'Request: parameter 2');
-    if (method !== undefined) this.#method = methodOf(method);
-    if (redirect !== undefined) this.#redirect = redirectOf(redirect);
-    if (headers === undefined && from !== undefined) this.#list = copyHeaders(from.#list);
-    else this.#list = new HeaderList();
-    if (headers !== undefined) fillHeaders(this.#list, headers);
-
-    const given = body !== undefined && body !== null;
-    const inherited = given || from === undefined ? undefined : from.#body;
-    if ((given || inherited !== undefined) && (this.#method === 'GET' || this.#method === 'HEAD')) {
+    if (given !== undefined) {
+      this.#options = mergeOptions(this.#options, given);
+      if (given.method !== undefined) this.#method = checkMethod(given.method);
+      if (given.signal !== undefined) this.#follows = given.signal ?? undefined;
+    }
+    checkMode(this.#options.mode, this.#method);
+    if (given?.headers === undefined) {
+      this.#list = from === undefined ? new HeaderList() : copyHeaders(from.#list);
+    } else {
+      this.#list = given.headers;
+      normalizeHeaders(this.#list);
+    }
+    const inherited = from === undefined ? undefined : from.#body;
+    const own = given?.body;
+    if ((own ?? inherited) === undefined) return;
+    if (this.#method === 'GET' || this.#method === 'HEAD')
       throw new TypeError(`Request: a ${this.#method} request has no body`);
-    }
-    if (given) {
-      const extracted = extractBody(body);
-      this.#body = extracted;
-      addContentType(this.#list, body, extracted);
-    } else if (inherited !== undefined) {
-      if (inherited.used) throw new TypeError('Request: the body of the given request has already been used');
-      this.#body = transferBody(inherited);
+    this.#body = own === undefined ? inherit(inherited as Body) : own;
+    if (own !== undefined) {
+      this.#acceptBody(own, given?.duplex);
+      addContentType(this.#list, given?.bodyInit, own);
     }
   }
 
@@ -143,74 +210,103 @@ export class Request {
     return this.#headers;
   }
 
-  get redirect(): string {
-    return this.#redirect;
+  /** Empty: who made this request was a script. */
+  get destination(): string {
+    void this.#method;
+    return '';
   }
 
-  get bodyUsed(): boolean {
-    return this.#body?.used ?? false;
+  get referrer(): string {
+    return this.#options.referrer;
+  }
+
+  get referrerPolicy(): string {
+    return this.#options.referrerPolicy;
+  }
+
+  get mode(): string {
+    return this.#options.mode;
+  }
+
+  get credentials(): string {
+    return this.#options.credentials;
+  }
+
+  get cache(): string {
+    return this.#options.cache;
+  }
+
+  get redirect(): string {
+    return this.#options.redirect;
+  }
+
+  get integrity(): string {
+    return this.#options.integrity;
+  }
+
+  get keepalive(): boolean {
+    return this.#options.keepalive;
+  }
+
+  get isReloadNavigation(): boolean {
+    void this.#method;
+    return false;
+  }
+
+  get isHistoryNavigation(): boolean {
+    void this.#method;
+    return false;
+  }
+
+  get duplex(): string {
+    void this.#method;
+    return 'half';
+  }
+
+  /** Made when somebody first asks: most requests are never aborted. */
+  get signal(): AbortSignal {
+    return this.#ownSignal();
   }
 
   clone(): Request {
     const body = this.#body;
-    if (body?.used) throw new TypeError('Request.clone: the body has already been used');
+    if (body !== undefined && isUnusable(body))
+      throw new TypeError('Request.clone: the body has already been used, or is locked by a reader');
     const clone = new Request(INSIDE);
     clone.#method = this.#method;
     clone.#url = this.#url;
-    clone.#redirect = this.#redirect;
+    clone.#options = this.#options;
     clone.#list = copyHeaders(this.#list);
+    clone.#follows = this;
     clone.#body = body && cloneBody(body);
     return clone;
   }
 
-  async arrayBuffer(): Promise<ArrayBuffer> {
-    return readArrayBuffer(this.#body);
+  #ownSignal(): AbortSignal {
+    this.#signal ??= this.#newSignal();
+    return this.#signal;
   }
 
-  async blob(): Promise<Blob> {
-    return readBlob(this.#body, this.#list);
+  #newSignal(): AbortSignal {
+    const follows = this.#follows;
+    if (follows === undefined) return abort().createAbortSignal();
+    if (typeof follows === 'function') return follows();
+    return abort().dependentSignal([#method in follows ? follows.#ownSignal() : follows]);
   }
 
-  async bytes(): Promise<Bytes> {
-    return readBytes(this.#body);
-  }
-
-  async formData(): Promise<FormData> {
-    return readFormData(this.#body, this.#list);
-  }
-
-  async json(): Promise<unknown> {
-    return readJson(this.#body);
-  }
-
-  async text(): Promise<string> {
-    return readText(this.#body);
+  /** What the standard asks of a body that is a stream. */
+  #acceptBody(body: Body, duplex: string | undefined): void {
+    if (body.source !== undefined) return;
+    if (this.#options.keepalive) throw new TypeError('Request: a keepalive request takes no stream');
+    requireFreshStream(body);
+    if (duplex === undefined) throw new TypeError('Request: a stream as a body asks for duplex: "half"');
+    if (this.#options.mode === 'no-cors') throw new TypeError('Request: the mode "no-cors" takes no stream');
   }
 }
 defineInterface(Request, 'Request');
 
-function urlOf(input: unknown): string {
-  const text = toUSVString(input);
-  const url = normalizeUrl(text);
-  if (url === undefined) throw new TypeError(`Request: "${text.slice(0, 64)}" is not an absolute URL`);
-  if (url.credentials)
-    throw new TypeError('Request: the URL holds credentials; send an Authorization header');
-  return url.href;
-}
-
-function methodOf(value: unknown): string {
-  const method = toByteString(value, 'Request: method');
-  if (method === 'GET' || method === 'POST') return method;
-  if (regExpExec(TOKEN, method) === null || regExpExec(FORBIDDEN_METHOD, method) !== null) {
-    throw new TypeError(`Request: the method "${method.slice(0, 64)}" is not allowed`);
-  }
-  return regExpExec(NORMALIZED_METHOD, method) === null ? method : toUpperCase(method);
-}
-
-function redirectOf(value: unknown): string {
-  const redirect = toDOMString(value);
-  if (regExpExec(REDIRECT_MODE, redirect) === null) {
-    throw new TypeError(`Request: "${redirect.slice(0, 64)}" is not a valid value of "redirect"`);
-  }
-  return redirect;
+function inherit(body: Body): Body {
+  if (isUnusable(body))
+    throw new TypeError('Request: the body of the given request has already been used, or is locked');
+  return transferBody(body);
 }

@@ -1,29 +1,33 @@
 /**
- * Response (https://fetch.spec.whatwg.org/#response-class), and the way an answer leaves the isolate.
+ * Response (https://fetch.spec.whatwg.org/#response-class), and the ways an answer leaves the isolate and comes into it.
  *
  * Everything a response is lives in private fields and is primitive or ours, so that `takeResponse` reads nothing a
  * tenant could have replaced. The Headers object is made only when somebody asks for it.
  */
 
-import type { Blob } from './blob.ts';
 import {
   addContentType,
-  type Body,
+  Body,
   cloneBody,
   extractBody,
-  ownedSource,
-  readArrayBuffer,
-  readBlob,
-  readBytes,
-  readFormData,
-  readJson,
-  readText,
+  isUnusable,
+  requireFreshStream,
+  takeBody,
 } from './body.ts';
-import type { Bytes } from './bytes.ts';
-import type { FormData } from './form-data.ts';
-import { appendHeader, appendTrusted, copyHeaders, flatText, HeaderList, hasHeader } from './header-list.ts';
-import { fillHeaders, type Headers, headersOver } from './headers.ts';
-import { jsonStringify, regExpExec, typedArrayBuffer } from './primordials.ts';
+import { type BodyMixin, mixInBody } from './body-mixin.ts';
+import { type ByteSource, isByteSource } from './byte-source.ts';
+import {
+  appendHeader,
+  appendTrusted,
+  copyHeaders,
+  flatText,
+  HeaderList,
+  hasHeader,
+  headersFromText,
+  normalizeHeaders,
+} from './header-list.ts';
+import { convertHeaders, type Headers, headersOver } from './headers.ts';
+import { indexOf, jsonStringify, regExpExec, slice, Uint8ArrayIntrinsic } from './primordials.ts';
 import { normalizeUrl } from './url-record.ts';
 import {
   defineInterface,
@@ -41,13 +45,32 @@ const isNullBodyStatus = (status: number): boolean => status === 204 || status =
 const isRedirectStatus = (status: number): boolean =>
   status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
+export type ResponseType = 'basic' | 'default' | 'error' | 'opaqueredirect';
+
 /** An answer as it leaves the isolate. */
 export interface TakenResponse {
   readonly status: number;
   /** `name\nvalue\nname\nvalue…`, lower-case names, in the order of insertion; empty for none. */
   readonly headers: string;
-  /** A string where the response was made from one; else a buffer that nobody else holds; undefined for no body. */
-  readonly body: string | ArrayBuffer | undefined;
+  /**
+   * A string where the response was made from one, a source where bytes are still to come; else a buffer that nobody
+   * else holds; undefined for no body.
+   */
+  readonly body: string | ArrayBuffer | ByteSource | undefined;
+}
+
+/** What the host says about an answer of the network. */
+export interface ResponseParts {
+  readonly status: number;
+  readonly statusText: string;
+  /** As in `TakenResponse`. */
+  readonly headers: string;
+  /** Where the answer came from, after all redirects. */
+  readonly url: string;
+  readonly redirected: boolean;
+  /** Belongs to the response from now on. */
+  readonly body?: ArrayBuffer | ByteSource | undefined;
+  readonly type?: ResponseType | undefined;
 }
 
 /**
@@ -58,10 +81,25 @@ export interface TakenResponse {
  */
 export let takeResponse: (value: unknown) => TakenResponse | undefined;
 
-export class Response {
+/** Makes the response that a fetch answers. */
+export let makeResponse: (parts: ResponseParts) => Response;
+
+export class Response implements BodyMixin {
+  declare readonly body: BodyMixin['body'];
+  declare readonly bodyUsed: BodyMixin['bodyUsed'];
+  declare arrayBuffer: BodyMixin['arrayBuffer'];
+  declare blob: BodyMixin['blob'];
+  declare bytes: BodyMixin['bytes'];
+  declare formData: BodyMixin['formData'];
+  declare json: BodyMixin['json'];
+  declare text: BodyMixin['text'];
+  declare textStream: BodyMixin['textStream'];
+
   #status = 200;
   #statusText = '';
-  #type: 'default' | 'error' = 'default';
+  #type: ResponseType = 'default';
+  #url = '';
+  #redirected = false;
   #list = new HeaderList();
   #headers: Headers | undefined;
   #body: Body | undefined;
@@ -73,22 +111,38 @@ export class Response {
       if (response.#type === 'error')
         throw new TypeError('Response.error() is a network error and cannot be sent');
       const body = response.#body;
-      if (body?.used) return undefined;
+      if (body !== undefined && isUnusable(body)) return undefined;
       const headers = flatText(response.#list);
-      if (body === undefined) return { status: response.#status, headers, body: undefined };
-      body.used = true;
-      const source = ownedSource(body);
-      return {
-        status: response.#status,
-        headers,
-        body: typeof source === 'string' ? source : typedArrayBuffer(source),
-      };
+      return { status: response.#status, headers, body: body && takeBody(body) };
     };
+
+    makeResponse = ({ status, statusText, headers, url, redirected, body, type = 'basic' }) => {
+      const response = new Response();
+      response.#status = status;
+      response.#statusText = statusText;
+      response.#type = type;
+      const fragment = indexOf(url, '#');
+      response.#url = fragment < 0 ? url : slice(url, 0, fragment);
+      response.#redirected = redirected;
+      response.#list = headersFromText(headers);
+      response.#list.immutable = true;
+      if (body !== undefined)
+        response.#body = new Body(isByteSource(body) ? body : new Uint8ArrayIntrinsic(body));
+      return response;
+    };
+
+    mixInBody(
+      Response.prototype,
+      (self) => self.#body,
+      (self) => self.#list,
+    );
   }
 
   constructor(body: unknown = null, init: unknown = undefined) {
     const extracted = body === null || body === undefined ? undefined : extractBody(body);
-    this.#initialize(init, extracted);
+    if (init !== undefined) this.#convert(init);
+    if (extracted !== undefined) requireFreshStream(extracted);
+    this.#initialize(extracted);
     if (extracted !== undefined) addContentType(this.#list, body, extracted);
   }
 
@@ -104,10 +158,11 @@ export class Response {
   /** A response whose body is `data` as JSON. */
   static json(data: unknown, init: unknown = undefined): Response {
     requireArguments(arguments.length, 1, 'Response.json');
+    const response = new Response();
+    if (init !== undefined) response.#convert(init);
     const text = jsonStringify(data) as string | undefined;
     if (text === undefined) throw new TypeError('Response.json: the value has no JSON form');
-    const response = new Response();
-    response.#initialize(init, extractBody(text));
+    response.#initialize(new Body(text));
     if (!hasHeader(response.#list, 'content-type'))
       appendTrusted(response.#list, 'content-type', 'application/json');
     return response;
@@ -116,9 +171,10 @@ export class Response {
   /** A redirect to an absolute URL: there is no page here that a relative one could refer to. */
   static redirect(url: unknown, status: unknown = 302): Response {
     requireArguments(arguments.length, 1, 'Response.redirect');
-    const location = normalizeUrl(toUSVString(url));
-    if (location === undefined) throw new TypeError('Response.redirect: parameter 1 is not an absolute URL');
+    const text = toUSVString(url);
     const code = toUnsignedShort(status);
+    const location = normalizeUrl(text);
+    if (location === undefined) throw new TypeError('Response.redirect: parameter 1 is not an absolute URL');
     if (!isRedirectStatus(code)) throw new RangeError(`Response.redirect: ${code} is not a redirect status`);
     const response = new Response();
     response.#status = code;
@@ -131,15 +187,13 @@ export class Response {
     return this.#type;
   }
 
-  /** Empty: a response made by a script has no URL. */
+  /** Empty for a response that a script has made. */
   get url(): string {
-    void this.#status;
-    return '';
+    return this.#url;
   }
 
   get redirected(): boolean {
-    void this.#status;
-    return false;
+    return this.#redirected;
   }
 
   get status(): number {
@@ -159,72 +213,48 @@ export class Response {
     return this.#headers;
   }
 
-  get bodyUsed(): boolean {
-    return this.#body?.used ?? false;
-  }
-
   clone(): Response {
     const body = this.#body;
-    if (body?.used) throw new TypeError('Response.clone: the body has already been used');
+    if (body !== undefined && isUnusable(body))
+      throw new TypeError('Response.clone: the body has already been used, or is locked by a reader');
     const clone = new Response();
     clone.#status = this.#status;
     clone.#statusText = this.#statusText;
     clone.#type = this.#type;
+    clone.#url = this.#url;
+    clone.#redirected = this.#redirected;
     clone.#list = copyHeaders(this.#list);
     clone.#list.immutable = this.#list.immutable;
     clone.#body = body && cloneBody(body);
     return clone;
   }
 
-  async arrayBuffer(): Promise<ArrayBuffer> {
-    return readArrayBuffer(this.#body);
+  /** Takes the members of a ResponseInit, in the order of their names. */
+  #convert(init: unknown): void {
+    const members = toDictionary(init, 'Response: parameter 2');
+    const { headers } = members;
+    if (headers !== undefined) convertHeaders(this.#list, headers);
+    const { status } = members;
+    if (status !== undefined) this.#status = toUnsignedShort(status);
+    const { statusText } = members;
+    if (statusText !== undefined) this.#statusText = toByteString(statusText, 'Response: statusText');
   }
 
-  async blob(): Promise<Blob> {
-    return readBlob(this.#body, this.#list);
-  }
-
-  async bytes(): Promise<Bytes> {
-    return readBytes(this.#body);
-  }
-
-  async formData(): Promise<FormData> {
-    return readFormData(this.#body, this.#list);
-  }
-
-  async json(): Promise<unknown> {
-    return readJson(this.#body);
-  }
-
-  async text(): Promise<string> {
-    return readText(this.#body);
-  }
-
-  /** "Initialize a response". */
-  #initialize(init: unknown, body: Body | undefined): void {
-    if (init !== undefined) {
-      const { headers, status, statusText } = toDictionary(init, 'Response: parameter 2');
-      if (status !== undefined) {
-        this.#status = toUnsignedShort(status);
-        if (this.#status < 200 || this.#status > 599) {
-          throw new RangeError(`Response: the status ${this.#status} is not between 200 and 599`);
-        }
-      }
-      if (statusText !== undefined) {
-        this.#statusText = toByteString(statusText, 'Response: statusText');
-        if (regExpExec(REASON_PHRASE, this.#statusText) === null)
-          throw new TypeError('Response: invalid statusText');
-      }
-      if (headers !== undefined) fillHeaders(this.#list, headers);
-    }
+  /** "Initialize a response": looks at what was converted. */
+  #initialize(body: Body | undefined): void {
+    const status = this.#status;
+    if (status < 200 || status > 599)
+      throw new RangeError(`Response: the status ${status} is not between 200 and 599`);
+    const statusText = this.#statusText;
+    if (statusText !== '' && regExpExec(REASON_PHRASE, statusText) === null)
+      throw new TypeError('Response: invalid statusText');
+    normalizeHeaders(this.#list);
     if (body === undefined) return;
-    if (isNullBodyStatus(this.#status))
-      throw new TypeError(`Response: status ${this.#status} allows no body`);
+    if (isNullBodyStatus(status)) throw new TypeError(`Response: status ${status} allows no body`);
     this.#body = body;
   }
 }
 defineInterface(Response, 'Response');
 
 /** Web IDL `unsigned short`: modulo 2^16. */
-const toUnsignedShort = (value: unknown): number =>
-  (typeof value === 'number' ? value : Number(value)) & 0xffff;
+const toUnsignedShort = (value: unknown): number => (value as number) & 0xffff;

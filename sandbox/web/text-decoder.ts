@@ -1,32 +1,32 @@
 /**
- * TextDecoder (https://encoding.spec.whatwg.org/#interface-textdecoder): UTF-8, UTF-16 and the single-byte encodings.
+ * TextDecoder (https://encoding.spec.whatwg.org/#interface-textdecoder).
  *
- * The East Asian encodings are refused with the RangeError of an unknown label: their tables are three times the size
- * of this whole prelude, which every isolate would pay for. Single-byte tables come from @exodus/bytes.
+ * UTF-8 and UTF-16 are our own; the labels and tables of all other encodings come from @exodus/bytes, as parts that are
+ * loaded when one of them is first asked for. Those of the East Asian ones are larger than this whole prelude.
  */
 import { viewBytes } from './bytes.ts';
+import { part } from './parts.ts';
+import { charCodeAt, slice } from './primordials.ts';
 import { Utf8Decoder } from './utf8.ts';
 import { Utf16Decoder } from './utf16.ts';
 import { defineInterface, toDictionary, toDOMString } from './web-idl.ts';
 
-/** Bundled by esbuild and evaluated at the first call: labels and tables that a program of today hardly asks for. */
-declare const require: (path: string) => unknown;
-const legacy = () => require('./legacy-encodings.ts') as typeof import('./legacy-encodings.ts');
-
-const MULTI_BYTE = new Set([
-  'gbk',
-  'gb18030',
-  'big5',
-  'euc-jp',
-  'iso-2022-jp',
-  'shift_jis',
-  'euc-kr',
-  'replacement',
-]);
+const MULTI_BYTE = new Set(['gbk', 'gb18030', 'big5', 'euc-jp', 'iso-2022-jp', 'shift_jis', 'euc-kr']);
 
 interface Decoder {
   decode(bytes: Uint8Array, more: boolean): string;
 }
+
+/** The attributes of a decoder. */
+export interface TextDecoderTraits {
+  readonly encoding: string;
+  readonly fatal: boolean;
+  readonly ignoreBOM: boolean;
+}
+
+/** `decode`, past whatever its prototype has become. @throws TypeError where `input` is no BufferSource */
+export let decodeText: (decoder: TextDecoder, input: unknown, more: boolean) => string;
+export let traitsOf: (decoder: TextDecoder) => TextDecoderTraits;
 
 export class TextDecoder {
   readonly #encoding: string;
@@ -36,12 +36,21 @@ export class TextDecoder {
   #decoder: Decoder | undefined;
   #bomPassed = false;
 
+  static {
+    decodeText = (decoder, input, more) => decoder.#decode(input, more);
+    traitsOf = (decoder) => ({
+      encoding: decoder.#encoding,
+      fatal: decoder.#fatal,
+      ignoreBOM: decoder.#ignoreBOM,
+    });
+  }
+
   constructor(label: unknown = 'utf-8', options: unknown = undefined) {
     const name = toDOMString(label);
     const members = toDictionary(options, 'TextDecoder: parameter 2');
-    const encoding = name === 'utf-8' ? name : legacy().normalizeEncoding(name);
-    if (encoding === null || MULTI_BYTE.has(encoding)) {
-      throw new RangeError(`TextDecoder: the encoding "${name.slice(0, 64)}" is not supported`);
+    const encoding = encodingOf(name);
+    if (encoding === null || encoding === 'replacement') {
+      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is no encoding`);
     }
     this.#encoding = encoding;
     this.#fatal = Boolean(members.fatal);
@@ -62,13 +71,20 @@ export class TextDecoder {
 
   /** Decodes the next bytes; without `stream`, the text ends with them. */
   decode(input: unknown = undefined, options: unknown = undefined): string {
-    const fatal = this.#fatal;
+    void this.#fatal;
     const bytes = input === undefined ? new Uint8Array() : viewBytes(input);
     if (bytes === undefined)
       throw new TypeError('TextDecoder.decode: parameter 1 is neither a buffer nor a view');
     const more = Boolean(toDictionary(options, 'TextDecoder.decode: parameter 2').stream);
+    // Again: the getter of `stream` may have detached the buffer.
+    return this.#decode(input === undefined ? bytes : input, more);
+  }
+
+  #decode(input: unknown, more: boolean): string {
+    const bytes = viewBytes(input);
+    if (bytes === undefined) throw new TypeError('The data is neither a buffer nor a view');
     if (this.#decoder === undefined) {
-      this.#decoder = decoderOf(this.#encoding, fatal);
+      this.#decoder = decoderOf(this.#encoding, this.#fatal);
       this.#bomPassed = false;
     }
     const decoder = this.#decoder;
@@ -76,16 +92,26 @@ export class TextDecoder {
     const text = decoder.decode(bytes, more);
     if (this.#bomPassed || text === '') return text;
     this.#bomPassed = true;
-    const skip = !this.#ignoreBOM && text.charCodeAt(0) === 0xfeff && this.#encoding.startsWith('utf-');
-    return skip ? text.slice(1) : text;
+    const skip = !this.#ignoreBOM && charCodeAt(text, 0) === 0xfeff && slice(this.#encoding, 0, 4) === 'utf-';
+    return skip ? slice(text, 1) : text;
   }
 }
 defineInterface(TextDecoder, 'TextDecoder');
+
+/** The name of an encoding, by any of its labels; null for a text that is none. */
+const encodingOf = (label: string): string | null =>
+  label === 'utf-8' || label === 'utf8' || label === 'UTF-8'
+    ? 'utf-8'
+    : part('single-byte').normalizeEncoding(label);
 
 function decoderOf(encoding: string, fatal: boolean): Decoder {
   if (encoding === 'utf-8') return new Utf8Decoder(fatal);
   if (encoding === 'utf-16le' || encoding === 'utf-16be')
     return new Utf16Decoder(encoding === 'utf-16be', fatal);
-  const decode = legacy().createSinglebyteDecoder(encoding, !fatal);
+  if (MULTI_BYTE.has(encoding)) {
+    const decode = part('multi-byte').createMultibyteDecoder(encoding, !fatal);
+    return { decode: (bytes, more) => decode(bytes, more) };
+  }
+  const decode = part('single-byte').createSinglebyteDecoder(encoding, !fatal);
   return { decode: (bytes) => decode(bytes) };
 }

@@ -1,15 +1,19 @@
 /**
- * The URL parser: the state machine of whatwg-url, the reference implementation of https://url.spec.whatwg.org/.
- *
- * Loaded when the first URL is parsed, because evaluating it costs milliseconds that most isolates never need to
- * spend. `substitutes.ts` names the modules below it that the bundle replaces.
+ * The URL parser: the state machine of whatwg-url, the reference implementation of https://url.spec.whatwg.org/. A part,
+ * evaluated when the first URL is parsed: it costs memory and time that many integrations never need to spend.
  */
-import './text-codec-globals.ts';
-// Takes its codecs from the global object now, before a tenant could have put something else there.
-import 'whatwg-url/lib/encoding.js';
+import { toASCII } from './domain.ts';
+import { part } from './parts.ts';
+import { percentEncodeAfterEncoding } from './percent-encode.ts';
+import { utf8DecodeWithoutBom, utf8Encode } from './utf8.ts';
 
-/** Bundled by esbuild and evaluated at the first call. */
-declare const require: (path: string) => unknown;
+/** What the part is handed: nothing of it is looked up where a tenant could have put something else. */
+export interface UrlNeeds {
+  readonly toASCII: typeof toASCII;
+  readonly percentEncodeAfterEncoding: typeof percentEncodeAfterEncoding;
+  readonly TextEncoder: new () => { encode(text: string): Uint8Array };
+  readonly TextDecoder: new () => { decode(bytes: Uint8Array): string };
+}
 
 /** A URL record of the standard. */
 export interface UrlRecord {
@@ -34,9 +38,15 @@ export interface UrlMachine {
   setThePassword(url: UrlRecord, password: string): void;
 }
 
-let machine: UrlMachine | undefined;
+const NEEDS: UrlNeeds = {
+  toASCII,
+  percentEncodeAfterEncoding,
+  TextEncoder: class {
+    encode = utf8Encode;
+  },
+  TextDecoder: class {
+    decode = utf8DecodeWithoutBom;
+  },
+};
 
-export function urlMachine(): UrlMachine {
-  machine ??= require('whatwg-url/lib/url-state-machine.js') as UrlMachine;
-  return machine;
-}
+export const urlMachine = (): UrlMachine => part('url', NEEDS).machine;

@@ -14,6 +14,12 @@ import { type UrlRecord, urlMachine } from './url-machine.ts';
 const PLAIN =
   /^(https?):\/\/((?:[a-z0-9-]{1,63}\.){0,9}[a-z][a-z0-9-]{0,62})(?::([1-9]\d{3}|[1-5]\d{4}))?\/((?:(?:[\w~!$&'()*+,;=:@-][\w.~!$&'()*+,;=:@%-]*)?\/)*(?:[\w~!$&'()*+,;=:@-][\w.~!$&'()*+,;=:@%-]*)?)(?:\?([\w.~!$&()*+,;=:@%/?-]*))?$/;
 
+/**
+ * whatwg-url 16.0.1 counts the characters of a user name and reads its code units. Escapes are its own result for
+ * characters beyond U+FFFF, wherever they may stand, so those come to it escaped.
+ */
+const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
+
 /** "Basic URL parser", with an optional base; null is failure. */
 export function parseRecord(url: string, base: string | undefined): UrlRecord | null {
   const plain = regExpExec(PLAIN, url);
@@ -31,9 +37,10 @@ export function parseRecord(url: string, base: string | undefined): UrlRecord | 
       fragment: null,
     };
   }
-  if (base === undefined) return urlMachine().basicURLParse(url);
+  const text = indexOf(url, '@') < 0 ? url : url.replace(ASTRAL, encodeURIComponent);
+  if (base === undefined) return urlMachine().basicURLParse(text);
   const baseURL = parseRecord(base, undefined);
-  return baseURL === null ? null : urlMachine().basicURLParse(url, { baseURL });
+  return baseURL === null ? null : urlMachine().basicURLParse(text, { baseURL });
 }
 
 /** What an absolute URL serialises to, without a record where the text is that already; undefined where it is none. */

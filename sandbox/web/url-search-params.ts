@@ -104,7 +104,7 @@ export class URLSearchParams {
     return iterate(this, 'values');
   }
 
-  forEach(callback: unknown, thisArg?: unknown): void {
+  forEach(callback: unknown, thisArg: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'URLSearchParams.forEach');
     void this.#list;
     forEachPair(this, pairsOf, callback, thisArg);
@@ -149,7 +149,9 @@ function toPairs(init: object): NameValue[] {
     return [...record];
   }
   const pairs: NameValue[] = [];
-  for (const pair of init as Iterable<unknown>) {
+  // Read once, as Web IDL has it.
+  const sequence = { [Symbol.iterator]: () => Reflect.apply(iterator, init, []) as Iterator<unknown> };
+  for (const pair of sequence) {
     const items = isObject(pair) ? [...(pair as Iterable<unknown>)].map(toUSVString) : [];
     const [name, value] = items;
     if (name === undefined || value === undefined || items.length !== 2) {

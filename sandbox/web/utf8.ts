@@ -16,6 +16,7 @@ import {
   typedArrayByteLength,
   typedArrayByteOffset,
   Uint8ArrayIntrinsic,
+  Uint16ArrayIntrinsic,
 } from './primordials.ts';
 
 const NOT_ASCII = /[\u0080-\uffff]/;
@@ -90,6 +91,9 @@ export function utf8Decode(bytes: Uint8Array): string {
 export const utf8DecodeWithoutBom = (bytes: Uint8Array): string =>
   new Utf8Decoder(false).decode(bytes, false);
 
+/** Room for the text of a chunk: a byte makes one unit, and the first may end a character that is two, or malformed. */
+const units = new Uint16ArrayIntrinsic(CHUNK + 2);
+
 /** The decoder proper: a state machine that can stop between any two bytes. */
 export class Utf8Decoder {
   readonly #fatal: boolean;
@@ -116,23 +120,23 @@ export class Utf8Decoder {
     }
     if (!more && this.#needed > 0) {
       this.#reset();
-      text += this.#malformed();
+      text += fromCharCode(this.#malformed());
     }
     return text;
   }
 
   #decodeBytes(bytes: Uint8Array, start: number, end: number): string {
-    let text = '';
+    let count = 0;
     for (let i = start; i < end; i++) {
       const byte = bytes[i] as number;
       if (this.#needed === 0) {
-        if (byte < 0x80) text += fromCharCode(byte);
-        else if (!this.#begin(byte)) text += this.#malformed();
+        if (byte < 0x80) units[count++] = byte;
+        else if (!this.#begin(byte)) units[count++] = this.#malformed();
         continue;
       }
       if (byte < this.#lower || byte > this.#upper) {
         this.#reset();
-        text += this.#malformed();
+        units[count++] = this.#malformed();
         i--;
         continue;
       }
@@ -141,10 +145,17 @@ export class Utf8Decoder {
       this.#point = (this.#point << 6) | (byte & 0x3f);
       if (--this.#needed > 0) continue;
       const point = this.#point;
-      if (point < 0x10000) text += fromCharCode(point);
-      else text += fromCharCode(0xd7c0 + (point >> 10), 0xdc00 | (point & 0x3ff));
+      if (point < 0x10000) units[count++] = point;
+      else {
+        units[count++] = 0xd7c0 + (point >> 10);
+        units[count++] = 0xdc00 | (point & 0x3ff);
+      }
     }
-    return text;
+    return apply(
+      fromCharCode,
+      undefined,
+      new Uint16ArrayIntrinsic(typedArrayBuffer(units), 0, count) as never,
+    );
   }
 
   /** Takes a lead byte; false where it is none. */
@@ -168,8 +179,8 @@ export class Utf8Decoder {
     return true;
   }
 
-  #malformed(): string {
-    if (!this.#fatal) return '\ufffd';
+  #malformed(): number {
+    if (!this.#fatal) return REPLACEMENT;
     this.#reset();
     throw new TypeError('The encoded data is not valid UTF-8');
   }

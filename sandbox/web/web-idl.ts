@@ -47,21 +47,22 @@ export function requireArguments(given: number, required: number, what: string):
   }
 }
 
-/** Gives a class the shape of an interface: members enumerable, `Symbol.toStringTag` its name. */
+/** Gives a class the shape of an interface: members enumerable, `Symbol.toStringTag` and `name` its name. */
 export function defineInterface(interfaceObject: Function, name: string): void {
   for (const target of [interfaceObject.prototype as object, interfaceObject]) {
     for (const key of ownKeys(target)) {
       if (
         typeof key === 'symbol' ||
         key === 'constructor' ||
-        key === 'prototype' ||
-        key === 'name' ||
-        key === 'length'
+        // An attribute may well be called so: `file.name`.
+        (target === interfaceObject && (key === 'prototype' || key === 'name' || key === 'length'))
       )
         continue;
       const descriptor = getOwnPropertyDescriptor(target, key);
       if (descriptor?.configurable) defineProperty(target, key, { ...descriptor, enumerable: true });
     }
   }
+  // The bundle is minified: a class would call itself `e` until it is exposed.
+  defineProperty(interfaceObject, 'name', { value: name, configurable: true });
   defineProperty(interfaceObject.prototype, Symbol.toStringTag, { value: name, configurable: true });
 }

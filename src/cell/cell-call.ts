@@ -1,10 +1,17 @@
 /**
  * One call as the cell sees it: its budgets, its timers, its answer on the way out.
  */
+import type { Entry } from '../bridge.ts';
 import type { CallEnd, Outcome } from '../wire.ts';
 
 const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
+
+/** An entry that carries a part of a stream, or the answer to a fetch. */
+export type StreamEntry = Extract<
+  Entry<Uint8Array>,
+  [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'unfetched', ...rest: unknown[]]
+>;
 
 /** A call's id and what it may use. */
 export interface CallBudget {
@@ -22,6 +29,8 @@ export interface CallInput {
   readonly environment: string;
   /** The caller's bytes; copied for each isolate they are handed to. */
   readonly body: Uint8Array | undefined;
+  /** The body follows, as stream 0. */
+  readonly more: boolean;
 }
 
 /** An answer that waits for its entry to end, so that it can leave with the call's CPU in one frame. */
@@ -29,6 +38,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: [string, string][];
   readonly body: Buffer;
+  /** The body follows, as stream 0. */
+  readonly more: boolean;
 }
 
 export class CellCall {
@@ -44,6 +55,8 @@ export class CellCall {
   rejections = 0;
   answer: Answer | undefined;
   responded = false;
+  /** What came for the tenant before it had seen the call: until then the call may move to another isolate. */
+  held: StreamEntry[] | undefined = [];
 
   /** @param input absent for a probe, which only loads a script. */
   constructor({ id, cpuMs, wallMs, firstByteMs = wallMs }: CallBudget, input?: CallInput) {

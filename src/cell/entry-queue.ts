@@ -151,11 +151,14 @@ export class EntryQueue implements Runnable {
     }
   }
 
-  /** A body is copied here, once and not before: one that was handed over and never begun must still be there to hand over again. */
+  /** Bytes are copied here, once and not before: what was handed over and never begun must still be there to hand over again. */
   #transferable(entry: Entry<Uint8Array>): unknown[] {
-    if (entry[0] !== 'call' || entry[5] === undefined) return entry;
-    const copy = new this.#engine.ExternalCopy(new Uint8Array(entry[5]).buffer, { transferOut: true });
-    return [...entry.slice(0, 5), copy.copyInto({ release: true, transferIn: true })];
+    if (!entry.some((value) => value instanceof Uint8Array)) return entry;
+    return entry.map((value) => {
+      if (!(value instanceof Uint8Array)) return value;
+      const copy = new this.#engine.ExternalCopy(new Uint8Array(value).buffer, { transferOut: true });
+      return copy.copyInto({ release: true, transferIn: true });
+    });
   }
 
   #settled({ call }: Queued, failure: string | undefined): void {

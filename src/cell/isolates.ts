@@ -8,7 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import { type CellLimits, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
-import type { CellCall } from './cell-call.ts';
+import type { CellCall, StreamEntry } from './cell-call.ts';
 import { type CallListener, type IsolateHome, TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_CHARS_MAX = 64 * 1024 * 1024;
@@ -106,6 +106,11 @@ export class Isolates {
 
   cancel(id: number): void {
     this.#callIsolate.get(id)?.cancel(id);
+  }
+
+  /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
+  hear(entry: StreamEntry): void {
+    this.#callIsolate.get(entry[1])?.hear(entry);
   }
 
   retire(key: string): void {

@@ -10,7 +10,8 @@ import { availableParallelism } from 'node:os';
 import { FrameReader, FrameWriter } from '../frames.ts';
 import type { CellLimits, CellMessage, HostMessage, ScriptExports } from '../wire.ts';
 import { BlankIsolates } from './blank-isolates.ts';
-import { CellCall } from './cell-call.ts';
+import { CellCall, type StreamEntry } from './cell-call.ts';
+import { CryptoThreads } from './crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { Isolates } from './isolates.ts';
 import { Slots } from './slots.ts';
@@ -51,6 +52,7 @@ class Cell {
           event: body.toString('utf8', 0, environmentAt),
           environment: body.toString('utf8', environmentAt, bodyAt),
           body: message.bodyBytes === undefined ? undefined : body.subarray(bodyAt),
+          more: message.more === true,
         });
         isolates.begin(message.isolate, message.script, call);
         break;
@@ -65,6 +67,24 @@ class Cell {
       }
       case 'cancel':
         isolates.cancel(message.id);
+        break;
+      case 'chunk':
+        isolates.hear(['chunk', message.id, message.stream, body]);
+        break;
+      case 'close':
+        isolates.hear(['close', message.id, message.stream, message.error ?? '']);
+        break;
+      case 'credit':
+        isolates.hear(['credit', message.id, message.stream, message.chunks]);
+        break;
+      case 'drop':
+        isolates.hear(['drop', message.id, message.stream]);
+        break;
+      case 'fetched':
+        isolates.hear(fetchedEntry(message, body));
+        break;
+      case 'unfetched':
+        isolates.hear(['unfetched', message.id, message.stream, message.message]);
         break;
       case 'script':
         isolates.script(message.script, body.toString('utf8'));
@@ -87,6 +107,7 @@ class Cell {
       responseBytesMax: limits.responseBodyBytes,
       heapMib: limits.isolateHeapMib,
       timersPerCall: limits.timersPerCall,
+      cryptoThreads: new CryptoThreads(),
     };
     this.#isolates = new Isolates(home, blanks, limits, this.#listener(), (script) =>
       this.#send({ t: 'need', script }),
@@ -98,8 +119,12 @@ class Cell {
   #listener(): CallListener {
     return {
       log: (call, level, text) => this.#send({ t: 'log', id: call.id, level }, Buffer.from(text)),
-      answered: (call, { status, headers, body }, end) =>
-        this.#send({ t: 'response', id: call.id, status, headers, ...(end && { end }) }, body),
+      answered: (call, { status, headers, body, more }, end) =>
+        this.#send(
+          { t: 'response', id: call.id, status, headers, ...(more && { more }), ...(end && { end }) },
+          body,
+        ),
+      said: (message, bytes) => this.#send(message, bytes),
       ended: ({ id }, end) => {
         if (!this.#probed.has(id)) return this.#send({ t: 'end', id, end });
         const exports = this.#probed.get(id);
@@ -131,6 +156,13 @@ class Cell {
   #send(message: CellMessage, ...body: Buffer[]): void {
     this.#writer.send(message, ...body);
   }
+}
+
+function fetchedEntry(message: Extract<HostMessage, { t: 'fetched' }>, body: Buffer): StreamEntry {
+  const { id, stream, status, statusText, url, redirected, headers, more } = message;
+  const flat = headers.map(([name, value]) => `${name}\n${value}`).join('\n');
+  const whole = body.byteLength > 0 ? body : undefined;
+  return ['fetched', id, stream, status, statusText, url, redirected, flat, whole, more === true];
 }
 
 /** Texts that follow each other, by their lengths in bytes. */

@@ -1,19 +1,90 @@
 /**
- * Takes what an isolate emitted for what it claims to be: answers, texts, lists of names. The isolate is hostile: a
- * header that could end early, a status that is none, a text without end never get as far as the pipe.
+ * Takes what an isolate emitted for what it claims to be: answers, requests, pieces of streams, texts, lists of names. The
+ * isolate is hostile: a header that could end early, a status that is none, a text without end never get as far as the pipe.
  */
-import { HEADER_NAME, HEADER_VALUE, WIRE_BOUNDS } from '../wire.ts';
+import type { Emission } from '../bridge.ts';
+import {
+  type FetchMessage,
+  HEADER_NAME,
+  HEADER_VALUE,
+  REDIRECT_MODES,
+  STREAM_CHUNK_BYTES_MAX,
+  STREAM_CHUNKS_IN_FLIGHT,
+  type StreamMessage,
+  WIRE_BOUNDS,
+} from '../wire.ts';
 import type { Answer } from './cell-call.ts';
 
 const EMPTY = Buffer.alloc(0);
 
 /** @returns undefined where any part is malformed. */
-export function readAnswer(status: unknown, headers: unknown, body: unknown): Answer | undefined {
+export function readAnswer(
+  status: unknown,
+  headers: unknown,
+  body: unknown,
+  more: boolean,
+): Answer | undefined {
   if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599) return undefined;
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
-  return pairs && bytes && { status: status as number, headers: pairs, body: bytes };
+  return pairs && bytes && { status: status as number, headers: pairs, body: bytes, more };
 }
+
+type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
+
+/** A message of the wire and the bytes that go with it. */
+export interface Outgoing<Message> {
+  readonly message: Message;
+  readonly bytes: Buffer;
+}
+
+/** @returns undefined where any part is malformed. */
+export function readFetch(
+  id: number,
+  [, , stream, method, url, redirect, headers, body, more]: EmissionOf<'fetch'>,
+): Outgoing<FetchMessage> | undefined {
+  const pairs = readHeaders(headers);
+  const bytes = readBody(body);
+  const mode = REDIRECT_MODES.find((known) => known === redirect);
+  if (!isStream(stream) || pairs === undefined || bytes === undefined || mode === undefined) return undefined;
+  if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
+  if (typeof url !== 'string' || url.length > WIRE_BOUNDS.urlChars) return undefined;
+  const form = more === true ? 'stream' : body === undefined ? 'none' : 'whole';
+  return {
+    message: { t: 'fetch', id, stream, method, url, redirect: mode, headers: pairs, body: form },
+    bytes,
+  };
+}
+
+/** @returns undefined where any part is malformed. */
+export function readStream(
+  id: number,
+  emission: EmissionOf<StreamMessage['t']>,
+): Outgoing<StreamMessage> | undefined {
+  const [t, , stream, value] = emission;
+  if (!isStream(stream)) return undefined;
+  switch (t) {
+    case 'chunk': {
+      const bytes = readBody(value);
+      const fits = bytes && bytes.byteLength > 0 && bytes.byteLength <= STREAM_CHUNK_BYTES_MAX;
+      return fits ? { message: { t, id, stream }, bytes } : undefined;
+    }
+    case 'close': {
+      const error = boundedText(value).slice(0, WIRE_BOUNDS.detailChars);
+      return { message: error === '' ? { t, id, stream } : { t, id, stream, error }, bytes: EMPTY };
+    }
+    case 'credit': {
+      const chunks = Number(value);
+      const fits = Number.isInteger(chunks) && chunks >= 1 && chunks <= STREAM_CHUNKS_IN_FLIGHT;
+      return fits ? { message: { t, id, stream, chunks }, bytes: EMPTY } : undefined;
+    }
+    case 'drop':
+      return { message: { t, id, stream }, bytes: EMPTY };
+  }
+}
+
+const isStream = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < WIRE_BOUNDS.streams;
 
 function readHeaders(headers: unknown): [string, string][] | undefined {
   if (typeof headers !== 'string' || headers.length > WIRE_BOUNDS.headerBytes) return undefined;

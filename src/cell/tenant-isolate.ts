@@ -9,17 +9,20 @@ import type ivm from 'isolated-vm';
 import type { Emission } from '../bridge.ts';
 import {
   type CallEnd,
+  type FetchMessage,
   LOG_LEVELS,
   type LogLevel,
   type Outcome,
   type ScriptExports,
+  type StreamMessage,
   scriptUrl,
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import { type Answer, CellCall } from './cell-call.ts';
+import { type Answer, CellCall, type StreamEntry } from './cell-call.ts';
+import { CryptoJobs, type CryptoThreads } from './crypto-jobs.ts';
 import type { Engine } from './engine.ts';
 import { EntryQueue } from './entry-queue.ts';
-import { boundedText, names, readAnswer } from './read-emission.ts';
+import { boundedText, names, type Outgoing, readAnswer, readFetch, readStream } from './read-emission.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog, Watched } from './watchdog.ts';
 
@@ -34,6 +37,8 @@ export interface CallListener {
   /** With `end`, the call is over too. */
   answered(call: CellCall, answer: Answer, end?: CallEnd): void;
   ended(call: CellCall, end: CallEnd): void;
+  /** A fetch, or a part of a stream. */
+  said(message: FetchMessage | StreamMessage, bytes: Buffer): void;
   loaded(isolate: TenantIsolate, exports: ScriptExports): void;
   /** The isolate is gone; the tenant has seen nothing of these calls, and they may run elsewhere. */
   gone(isolate: TenantIsolate, unseen: CellCall[]): void;
@@ -49,6 +54,7 @@ export interface IsolateHome {
   readonly responseBytesMax: number;
   readonly heapMib: number;
   readonly timersPerCall: number;
+  readonly cryptoThreads: CryptoThreads;
 }
 
 /** A call that is over as soon as its entry has been charged. */
@@ -66,6 +72,7 @@ export class TenantIsolate implements Watched {
   readonly #home: IsolateHome;
   readonly #listener: CallListener;
   readonly #calls = new Map<number, CellCall>();
+  readonly #jobs: CryptoJobs;
   #finishing: Finishing[] = [];
   #isolate: ivm.Isolate | undefined;
   /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
@@ -82,6 +89,10 @@ export class TenantIsolate implements Watched {
     this.script = script;
     this.#home = home;
     this.#listener = listener;
+    this.#jobs = new CryptoJobs(home.cryptoThreads, {
+      done: (call, job, answer, bytes) => this.#entries?.push(call, ['done', call.id, job, answer, bytes]),
+      overdrawn: (call) => this.#overdrawn(call),
+    });
   }
 
   get running(): boolean {
@@ -129,6 +140,13 @@ export class TenantIsolate implements Watched {
     this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true })]);
   }
 
+  /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
+  hear(entry: StreamEntry): void {
+    const call = this.#calls.get(entry[1]);
+    if (call?.held) call.held.push(entry);
+    else if (call) this.#entries?.push(call, entry);
+  }
+
   /** Ends one call from outside: its caller went away. */
   cancel(id: number): void {
     const call = this.#calls.get(id);
@@ -159,9 +177,15 @@ export class TenantIsolate implements Watched {
   }
 
   checkCpu(now: number, share: number): void {
-    if (this.gone || !this.#entries?.outOfCpu(now, share)) return;
-    const { running } = this.#entries;
-    this.#end('exceededCpu', `The call used more than its ${running?.cpuMs} ms of CPU.`);
+    if (!this.gone && this.#entries?.outOfCpu(now, share)) this.#overdrawn(this.#entries.running as CellCall);
+  }
+
+  /** The call has used up its CPU. In the middle of an entry, or of loading, only the end of the isolate helps. */
+  #overdrawn(call: CellCall): void {
+    const detail = `The call used more than its ${call.cpuMs} ms of CPU.`;
+    const stuck = call === this.#loader && this.#state === 'loading';
+    if (stuck || this.#entries?.running === call) this.#end('exceededCpu', detail);
+    else if (this.#calls.has(call.id)) this.#abandon(call, 'exceededCpu', detail);
   }
 
   checkWall(now: number): void {
@@ -180,7 +204,22 @@ export class TenantIsolate implements Watched {
   #hand(call: CellCall): void {
     const { id, input } = call;
     if (input === undefined) return;
-    this.#entries?.push(call, ['call', id, input.url, input.event, input.environment, input.body]);
+    this.#entries?.push(call, [
+      'call',
+      id,
+      input.url,
+      input.event,
+      input.environment,
+      input.body,
+      input.more,
+    ]);
+  }
+
+  /** The tenant has seen the call: what came for it meanwhile can follow. */
+  #release(call: CellCall): void {
+    const { held } = call;
+    call.held = undefined;
+    for (const entry of held ?? []) this.hear(entry);
   }
 
   #entryEnded(call: CellCall, failure: string | undefined): void {
@@ -188,6 +227,7 @@ export class TenantIsolate implements Watched {
       this.#end('exceededMemory', `The isolate grew beyond its ${this.#home.heapMib} MiB of memory.`);
       return;
     }
+    if (call.held) this.#release(call);
     if (failure !== undefined) this.#rejected(call, failure);
     this.#flush();
   }
@@ -217,6 +257,13 @@ export class TenantIsolate implements Watched {
         return this.#responded(call, emission);
       case 'large':
         return this.#tooLarge(call, emission[2]);
+      case 'chunk':
+      case 'close':
+      case 'credit':
+      case 'drop':
+        return this.#said(readStream(call.id, emission));
+      case 'fetch':
+        return this.#fetched(call, emission);
       case 'end': {
         const [, , threw, detail] = emission;
         this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: boundedText(detail) });
@@ -235,6 +282,8 @@ export class TenantIsolate implements Watched {
       }
       case 'untimer':
         return call.clearTimer(emission[2]);
+      case 'job':
+        return this.#jobs.ask(call, emission[2], emission[3], emission[4]);
     }
   }
 
@@ -257,9 +306,20 @@ export class TenantIsolate implements Watched {
     for (const call of this.#calls.values()) this.#hand(call);
   }
 
-  #responded(call: CellCall, [, , status, headers, body, last, threw]: EmissionOf<'respond'>): void {
+  #said(outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
+    if (outgoing) this.#listener.said(outgoing.message, outgoing.bytes);
+  }
+
+  #fetched(call: CellCall, emission: EmissionOf<'fetch'>): void {
+    const outgoing = readFetch(call.id, emission);
+    if (outgoing) return this.#said(outgoing);
+    const why = 'The request has headers, or a URL, that are too many or too long to be sent.';
+    return this.#entries?.push(call, ['unfetched', call.id, emission[2], why]);
+  }
+
+  #responded(call: CellCall, [, , status, headers, body, last, threw, more]: EmissionOf<'respond'>): void {
     if (call.responded || call.answer) return;
-    const answer = readAnswer(status, headers, body);
+    const answer = readAnswer(status, headers, body, more === true);
     const { responseBytesMax } = this.#home;
     if (answer === undefined) {
       const detail = 'The response has headers that are too many or too long to be sent.';
@@ -301,6 +361,7 @@ export class TenantIsolate implements Watched {
   #close(call: CellCall, end: CallEnd): void {
     this.#calls.delete(call.id);
     call.clearTimers();
+    this.#jobs.drop(call);
     if (call.answer) this.#listener.answered(call, call.answer, end);
     else this.#listener.ended(call, end);
   }
@@ -329,6 +390,7 @@ export class TenantIsolate implements Watched {
   #dispose(): CellCall[] {
     this.#state = 'gone';
     this.#loader?.clearTimers();
+    this.#jobs.close();
     this.#home.watchdog.unwatch(this);
     if (this.#entries) return this.#entries.close();
     this.#isolate?.dispose();

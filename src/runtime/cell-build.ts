@@ -10,9 +10,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, stop } from 'esbuild';
-import { PARTS } from '../../sandbox/parts/names.ts';
-import { ALIASES } from '../../sandbox/web/substitutes.ts';
+import { type BuildOptions, build, stop, transform } from 'esbuild';
+import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
 import { PRELUDE_URL } from '../wire.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */
@@ -50,27 +49,31 @@ export async function buildCell(): Promise<CellBuild> {
 
 /** The prelude: a classic script whose value is `start`, with no name left on the global object. */
 export async function buildPrelude(): Promise<string> {
-  const substitutes = Object.fromEntries(
-    Object.entries(ALIASES).map(([name, path]) => [name, join(SANDBOX, path)]),
-  );
-  const source = await buildForIsolate('./entry.ts', substitutes);
+  const source = await buildForIsolate('./entry.ts');
   return `(function () { const module = { exports: {} }; (function (module, exports) { "use strict"; ${source}
 })(module, module.exports); return module.exports.start; })()`;
 }
 
-/** The parts, in the order of their names: each an expression whose value is what the part exports. */
+/** The parts, in the order of their names: each a function from what the part needs to what it exports. */
 export function buildParts(): Promise<string[]> {
   return Promise.all(
     PARTS.map(async (name) => {
-      const source = await buildForIsolate(`./parts/${name}.ts`, {});
-      return `(() => { const module = { exports: {} }; ((module, exports) => { "use strict"; ${source}
-})(module, module.exports); return module.exports; })()
+      const substitutes = Object.entries(SUBSTITUTES[name] ?? {});
+      const source = await buildForIsolate(`./parts/${name}.ts`, {
+        alias: Object.fromEntries(substitutes.map(([library, path]) => [library, join(SANDBOX, path)])),
+        define: DEFINITIONS[name] ?? {},
+      });
+      return `((needs) => { const module = { exports: {} }; ((module, exports) => { "use strict"; ${source}
+})(module, module.exports); return module.exports; })
 //# sourceURL=${PRELUDE_URL}`;
     }),
   );
 }
 
-async function buildForIsolate(entry: string, alias: Record<string, string>): Promise<string> {
+async function buildForIsolate(
+  entry: string,
+  options: Pick<BuildOptions, 'alias' | 'define'> = {},
+): Promise<string> {
   const result = await build({
     stdin: { contents: `export * from '${entry}';`, resolveDir: SANDBOX, loader: 'ts' },
     bundle: true,
@@ -79,12 +82,27 @@ async function buildForIsolate(entry: string, alias: Record<string, string>): Pr
     target: 'esnext',
     platform: 'neutral',
     mainFields: ['module', 'main'],
-    minify: true,
-    keepNames: false,
-    alias,
+    minifySyntax: true,
+    ...options,
     logLevel: 'silent',
   });
-  return result.outputFiles[0]?.text ?? '';
+  const source = withoutExportCopies(result.outputFiles[0]?.text ?? '');
+  const { code } = await transform(source, { format: 'cjs', minify: true, target: 'esnext' });
+  return code;
+}
+
+/** esbuild's helper that copies a module's exports whenever somebody asks for the module with `require`. */
+const EXPORT_COPY =
+  /__toCommonJS = \(mod\) => __copyProps\(__defProp\(\{\}, "__esModule", \{ value: !0 \}\), mod\)/g;
+
+/**
+ * Hands a module out as it is. Attack: the helper looks methods up at the time of the call, so a tenant who has replaced
+ * `Function.prototype.call` would be handed everything that the prelude's lazy modules export.
+ */
+function withoutExportCopies(source: string): string {
+  if (source.match(EXPORT_COPY)?.length !== 1)
+    throw new Error('The bundle does not have the one helper that copies exports: esbuild has changed.');
+  return source.replace(EXPORT_COPY, '__toCommonJS = (mod) => mod');
 }
 
 async function buildScript(): Promise<string> {

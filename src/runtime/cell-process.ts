@@ -14,10 +14,12 @@ import {
   type CallEnd,
   type CellLimits,
   type CellMessage,
+  type FetchMessage,
   type HostMessage,
   type LogLevel,
   parseCellMessage,
   type ScriptExports,
+  type StreamMessage,
   WIRE_BOUNDS,
 } from '../wire.ts';
 import type { CellBuild } from './cell-build.ts';
@@ -41,7 +43,12 @@ export interface CellTask {
   readonly script: string;
   readonly wallMs: number;
   log(level: LogLevel, text: string): void;
-  response?(status: number, headers: [string, string][], body: Buffer): void;
+  /** With `more`, the body follows as stream 0. */
+  response?(status: number, headers: [string, string][], body: Buffer, more: boolean): void;
+  /** A part of a stream. @returns false where the cell broke the rules */
+  stream?(message: StreamMessage, bytes: Buffer): boolean;
+  /** @returns false where the cell broke the rules */
+  fetch?(message: FetchMessage, body: Buffer): boolean;
   /** The last thing heard of it: always called, once. */
   end(end: CallEnd, exports?: ScriptExports): void;
 }
@@ -133,15 +140,15 @@ export class CellProcess {
   }
 
   /** Gives the cell a task; the message must carry `id`. */
-  give(message: Extract<HostMessage, { id: number }>, task: CellTask, ...body: Uint8Array[]): void {
+  give(message: Extract<HostMessage, { t: 'call' | 'probe' }>, task: CellTask, ...body: Uint8Array[]): void {
     if (this.#exited) return task.end({ outcome: 'cellCrashed', cpuMs: 0 });
     this.#given.set(message.id, { task, since: performance.now(), logLines: 0, logBytes: 0 });
     this.#writer.send(message, ...body);
   }
 
   /** Sends a message that starts nothing. */
-  tell(message: Extract<HostMessage, { t: 'cancel' | 'retire' }>): void {
-    this.#writer.send(message);
+  tell(message: Exclude<HostMessage, { t: 'hello' | 'call' | 'probe' }>, ...body: Uint8Array[]): void {
+    this.#writer.send(message, ...body);
   }
 
   /**
@@ -213,14 +220,26 @@ export class CellProcess {
           return this.kill('flooded the log');
         return task.log(message.level, body.toString('utf8'));
       case 'response':
-        task.response?.(message.status, message.headers, body);
+        task.response?.(message.status, message.headers, body, message.more === true);
         if (message.end) this.#finish(message.id, task, message.end);
         return undefined;
+      case 'chunk':
+      case 'close':
+      case 'credit':
+      case 'drop':
+        return this.#obey(task.stream?.(message, body), 'broke the rules of a stream');
+      case 'fetch':
+        return this.#obey(task.fetch?.(message, body), 'fetched more than it may');
       case 'end':
         return this.#finish(message.id, task, message.end);
       case 'probed':
         return this.#finish(message.id, task, message.end, message.exports);
     }
+  }
+
+  /** The prelude keeps these rules; a cell that breaks one is no longer the one we started. */
+  #obey(obeyed: boolean | undefined, breach: string): void {
+    if (obeyed !== true) this.kill(breach);
   }
 
   #finish(id: number, task: CellTask, end: CallEnd, exports?: ScriptExports): void {
@@ -263,6 +282,9 @@ function startChild(build: CellBuild): ChildProcess {
     [
       // isolated-vm needs V8 without Node's start-up snapshot.
       '--no-node-snapshot',
+      // V8's collector, for the prelude's use. Under a name of its own it could not be taken off the global object again;
+      // under that of a built-in that the prelude takes off in any case, it can (`sandbox/web/memory-escapes.ts`).
+      '--expose-gc-as=Atomics',
       '--permission',
       '--allow-addons',
       `--allow-fs-read=${scriptPath}`,
@@ -300,6 +322,9 @@ function residentBytes(pid: number | undefined): number {
 function cellLimits(limits: Limits): CellLimits {
   return {
     responseBodyBytes: limits.responseBodyBytes,
+    fetchesPerCall: limits.fetchesPerCall,
+    fetchesInFlightPerCall: limits.fetchesInFlightPerCall,
+    fetchRequestBodyBytes: limits.fetchRequestBodyBytes,
     isolateHeapMib: limits.isolateHeapMib,
     timersPerCall: limits.timersPerCall,
     logLinesPerCall: limits.logLinesPerCall,

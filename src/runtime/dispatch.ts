@@ -4,12 +4,16 @@
  * Every call that enters here ends in exactly one outcome, which is told to the caller, the installation's log and the
  * metrics in the same word. It knows no HTTP: doors turn what they hear into envelopes and answers into responses.
  */
+import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
+import type { Egress } from '../egress/egress.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { scriptKey, type Target } from '../model/target.ts';
 import { type CallEnd, type LogLevel, type Outcome, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import { Admission } from './admission.ts';
+import type { TellCell } from './call-streams.ts';
+import { CallTraffic } from './call-traffic.ts';
 import type { CellProcess, CellTask } from './cell-process.ts';
 
 /** How many installations' current isolates are remembered, to retire the old one when a version changes. */
@@ -21,8 +25,8 @@ export interface Envelope {
   readonly event: Uint8Array;
   /** JSON text of the environment: the host's own, never the sender's (REFERENCE D6). */
   readonly environment: Uint8Array;
-  /** `fetch-body`, byte for byte; absent where there was none. */
-  readonly body?: Uint8Array;
+  /** `fetch-body`, byte for byte; absent where there was none. A stream is read as the integration reads it. */
+  readonly body?: Uint8Array | Readable;
 }
 
 /** What came of a call. */
@@ -38,7 +42,8 @@ export interface CallResult {
 export interface CallResponse {
   readonly status: number;
   readonly headers: [string, string][];
-  readonly body: Buffer;
+  /** A stream breaks off, with an error, where the call ends before it does. */
+  readonly body: Buffer | Readable;
 }
 
 /** What a probe found (REFERENCE D10). */
@@ -71,6 +76,7 @@ export class Caller {
 export interface DispatchParts {
   readonly limits: Limits;
   readonly observer: CallObserver;
+  readonly egress: Pick<Egress, 'fetch'>;
   /** The cell an installation lives in. */
   cellFor(installationId: string): CellProcess;
 }
@@ -162,18 +168,32 @@ export class Dispatch {
     const startedAt = performance.now();
     const script = scriptKey(target.integration, target.version);
     const cell = this.#parts.cellFor(installationId);
-    const cancel = () => cell.tell({ t: 'cancel', id });
+    const { event, environment, body } = envelope;
+    const whole = body instanceof Uint8Array ? body : undefined;
+    const tell: TellCell = (message, ...bytes) => cell.tell(message, ...bytes);
+    const traffic = new CallTraffic({
+      id,
+      egress: this.#parts.egress,
+      owner: installationId,
+      limits: this.#parts.limits,
+      tell,
+      log: (level, text) => this.#parts.observer.log(target, requestId, level, text),
+    });
     let answered = false;
     const task: CellTask = {
       script,
       wallMs: callWallMs,
       log: (level, text) => this.#parts.observer.log(target, requestId, level, text),
-      response: (status, headers, body) => {
+      response: (status, headers, bytes, more) => {
+        if (answered) return;
         answered = true;
-        resolve({ outcome: 'ok', response: { status, headers, body } });
+        resolve({ outcome: 'ok', response: { status, headers, body: more ? traffic.answer() : bytes } });
       },
+      stream: (message, bytes) => traffic.stream(message, bytes),
+      fetch: (message, bytes) => traffic.fetch(message, bytes),
       end: (end) => {
         caller.onGone = undefined;
+        traffic.end();
         this.#inFlight -= 1;
         this.#admission.leave(installationId);
         this.#parts.observer.ended(target, requestId, end, performance.now() - startedAt);
@@ -182,9 +202,8 @@ export class Dispatch {
       },
     };
     this.#inFlight += 1;
-    caller.onGone = cancel;
+    caller.onGone = () => tell({ t: 'cancel', id });
     this.#retireOlder(cell, installationId, script);
-    const { event, environment, body } = envelope;
     cell.give(
       {
         t: 'call',
@@ -197,13 +216,15 @@ export class Dispatch {
         firstByteMs,
         eventBytes: event.byteLength,
         environmentBytes: environment.byteLength,
-        ...(body && { bodyBytes: body.byteLength }),
+        ...(whole && { bodyBytes: whole.byteLength }),
+        ...(body && !whole && { more: true }),
       },
       task,
       event,
       environment,
-      ...(body ? [body] : []),
+      ...(whole ? [whole] : []),
     );
+    if (body && !(body instanceof Uint8Array)) traffic.upload(body);
   }
 
   /** An isolate belongs to one version: the first call of the next one retires it. */

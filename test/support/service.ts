@@ -39,9 +39,11 @@ export class TestService {
   }
 
   /** Starts one; it stops by itself when the test, or the suite that asked, is over. */
-  static async start(options: { cells?: number; limits?: Partial<Limits> } = {}): Promise<TestService> {
+  static async start(
+    options: { cells?: number; limits?: Partial<Limits>; flags?: readonly string[] } = {},
+  ): Promise<TestService> {
     const { service, end } = await startTemporaryService({
-      flags: ['--cells', String(options.cells ?? 1)],
+      flags: ['--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
       limits: options.limits ?? {},
       logLevel: process.env['ANNEX_TEST_LOG'] ?? 'silent',
     });

@@ -6,15 +6,15 @@ import { domainToASCII } from 'node:url';
 import { build } from 'esbuild';
 import ivm from 'isolated-vm';
 import { PARTS } from '../../sandbox/parts/names.ts';
-import { ALIASES } from '../../sandbox/web/substitutes.ts';
 import { buildParts } from '../../src/runtime/cell-build.ts';
 
 const SANDBOX = new URL('../../sandbox/', import.meta.url).pathname;
-const located = (path: string): string => new URL(path, `file://${SANDBOX}`).pathname;
 
 /** What a test sees beside the globals: the entry points that only the prelude calls. */
 const ENTRY = `
   import { createConsole } from './web/console.ts';
+  import * as byteSources from './web/byte-source.ts';
+  import { WholeSource } from './web/whole-source.ts';
   import { setDomainToAscii } from './web/domain.ts';
   import { fileOver } from './web/blob.ts';
   import { formOf } from './web/form-data.ts';
@@ -22,8 +22,9 @@ const ENTRY = `
   import { installGlobals } from './web/globals.ts';
   import { inspect } from './web/inspect.ts';
   import { setParts } from './web/parts.ts';
-  import { makeRequest } from './web/request.ts';
-  import { takeResponse } from './web/response.ts';
+  import { makeRequest, takeRequest } from './web/request.ts';
+  import { makeResponse, takeResponse } from './web/response.ts';
+  import * as streams from './web/stream.ts';
   const { host, parts } = globalThis;
   delete globalThis.host;
   delete globalThis.parts;
@@ -33,9 +34,9 @@ const ENTRY = `
   const thrown = [];
   installGlobals(globalThis, {
     console: createConsole((level, text) => lines.push([level, text])),
-    onMicrotaskError: (error) => thrown.push(formatError(error)),
+    onUncaught: (error) => thrown.push(formatError(error)),
   });
-  globalThis.prelude = { fileOver, formOf, formatError, inspect, lines, makeRequest, stringify: JSON.stringify, takeResponse, thrown };
+  globalThis.prelude = { ...byteSources, setParts, WholeSource, makeResponse, takeRequest, fileOver, formOf, formatError, inspect, lines, makeRequest, streams, stringify: JSON.stringify, takeResponse, thrown };
 `;
 
 /** The script that makes the web platform, minified as in a cell. */
@@ -49,7 +50,6 @@ export const webBundle: Promise<string> = build({
   minify: true,
   keepNames: false,
   write: false,
-  alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, located(path)])),
 }).then((result) => result.outputFiles[0]?.text ?? '');
 
 const partSources = buildParts().then((texts) => texts.map((text) => new ivm.ExternalCopy(text)));

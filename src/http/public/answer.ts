@@ -2,7 +2,8 @@
  * An integration's answer onto the wire: status, every header in its order, body, as given. What belongs to the
  * connection (framing, keep-alive) is the host's, whatever the integration says.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, type Readable } from 'node:stream';
 import type { CallResponse } from '../../runtime/dispatch.ts';
 import { HOP_BY_HOP } from './hop-by-hop.ts';
 
@@ -15,19 +16,37 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 /** Bodies up to this size are joined with the head. */
 const JOIN_BYTES_MAX = 16 * 1024;
 
-export function sendAnswer(
-  raw: ServerResponse,
-  method: string,
-  { status, headers, body }: CallResponse,
-): void {
+export function sendAnswer(request: IncomingMessage, raw: ServerResponse, response: CallResponse): void {
+  const { status, headers, body } = response;
   const flat: string[] = [];
   for (const [name, value] of headers) {
     if (!isHostOwned(name.toLowerCase())) flat.push(name, value);
   }
-  if (!BODILESS.has(status)) flat.push('content-length', String(body.byteLength));
+  const bodiless = BODILESS.has(status);
+  if (Buffer.isBuffer(body) && !bodiless) flat.push('content-length', String(body.byteLength));
+  // What is left of an upload that nobody read: the connection cannot carry another request.
+  if (!request.complete) flat.push('connection', 'close');
   raw.writeHead(status, flat);
-  if (method === 'HEAD' || BODILESS.has(status)) raw.end();
-  // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
-  else if (body.byteLength <= JOIN_BYTES_MAX) raw.end(body.toString('latin1'), 'latin1');
-  else raw.end(body);
+  if (request.method === 'HEAD' || bodiless) {
+    if (!Buffer.isBuffer(body)) body.destroy();
+    raw.end();
+  } else if (!Buffer.isBuffer(body)) {
+    sendStream(raw, body);
+  } else if (body.byteLength <= JOIN_BYTES_MAX) {
+    // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
+    raw.end(body.toString('latin1'), 'latin1');
+  } else {
+    raw.end(body);
+  }
+}
+
+/**
+ * The head leaves at once, the body as it is made. One that breaks off breaks the connection: an ordinary end would pass
+ * half an answer off as a whole one.
+ */
+function sendStream(raw: ServerResponse, body: Readable): void {
+  raw.flushHeaders();
+  pipeline(body, raw, (cause) => {
+    if (cause) raw.destroy();
+  });
 }

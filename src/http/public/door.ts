@@ -22,7 +22,8 @@ import { sendAnswer } from './answer.ts';
 import { BodyBudget } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { fetchEvent } from './fetch-event.ts';
-import { refuseAnnouncedBody, withBody } from './request-body.ts';
+import { isStreamed, refuseAnnouncedBody, withBody } from './request-body.ts';
+import { Upload } from './upload.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
@@ -62,9 +63,12 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
       if (typeof visit === 'string') {
         return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${visit}`);
       }
-      return withBody(request.raw, bodyBytesMax(visit.door, parts.limits), budget, (body) =>
-        answer(request, reply, visit, body, parts),
-      );
+      const bytesMax = bodyBytesMax(visit.door, parts.limits);
+      if (visit.door === 'raw' && isStreamed(request.raw)) {
+        const upload = new Upload(request.raw, bytesMax);
+        return answer(request, reply, visit, upload, parts);
+      }
+      return withBody(request.raw, bytesMax, budget, (body) => answer(request, reply, visit, body, parts));
     },
   });
 }
@@ -125,7 +129,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
-  body: Buffer,
+  body: Buffer | Upload,
   parts: PublicDoorParts,
 ): Promise<FastifyReply> {
   const { target } = visit;
@@ -135,16 +139,20 @@ async function answer(
   reply.raw.once('close', () => {
     if (!reply.raw.writableEnded) caller.leave();
   });
+  if (body instanceof Upload) body.onTooLarge = () => caller.leave();
   const { outcome, response, detail } = await parts.dispatch.call(target, envelope, request.id, caller);
-  if (response === undefined) throw outcomeError(outcome, detail);
+  if (response === undefined) {
+    if (body instanceof Upload) body.finish();
+    throw outcomeError(outcome, detail);
+  }
   reply.hijack();
-  sendAnswer(reply.raw, request.method, response);
+  sendAnswer(request.raw, reply.raw, response);
   return reply;
 }
 
-function toEnvelope(request: FastifyRequest, visit: Visit, body: Buffer, limits: Limits): Envelope {
+function toEnvelope(request: FastifyRequest, visit: Visit, body: Buffer | Upload, limits: Limits): Envelope {
   const { target, pathAndQuery, door, signature } = visit;
-  if (door === 'envelope') {
+  if (door === 'envelope' && Buffer.isBuffer(body)) {
     if (signature !== undefined && !verifySignature(signature, body, target.signingSecrets))
       throw unauthorized();
     return readEnvelope(request.headers['content-type'], body, target, limits);
@@ -153,7 +161,7 @@ function toEnvelope(request: FastifyRequest, visit: Visit, body: Buffer, limits:
   return {
     event: fetchEvent(request.id, target, { method, pathAndQuery, headers }),
     environment: target.environmentJson,
-    ...(body.length > 0 && { body }),
+    ...((body instanceof Upload || body.length > 0) && { body }),
   };
 }
 

@@ -38,6 +38,13 @@ export function refuseAnnouncedBody({ headers }: IncomingMessage, bytesMax: numb
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
+/** Bodies that announce no more than this are read before the call begins: a slow sender holds no place of the installation's. */
+const READ_AHEAD_BYTES_MAX = 64 * 1024;
+
+/** Whether a request of raw traffic is handed over while its body is still coming. */
+export const isStreamed = (request: IncomingMessage): boolean =>
+  hasBody(request) && !(Number(request.headers['content-length']) <= READ_AHEAD_BYTES_MAX);
+
 /** Methods whose requests are handed over without a body (REFERENCE D3; RFC 9110, section 9.3.8): none is read. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE']);
 
@@ -98,7 +105,7 @@ class Chunks {
   }
 }
 
-const tooLarge = (bytesMax: number): AnnexError =>
+export const tooLarge = (bytesMax: number): AnnexError =>
   new AnnexError('REQUEST_TOO_LARGE', `The body is over the limit of ${bytesMax} bytes.`);
 const shed = (): AnnexError =>
   new AnnexError(

@@ -1,3 +1,3 @@
-/** What TextDecoder takes from @exodus/bytes: the labels of all encodings, and the single-byte tables. */
+/** Part: the labels of all encodings of https://encoding.spec.whatwg.org/, and the decoders of the single-byte ones. */
 export { normalizeEncoding } from '@exodus/bytes/encoding-lite.js';
 export { createSinglebyteDecoder } from '@exodus/bytes/single-byte.js';

@@ -1,0 +1,85 @@
+/**
+ * The `Request` objects of a call: the one that an integration of the SDK gets for a `fetch` event, and the envelope that a
+ * module worker of its own making gets.
+ *
+ * A body that is still on its way is taken from the host only as somebody reads it, and the request's signal exists only
+ * once somebody asks for it: most calls need neither.
+ */
+import type { Call } from './call.ts';
+import { Inbound } from './inbound.ts';
+import type { AbortSignal } from './web/abort.ts';
+import { fileOver } from './web/blob.ts';
+import { collectBytes } from './web/byte-source.ts';
+import type { Bytes } from './web/bytes.ts';
+import { type FormData, type FormEntry, formOf } from './web/form-data.ts';
+import { abort } from './web/lazy.ts';
+import { regExpExec, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { makeRequest, type Request } from './web/request.ts';
+import { normalizeUrl } from './web/url-record.ts';
+
+/** Absent, whole, or still coming. */
+export type CallBody = ArrayBuffer | Inbound | undefined;
+
+/** A token of RFC 9110, section 5.6.2. */
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** The member `request` of a `fetch` event (REFERENCE D4). The sender of an envelope may have put anything there. */
+export interface EventRequest {
+  readonly method?: unknown;
+  readonly url?: unknown;
+  readonly headers?: unknown;
+}
+
+/** @returns undefined where the event describes no request with a method and an absolute URL */
+export function requestOf(call: Call, event: EventRequest | undefined, body: CallBody): Request | undefined {
+  const { method, url, headers } = event ?? {};
+  if (typeof method !== 'string' || regExpExec(METHOD, method) === null || typeof url !== 'string')
+    return undefined;
+  const absolute = normalizeUrl(url);
+  if (absolute === undefined) return undefined;
+  return makeRequest({
+    method,
+    url: absolute.href,
+    headers: typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {},
+    // GET and HEAD carry no body, and a Request of theirs must not be given one.
+    body: method === 'GET' || method === 'HEAD' ? undefined : body,
+    signal: () => signalOf(call),
+  });
+}
+
+/** The envelope as a multipart request, whose bytes are made only if somebody asks for them. */
+export function envelopeRequest(
+  call: Call,
+  url: string,
+  event: string,
+  environment: string,
+  body: CallBody,
+): Request {
+  const entries: FormEntry[] = [
+    ['event', event],
+    ['environment', environment],
+  ];
+  const form = (bytes: Bytes | undefined): FormData =>
+    formOf(
+      bytes === undefined
+        ? entries
+        : [...entries, ['fetch-body', fileOver(bytes, 'fetch-body', 'application/octet-stream')]],
+    );
+  return makeRequest({
+    method: 'POST',
+    url,
+    headers: [],
+    formData: async () => {
+      if (body instanceof Inbound) return form(await collectBytes(body));
+      return form(body && new Uint8ArrayIntrinsic(body));
+    },
+    signal: () => signalOf(call),
+  });
+}
+
+/** Aborts when the caller goes away, or the call runs out of time. */
+function signalOf(call: Call): AbortSignal {
+  const signal = abort().createAbortSignal();
+  call.onOver = (reason) => abort().signalAbort(signal, reason);
+  return signal;
+}

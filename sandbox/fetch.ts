@@ -1,0 +1,204 @@
+/**
+ * `fetch` (https://fetch.spec.whatwg.org/#fetch-method): the tenant's half of a request to the network. The isolate has no
+ * network; what leaves is a method, a URL, headers and bytes, and the host decides whether and where they go.
+ *
+ * A fetch belongs to the call that made it and ends with it. How many a call may make, and how many at once, is counted
+ * here, inside, because each would otherwise already hold memory outside the isolate's heap.
+ */
+import type { Emit, PreludeSettings } from '../src/bridge.ts';
+import type { Call, Calls } from './call.ts';
+import { type ByteSource, isByteSource } from './web/byte-source.ts';
+import { abort } from './web/lazy.ts';
+import { List, push } from './web/list.ts';
+import {
+  arrayBufferByteLength,
+  MapIntrinsic,
+  mapDelete,
+  mapForEach,
+  mapGet,
+  mapSet,
+  PromiseIntrinsic,
+  typedArrayBuffer,
+} from './web/primordials.ts';
+import { type OutgoingRequest, takeRequest } from './web/request.ts';
+import { makeResponse, type Response } from './web/response.ts';
+import { utf8Encode } from './web/utf8.ts';
+import { requireArguments } from './web/web-idl.ts';
+
+/** The head of an answer, as the host sends it. */
+export interface FetchedHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly redirected: boolean;
+  /** `name LF value LF …` */
+  readonly headers: string;
+}
+
+interface Pending {
+  resolve(response: Response): void;
+  reject(reason: unknown): void;
+  /** Stops listening to the request's signal, which may outlive the exchange by far. */
+  readonly unwatch: (() => void) | undefined;
+}
+
+/** The fetches of one call. */
+export class CallFetches {
+  begun = 0;
+  /** Fetches without an answer. */
+  inFlight = 0;
+  readonly pending: Map<number, Pending> = new MapIntrinsic();
+  /** Those that wait for their turn, first come, first served. */
+  #waiting = new List<() => void>();
+  #served = 0;
+
+  /** Settles when one more may be on its way. */
+  turn(atOnceMax: number): Promise<void> | undefined {
+    if (this.inFlight < atOnceMax) {
+      this.inFlight += 1;
+      return undefined;
+    }
+    return new PromiseIntrinsic((resolve) => push(this.#waiting, resolve));
+  }
+
+  /** One has its answer, or never will: its place goes to the next. */
+  leave(): void {
+    const next = this.#waiting[this.#served];
+    if (next === undefined) {
+      this.inFlight -= 1;
+      return;
+    }
+    delete this.#waiting[this.#served];
+    this.#served += 1;
+    next();
+  }
+
+  /** The call is over. */
+  end(reason: unknown): void {
+    mapForEach(this.pending, ({ reject, unwatch }) => {
+      unwatch?.();
+      reject(reason);
+    });
+  }
+}
+
+export interface Fetches {
+  /** The global. */
+  readonly fetch: (input: unknown, init?: unknown) => Promise<Response>;
+  /** The host's answer. With `more`, its body follows as a stream. */
+  answered(call: number, id: number, head: FetchedHead, body: ArrayBuffer | undefined, more: boolean): void;
+  failed(call: number, id: number, message: string): void;
+}
+
+export function createFetches(calls: Calls, emit: Emit, settings: PreludeSettings): Fetches {
+  async function run(given: number, input: unknown, init: unknown): Promise<Response> {
+    requireArguments(given, 1, 'fetch');
+    const outgoing = takeRequest(input, init);
+    const { signal } = outgoing;
+    if (signal !== undefined && abort().isAborted(signal)) {
+      const reason = abort().abortReason(signal);
+      if (isByteSource(outgoing.body)) outgoing.body.cancel(reason);
+      throw reason;
+    }
+    const call = calls.running();
+    if (call === undefined) throw new TypeError('fetch was called after the call had ended');
+    call.fetches ??= new CallFetches();
+    const fetches = call.fetches;
+    fetches.begun += 1;
+    const id = fetches.begun;
+    if (id > settings.fetchesPerCall) {
+      throw new TypeError(`fetch: a call may make ${settings.fetchesPerCall} requests, and this is one more`);
+    }
+    const turn = fetches.turn(settings.fetchesInFlightPerCall);
+    if (turn !== undefined) await turn;
+    try {
+      if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
+      if (calls.get(call.id) !== call) throw new TypeError('The call ended before its fetch could begin');
+      return await send(call, id, fetches, outgoing);
+    } finally {
+      fetches.leave();
+    }
+  }
+
+  const tooLarge = (): TypeError =>
+    new TypeError(`fetch: the request body is over its limit of ${settings.fetchRequestBodyBytes} bytes`);
+
+  /** A body that is there already, within its limit: what is over it must not leave the isolate. */
+  function wholeBody(body: string | ArrayBuffer | undefined): string | ArrayBuffer | undefined {
+    const { fetchRequestBodyBytes } = settings;
+    if (body === undefined) return undefined;
+    // A character is at most three bytes of UTF-8: a short text need not be encoded to be measured.
+    if (typeof body === 'string' && body.length * 3 <= fetchRequestBodyBytes) return body;
+    const bytes = typeof body === 'string' ? typedArrayBuffer(utf8Encode(body)) : body;
+    if (arrayBufferByteLength(bytes) > fetchRequestBodyBytes) throw tooLarge();
+    return bytes;
+  }
+
+  /** Settles with the head of the answer. An abort ends the exchange at any time, its bodies included. */
+  function send(
+    call: Call,
+    id: number,
+    fetches: CallFetches,
+    { method, url, redirect, headers, body, signal }: OutgoingRequest,
+  ): Promise<Response> {
+    const source = isByteSource(body) ? body : undefined;
+    const whole = isByteSource(body) ? undefined : wholeBody(body);
+    return new PromiseIntrinsic((resolve, reject) => {
+      const unwatch =
+        signal &&
+        abort().onAbort(signal, () => {
+          const reason = abort().abortReason(signal);
+          mapDelete(fetches.pending, id);
+          reject(reason);
+          if (calls.get(call.id) !== call) return;
+          emit('drop', call.id, id);
+          calls.traffic(call).abandon(id, reason);
+        });
+      mapSet(fetches.pending, id, { resolve, reject, unwatch });
+      emit('fetch', call.id, id, method, url, redirect, headers, whole, source !== undefined);
+      if (source !== undefined) void upload(call, id, fetches, source);
+    });
+  }
+
+  /** A body that breaks, or is too large, takes its fetch with it. */
+  async function upload(call: Call, id: number, fetches: CallFetches, source: ByteSource): Promise<void> {
+    const { fetchRequestBodyBytes } = settings;
+    const outbound = calls.traffic(call).send(id, source, fetchRequestBodyBytes);
+    const end = await outbound.run();
+    if (end !== 'failed' && end !== 'large') return;
+    if (end === 'large') emit('drop', call.id, id);
+    const pending = mapGet(fetches.pending, id);
+    mapDelete(fetches.pending, id);
+    pending?.unwatch?.();
+    pending?.reject(end === 'failed' ? outbound.reason : tooLarge());
+  }
+
+  /** Takes the one that waits for this answer; undefined where nobody does any more. */
+  function take(callId: number, id: number): { call: Call; pending: Pending } | undefined {
+    const call = calls.get(callId);
+    const pending = call?.fetches && mapGet(call.fetches.pending, id);
+    if (call?.fetches === undefined || pending === undefined) return undefined;
+    mapDelete(call.fetches.pending, id);
+    return { call, pending };
+  }
+
+  return {
+    // Not async itself: a promise in a promise is unwrapped through a `then` that the tenant may have replaced.
+    fetch: function fetch(input: unknown, init: unknown = undefined) {
+      return run(arguments.length, input, init);
+    },
+    answered(callId, id, head, body, more) {
+      const taken = take(callId, id);
+      if (taken === undefined) return;
+      const stream = more ? calls.traffic(taken.call).receive(id) : undefined;
+      if (stream === undefined) taken.pending.unwatch?.();
+      else stream.onOver = taken.pending.unwatch;
+      taken.pending.resolve(makeResponse({ ...head, body: stream ?? body }));
+    },
+    failed(callId, id, message) {
+      const pending = take(callId, id)?.pending;
+      pending?.unwatch?.();
+      pending?.reject(new TypeError(message));
+    },
+  };
+}

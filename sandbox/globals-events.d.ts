@@ -1,0 +1,101 @@
+/** Events and aborting among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
+
+interface EventInit {
+  bubbles?: boolean;
+  cancelable?: boolean;
+  composed?: boolean;
+}
+
+/** Its path is its target alone: there is no tree of targets to bubble through. */
+declare class Event {
+  constructor(type: string, init?: EventInit);
+  static readonly NONE: 0;
+  static readonly CAPTURING_PHASE: 1;
+  static readonly AT_TARGET: 2;
+  static readonly BUBBLING_PHASE: 3;
+  readonly bubbles: boolean;
+  cancelBubble: boolean;
+  readonly cancelable: boolean;
+  readonly composed: boolean;
+  readonly currentTarget: EventTarget | null;
+  readonly defaultPrevented: boolean;
+  readonly eventPhase: number;
+  readonly isTrusted: boolean;
+  returnValue: boolean;
+  readonly srcElement: EventTarget | null;
+  readonly target: EventTarget | null;
+  /** Whole milliseconds since `performance.timeOrigin`. */
+  readonly timeStamp: number;
+  readonly type: string;
+  composedPath(): EventTarget[];
+  initEvent(type: string, bubbles?: boolean, cancelable?: boolean): void;
+  preventDefault(): void;
+  stopImmediatePropagation(): void;
+  stopPropagation(): void;
+}
+
+declare class CustomEvent<T = unknown> extends Event {
+  constructor(type: string, init?: EventInit & { detail?: T });
+  readonly detail: T;
+  initCustomEvent(type: string, bubbles?: boolean, cancelable?: boolean, detail?: T): void;
+}
+
+/** An exception that nobody caught; `preventDefault()` keeps it out of the log. */
+declare class ErrorEvent extends Event {
+  constructor(
+    type: string,
+    init?: EventInit & {
+      colno?: number;
+      error?: unknown;
+      filename?: string;
+      lineno?: number;
+      message?: string;
+    },
+  );
+  readonly colno: number;
+  readonly error: unknown;
+  readonly filename: string;
+  readonly lineno: number;
+  readonly message: string;
+}
+
+type EventListener<E extends Event = Event> = ((event: E) => void) | { handleEvent(event: E): void };
+
+interface AddEventListenerOptions {
+  capture?: boolean;
+  once?: boolean;
+  passive?: boolean;
+  /** The listener goes when this is aborted. */
+  signal?: AbortSignal;
+}
+
+declare class EventTarget {
+  addEventListener(
+    type: string,
+    listener: EventListener | null,
+    options?: AddEventListenerOptions | boolean,
+  ): void;
+  dispatchEvent(event: Event): boolean;
+  removeEventListener(
+    type: string,
+    listener: EventListener | null,
+    options?: { capture?: boolean } | boolean,
+  ): void;
+}
+
+declare class AbortController {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+}
+
+declare class AbortSignal extends EventTarget {
+  private constructor();
+  static abort(reason?: unknown): AbortSignal;
+  static any(signals: Iterable<AbortSignal>): AbortSignal;
+  /** Aborts with a TimeoutError; never, where the call that asked for it ends before. */
+  static timeout(milliseconds: number): AbortSignal;
+  readonly aborted: boolean;
+  onabort: ((this: AbortSignal, event: Event) => void) | null;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+}

@@ -1,0 +1,109 @@
+/**
+ * A stream of bytes that leaves the isolate: a streamed answer, or the body of a fetch.
+ *
+ * Reads the tenant's stream only as fast as the other side gives credit, so nothing piles up outside the isolate's heap.
+ * What it reads is the tenant's: anything but a Uint8Array ends it.
+ */
+import type { Emit } from '../src/bridge.ts';
+import type { ByteSource } from './web/byte-source.ts';
+import { type Bytes, copyBytes, subBytes } from './web/bytes.ts';
+import { formatError } from './web/format-error.ts';
+import { min, PromiseIntrinsic, slice, typedArrayBuffer, typedArrayByteLength } from './web/primordials.ts';
+
+/** `STREAM_CHUNKS_IN_FLIGHT` of the wire. */
+const CHUNKS_IN_FLIGHT = 8;
+/** `STREAM_CHUNK_BYTES_MAX` of the wire. */
+const CHUNK_BYTES_MAX = 64 * 1024;
+const ERROR_CHARS_MAX = 1_000;
+
+/** How it ended. */
+export type OutboundEnd = 'done' | 'failed' | 'dropped' | 'large';
+
+export class Outbound {
+  readonly #call: number;
+  readonly #stream: number;
+  readonly #emit: Emit;
+  readonly #source: ByteSource;
+  readonly #bytesMax: number;
+  #ahead = 0;
+  #dropped = false;
+  #onCredit: (() => void) | undefined;
+  /** What the stream failed with, after `failed`. */
+  reason: unknown;
+
+  constructor(call: number, stream: number, emit: Emit, source: ByteSource, bytesMax: number) {
+    this.#call = call;
+    this.#stream = stream;
+    this.#emit = emit;
+    this.#source = source;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** The other side has taken so many chunks. */
+  credit(chunks: number): void {
+    this.#ahead -= chunks;
+    this.#wake();
+  }
+
+  /** Nobody wants the rest. */
+  drop(reason: unknown): void {
+    if (this.#dropped) return;
+    this.#dropped = true;
+    this.#source.cancel(reason);
+    this.#wake();
+  }
+
+  /** Sends all there is. Settles, and never rejects, when that is done or has become pointless. */
+  async run(): Promise<OutboundEnd> {
+    let sent = 0;
+    try {
+      for (;;) {
+        const bytes = await this.#source.take();
+        if (this.#dropped) return 'dropped';
+        if (bytes === undefined) break;
+        sent += typedArrayByteLength(bytes);
+        if (sent > this.#bytesMax) {
+          this.#source.cancel(new TypeError(`The body is over its limit of ${this.#bytesMax} bytes`));
+          return 'large';
+        }
+        if (!(await this.#send(bytes))) return 'dropped';
+      }
+    } catch (thrown) {
+      if (this.#dropped) return 'dropped';
+      this.reason = thrown;
+      this.#emit(
+        'close',
+        this.#call,
+        this.#stream,
+        slice(formatError(thrown), 0, ERROR_CHARS_MAX) || 'Error',
+      );
+      return 'failed';
+    }
+    this.#emit('close', this.#call, this.#stream, '');
+    return 'done';
+  }
+
+  /** @returns false where nobody wants it */
+  async #send(bytes: Bytes): Promise<boolean> {
+    const length = typedArrayByteLength(bytes);
+    for (let at = 0; at < length; at += CHUNK_BYTES_MAX) {
+      while (this.#ahead >= CHUNKS_IN_FLIGHT && !this.#dropped) {
+        await new PromiseIntrinsic<void>((resolve) => {
+          this.#onCredit = resolve;
+        });
+      }
+      if (this.#dropped) return false;
+      const piece =
+        length <= CHUNK_BYTES_MAX ? bytes : copyBytes(subBytes(bytes, at, min(at + CHUNK_BYTES_MAX, length)));
+      this.#ahead += 1;
+      this.#emit('chunk', this.#call, this.#stream, typedArrayBuffer(piece));
+    }
+    return true;
+  }
+
+  #wake(): void {
+    const wake = this.#onCredit;
+    this.#onCredit = undefined;
+    wake?.();
+  }
+}

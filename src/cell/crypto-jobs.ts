@@ -1,0 +1,222 @@
+/**
+ * The jobs of Web Crypto that isolates ask for: who may run one now, what it costs its call, and when it is too late.
+ *
+ * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an isolate has one at a time,
+ * isolates take turns, and the search for RSA primes, which alone takes long, has a thread to itself. So a tenant
+ * that floods waits in its own line. Jobs use libuv's pool of four threads, which a cell needs for nothing else.
+ */
+import { availableParallelism } from 'node:os';
+import type { CellCall } from './cell-call.ts';
+import { CryptoError, toCryptoError } from './crypto-errors.ts';
+import { CryptoKeys, type MadeKey } from './crypto-keys.ts';
+import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
+import { CryptoRequest } from './crypto-request.ts';
+import { type Runnable, Slots } from './slots.ts';
+
+/** Of the pool's four threads, one is for primes. */
+const SLOTS_MAX = 3;
+/** The prelude has fewer under way; here it stops one that no longer counts. */
+const JOBS_PER_CALL_MAX = 32;
+/** Bytes of all jobs that wait in a cell. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+const NS_PER_MS = 1e6;
+const CHECK_AFTER_MS = 5;
+
+/** What an isolate's owner does for its jobs. */
+export interface JobListener {
+  /** A job is done; its call may be over. */
+  done(call: CellCall, job: number, answer: string, bytes: Uint8Array | undefined): void;
+  /** The call has used up its CPU in jobs. */
+  overdrawn(call: CellCall): void;
+}
+
+/** What all isolates of a cell share. */
+export class CryptoThreads {
+  readonly slots = new Slots(Math.min(SLOTS_MAX, availableParallelism()), 0);
+  readonly primes = new Slots(1, 0);
+  waitingBytes = 0;
+}
+
+interface Job {
+  readonly call: CellCall;
+  readonly number: number;
+  /** Or why it cannot be done. */
+  readonly request: CryptoRequest | CryptoError;
+  readonly byteLength: number;
+  /** Its call is over: it runs to its end, and nobody hears of it. */
+  over: boolean;
+}
+
+/** The jobs of one isolate. */
+export class CryptoJobs {
+  readonly #threads: CryptoThreads;
+  readonly #quick: JobLine;
+  readonly #long: JobLine;
+
+  constructor(threads: CryptoThreads, listener: JobListener) {
+    this.#threads = threads;
+    const keys = new CryptoKeys();
+    this.#quick = new JobLine(threads, threads.slots, keys, listener);
+    this.#long = new JobLine(threads, threads.primes, keys, listener);
+  }
+
+  /** Takes a job as an isolate has emitted it. */
+  ask(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
+    if (!Number.isSafeInteger(number)) return;
+    // A refusal takes its turn too: answers must not pile up faster than jobs do.
+    if (this.#quick.count(call) + this.#long.count(call) >= JOBS_PER_CALL_MAX) return;
+    const { request, byteLength, long } = this.#read(text, bytes);
+    const line = long ? this.#long : this.#quick;
+    line.push({ call, number: number as number, request, byteLength, over: false });
+  }
+
+  /** Never throws, like all that hears an isolate. */
+  #read(text: unknown, bytes: unknown): Pick<Job, 'request' | 'byteLength'> & { long: boolean } {
+    try {
+      const request = new CryptoRequest(text, bytes);
+      const { byteLength } = bytes as ArrayBuffer;
+      if (this.#threads.waitingBytes + byteLength > WAITING_BYTES_MAX)
+        throw new CryptoError('OperationError', 'Too much is waiting for Web Crypto just now');
+      return { request, byteLength, long: isLong(request) };
+    } catch (thrown) {
+      return { request: toCryptoError(thrown), byteLength: 0, long: false };
+    }
+  }
+
+  /** Forgets what a call that is over still had waiting. */
+  drop(call: CellCall): void {
+    this.#quick.drop((job) => job.call === call);
+    this.#long.drop((job) => job.call === call);
+  }
+
+  /** The isolate is gone. */
+  close(): void {
+    this.#quick.drop(() => true);
+    this.#long.drop(() => true);
+  }
+}
+
+/** A line of jobs of one isolate, of which one runs at a time. */
+class JobLine implements Runnable {
+  readonly #threads: CryptoThreads;
+  readonly #slots: Slots;
+  readonly #keys: CryptoKeys;
+  readonly #listener: JobListener;
+  #waiting: Job[] = [];
+  #running: Job | undefined;
+
+  constructor(threads: CryptoThreads, slots: Slots, keys: CryptoKeys, listener: JobListener) {
+    this.#threads = threads;
+    this.#slots = slots;
+    this.#keys = keys;
+    this.#listener = listener;
+  }
+
+  count(call: CellCall): number {
+    let count = this.#running?.call === call ? 1 : 0;
+    for (const job of this.#waiting) if (job.call === call) count += 1;
+    return count;
+  }
+
+  push(job: Job): void {
+    this.#threads.waitingBytes += job.byteLength;
+    this.#waiting.push(job);
+    this.#slots.request(this);
+  }
+
+  drop(over: (job: Job) => boolean): void {
+    for (const job of this.#waiting) if (over(job)) this.#threads.waitingBytes -= job.byteLength;
+    this.#waiting = this.#waiting.filter((job) => !over(job));
+    if (this.#running !== undefined && over(this.#running)) this.#running.over = true;
+  }
+
+  /** Called with a slot in hand, which is kept until the job is really over: its thread is not free before. */
+  run(): void {
+    const job = this.#waiting.shift();
+    if (job === undefined) return this.#slots.release(this);
+    this.#threads.waitingBytes -= job.byteLength;
+    this.#running = job;
+    void this.#perform(job);
+  }
+
+  async #perform(job: Job): Promise<void> {
+    const { call, number, request } = job;
+    const meter = new JobMeter(call, () => {
+      if (!job.over) this.#listener.overdrawn(call);
+    });
+    let answer: string;
+    let bytes: Uint8Array | undefined;
+    try {
+      if (request instanceof CryptoError) throw request;
+      const result = await perform(request, this.#keys);
+      bytes = bytesOf(result);
+      answer = describe(result);
+    } catch (thrown) {
+      answer = refusal(thrown);
+    }
+    meter.stop();
+    this.#running = undefined;
+    if (!job.over) this.#listener.done(call, number, answer, bytes);
+    this.#slots.release(this);
+    if (this.#waiting.length > 0) this.#slots.request(this);
+  }
+}
+
+/** Charges the time a job runs to its call, and says when that is more than the call may use. */
+class JobMeter {
+  readonly #call: CellCall;
+  readonly #overdrawn: () => void;
+  #at = performance.now();
+  #used = process.cpuUsage();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(call: CellCall, overdrawn: () => void) {
+    this.#call = call;
+    this.#overdrawn = overdrawn;
+    this.#watch();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#charge();
+  }
+
+  #watch(): void {
+    const leftMs = this.#call.cpuLeftNs / NS_PER_MS;
+    this.#timer = setTimeout(
+      () => {
+        if (this.#charge()) this.#watch();
+      },
+      Math.max(CHECK_AFTER_MS, leftMs),
+    );
+  }
+
+  /** @returns whether the call has CPU left */
+  #charge(): boolean {
+    const now = performance.now();
+    const elapsedMs = now - this.#at;
+    const { user, system } = process.cpuUsage(this.#used);
+    this.#at = now;
+    this.#used = process.cpuUsage();
+    // A thread that waited for a core has used nothing meanwhile: no job has more than the whole process.
+    this.#call.cpuNs += Math.min(elapsedMs, (user + system) / 1_000) * NS_PER_MS;
+    if (this.#call.cpuLeftNs >= 0) return true;
+    this.#overdrawn();
+    return false;
+  }
+}
+
+function bytesOf({ bytes, keys }: CryptoResult): Uint8Array | undefined {
+  if (keys !== undefined) return Buffer.concat(keys.map(({ material }) => material));
+  return bytes && new Uint8Array(bytes);
+}
+
+function describe({ valid, keys, jwk }: CryptoResult): string {
+  const described = keys?.map(({ material, ...key }: MadeKey) => ({ ...key, bytes: material.byteLength }));
+  return JSON.stringify({ valid, keys: described, jwk });
+}
+
+function refusal(thrown: unknown): string {
+  const { name, message } = toCryptoError(thrown);
+  return JSON.stringify({ error: name, message });
+}

@@ -1,0 +1,104 @@
+/**
+ * Dials, and only where the policy lets it.
+ *
+ * The addresses of a name are checked where they are handed to the socket, so that it dials what was checked: a name server
+ * that answers the check with a public address and the connection with a private one (DNS rebinding) is never asked twice.
+ * Node does not look up hosts that are addresses already, so those are checked before; and what the socket is connected to
+ * is checked once more afterwards, should anything between here and the kernel have turned it elsewhere.
+ */
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { buildConnector } from 'undici';
+import { EgressError } from './egress-error.ts';
+import { addressesOf, type Lookup } from './names.ts';
+import type { EgressPolicy, Target } from './policy.ts';
+
+/** Tells nothing about what is where: the same for a private address, a denied host and a port. */
+const REFUSED = 'The address may not be reached from here.';
+
+export interface ConnectorParts {
+  readonly policy: EgressPolicy;
+  readonly lookup: Lookup;
+  readonly timeoutMs: number;
+}
+
+/** Makes the function with which the connections to one target are made. */
+export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
+  const { policy, timeoutMs } = parts;
+  const dial = buildConnector({
+    // HTTP/2 brings attacks of its own, and nothing that a tenant's fetch needs.
+    allowH2: false,
+    autoSelectFamily: true,
+    lookup: checkedLookup(target, parts),
+    maxCachedSessions: 1,
+    rejectUnauthorized: true,
+    timeout: timeoutMs,
+  });
+  const isLiteral = isIP(target.host) !== 0;
+  return (options, callback) => {
+    try {
+      if (isLiteral) checkAddress(target, policy, target.host);
+    } catch (cause) {
+      callback(cause as EgressError, null);
+      return;
+    }
+    dial(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      try {
+        checkAddress(target, policy, socket.remoteAddress ?? '');
+        callback(null, socket);
+      } catch (cause) {
+        socket.destroy();
+        callback(cause as EgressError, null);
+      }
+    });
+  };
+}
+
+/** @throws EgressError where the target may not be reached, whatever its addresses are */
+export function checkTarget(target: Target, policy: EgressPolicy): void {
+  const why = policy.refusal(target);
+  if (why !== undefined) throw new EgressError(REFUSED, `${nameOf(target)} was refused: ${why}.`);
+}
+
+function checkAddress(target: Target, policy: EgressPolicy, address: string): void {
+  const why = policy.addressRefusal(target, address);
+  if (why === undefined) return;
+  const place = address === target.host ? '' : ` at ${address}`;
+  throw new EgressError(REFUSED, `${nameOf(target)}${place} was refused: ${why}.`);
+}
+
+/** As Node's sockets call it; of several addresses, those that may be reached are handed on. */
+function checkedLookup(target: Target, { policy, lookup, timeoutMs }: ConnectorParts): LookupFunction {
+  const permitted = async (): Promise<{ address: string; family: number }[]> => {
+    const addresses = await addressesOf(target.host, lookup, timeoutMs);
+    const refusals: unknown[] = [];
+    const passed = addresses.filter((address) => {
+      try {
+        checkAddress(target, policy, address);
+        return true;
+      } catch (cause) {
+        refusals.push(cause);
+        return false;
+      }
+    });
+    if (passed.length === 0)
+      throw (
+        refusals[0] ??
+        new EgressError('The name of the host has no address.', `${nameOf(target)} has no address.`)
+      );
+    return passed.map((address) => ({ address, family: isIP(address) }));
+  };
+  return (_host, { all }, callback) => {
+    permitted().then(
+      (addresses) => {
+        const [first] = addresses;
+        if (all) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (cause) => callback(cause as Error, all ? [] : ''),
+    );
+  };
+}
+
+const nameOf = ({ host, port }: Target): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;

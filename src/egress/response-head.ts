@@ -1,0 +1,33 @@
+/** The head of an answer as the tenant sees it: names in lower case, values byte for byte, several of one name apart. */
+
+/** Headers that speak of one connection alone (RFC 9110, section 7.6.1). */
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** @param raw names and values in turn, values with one character a byte */
+export function tenantResponseHeaders(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    pairs.push([(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']);
+  const named = new Set(
+    valuesOf(pairs, 'connection').flatMap((value) =>
+      value.split(',').map((name) => name.trim().toLowerCase()),
+    ),
+  );
+  return pairs.filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
+}
+
+/** @param text a reason phrase, read as UTF-8 @returns it with one character a byte, as Fetch wants it */
+export const reasonPhrase = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+export const valuesOf = (headers: readonly (readonly [string, string])[], name: string): string[] =>
+  headers.filter(([candidate]) => candidate === name).map(([, value]) => value);

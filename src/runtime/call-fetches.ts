@@ -1,0 +1,126 @@
+/**
+ * The fetches of one call, on the host's side: from a tenant's `fetch` to the network and back.
+ *
+ * The isolate keeps the bounds on how many there may be, in all and at once; a cell that goes beyond them is no longer the
+ * one we started. What may be reached, and with what headers, is for the egress to decide; what it refused and why is told
+ * to the installation's log, while the tenant's code hears a sentence that names no address.
+ */
+import type { Readable } from 'node:stream';
+import { type Egress, EgressError, type OutboundResponse } from '../egress/egress.ts';
+import type { Limits } from '../limits.ts';
+import type { FetchMessage, LogLevel } from '../wire.ts';
+import type { CallStreams, TellCell } from './call-streams.ts';
+
+/** How long a body may take to be all there, once the head is, to travel in one message with it. */
+const WHOLE_WITHIN_MS = 2;
+/** Larger bodies are streamed. */
+const WHOLE_BYTES_MAX = 64 * 1024;
+
+export interface CallFetchParts {
+  readonly id: number;
+  readonly egress: Pick<Egress, 'fetch'>;
+  /** Installation whose call this is. */
+  readonly owner: string;
+  readonly limits: Limits;
+  readonly streams: CallStreams;
+  readonly tell: TellCell;
+  log(level: LogLevel, text: string): void;
+}
+
+export class CallFetches {
+  readonly #parts: CallFetchParts;
+  readonly #running = new Map<number, AbortController>();
+  #begun = 0;
+  #waiting = 0;
+
+  constructor(parts: CallFetchParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins one. @returns false where the cell broke the rules */
+  begin(message: FetchMessage, body: Buffer): boolean {
+    const { limits, streams } = this.#parts;
+    this.#begun += 1;
+    if (this.#begun > limits.fetchesPerCall || this.#running.has(message.stream)) return false;
+    if (this.#waiting >= limits.fetchesInFlightPerCall || body.byteLength > limits.fetchRequestBodyBytes)
+      return false;
+    const streamed = message.body === 'stream';
+    const whole = message.body === 'whole' ? body : undefined;
+    const sent = streamed ? streams.receive(message.stream, limits.fetchRequestBodyBytes) : whole;
+    const abort = new AbortController();
+    this.#running.set(message.stream, abort);
+    void this.#run(message, sent, abort.signal);
+    return true;
+  }
+
+  /** Nobody waits for the answer any more. */
+  drop(stream: number): void {
+    this.#running.get(stream)?.abort();
+  }
+
+  /** The call is over. */
+  end(): void {
+    for (const abort of this.#running.values()) abort.abort();
+  }
+
+  async #run(
+    { id, stream, method, url, redirect, headers }: FetchMessage,
+    body: Uint8Array | Readable | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { egress, tell } = this.#parts;
+    this.#waiting += 1;
+    try {
+      const request = { method, url, headers, redirect, owner: this.#parts.owner, ...(body && { body }) };
+      const response = await egress.fetch(request, signal);
+      const { status, statusText, redirected } = response;
+      const whole = await wholeBody(response);
+      this.#waiting -= 1;
+      const head = { status, statusText, url: response.url, redirected, headers: [...response.headers] };
+      tell(
+        { t: 'fetched', id, stream, ...head, ...(whole ? {} : { more: true }) },
+        ...(whole ? [whole] : []),
+      );
+      if (whole === undefined)
+        this.#parts.streams.send(stream, response.body, (cause) => this.#explain(cause));
+    } catch (cause) {
+      this.#waiting -= 1;
+      tell({ t: 'unfetched', id, stream, message: this.#explain(cause as Error) });
+    }
+  }
+
+  /** @returns what the tenant's code may hear; the log hears more */
+  #explain(cause: Error): string {
+    if (!(cause instanceof EgressError)) return 'The connection failed.';
+    this.#parts.log('warn', `fetch: ${cause.detail}`);
+    return cause.message;
+  }
+}
+
+/** The whole body, where it is small and there with the head: it then needs no stream. Otherwise nothing of it is lost. */
+async function wholeBody({ body }: OutboundResponse): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const onReadable = () => {
+    for (let piece = body.read() as Buffer | null; piece !== null; piece = body.read() as Buffer | null) {
+      pieces.push(piece);
+      bytes += piece.byteLength;
+      if (bytes > WHOLE_BYTES_MAX) return resolve(false);
+    }
+  };
+  const onEnd = () => resolve(true);
+  const timer = setTimeout(() => resolve(false), WHOLE_WITHIN_MS);
+  body.on('readable', onReadable).once('end', onEnd).once('error', reject);
+  try {
+    onReadable();
+    const whole = await promise;
+    const read = Buffer.concat(pieces);
+    if (whole || body.readableEnded) return read;
+    if (bytes > 0) body.unshift(read);
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+    body.off('readable', onReadable).off('end', onEnd).off('error', reject);
+  }
+}

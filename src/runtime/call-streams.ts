@@ -1,0 +1,74 @@
+/**
+ * The streams of one call, by number, on the host's side: what the cell says of them is checked, and handed to the one it
+ * is for (`StreamMessage` of the wire).
+ *
+ * The cell may be hostile: a chunk of a stream that was never opened, one too many, a credit for what was not sent are
+ * breaches, and its owner ends it for one. Numbers are never used twice in a call.
+ */
+import type { Readable } from 'node:stream';
+import type { StreamMessage } from '../wire.ts';
+import type { CellProcess } from './cell-process.ts';
+import { IncomingStream } from './incoming-stream.ts';
+import { OutgoingStream } from './outgoing-stream.ts';
+
+/** Sends a message of this call to its cell. */
+export type TellCell = CellProcess['tell'];
+
+export class CallStreams {
+  readonly #id: number;
+  readonly #tell: TellCell;
+  readonly #incoming = new Map<number, IncomingStream>();
+  readonly #outgoing = new Map<number, OutgoingStream>();
+
+  constructor(id: number, tell: TellCell) {
+    this.#id = id;
+    this.#tell = tell;
+  }
+
+  /** Opens a stream from the isolate. */
+  receive(stream: number, bytesMax: number): IncomingStream {
+    const id = this.#id;
+    const incoming = new IncomingStream(bytesMax, {
+      credit: (chunks) => this.#tell({ t: 'credit', id, stream, chunks }),
+      drop: () => this.#tell({ t: 'drop', id, stream }),
+    });
+    this.#incoming.set(stream, incoming);
+    return incoming;
+  }
+
+  /** Opens a stream to the isolate. */
+  send(stream: number, source: Readable, describe: (cause: Error) => string): void {
+    const id = this.#id;
+    const outgoing = new OutgoingStream(
+      source,
+      {
+        chunk: (bytes) => this.#tell({ t: 'chunk', id, stream }, bytes),
+        close: (error) => this.#tell({ t: 'close', id, stream, ...(error !== undefined && { error }) }),
+      },
+      describe,
+    );
+    this.#outgoing.set(stream, outgoing);
+  }
+
+  /** @returns false where the cell broke the rules */
+  hear(message: StreamMessage, bytes: Buffer): boolean {
+    switch (message.t) {
+      case 'chunk':
+        return this.#incoming.get(message.stream)?.hear(bytes) ?? false;
+      case 'close':
+        return this.#incoming.get(message.stream)?.close(message.error) ?? false;
+      case 'credit':
+        return this.#outgoing.get(message.stream)?.credit(message.chunks) ?? false;
+      case 'drop': {
+        this.#outgoing.get(message.stream)?.drop();
+        return true;
+      }
+    }
+  }
+
+  /** The call is over: what is still on its way goes nowhere. */
+  end(): void {
+    for (const outgoing of this.#outgoing.values()) outgoing.drop();
+    for (const incoming of this.#incoming.values()) incoming.close('The call has ended.');
+  }
+}

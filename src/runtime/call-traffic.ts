@@ -1,0 +1,66 @@
+/**
+ * Everything that comes and goes while a call runs, beside its beginning and its end: the upload, the streamed answer, and
+ * the fetches. Made for each call and free of cost until one of them is there.
+ */
+import type { Readable } from 'node:stream';
+import type { Egress } from '../egress/egress.ts';
+import type { Limits } from '../limits.ts';
+import type { FetchMessage, LogLevel, StreamMessage } from '../wire.ts';
+import { CallFetches } from './call-fetches.ts';
+import { CallStreams, type TellCell } from './call-streams.ts';
+
+/** The call's own streams: its upload one way, its answer the other. */
+const OWN_STREAM = 0;
+
+export interface CallTrafficParts {
+  readonly id: number;
+  readonly egress: Pick<Egress, 'fetch'>;
+  /** Installation whose call this is. */
+  readonly owner: string;
+  readonly limits: Limits;
+  readonly tell: TellCell;
+  log(level: LogLevel, text: string): void;
+}
+
+export class CallTraffic {
+  readonly #parts: CallTrafficParts;
+  #streams: CallStreams | undefined;
+  #fetches: CallFetches | undefined;
+
+  constructor(parts: CallTrafficParts) {
+    this.#parts = parts;
+  }
+
+  /** Hands an upload to the isolate as it comes. */
+  upload(source: Readable): void {
+    this.#open().send(OWN_STREAM, source, () => 'The client went away before its body was there.');
+  }
+
+  /** The answer's body as it comes. */
+  answer(): Readable {
+    return this.#open().receive(OWN_STREAM, this.#parts.limits.responseBodyBytes);
+  }
+
+  /** @returns false where the cell broke the rules */
+  stream(message: StreamMessage, bytes: Buffer): boolean {
+    if (message.t === 'drop') this.#fetches?.drop(message.stream);
+    return this.#streams?.hear(message, bytes) ?? message.t === 'drop';
+  }
+
+  /** @returns false where the cell broke the rules */
+  fetch(message: FetchMessage, body: Buffer): boolean {
+    this.#fetches ??= new CallFetches({ ...this.#parts, streams: this.#open() });
+    return this.#fetches.begin(message, body);
+  }
+
+  /** The call is over: nothing of it goes on. */
+  end(): void {
+    this.#fetches?.end();
+    this.#streams?.end();
+  }
+
+  #open(): CallStreams {
+    this.#streams ??= new CallStreams(this.#parts.id, this.#parts.tell);
+    return this.#streams;
+  }
+}
