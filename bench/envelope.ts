@@ -9,11 +9,15 @@
  * hours only ratios do.
  */
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { startTemporaryService } from '../src/cli/temporary-service.ts';
 import type { Service } from '../src/service.ts';
+import { onAnswers } from './answers.ts';
 import type { Load, Measured } from './load.ts';
+
 import { routerApp } from './router-app.ts';
 
 const CONNECTIONS = 32;
@@ -110,20 +114,17 @@ async function installMany(
   return endpoints;
 }
 
-/** Milliseconds from request to answer. */
+/** Milliseconds from the first byte sent to the last received, on a connection that is open. */
 async function firstCall(endpoint: string, platform: string): Promise<number> {
+  const url = new URL(endpoint);
+  const socket = connect(Number(url.port), '127.0.0.1').setNoDelay(true);
+  await once(socket, 'connect');
   const startedAt = performance.now();
-  const response = await fetch(`${endpoint}/v1`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${platform}`,
-      'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
-    },
-    body: envelopeBody(),
-  });
-  await response.text();
+  socket.write(envelopeRequest(url, platform));
+  const status = await new Promise<string>((resolve) => onAnswers(socket, resolve));
   const elapsedMs = performance.now() - startedAt;
-  if (response.status !== 200) throw new Error(`A first call answered ${response.status}.`);
+  socket.destroy();
+  if (status !== '200') throw new Error(`A first call answered ${status}.`);
   // First calls of new tenants come one by one, not back to back.
   await new Promise((resolve) => setTimeout(resolve, 25));
   return elapsedMs;

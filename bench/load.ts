@@ -5,6 +5,7 @@
  * Run as a child: takes a `Load` by message, sends a `Measured` back, exits.
  */
 import { connect, type Socket } from 'node:net';
+import { onAnswers } from './answers.ts';
 
 export interface Load {
   readonly port: number;
@@ -23,23 +24,13 @@ export interface Measured {
   readonly failures: number;
 }
 
-const HEAD_END = Buffer.from('\r\n\r\n');
-
 /** Sends the request over and over; `answered` hears of each answer. */
 function drive(socket: Socket, request: Buffer, answered: (status: string, latencyMs: number) => void): void {
-  let held: Buffer = Buffer.alloc(0);
   let sentAt = performance.now();
   socket.setNoDelay(true);
-  socket.on('data', (chunk: Buffer) => {
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-    const headEnd = held.indexOf(HEAD_END);
-    if (headEnd === -1) return;
-    const head = held.toString('latin1', 0, headEnd);
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (held.length < headEnd + HEAD_END.length + length) return;
-    held = Buffer.alloc(0);
+  onAnswers(socket, (status) => {
     const now = performance.now();
-    answered(head.slice(9, 12), now - sentAt);
+    answered(status, now - sentAt);
     sentAt = now;
     socket.write(request);
   });

@@ -2,8 +2,8 @@
  * Runs a tenant's script and finds its handlers: the module-worker convention, `export default { fetch }`, or what the
  * SDK's `createIntegration` makes of it (DESIGN, "The guest contract").
  *
- * The script arrives as a function that takes `(run)` and calls it with a thunk for the entry module: so even an error
- * thrown while the module loads is caught here, inside, and never read from outside.
+ * The script arrives as an async function that runs its modules and hands the namespace of the entry to its argument: so
+ * even an error thrown while a module loads is caught here, inside, and never read from outside.
  */
 import { apply, isArray, slice } from './web/primordials.ts';
 
@@ -30,13 +30,12 @@ export interface Integration {
 
 /** @throws whatever the script throws, and a TypeError where it has no default export. */
 export async function loadIntegration(factory: unknown): Promise<Integration> {
-  let module: unknown;
-  apply(factory as Function, undefined, [
-    (run: () => unknown) => {
-      module = run();
+  let namespace: unknown;
+  await apply(factory as Function, undefined, [
+    (entry: unknown) => {
+      namespace = entry;
     },
   ]);
-  const namespace = await module;
   const worker = (namespace as { default?: unknown }).default;
   if ((typeof worker !== 'object' || worker === null) && typeof worker !== 'function') {
     throw new TypeError(

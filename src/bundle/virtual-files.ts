@@ -30,7 +30,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   svg: 'text',
 };
 
-/** Parameter of the finished script: what it hands its entry module to. */
+/** Parameter of the finished script: what it hands the namespace of its entry module to. */
 export const RUN = '__run';
 
 /** What the plugin serves. */
@@ -55,9 +55,8 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
       loader: 'ts',
     }));
     build.onLoad({ filter: /.*/, namespace: UPLOAD }, (args) => load(files, args.path));
-    // Loaded through a thunk, so that whoever runs the script decides when, and catches what it throws.
     build.onLoad({ filter: /.*/, namespace: FRAME }, () => ({
-      contents: `${RUN}(() => import('entry'));`,
+      contents: `import * as entry from 'entry'; ${RUN}(entry);`,
       loader: 'js',
     }));
     // A namespace that is neither, `file` above all, would be read from the host's disk.

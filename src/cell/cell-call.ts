@@ -57,6 +57,8 @@ export class CellCall {
   responded = false;
   /** What came for the tenant before it had seen the call: until then the call may move to another isolate. */
   held: StreamEntry[] | undefined = [];
+  /** Fetches that never left the cell; made with the first one. */
+  #refused: Set<number> | undefined;
 
   /** @param input absent for a probe, which only loads a script. */
   constructor({ id, cpuMs, wallMs, firstByteMs = wallMs }: CallBudget, input?: CallInput) {
@@ -102,6 +104,17 @@ export class CellCall {
   clearTimers(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
+  }
+
+  /** A fetch cannot be sent: the host hears nothing of it. */
+  refuse(stream: number): void {
+    this.#refused ??= new Set();
+    this.#refused.add(stream);
+  }
+
+  /** Whether the host has never heard of the fetch that a stream belongs to. */
+  isRefused(stream: number): boolean {
+    return this.#refused?.has(stream) === true;
   }
 
   end(outcome: Outcome, detail?: string): CallEnd {

@@ -9,9 +9,12 @@ import { LRUCache } from 'lru-cache';
 import { type CellLimits, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellCall, StreamEntry } from './cell-call.ts';
+import { CellScript } from './cell-script.ts';
 import { type CallListener, type IsolateHome, TenantIsolate } from './tenant-isolate.ts';
 
-const SCRIPTS_CHARS_MAX = 64 * 1024 * 1024;
+const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
+/** What a script and its code cache take, for each character of it. */
+const BYTES_PER_CHAR = 4;
 const MEASURE_EVERY_MS = 1_000;
 
 export class Isolates {
@@ -24,12 +27,12 @@ export class Isolates {
   /** Every isolate that is alive, the retired and the throwaway ones too. */
   readonly #alive = new Set<TenantIsolate>();
   readonly #callIsolate = new Map<number, TenantIsolate>();
-  readonly #scripts = new LRUCache<string, string>({
-    maxSize: SCRIPTS_CHARS_MAX,
-    sizeCalculation: (source) => source.length + 1,
+  readonly #scripts = new LRUCache<string, CellScript>({
+    maxSize: SCRIPTS_BYTES_MAX,
+    sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
   #trimming = false;
-  readonly #awaited = new Map<string, ((source: string) => void)[]>();
+  readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
 
   constructor(
     home: IsolateHome,
@@ -101,7 +104,7 @@ export class Isolates {
     this.#alive.add(isolate);
     this.#callIsolate.set(call.id, isolate);
     isolate.begin(call);
-    void this.#load(isolate, Promise.resolve(source));
+    void this.#load(isolate, Promise.resolve(new CellScript(source)));
   }
 
   cancel(id: number): void {
@@ -119,8 +122,9 @@ export class Isolates {
 
   /** A script the host sends, in answer to `need`. */
   script(key: string, source: string): void {
-    this.#scripts.set(key, source);
-    for (const resolve of this.#awaited.get(key) ?? []) resolve(source);
+    const script = new CellScript(source);
+    this.#scripts.set(key, script);
+    for (const resolve of this.#awaited.get(key) ?? []) resolve(script);
     this.#awaited.delete(key);
   }
 
@@ -131,17 +135,17 @@ export class Isolates {
     return isolate;
   }
 
-  async #load(isolate: TenantIsolate, source: Promise<string>): Promise<void> {
+  async #load(isolate: TenantIsolate, awaited: Promise<CellScript>): Promise<void> {
     try {
-      const [blank, text] = await Promise.all([this.#blanks.take(), source]);
+      const [blank, script] = await Promise.all([this.#blanks.take(), awaited]);
       if (isolate.gone) blank.isolate.dispose();
-      else await isolate.load(blank, text);
+      else await isolate.load(blank, script);
     } catch (cause) {
       isolate.fail(`The isolate could not be made: ${String(cause)}`);
     }
   }
 
-  #source(script: string): Promise<string> {
+  #source(script: string): Promise<CellScript> {
     const known = this.#scripts.get(script);
     if (known !== undefined) return Promise.resolve(known);
     return new Promise((resolve) => {

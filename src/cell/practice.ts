@@ -5,8 +5,8 @@
  * It is ours, and the cache is made before any tenant code exists in the cell.
  */
 
-/** The script's value, as a bundle's is: a function that takes what runs the entry module. */
-export const PRACTICE_SCRIPT = `((run) => run(() => ({ default: {
+/** The script's value, as a bundle's is: an async function that hands over the namespace of its entry module. */
+export const PRACTICE_SCRIPT = `(async function (run) { run({ default: {
   fetch() {},
   [Symbol.for('annex.integration')]: {
     components: [],
@@ -24,7 +24,7 @@ export const PRACTICE_SCRIPT = `((run) => run(() => ({ default: {
       return Response.json({ hello }, { headers: new Headers([['x-practice', 'yes']]) });
     },
   },
-} })))`;
+} }); })`;
 
 /** An envelope for it. */
 export const PRACTICE_CALL = {

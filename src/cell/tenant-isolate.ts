@@ -19,6 +19,7 @@ import {
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import { type Answer, CellCall, type StreamEntry } from './cell-call.ts';
+import type { CellScript } from './cell-script.ts';
 import { CryptoJobs, type CryptoThreads } from './crypto-jobs.ts';
 import type { Engine } from './engine.ts';
 import { EntryQueue } from './entry-queue.ts';
@@ -111,12 +112,12 @@ export class TenantIsolate implements Watched {
   }
 
   /** Puts the script into a blank isolate. Loading may use what a call may, and is charged to no call. */
-  async load(blank: BlankIsolate, source: string): Promise<void> {
+  async load(blank: BlankIsolate, source: CellScript): Promise<void> {
     const { isolate, context, line } = blank;
     this.#isolate = isolate;
     line.listen = (emission) => this.#heard(emission);
     try {
-      const script = await isolate.compileScript(source, { filename: scriptUrl(this.script) });
+      const script = await source.compile(isolate, scriptUrl(this.script));
       const factory: ivm.Reference = await script.run(context, { reference: true });
       script.release();
       if (this.gone) return;
@@ -261,7 +262,8 @@ export class TenantIsolate implements Watched {
       case 'close':
       case 'credit':
       case 'drop':
-        return this.#said(readStream(call.id, emission));
+        // The body of a fetch that was refused: to the host, a stream from nowhere is a breach that costs all their cell.
+        return call.isRefused(emission[2]) ? undefined : this.#said(readStream(call.id, emission));
       case 'fetch':
         return this.#fetched(call, emission);
       case 'end': {
@@ -313,6 +315,7 @@ export class TenantIsolate implements Watched {
   #fetched(call: CellCall, emission: EmissionOf<'fetch'>): void {
     const outgoing = readFetch(call.id, emission);
     if (outgoing) return this.#said(outgoing);
+    call.refuse(emission[2]);
     const why = 'The request has headers, or a URL, that are too many or too long to be sent.';
     return this.#entries?.push(call, ['unfetched', call.id, emission[2], why]);
   }

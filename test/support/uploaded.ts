@@ -41,12 +41,12 @@ export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: st
 
 /** Runs a bundled script the way an isolate does. @returns the default export of its entry module. */
 export async function runScript<T>(script: string): Promise<T> {
-  const load = compileFunction(`return ${script}`)() as (run: (entry: () => unknown) => void) => void;
+  const load = compileFunction(`return ${script}`)() as (run: (entry: unknown) => void) => Promise<void>;
   let entry: unknown;
-  load((run) => {
-    entry = run();
+  await load((namespace) => {
+    entry = namespace;
   });
-  return ((await entry) as { default: T }).default;
+  return (entry as { default: T }).default;
 }
 
 /** Bundles one file and runs it. */
