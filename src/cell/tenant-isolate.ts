@@ -13,50 +13,22 @@ import {
   LOG_LEVELS,
   type LogLevel,
   type Outcome,
-  type ScriptExports,
   type StreamMessage,
   scriptUrl,
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import { type Answer, CellCall, type StreamEntry } from './cell-call.ts';
+import { CellCall, type StreamEntry } from './cell-call.ts';
 import type { CellScript } from './cell-script.ts';
-import { CryptoJobs, type CryptoThreads } from './crypto-jobs.ts';
-import type { Engine } from './engine.ts';
+import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
+import type { CallListener, IsolateHome } from './isolate-home.ts';
 import { boundedText, names, type Outgoing, readAnswer, readFetch, readStream } from './read-emission.ts';
-import type { Slots } from './slots.ts';
-import type { Watchdog, Watched } from './watchdog.ts';
+import type { Watched } from './watchdog.ts';
 
 /** The loading script's id among the calls of its isolate; the host counts its own from 1. */
 const LOADER_ID = 0;
 /** Unhandled rejections of one call that are logged. */
 const REJECTIONS_LOGGED = 16;
-
-/** Who hears how calls fare. */
-export interface CallListener {
-  log(call: CellCall, level: LogLevel, text: string): void;
-  /** With `end`, the call is over too. */
-  answered(call: CellCall, answer: Answer, end?: CallEnd): void;
-  ended(call: CellCall, end: CallEnd): void;
-  /** A fetch, or a part of a stream. */
-  said(message: FetchMessage | StreamMessage, bytes: Buffer): void;
-  loaded(isolate: TenantIsolate, exports: ScriptExports): void;
-  /** The isolate is gone; the tenant has seen nothing of these calls, and they may run elsewhere. */
-  gone(isolate: TenantIsolate, unseen: CellCall[]): void;
-  /** The isolate is gone, and still holds a thread. */
-  stuck(): void;
-}
-
-/** What an isolate needs of its cell. */
-export interface IsolateHome {
-  readonly engine: Engine;
-  readonly slots: Slots;
-  readonly watchdog: Watchdog;
-  readonly responseBytesMax: number;
-  readonly heapMib: number;
-  readonly timersPerCall: number;
-  readonly cryptoThreads: CryptoThreads;
-}
 
 /** A call that is over as soon as its entry has been charged. */
 interface Finishing {

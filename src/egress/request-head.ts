@@ -2,8 +2,9 @@
  * The head of a request as it goes out: what the tenant may say, what the host says, and nothing that would let the one
  * rewrite the framing of the other.
  */
+
+import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
 import { EgressError } from './egress-error.ts';
-import { HOP_BY_HOP } from './response-head.ts';
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 

@@ -1,17 +1,6 @@
 /** The head of an answer as the tenant sees it: names in lower case, values byte for byte, several of one name apart. */
 
-/** Headers that speak of one connection alone (RFC 9110, section 7.6.1). */
-export const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
 
 /** @param raw names and values in turn, values with one character a byte */
 export function tenantResponseHeaders(raw: readonly string[]): [string, string][] {

@@ -31,7 +31,8 @@ export class CallFetches {
   readonly #parts: CallFetchParts;
   readonly #running = new Map<number, AbortController>();
   #begun = 0;
-  #waiting = 0;
+  /** Those that wait for their answer, as far as the isolate knows. */
+  readonly #waiting = new Set<number>();
 
   constructor(parts: CallFetchParts) {
     this.#parts = parts;
@@ -42,7 +43,7 @@ export class CallFetches {
     const { limits, streams } = this.#parts;
     this.#begun += 1;
     if (this.#begun > limits.fetchesPerCall || this.#running.has(message.stream)) return false;
-    if (this.#waiting >= limits.fetchesInFlightPerCall || body.byteLength > limits.fetchRequestBodyBytes)
+    if (this.#waiting.size >= limits.fetchesInFlightPerCall || body.byteLength > limits.fetchRequestBodyBytes)
       return false;
     const streamed = message.body === 'stream';
     const whole = message.body === 'whole' ? body : undefined;
@@ -55,7 +56,16 @@ export class CallFetches {
 
   /** Nobody waits for the answer any more. */
   drop(stream: number): void {
+    this.leave(stream);
     this.#running.get(stream)?.abort();
+  }
+
+  /**
+   * Its place is free as soon as the isolate has given the fetch up: the next one may be in the same batch of messages, long
+   * before this one has come to its end here, and must not be taken for a breach.
+   */
+  leave(stream: number): void {
+    this.#waiting.delete(stream);
   }
 
   /** The call is over. */
@@ -69,13 +79,13 @@ export class CallFetches {
     signal: AbortSignal,
   ): Promise<void> {
     const { egress, tell } = this.#parts;
-    this.#waiting += 1;
+    this.#waiting.add(stream);
     try {
       const request = { method, url, headers, redirect, owner: this.#parts.owner, ...(body && { body }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       const whole = await wholeBody(response);
-      this.#waiting -= 1;
+      this.leave(stream);
       const head = { status, statusText, url: response.url, redirected, headers: [...response.headers] };
       tell(
         { t: 'fetched', id, stream, ...head, ...(whole ? {} : { more: true }) },
@@ -84,7 +94,7 @@ export class CallFetches {
       if (whole === undefined)
         this.#parts.streams.send(stream, response.body, (cause) => this.#explain(cause));
     } catch (cause) {
-      this.#waiting -= 1;
+      this.leave(stream);
       tell({ t: 'unfetched', id, stream, message: this.#explain(cause as Error) });
     }
   }

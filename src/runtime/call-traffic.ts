@@ -44,6 +44,8 @@ export class CallTraffic {
   /** @returns false where the cell broke the rules */
   stream(message: StreamMessage, bytes: Buffer): boolean {
     if (message.t === 'drop') this.#fetches?.drop(message.stream);
+    // The body of a request has failed, and its fetch with it: in the isolate the next one has its place already.
+    else if (message.t === 'close' && message.error !== undefined) this.#fetches?.leave(message.stream);
     return this.#streams?.hear(message, bytes) ?? message.t === 'drop';
   }
 

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
+import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
 import type { CallResponse } from '../../runtime/dispatch.ts';
-import { HOP_BY_HOP } from './hop-by-hop.ts';
 
 /** What an integration may not set: it would break the framing of the connection, or smuggle a second answer. */
 const isHostOwned = (name: string): boolean => name === 'content-length' || HOP_BY_HOP.has(name);

@@ -3,8 +3,8 @@
  * integration's `fetch` handler has its `Request` rebuilt from.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
 import type { Target } from '../../model/target.ts';
-import { HOP_BY_HOP } from './hop-by-hop.ts';
 
 /** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
 const OWN_TOKEN = /\bannex_(?:admin|platform|organization)_/;
