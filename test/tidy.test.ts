@@ -142,6 +142,17 @@ describe('the README', () => {
     expect(missing.map(([name]) => name)).toEqual([]);
   });
 
+  test('names every global of the web platform in its table, and no other', () => {
+    const readme = read('README.md');
+    const table = readme.slice(readme.indexOf('| globals | standard |'), readme.indexOf('\n### Streaming'));
+    const named = [...table.matchAll(/^\| (`.*?`) \| \[/gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    );
+    // What an integration really finds is compared with this list by the test that it stands in.
+    const [, platform = ''] = /const PLATFORM = `([^`]*)`/.exec(read('test/web-globals.test.ts')) ?? [];
+    expect(named.sort()).toEqual(platform.trim().split(/\s+/).sort());
+  });
+
   test('has a line for every dependency', () => {
     const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<
       string,

@@ -9,11 +9,20 @@ import { DOMException } from './dom-exception.ts';
 import { FormData } from './form-data.ts';
 import { Headers } from './headers.ts';
 import './inspect-interface.ts';
-import { abort, compression, crypto, events, performance, structuredClone, textStreams } from './lazy.ts';
+import {
+  abort,
+  compression,
+  crypto,
+  events,
+  performance,
+  structuredClone,
+  temporal,
+  textStreams,
+} from './lazy.ts';
 import { closeMemoryEscapes } from './memory-escapes.ts';
 import { createNavigator, Navigator } from './navigator.ts';
 import { part } from './parts.ts';
-import { defineProperty, getOwnPropertyDescriptor, objectKeys } from './primordials.ts';
+import { defineProperty, deleteProperty, getOwnPropertyDescriptor, objectKeys } from './primordials.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
 import { streams } from './stream.ts';
@@ -81,6 +90,9 @@ const CRYPTO = ['Crypto', 'CryptoKey', 'QuotaExceededError', 'SubtleCrypto', 'cr
 export function installGlobals(target: object, { console, onUncaught }: GlobalsOptions): void {
   closeMemoryEscapes(target);
   setExceptionLog(onUncaught);
+  // Deleted before it is defined anew: to define it over the engine's would have the engine make its own.
+  deleteProperty(target, 'Temporal');
+  exposeLazily(target, ['Temporal'], temporal);
   exposeLazily(target, ABORT, abort);
   exposeLazily(target, EVENTS, events);
   exposeLazily(target, ['Performance', 'performance'], performance);

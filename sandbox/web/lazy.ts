@@ -32,3 +32,6 @@ export const streamInternals = (): typeof import('./stream-internals.ts') =>
 
 export const streamTee = (): typeof import('./stream-tee.ts') =>
   require('./stream-tee.ts') as typeof import('./stream-tee.ts');
+
+export const temporal = (): typeof import('./temporal.ts') =>
+  require('./temporal.ts') as typeof import('./temporal.ts');

@@ -41,7 +41,8 @@ import {
 /** RFC 9112, section 4: what a status line can carry. */
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-const isNullBodyStatus = (status: number): boolean => status === 204 || status === 205 || status === 304;
+export const isNullBodyStatus = (status: number): boolean =>
+  status === 204 || status === 205 || status === 304;
 const isRedirectStatus = (status: number): boolean =>
   status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
