@@ -37,14 +37,17 @@ export function requestOf(call: Call, event: EventRequest | undefined, body: Cal
     return undefined;
   const absolute = normalizeUrl(url);
   if (absolute === undefined) return undefined;
-  return makeRequest({
+  // Attack: a getter `formData` on `Object.prototype` is handed these parts, and with them the source of the body.
+  const parts = {
+    __proto__: null,
     method,
     url: absolute.href,
     headers: typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {},
     // GET and HEAD carry no body, and a Request of theirs must not be given one.
     body: method === 'GET' || method === 'HEAD' ? undefined : body,
     signal: () => signalOf(call),
-  });
+  };
+  return makeRequest(parts);
 }
 
 /** The envelope as a multipart request, whose bytes are made only if somebody asks for them. */
@@ -65,7 +68,8 @@ export function envelopeRequest(
         ? entries
         : [...entries, ['fetch-body', fileOver(bytes, 'fetch-body', 'application/octet-stream')]],
     );
-  return makeRequest({
+  const parts = {
+    __proto__: null,
     method: 'POST',
     url,
     headers: [],
@@ -74,7 +78,8 @@ export function envelopeRequest(
       return form(body && new Uint8ArrayIntrinsic(body));
     },
     signal: () => signalOf(call),
-  });
+  };
+  return makeRequest(parts);
 }
 
 /** Aborts when the caller goes away, or the call runs out of time. */

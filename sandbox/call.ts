@@ -67,6 +67,8 @@ export class Calls {
   readonly #emit: Emit;
   readonly #settings: PreludeSettings;
   readonly #calls = new Map<number, Call>();
+  /** What the script said while it loaded: told to the first call, and therefore on its account. */
+  #loaded: Call | undefined;
 
   constructor(emit: Emit, settings: PreludeSettings) {
     this.#emit = emit;
@@ -86,15 +88,17 @@ export class Calls {
   }
 
   begin(id: number): Call {
+    const loaded = this.#loaded;
+    this.#loaded = undefined;
     const call: Call = {
       id,
       pending: 0,
       responded: false,
       threw: false,
-      exceptions: 0,
-      logLines: 0,
-      logBytes: 0,
-      logDropped: 0,
+      exceptions: loaded?.exceptions ?? 0,
+      logLines: loaded?.logLines ?? 0,
+      logBytes: loaded?.logBytes ?? 0,
+      logDropped: loaded?.logDropped ?? 0,
       timers: undefined,
       jobs: undefined,
       traffic: undefined,
@@ -122,7 +126,9 @@ export class Calls {
     if (call !== undefined) breakOff(call, 'The call was cancelled', true);
   }
 
+  /** The script has loaded, or has failed to. */
   forget(id: number): void {
+    this.#loaded = this.get(id);
     mapDelete(this.#calls, id);
   }
 
@@ -254,7 +260,7 @@ export class Calls {
       );
     }
     mapDelete(this.#calls, call.id);
-    breakOff(call, 'The call has ended', false);
+    breakOff(call, 'The call has ended; what is to outlive its answer must be handed to waitUntil', false);
   }
 }
 

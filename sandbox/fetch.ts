@@ -19,9 +19,10 @@ import {
   mapSet,
   PromiseIntrinsic,
   typedArrayBuffer,
+  Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
 import { type OutgoingRequest, takeRequest } from './web/request.ts';
-import { makeResponse, type Response } from './web/response.ts';
+import { isNullBodyStatus, makeResponse, type Response } from './web/response.ts';
 import { utf8Encode } from './web/utf8.ts';
 import { requireArguments } from './web/web-idl.ts';
 
@@ -40,6 +41,14 @@ interface Pending {
   reject(reason: unknown): void;
   /** Stops listening to the request's signal, which may outlive the exchange by far. */
   readonly unwatch: (() => void) | undefined;
+  /** Its answer has no body, whatever its status. */
+  readonly head: boolean;
+}
+
+/** A fetch that waits for its turn. */
+interface Waiting {
+  begin(): void;
+  gone: boolean;
 }
 
 /** The fetches of one call. */
@@ -49,28 +58,43 @@ export class CallFetches {
   inFlight = 0;
   readonly pending: Map<number, Pending> = new MapIntrinsic();
   /** Those that wait for their turn, first come, first served. */
-  #waiting = new List<() => void>();
+  #waiting = new List<Waiting>();
   #served = 0;
 
-  /** Settles when one more may be on its way. */
-  turn(atOnceMax: number): Promise<void> | undefined {
+  /** Settles when one more may be on its way; rejects where the signal is aborted before, and the place goes to another. */
+  turn(atOnceMax: number, signal: OutgoingRequest['signal']): Promise<void> | undefined {
     if (this.inFlight < atOnceMax) {
       this.inFlight += 1;
       return undefined;
     }
-    return new PromiseIntrinsic((resolve) => push(this.#waiting, resolve));
+    return new PromiseIntrinsic((resolve, reject) => {
+      const unwatch =
+        signal &&
+        abort().onAbort(signal, () => {
+          waiting.gone = true;
+          reject(abort().abortReason(signal));
+        });
+      const waiting: Waiting = {
+        begin: () => {
+          unwatch?.();
+          resolve();
+        },
+        gone: false,
+      };
+      push(this.#waiting, waiting);
+    });
   }
 
   /** One has its answer, or never will: its place goes to the next. */
   leave(): void {
-    const next = this.#waiting[this.#served];
-    if (next === undefined) {
-      this.inFlight -= 1;
+    for (let next = this.#waiting[this.#served]; next !== undefined; next = this.#waiting[this.#served]) {
+      delete this.#waiting[this.#served];
+      this.#served += 1;
+      if (next.gone) continue;
+      next.begin();
       return;
     }
-    delete this.#waiting[this.#served];
-    this.#served += 1;
-    next();
+    this.inFlight -= 1;
   }
 
   /** The call is over. */
@@ -94,29 +118,33 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
   async function run(given: number, input: unknown, init: unknown): Promise<Response> {
     requireArguments(given, 1, 'fetch');
     const outgoing = takeRequest(input, init);
-    const { signal } = outgoing;
-    if (signal !== undefined && abort().isAborted(signal)) {
-      const reason = abort().abortReason(signal);
+    try {
+      const { signal } = outgoing;
+      if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
+      const call = calls.running();
+      if (call === undefined) throw new TypeError('fetch was called after the call had ended');
+      call.fetches ??= new CallFetches();
+      const fetches = call.fetches;
+      fetches.begun += 1;
+      const id = fetches.begun;
+      if (id > settings.fetchesPerCall) {
+        throw new TypeError(
+          `fetch: a call may make ${settings.fetchesPerCall} requests, and this is one more`,
+        );
+      }
+      const turn = fetches.turn(settings.fetchesInFlightPerCall, signal);
+      if (turn !== undefined) await turn;
+      try {
+        if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
+        if (calls.get(call.id) !== call) throw new TypeError('The call ended before its fetch could begin');
+        return await send(call, id, fetches, outgoing);
+      } finally {
+        fetches.leave();
+      }
+    } catch (reason) {
+      // What was to be sent is for nobody, whether or not any of it has left.
       if (isByteSource(outgoing.body)) outgoing.body.cancel(reason);
       throw reason;
-    }
-    const call = calls.running();
-    if (call === undefined) throw new TypeError('fetch was called after the call had ended');
-    call.fetches ??= new CallFetches();
-    const fetches = call.fetches;
-    fetches.begun += 1;
-    const id = fetches.begun;
-    if (id > settings.fetchesPerCall) {
-      throw new TypeError(`fetch: a call may make ${settings.fetchesPerCall} requests, and this is one more`);
-    }
-    const turn = fetches.turn(settings.fetchesInFlightPerCall);
-    if (turn !== undefined) await turn;
-    try {
-      if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
-      if (calls.get(call.id) !== call) throw new TypeError('The call ended before its fetch could begin');
-      return await send(call, id, fetches, outgoing);
-    } finally {
-      fetches.leave();
     }
   }
 
@@ -154,7 +182,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
           emit('drop', call.id, id);
           calls.traffic(call).abandon(id, reason);
         });
-      mapSet(fetches.pending, id, { resolve, reject, unwatch });
+      mapSet(fetches.pending, id, { resolve, reject, unwatch, head: method === 'HEAD' });
       emit('fetch', call.id, id, method, url, redirect, headers, whole, source !== undefined);
       if (source !== undefined) void upload(call, id, fetches, source);
     });
@@ -193,12 +221,20 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
       const stream = more ? calls.traffic(taken.call).receive(id) : undefined;
       if (stream === undefined) taken.pending.unwatch?.();
       else stream.onOver = taken.pending.unwatch;
-      taken.pending.resolve(makeResponse({ ...head, body: stream ?? body }));
+      // A body of no bytes is a body all the same, with a stream that ends at once.
+      const isBodiless = taken.pending.head || isNullBodyStatus(head.status);
+      const none = isBodiless ? undefined : typedArrayBuffer(new Uint8ArrayIntrinsic());
+      // Attack: a getter `type` on `Object.prototype` is handed these parts, and with them the source of the body.
+      const parts = { __proto__: null, ...head, body: stream ?? body ?? none };
+      taken.pending.resolve(makeResponse(parts));
     },
     failed(callId, id, message) {
+      const error = new TypeError(message);
+      // Its body is for nobody.
+      calls.get(callId)?.traffic?.abandon(id, error);
       const pending = take(callId, id)?.pending;
       pending?.unwatch?.();
-      pending?.reject(new TypeError(message));
+      pending?.reject(error);
     },
   };
 }

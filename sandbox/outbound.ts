@@ -8,7 +8,14 @@ import type { Emit } from '../src/bridge.ts';
 import type { ByteSource } from './web/byte-source.ts';
 import { type Bytes, copyBytes, subBytes } from './web/bytes.ts';
 import { formatError } from './web/format-error.ts';
-import { min, PromiseIntrinsic, slice, typedArrayBuffer, typedArrayByteLength } from './web/primordials.ts';
+import {
+  arrayBufferByteLength,
+  min,
+  PromiseIntrinsic,
+  slice,
+  typedArrayBuffer,
+  typedArrayByteLength,
+} from './web/primordials.ts';
 
 /** `STREAM_CHUNKS_IN_FLIGHT` of the wire. */
 const CHUNKS_IN_FLIGHT = 8;
@@ -94,7 +101,9 @@ export class Outbound {
       }
       if (this.#dropped) return false;
       const piece =
-        length <= CHUNK_BYTES_MAX ? bytes : copyBytes(subBytes(bytes, at, min(at + CHUNK_BYTES_MAX, length)));
+        length <= CHUNK_BYTES_MAX
+          ? exactBytes(bytes)
+          : copyBytes(subBytes(bytes, at, min(at + CHUNK_BYTES_MAX, length)));
       this.#ahead += 1;
       this.#emit('chunk', this.#call, this.#stream, typedArrayBuffer(piece));
     }
@@ -107,3 +116,10 @@ export class Outbound {
     wake?.();
   }
 }
+
+/**
+ * Bytes over a buffer of their size, because it is the buffer that leaves. Attack: `Uint8Array.prototype.then` answers, in
+ * the place of a chunk, one byte of a buffer of megabytes: counted as one, sent as all.
+ */
+const exactBytes = (bytes: Bytes): Bytes =>
+  arrayBufferByteLength(typedArrayBuffer(bytes)) === typedArrayByteLength(bytes) ? bytes : copyBytes(bytes);

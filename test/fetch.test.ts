@@ -141,6 +141,22 @@ describe('a request', () => {
     expect(answer).toEqual({ value: [type ?? null, received] });
   });
 
+  test('whose answer has no bytes has a body all the same, where its status and method allow one', async () => {
+    receiver.on(
+      '/empty',
+      (request, response) => void response.writeHead(Number(request.url?.split('?')[1])).end(),
+    );
+    expect(
+      await run(`
+        const seen = [];
+        for (const [status, method] of [[200, 'GET'], [404, 'POST'], [204, 'GET'], [304, 'GET'], [200, 'HEAD']]) {
+          const { body } = await fetch(origin + '/empty?' + status, { method });
+          seen.push(body && (await body.getReader().read()).done);
+        }
+        return seen;`),
+    ).toEqual({ value: [true, true, null, null, null] });
+  });
+
   test('can be a Request, and can be answered to the caller as it is', async () => {
     receiver.on('/teapot', (request, response) => {
       response.writeHead(418, { 'x-method': String(request.method) }).end('short and stout');
@@ -300,6 +316,25 @@ describe('an abort', () => {
       error: { name: 'RangeError', message: 'enough' },
     });
     expect(receiver.requests.length).toBe(before);
+  });
+
+  test('ends a fetch that still waits its turn, and gives that to the next', async () => {
+    receiver.on('/never', () => undefined);
+    receiver.on('/ok', (_request, response) => void response.end('ok'));
+    expect(
+      await run(`
+        const six = Array.from({ length: 6 }, () => new AbortController());
+        const never = six.map(({ signal }) => fetch(origin + '/never', { signal }).catch((error) => error.name));
+        let cancelled;
+        const body = new ReadableStream({ cancel(reason) { cancelled = reason.name; } });
+        const waits = fetch(origin + '/ok', { method: 'POST', body, duplex: 'half', signal: AbortSignal.timeout(1) }).catch((error) => error.name);
+        const next = fetch(origin + '/ok').then((response) => response.text());
+        const seen = [await waits, cancelled];
+        six[0].abort();
+        seen.push(await next);
+        for (const controller of six) controller.abort();
+        return [...seen, ...new Set(await Promise.all(never))];`),
+    ).toEqual({ value: ['TimeoutError', 'TimeoutError', 'ok', 'AbortError'] });
   });
 
   test('by a time-out is a TimeoutError', async () => {

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, startTestService, TestService } from './support/service.ts';
 
@@ -49,6 +50,10 @@ const STREAMER = `
     '/echo': (request) => new Response(request.body),
     '/size': async (request) => Response.json({ size: (await request.arrayBuffer()).byteLength }),
     '/ignore': () => new Response('not interested'),
+    '/early': (request, { waitUntil }) => {
+      waitUntil(request.arrayBuffer().then(() => { state.read = 'all'; }, (error) => { state.read = error.name; }));
+      return new Response('early');
+    },
     '/chunks': async (request) => {
       state.seen = [];
       const decoder = new TextDecoder();
@@ -72,6 +77,7 @@ interface State {
   readonly aborted: string | false;
   readonly seen: readonly string[];
   readonly waited?: boolean;
+  readonly read?: string;
 }
 const state = async ({ endpoint } = streamer): Promise<State> =>
   (await (await fetch(`${endpoint}/state`)).json()) as State;
@@ -96,6 +102,14 @@ const logged = (words: string): Promise<void> =>
 function open(path: string, options: object = {}, { endpoint } = streamer): ClientRequest {
   return request(`${endpoint}${path}`, { method: 'GET', agent: false, ...options });
 }
+/** A connection on which a request can be written as it stands. */
+function dial({ endpoint } = streamer): Socket {
+  const { port, hostname } = new URL(endpoint);
+  return connect(Number(port), hostname);
+}
+const line = (method: string, path: string, version: string, { endpoint } = streamer): string =>
+  `${method} ${new URL(endpoint).pathname}${path} HTTP/${version}\r\nhost: annex\r\n`;
+
 async function head(sent: ClientRequest): Promise<IncomingMessage> {
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return response;
@@ -153,6 +167,15 @@ describe('an answer that is a stream', () => {
     const response = await fetch(`${streamer.endpoint}/breaks`);
     await expect(response.text()).rejects.toThrow();
     await logged('the source broke');
+  });
+
+  test('that breaks resets the connection of a client of HTTP/1.0, which could take half of it for all', async () => {
+    for (const path of ['/breaks', '/words']) {
+      const socket = dial();
+      socket.write(`${line('GET', path, '1.0')}\r\n`);
+      socket.resume();
+      await expect(once(socket, 'end')).rejects.toThrow('ECONNRESET');
+    }
   });
 
   test('of anything but bytes is the integration’s mistake', async () => {
@@ -257,6 +280,36 @@ describe('an upload', () => {
     sent.destroy();
   });
 
+  test('that is not there when the answer is out breaks off for whoever still reads it', async () => {
+    const sent = open('/early', { method: 'POST', headers: { 'content-length': '1000000' } });
+    sent.on('error', () => undefined);
+    sent.write(Buffer.alloc(100_000));
+    (await head(sent)).resume();
+    expect((await until((now) => now.read !== undefined)).read).toBe('TypeError');
+  });
+
+  test('of a call that is shed is not waited for: its connection closes behind the answer', async () => {
+    const full = await startTestService({
+      limits: { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 },
+    });
+    const installed = await full.deploy('streamer', STREAMER);
+    const running = open('/late', {}, installed).end();
+    await head(running);
+    const waiting = open('/state', {}, installed).end();
+    waiting.on('error', () => undefined);
+    // Once there is no place left, a call is shed at once.
+    await vi.waitFor(async () => expect((await fetch(`${installed.endpoint}/state`)).status).toBe(503));
+    const socket = dial(installed);
+    socket.on('error', () => undefined);
+    socket.write(`${line('POST', '/size', '1.1', installed)}content-length: 9000000\r\n\r\n`);
+    socket.write(Buffer.alloc(1_000_000));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 503 .*\nconnection: close\r\n/is);
+    await once(socket, 'close');
+    waiting.destroy();
+    running.destroy();
+  });
+
   test('of unknown length over the limit is 413, and the call is over', async () => {
     const annex = await startTestService({ limits: { requestBodyBytes: 100_000 } });
     const installed = await annex.deploy('streamer', STREAMER);
@@ -270,6 +323,31 @@ describe('an upload', () => {
     expect(response.statusCode).toBe(413);
     const [body] = (await once(response, 'data')) as [Buffer];
     expect(JSON.parse(String(body))).toMatchObject({ error: { code: 'REQUEST_TOO_LARGE' } });
+  });
+
+  test('whose sender goes away before the call has begun begins none', async () => {
+    const annex = await startTestService();
+    const installed = await annex.deploy('streamer', STREAMER);
+    const { registry } = annex.service.store;
+    const asked = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const look = registry.target.bind(registry);
+    vi.spyOn(registry, 'target').mockImplementationOnce(async (key) => {
+      asked.resolve();
+      await gone.promise;
+      return look(key);
+    });
+    const socket = dial(installed);
+    socket.write(`${line('POST', '/size', '1.1', installed)}content-length: 100000\r\n\r\n`);
+    await asked.promise;
+    socket.destroy();
+    await once(socket, 'close');
+    const counter = (outcome: string) => annex.metric(`annex_calls_total{outcome="${outcome}"}`);
+    // Answers to later requests: the listener has heard of the close by then.
+    for (let i = 0; i < 3; i++) await counter('canceled');
+    gone.resolve();
+    await vi.waitFor(async () => expect(await counter('canceled')).toBe(1));
+    expect([await counter('ok'), await counter('exception')]).toEqual([0, 0]);
   });
 
   test('whose sender goes away fails for the integration that reads it', async () => {

@@ -345,7 +345,10 @@ export class TenantIsolate implements Watched {
   #end(outcome: Outcome, detail: string): void {
     if (this.gone) return;
     this.#flush(outcome);
-    const again = this.#dispose().filter((call) => this.#calls.delete(call.id));
+    // In what its script left behind when it loaded: it would do the same in the next isolate, and so on without end.
+    const hopeless = this.#loader !== undefined && this.#entries?.running === this.#loader;
+    const unseen = this.#dispose();
+    const again = hopeless ? [] : unseen.filter((call) => this.#calls.delete(call.id));
     for (const call of [...this.#calls.values()]) this.#close(call, call.end(outcome, detail));
     this.#listener.gone(this, again);
   }

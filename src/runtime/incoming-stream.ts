@@ -5,7 +5,7 @@
  * tells the isolate that nobody wants the rest. What it holds is bounded by the credit, whoever is on the other side.
  */
 import { Readable } from 'node:stream';
-import { STREAM_CHUNKS_IN_FLIGHT } from '../wire.ts';
+import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../wire.ts';
 
 /** Credit is given in lots: each costs the isolate an entry. */
 const CREDIT_LOT = STREAM_CHUNKS_IN_FLIGHT / 2;
@@ -36,10 +36,13 @@ export class IncomingStream extends Readable {
     this.on('error', () => undefined);
   }
 
-  /** The next piece. @returns false where the sender broke the rules: no credit left, too much, or after its end */
+  /** The next piece. @returns false where the sender broke the rules: no credit left, a size that no piece has, too much in all, or after its end */
   hear(chunk: Buffer): boolean {
-    this.#bytes += chunk.byteLength;
+    const { byteLength } = chunk;
+    this.#bytes += byteLength;
     if (this.#closed || this.#bytes > this.#bytesMax) return false;
+    // Credit counts chunks: it bounds what is held only as long as each of them is bounded.
+    if (byteLength === 0 || byteLength > STREAM_CHUNK_BYTES_MAX) return false;
     if (this.destroyed) return true;
     if (this.#waiting.length >= STREAM_CHUNKS_IN_FLIGHT) return false;
     this.#waiting.push(chunk);

@@ -3,7 +3,7 @@
  * connection (framing, keep-alive) is the host's, whatever the integration says.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline, type Readable } from 'node:stream';
+import { finished, pipeline, type Readable } from 'node:stream';
 import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
 import type { CallResponse } from '../../runtime/dispatch.ts';
 
@@ -31,7 +31,7 @@ export function sendAnswer(request: IncomingMessage, raw: ServerResponse, respon
     if (!Buffer.isBuffer(body)) body.destroy();
     raw.end();
   } else if (!Buffer.isBuffer(body)) {
-    sendStream(raw, body);
+    sendStream(request, raw, body);
   } else if (body.byteLength <= JOIN_BYTES_MAX) {
     // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
     raw.end(body.toString('latin1'), 'latin1');
@@ -44,8 +44,14 @@ export function sendAnswer(request: IncomingMessage, raw: ServerResponse, respon
  * The head leaves at once, the body as it is made. One that breaks off breaks the connection: an ordinary end would pass
  * half an answer off as a whole one.
  */
-function sendStream(raw: ServerResponse, body: Readable): void {
+function sendStream(request: IncomingMessage, raw: ServerResponse, body: Readable): void {
   raw.flushHeaders();
+  // HTTP/1.0 knows no chunks: an answer ends with its connection, and only a reset tells half of one from a whole.
+  if (request.httpVersion === '1.0') {
+    finished(body, (cause) => {
+      if (cause) raw.socket?.resetAndDestroy();
+    });
+  }
   pipeline(body, raw, (cause) => {
     if (cause) raw.destroy();
   });

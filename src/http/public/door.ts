@@ -139,9 +139,13 @@ async function answer(
   reply.raw.once('close', () => {
     if (!reply.raw.writableEnded) caller.leave();
   });
+  // One that went away while the head was looked at is not heard of again.
+  if (request.raw.socket.destroyed) caller.leave();
   if (body instanceof Upload) body.onTooLarge = () => caller.leave();
   const { outcome, response, detail } = await parts.dispatch.call(target, envelope, request.id, caller);
   if (response === undefined) {
+    // What is left of an upload that nobody reads: the connection cannot carry another request.
+    if (!request.raw.complete) reply.header('connection', 'close');
     if (body instanceof Upload) body.finish();
     throw outcomeError(outcome, detail);
   }

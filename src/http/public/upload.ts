@@ -21,15 +21,20 @@ export class Upload extends Transform {
     this.#request = request;
     this.#bytesMax = bytesMax;
     this.on('error', () => undefined);
-    // A client that goes away never ends its body.
-    request.once('close', () => {
-      if (!request.complete) this.destroy(new Error('The client went away.'));
-    });
+    // A client that goes away never ends its body. The request's own `close` does not do: once its answer is out, Node
+    // closes the connection behind it without a word to the request.
+    request.socket.once('close', this.#onClose);
     request.pipe(this);
+    if (request.socket.destroyed) this.#onClose();
   }
 
-  /** @throws AnnexError REQUEST_TOO_LARGE where that is why the call had no answer */
+  /**
+   * The call is over, and had no answer. What is still on its way is dropped as it comes.
+   *
+   * @throws AnnexError REQUEST_TOO_LARGE where that is why
+   */
   finish(): void {
+    this.destroy();
     if (this.#bytes > this.#bytesMax) throw tooLarge(this.#bytesMax);
   }
 
@@ -40,8 +45,13 @@ export class Upload extends Transform {
     return done(tooLarge(this.#bytesMax));
   }
 
+  readonly #onClose = (): void => {
+    if (!this.#request.complete) this.destroy(new Error('The client went away.'));
+  };
+
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     // What is still on its way is dropped as it comes.
+    this.#request.socket.off('close', this.#onClose);
     this.#request.unpipe(this);
     this.#request.resume();
     done(error);
