@@ -169,14 +169,16 @@ export class Calls {
   }
 
   async #stream(call: Call, outbound: Outbound): Promise<void> {
-    const end = await outbound.run();
+    // Into the log first: the other side may end the call as soon as it hears that its answer breaks off.
+    const end = await outbound.run((reason) => {
+      if (this.get(call.id) === call) this.#exception(call, reason);
+    });
     if (this.get(call.id) !== call) return;
     if (end === 'large') {
       this.#finish(call);
       this.#emit('large', call.id, this.#settings.responseBodyBytes + 1);
       return;
     }
-    if (end === 'failed') this.#exception(call, outbound.reason);
     this.#release(call);
   }
 

@@ -24,7 +24,6 @@ import {
 import { type OutgoingRequest, takeRequest } from './web/request.ts';
 import { isNullBodyStatus, makeResponse, type Response } from './web/response.ts';
 import { utf8Encode } from './web/utf8.ts';
-import { requireArguments } from './web/web-idl.ts';
 
 /** The head of an answer, as the host sends it. */
 export interface FetchedHead {
@@ -115,8 +114,7 @@ export interface Fetches {
 }
 
 export function createFetches(calls: Calls, emit: Emit, settings: PreludeSettings): Fetches {
-  async function run(given: number, input: unknown, init: unknown): Promise<Response> {
-    requireArguments(given, 1, 'fetch');
+  async function run(input: unknown, init: unknown): Promise<Response> {
     const outgoing = takeRequest(input, init);
     try {
       const { signal } = outgoing;
@@ -213,7 +211,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
   return {
     // Not async itself: a promise in a promise is unwrapped through a `then` that the tenant may have replaced.
     fetch: function fetch(input: unknown, init: unknown = undefined) {
-      return run(arguments.length, input, init);
+      return run(input, init);
     },
     answered(callId, id, head, body, more) {
       const taken = take(callId, id);

@@ -60,8 +60,12 @@ export class Outbound {
     this.#wake();
   }
 
-  /** Sends all there is. Settles, and never rejects, when that is done or has become pointless. */
-  async run(): Promise<OutboundEnd> {
+  /**
+   * Sends all there is. Settles, and never rejects, when that is done or has become pointless.
+   *
+   * @param onFailure hears what the stream fails with before the other side does
+   */
+  async run(onFailure?: (reason: unknown) => void): Promise<OutboundEnd> {
     let sent = 0;
     try {
       for (;;) {
@@ -78,6 +82,7 @@ export class Outbound {
     } catch (thrown) {
       if (this.#dropped) return 'dropped';
       this.reason = thrown;
+      onFailure?.(thrown);
       this.#emit(
         'close',
         this.#call,

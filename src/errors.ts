@@ -35,7 +35,7 @@ export const ERRORS = {
     'caller',
     'The body, or a part of it, is over its limit; the message names the limit.',
   ),
-  REQUEST_SHED: passing('Too many request bodies are being held; try again after `Retry-After`.'),
+  REQUEST_SHED: passing('Too many bodies are being held; try again after `Retry-After`.'),
   ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
   TOKEN_MISSING: row(401, 'caller', 'Send `Authorization: Bearer <token>`.'),
   TOKEN_INVALID: row(401, 'caller', 'The token is unknown or revoked.'),

@@ -11,7 +11,7 @@ const MIB = 1024 * KIB;
 export const DEFAULT_LIMITS = {
   /** Body of one request to a public endpoint. */
   requestBodyBytes: 10 * MIB,
-  /** Request bodies that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
+  /** Bodies of requests and answers that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
   bufferedBodyBytes: 256 * MIB,
   /** Body of one answer of an integration. */
   responseBodyBytes: 10 * MIB,

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BodyBudget } from '../src/http/public/body-budget.ts';
-import { type Installed, TestService } from './support/service.ts';
+import { type Installed, startTestService, TestService } from './support/service.ts';
 
 /** A body of the greatest size fills the budget: it only gets through where nothing else is held. */
 const LIMITS = { requestBodyBytes: 20_000, bufferedBodyBytes: 20_000 };
@@ -245,4 +245,25 @@ describe('every refusal has the one shape', () => {
       });
     }
   });
+});
+
+// A hundred clients that ask for 10 MiB and do not read: a gigabyte of the host's memory, for calls that are long over.
+test('answers that clients do not read are counted among the bodies that are held', async () => {
+  const bytes = 8 * 1024 * 1024;
+  const large = await startTestService({ limits: { bufferedBodyBytes: bytes + 1_000_000 } });
+  const { endpoint } = await large.deploy(
+    'large',
+    `export default { fetch: () => new Response(new Uint8Array(${bytes})) };`,
+  );
+  const slow = await dial(new URL(endpoint).port);
+  slow.pause();
+  slow.write(`GET ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  const second = async () => {
+    const response = await fetch(endpoint);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  await vi.waitFor(async () => expect(await second()).toBe(503), { timeout: 10_000 });
+  slow.destroy();
+  await vi.waitFor(async () => expect(await second()).toBe(200), { timeout: 10_000 });
 });

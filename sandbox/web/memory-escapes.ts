@@ -17,7 +17,7 @@ const { Atomics: gc } = globalThis as { Atomics?: unknown };
 /** Gives back all memory that can be given back. To be called while no tenant code runs. */
 export function collectGarbage(): void {
   if (typeof gc === 'function')
-    apply(gc, undefined, [{ type: 'major', execution: 'sync', flavor: 'last-resort' }]);
+    apply(gc, undefined, [{ __proto__: null, type: 'major', execution: 'sync', flavor: 'last-resort' }]);
 }
 
 /** Closes the ways on one global object. */

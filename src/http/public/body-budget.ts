@@ -1,5 +1,5 @@
 /**
- * One budget for the request bodies that the whole process holds in memory.
+ * One budget for the bodies, of requests and of answers, that the whole process holds in memory.
  *
  * A body is buffered before anyone is asked whether the installation has a place for the call, so neither the limit of
  * one body nor admission bounds their sum: 150 connections that each send most of a body and then wait would hold

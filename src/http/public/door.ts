@@ -7,7 +7,7 @@
  * Whatever can be refused by looking at the head of a request is refused before its body is read, and whatever can be
  * refused by the host never enters an isolate. It serves nothing of the host's own: no token, cookie or page.
  */
-import { METHODS } from 'node:http';
+import { METHODS, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
@@ -22,13 +22,15 @@ import { sendAnswer } from './answer.ts';
 import { BodyBudget } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { fetchEvent } from './fetch-event.ts';
-import { isStreamed, refuseAnnouncedBody, withBody } from './request-body.ts';
+import { isStreamed, refuseAnnouncedBody, shed, withBody } from './request-body.ts';
 import { Upload } from './upload.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
 /** Room for the heads of an envelope's parts, beside the parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
+/** Answers up to this size go into the socket's own memory at once, as a rule. */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const BEARER = /^Bearer +(\S+) *$/i;
 
 export interface PublicDoorParts {
@@ -66,9 +68,11 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
       const bytesMax = bodyBytesMax(visit.door, parts.limits);
       if (visit.door === 'raw' && isStreamed(request.raw)) {
         const upload = new Upload(request.raw, bytesMax);
-        return answer(request, reply, visit, upload, parts);
+        return answer(request, reply, visit, upload, { ...parts, budget });
       }
-      return withBody(request.raw, bytesMax, budget, (body) => answer(request, reply, visit, body, parts));
+      return withBody(request.raw, bytesMax, budget, (body) =>
+        answer(request, reply, visit, body, { ...parts, budget }),
+      );
     },
   });
 }
@@ -130,7 +134,7 @@ async function answer(
   reply: FastifyReply,
   visit: Visit,
   body: Buffer | Upload,
-  parts: PublicDoorParts,
+  parts: PublicDoorParts & { readonly budget: BodyBudget },
 ): Promise<FastifyReply> {
   const { target } = visit;
   const envelope = toEnvelope(request, visit, body, parts.limits);
@@ -149,9 +153,23 @@ async function answer(
     if (body instanceof Upload) body.finish();
     throw outcomeError(outcome, detail);
   }
+  if (Buffer.isBuffer(response.body)) holdUntilSent(reply.raw, response.body.byteLength, parts.budget);
   reply.hijack();
   sendAnswer(request.raw, reply.raw, response);
   return reply;
+}
+
+/**
+ * Counts an answer among the bodies that are held until its last byte has left. Its call is over by then, so no bound on
+ * calls applies: clients that ask for megabytes and do not read would fill the host's memory.
+ *
+ * @throws AnnexError REQUEST_SHED where there is no room
+ */
+function holdUntilSent(raw: ServerResponse, bytes: number, budget: BodyBudget): void {
+  if (bytes <= UNCOUNTED_BYTES_MAX) return;
+  const share = budget.open();
+  if (!share.take(bytes)) throw shed();
+  raw.once('close', () => share.giveBack());
 }
 
 function toEnvelope(request: FastifyRequest, visit: Visit, body: Buffer | Upload, limits: Limits): Envelope {

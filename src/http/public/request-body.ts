@@ -107,8 +107,8 @@ class Chunks {
 
 export const tooLarge = (bytesMax: number): AnnexError =>
   new AnnexError('REQUEST_TOO_LARGE', `The body is over the limit of ${bytesMax} bytes.`);
-const shed = (): AnnexError =>
+export const shed = (): AnnexError =>
   new AnnexError(
     'REQUEST_SHED',
-    'Too many request bodies are being held; try again after the time that `Retry-After` tells.',
+    'Too many bodies are being held; try again after the time that `Retry-After` tells.',
   );
