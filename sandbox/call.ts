@@ -24,6 +24,9 @@ const OPERATIONS_PER_ENTRY = 2_000;
 /** Exceptions of one call that are logged even when its lines are used up: the reason of a failure must not be lost. */
 const EXCEPTIONS_KEPT = 8;
 
+/** The call of a script that loads: it is on no caller's account, and the host knows nothing of it. */
+export const LOADER_ID = 0;
+
 /** One call in progress. */
 export interface Call {
   readonly id: number;

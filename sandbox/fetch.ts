@@ -6,7 +6,7 @@
  * here, inside, because each would otherwise already hold memory outside the isolate's heap.
  */
 import type { Emit, PreludeSettings } from '../src/bridge.ts';
-import type { Call, Calls } from './call.ts';
+import { type Call, type Calls, LOADER_ID } from './call.ts';
 import { type ByteSource, isByteSource } from './web/byte-source.ts';
 import { abort } from './web/lazy.ts';
 import { List, push } from './web/list.ts';
@@ -121,6 +121,9 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
       if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
       const call = calls.running();
       if (call === undefined) throw new TypeError('fetch was called after the call had ended');
+      // The host knows calls, and has given this isolate none yet.
+      if (call.id === LOADER_ID)
+        throw new TypeError('fetch cannot be used while the script loads, only by its handlers');
       call.fetches ??= new CallFetches();
       const fetches = call.fetches;
       fetches.begun += 1;

@@ -233,6 +233,20 @@ test('a script that spins once it has loaded ends its first call, and is not tri
   expect(texts.filter((text) => text === 'line 299' || text === 'line 255')).toHaveLength(1);
 });
 
+test('a script that fetches while it loads is told that it may not, and takes no cell with it', async () => {
+  const eager = await annex.deploy(
+    'eager',
+    `let said = 'nothing';
+     try { await fetch('https://example.com/'); } catch (error) { said = error.name + ': ' + error.message; }
+     fetch('https://example.com/', { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' }).catch(() => {});
+     export default { fetch: () => new Response(said) };`,
+  );
+  expect(await (await fetch(eager.endpoint)).text()).toBe(
+    'TypeError: fetch cannot be used while the script loads, only by its handlers',
+  );
+  expect(await run('return 1;')).toBe(1);
+});
+
 test('fetches that are aborted as soon as they have begun, one after the other, take nothing of those that follow', async () => {
   const answer = await run(`
     const outcomes = [];

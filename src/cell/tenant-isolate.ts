@@ -285,7 +285,8 @@ export class TenantIsolate implements Watched {
   }
 
   #fetched(call: CellCall, emission: EmissionOf<'fetch'>): void {
-    const outgoing = readFetch(call.id, emission);
+    // A script that loads has no call of the host's, which would end the cell for speaking of one.
+    const outgoing = call === this.#loader ? undefined : readFetch(call.id, emission);
     if (outgoing) return this.#said(outgoing);
     call.refuse(emission[2]);
     const why = 'The request has headers, or a URL, that are too many or too long to be sent.';
