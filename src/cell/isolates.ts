@@ -10,8 +10,8 @@ import { type CellLimits, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellCall, StreamEntry } from './cell-call.ts';
 import { CellScript } from './cell-script.ts';
-import type { CallListener, IsolateHome } from './isolate-home.ts';
-import { TenantIsolate } from './tenant-isolate.ts';
+import type { IsolateHome } from './isolate-home.ts';
+import { type CallListener, TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
 /** What a script and its code cache take, for each character of it. */

@@ -13,9 +13,9 @@ import { BlankIsolates } from './blank-isolates.ts';
 import { CellCall, type StreamEntry } from './cell-call.ts';
 import { CryptoThreads } from './crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
-import type { CallListener } from './isolate-home.ts';
 import { Isolates } from './isolates.ts';
 import { Slots } from './slots.ts';
+import type { CallListener } from './tenant-isolate.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** The pipe to the host: inherited, the only way in or out. */

@@ -13,15 +13,16 @@ import {
   LOG_LEVELS,
   type LogLevel,
   type Outcome,
+  type ScriptExports,
   type StreamMessage,
   scriptUrl,
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import { CellCall, type StreamEntry } from './cell-call.ts';
+import { type Answer, CellCall, type StreamEntry } from './cell-call.ts';
 import type { CellScript } from './cell-script.ts';
 import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
-import type { CallListener, IsolateHome } from './isolate-home.ts';
+import type { IsolateHome } from './isolate-home.ts';
 import { boundedText, names, type Outgoing, readAnswer, readFetch, readStream } from './read-emission.ts';
 import type { Watched } from './watchdog.ts';
 
@@ -29,6 +30,21 @@ import type { Watched } from './watchdog.ts';
 const LOADER_ID = 0;
 /** Unhandled rejections of one call that are logged. */
 const REJECTIONS_LOGGED = 16;
+
+/** Who hears how calls fare. */
+export interface CallListener {
+  log(call: CellCall, level: LogLevel, text: string): void;
+  /** With `end`, the call is over too. */
+  answered(call: CellCall, answer: Answer, end?: CallEnd): void;
+  ended(call: CellCall, end: CallEnd): void;
+  /** A fetch, or a part of a stream. */
+  said(message: FetchMessage | StreamMessage, bytes: Buffer): void;
+  loaded(isolate: TenantIsolate, exports: ScriptExports): void;
+  /** The isolate is gone; the tenant has seen nothing of these calls, and they may run elsewhere. */
+  gone(isolate: TenantIsolate, unseen: CellCall[]): void;
+  /** The isolate is gone, and still holds a thread. */
+  stuck(): void;
+}
 
 /** A call that is over as soon as its entry has been charged. */
 interface Finishing {
