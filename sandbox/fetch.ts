@@ -50,6 +50,15 @@ interface Waiting {
   gone: boolean;
 }
 
+/** What the host says of a fetch that came to nothing. */
+class HostFailure {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
 /** The fetches of one call. */
 export class CallFetches {
   begun = 0;
@@ -142,7 +151,9 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
       } finally {
         fetches.leave();
       }
-    } catch (reason) {
+    } catch (thrown) {
+      // Made here, in the tenant's own chain of awaits, so that its stack has the line that called `fetch`.
+      const reason = thrown instanceof HostFailure ? new TypeError(thrown.message) : thrown;
       // What was to be sent is for nobody, whether or not any of it has left.
       if (isByteSource(outgoing.body)) outgoing.body.cancel(reason);
       throw reason;
@@ -235,7 +246,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
       calls.get(callId)?.traffic?.abandon(id, error);
       const pending = take(callId, id)?.pending;
       pending?.unwatch?.();
-      pending?.reject(error);
+      pending?.reject(new HostFailure(message));
     },
   };
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, startTestService, TestService } from './support/service.ts';
 
 /** Runs the code that is posted to it, as the body of an async function of `(origin, state, request)`. */
@@ -475,6 +475,23 @@ describe('addresses', () => {
     const log = (await closed.log(installed)).map((line) => line.text).join('\n');
     expect(log).toContain('169.254.169.254');
     expect(log).toContain('127.0.0.1');
+  });
+});
+
+test('a fetch that fails says where it was called', async () => {
+  const located = await annex.deploy(
+    'located',
+    `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  async fetch() {
+    await fetch('http://10.0.0.1/');
+  },
+});`,
+  );
+  expect((await fetch(located.endpoint)).status).toBe(500);
+  await vi.waitFor(async () => {
+    const lines = (await annex.log(located)).map((line) => line.text);
+    expect(lines.some((line) => line.startsWith('TypeError: ') && line.includes('index.js:4:'))).toBe(true);
   });
 });
 

@@ -49,6 +49,8 @@ const STREAMER = `
     },
     '/echo': (request) => new Response(request.body),
     '/size': async (request) => Response.json({ size: (await request.arrayBuffer()).byteLength }),
+    '/measured': () => new Response(null, { headers: { 'content-length': '1234' } }),
+    '/empty': () => new Response(null),
     '/ignore': () => new Response('not interested'),
     '/early': (request, { waitUntil }) => {
       waitUntil(request.arrayBuffer().then(() => { state.read = 'all'; }, (error) => { state.read = error.name; }));
@@ -206,6 +208,15 @@ describe('an answer that is a stream', () => {
     await once(response, 'end');
     expect((await until((now) => now.cancelled !== null)).cancelled).toBeTruthy();
     expect(before).toBeDefined();
+  });
+
+  test('to a HEAD request announces the length that the integration knows, or none, never a wrong one', async () => {
+    const lengths = [];
+    for (const path of ['/measured', '/empty', '/ignore']) {
+      const response = await fetch(`${streamer.endpoint}${path}`, { method: 'HEAD' });
+      lengths.push(response.headers.get('content-length'));
+    }
+    expect(lengths).toEqual(['1234', null, '14']);
   });
 
   test('does not keep waitUntil from being done', async () => {

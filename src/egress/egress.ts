@@ -55,6 +55,13 @@ export interface EgressParts {
 
 /** Interim answers of one request that are read over; a server may not send them without end. */
 const INTERIM_ANSWERS_MAX = 16;
+/** Where a request was to go, for the log: its origin, or its scheme where that is all there is to tell. */
+function whereOf(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return 'a URL that is none';
+  return url.origin === 'null' ? url.protocol : url.origin;
+}
+
 /** Headers that are no longer true of a body that was decompressed. */
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -129,7 +136,7 @@ export class Egress {
       return await this.#follow(request, sent, deadline, over);
     } catch (cause) {
       over();
-      throw told(cause, deadline, URL.parse(request.url)?.origin ?? 'a URL that is none');
+      throw told(cause, deadline, whereOf(request.url));
     }
   }
 

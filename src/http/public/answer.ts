@@ -13,6 +13,8 @@ const isHostOwned = (name: string): boolean => name === 'content-length' || HOP_
 /** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
+const LENGTH = /^\d{1,15}$/;
+
 /** Bodies up to this size are joined with the head. */
 const JOIN_BYTES_MAX = 16 * 1024;
 
@@ -23,7 +25,8 @@ export function sendAnswer(request: IncomingMessage, raw: ServerResponse, respon
     if (!isHostOwned(name.toLowerCase())) flat.push(name, value);
   }
   const bodiless = BODILESS.has(status);
-  if (Buffer.isBuffer(body) && !bodiless) flat.push('content-length', String(body.byteLength));
+  const length = contentLength(request.method, response);
+  if (length !== undefined) flat.push('content-length', length);
   // What is left of an upload that nobody read: the connection cannot carry another request.
   if (!request.complete) flat.push('connection', 'close');
   raw.writeHead(status, flat);
@@ -38,6 +41,20 @@ export function sendAnswer(request: IncomingMessage, raw: ServerResponse, respon
   } else {
     raw.end(body);
   }
+}
+
+/**
+ * The length to announce. To a HEAD request it is that of the answer to GET (RFC 9110, section 8.6): an integration that has
+ * made no body for it may know it, and is taken at its word; otherwise there is none to tell.
+ */
+function contentLength(
+  method: string | undefined,
+  { status, headers, body }: CallResponse,
+): string | undefined {
+  if (!Buffer.isBuffer(body) || BODILESS.has(status)) return undefined;
+  if (method !== 'HEAD' || body.byteLength > 0) return String(body.byteLength);
+  const given = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
+  return given !== undefined && LENGTH.test(given) ? given : undefined;
 }
 
 /**
