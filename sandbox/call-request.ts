@@ -15,13 +15,11 @@ import { type FormData, type FormEntry, formOf } from './web/form-data.ts';
 import { abort } from './web/lazy.ts';
 import { regExpExec, Uint8ArrayIntrinsic } from './web/primordials.ts';
 import { makeRequest, type Request } from './web/request.ts';
+import { TOKEN } from './web/request-init.ts';
 import { normalizeUrl } from './web/url-record.ts';
 
 /** Absent, whole, or still coming. */
 export type CallBody = ArrayBuffer | Inbound | undefined;
-
-/** A token of RFC 9110, section 5.6.2. */
-const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The member `request` of a `fetch` event (REFERENCE D4). The sender of an envelope may have put anything there. */
 export interface EventRequest {
@@ -33,7 +31,7 @@ export interface EventRequest {
 /** @returns undefined where the event describes no request with a method and an absolute URL */
 export function requestOf(call: Call, event: EventRequest | undefined, body: CallBody): Request | undefined {
   const { method, url, headers } = event ?? {};
-  if (typeof method !== 'string' || regExpExec(METHOD, method) === null || typeof url !== 'string')
+  if (typeof method !== 'string' || regExpExec(TOKEN, method) === null || typeof url !== 'string')
     return undefined;
   const absolute = normalizeUrl(url);
   if (absolute === undefined) return undefined;

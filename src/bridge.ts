@@ -8,6 +8,13 @@
  */
 import type { LogLevel } from './wire.ts';
 
+/** `StreamMessage` of the wire, from the host or for it. An empty error stands for a regular end. */
+export type StreamPart<Body> =
+  | [kind: 'chunk', call: number, stream: number, bytes: Body]
+  | [kind: 'close', call: number, stream: number, error: string]
+  | [kind: 'credit', call: number, stream: number, chunks: number]
+  | [kind: 'drop', call: number, stream: number];
+
 /**
  * Into the isolate. Each entry belongs to one call: its synchronous part and the microtasks it leaves run before the
  * next entry begins, which is what lets CPU, logs and errors be charged to the right call.
@@ -25,11 +32,7 @@ export type Entry<Body = ArrayBuffer> =
       body: Body | undefined,
       more: boolean,
     ]
-  /** `StreamMessage` of the wire, from the host. An empty error stands for a regular end. */
-  | [kind: 'chunk', call: number, stream: number, bytes: Body]
-  | [kind: 'close', call: number, stream: number, error: string]
-  | [kind: 'credit', call: number, stream: number, chunks: number]
-  | [kind: 'drop', call: number, stream: number]
+  | StreamPart<Body>
   /** The answer to a fetch; `headers` as in `respond`. With `more`, its body follows as a stream. */
   | [
       kind: 'fetched',
@@ -77,11 +80,7 @@ export type Emission =
       threw: boolean,
       more: boolean,
     ]
-  /** `StreamMessage` of the wire, for the host. */
-  | [kind: 'chunk', call: number, stream: number, bytes: ArrayBuffer]
-  | [kind: 'close', call: number, stream: number, error: string]
-  | [kind: 'credit', call: number, stream: number, chunks: number]
-  | [kind: 'drop', call: number, stream: number]
+  | StreamPart<ArrayBuffer>
   /** `FetchMessage` of the wire; `headers` as in `respond`. With `more`, the body follows as a stream. */
   | [
       kind: 'fetch',

@@ -201,13 +201,11 @@ describe('an answer that is a stream', () => {
   });
 
   test('to a HEAD request is not made', async () => {
-    const before = await state();
     const sent = open('/endless', { method: 'HEAD' }).end();
     const response = await head(sent);
     response.resume();
     await once(response, 'end');
     expect((await until((now) => now.cancelled !== null)).cancelled).toBeTruthy();
-    expect(before).toBeDefined();
   });
 
   test('to a HEAD request announces the length that the integration knows, or none, never a wrong one', async () => {

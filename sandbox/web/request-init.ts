@@ -11,7 +11,8 @@ import { regExpExec, slice, toUpperCase } from './primordials.ts';
 import { normalizeUrl } from './url-record.ts';
 import { toByteString, toDictionary, toDOMString, toUSVString } from './web-idl.ts';
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** A token of RFC 9110, section 5.6.2: what a method may be. */
+export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NORMALIZED_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
 const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
 const SIMPLE_METHOD = /^(?:GET|HEAD|POST)$/;

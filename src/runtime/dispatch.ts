@@ -171,19 +171,20 @@ export class Dispatch {
     const { event, environment, body } = envelope;
     const whole = body instanceof Uint8Array ? body : undefined;
     const tell: TellCell = (message, ...bytes) => cell.tell(message, ...bytes);
+    const log = (level: LogLevel, text: string) => this.#parts.observer.log(target, requestId, level, text);
     const traffic = new CallTraffic({
       id,
       egress: this.#parts.egress,
       owner: installationId,
       limits: this.#parts.limits,
       tell,
-      log: (level, text) => this.#parts.observer.log(target, requestId, level, text),
+      log,
     });
     let answered = false;
     const task: CellTask = {
       script,
       wallMs: callWallMs,
-      log: (level, text) => this.#parts.observer.log(target, requestId, level, text),
+      log,
       response: (status, headers, bytes, more) => {
         if (answered) return;
         answered = true;

@@ -53,6 +53,7 @@ interface Visit {
 /** Registers the public listener's only route. */
 export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   const budget = new BodyBudget(parts.limits.bufferedBodyBytes);
+  const answering = { ...parts, budget };
   // To the framework no method has a body: it would refuse content types it cannot read (an empty one, for instance),
   // and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -68,10 +69,10 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
       const bytesMax = bodyBytesMax(visit.door, parts.limits);
       if (visit.door === 'raw' && isStreamed(request.raw)) {
         const upload = new Upload(request.raw, bytesMax);
-        return answer(request, reply, visit, upload, { ...parts, budget });
+        return answer(request, reply, visit, upload, answering);
       }
       return withBody(request.raw, bytesMax, budget, (body) =>
-        answer(request, reply, visit, body, { ...parts, budget }),
+        answer(request, reply, visit, body, answering),
       );
     },
   });
@@ -166,7 +167,8 @@ async function answer(
  * @throws AnnexError REQUEST_SHED where there is no room
  */
 function holdUntilSent(raw: ServerResponse, bytes: number, budget: BodyBudget): void {
-  if (bytes <= UNCOUNTED_BYTES_MAX) return;
+  // One whose client has gone is held no longer, and its `close` has been: it would be waited for in vain.
+  if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
   const share = budget.open();
   if (!share.take(bytes)) throw shed();
   raw.once('close', () => share.giveBack());
