@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { buildCell, type CellBuild } from '../src/runtime/cell-build.ts';
+import { CellLauncher } from '../src/runtime/cell-launch.ts';
 import { CellProcess } from '../src/runtime/cell-process.ts';
 import type { CallEnd } from '../src/wire.ts';
 
@@ -33,7 +34,8 @@ async function forged(name: string, attack: string): Promise<{ reason: string; e
      pipe.once('data', () => { ${attack} });`,
   );
   const { promise: exited, resolve } = Promise.withResolvers<string>();
-  const cell = new CellProcess({ ...build, scriptPath }, DEFAULT_LIMITS, {
+  const forged = { ...build, scriptPath };
+  const cell = new CellProcess(forged, new CellLauncher(forged), DEFAULT_LIMITS, {
     script: async () => Buffer.from('secret source'),
     unwell: () => undefined,
     exited: (_cell, reason) => resolve(reason),

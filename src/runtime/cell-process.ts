@@ -1,13 +1,9 @@
 /**
- * The host's half of one cell: starts the child process, speaks with it over one pipe, and ends it.
+ * The host's half of one cell: has its process started, speaks with it over one pipe, and ends it.
  *
  * Whatever a cell sends is hostile input. A frame out of shape, or about a call the cell was not given, ends the cell; a
  * cell that dies, whyever, has all its calls answered there and then. Nobody here knows what a call is about.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
-import type { Duplex } from 'node:stream';
 import { FrameReader, FrameWriter } from '../frames.ts';
 import type { Limits } from '../limits.ts';
 import {
@@ -23,9 +19,9 @@ import {
   WIRE_BOUNDS,
 } from '../wire.ts';
 import type { CellBuild } from './cell-build.ts';
+import type { CellLauncher, LaunchedCell } from './cell-launch.ts';
 
 export const PING_EVERY_MS = 1_000;
-const PAGE_BYTES = 4_096;
 const MIB = 1024 * 1024;
 /** Last words of a cell that are kept, to tell why it died. */
 const STDERR_CHARS_MAX = 4_096;
@@ -70,7 +66,7 @@ interface Given {
 }
 
 export class CellProcess {
-  readonly #child: ChildProcess;
+  readonly #launched: LaunchedCell;
   readonly #writer: FrameWriter;
   readonly #owner: CellOwner;
   readonly #limits: Limits;
@@ -90,11 +86,11 @@ export class CellProcess {
   /** Heaps of its isolates, by the cell's own word. */
   heapBytes = 0;
 
-  constructor(build: CellBuild, limits: Limits, owner: CellOwner) {
+  constructor(build: CellBuild, launcher: CellLauncher, limits: Limits, owner: CellOwner) {
     this.#owner = owner;
     this.#limits = limits;
-    this.#child = startChild(build);
-    const pipe = this.#child.stdio[3] as Duplex;
+    this.#launched = launcher.launch();
+    const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));
@@ -103,13 +99,11 @@ export class CellProcess {
     });
     // A dead pipe shows as the exit of the child, which is where it is handled.
     pipe.on('error', () => undefined);
-    this.#child.stderr?.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       this.#lastWords = (this.#lastWords + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
     });
-    this.#child.on('error', (cause) => this.#exit(`could not be started: ${cause.message}`));
-    this.#child.on('exit', (code, signal) =>
-      this.#exit(signal ? `ended by ${signal}` : `exited with ${code}`),
-    );
+    child.on('error', (cause) => this.#exit(`could not be started: ${cause.message}`));
+    child.on('exit', (code, signal) => this.#exit(signal ? `ended by ${signal}` : `exited with ${code}`));
     this.#onReady.promise.catch(() => undefined);
     this.#writer.send(
       {
@@ -127,7 +121,7 @@ export class CellProcess {
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#launched.pid;
   }
 
   get inFlight(): number {
@@ -157,7 +151,7 @@ export class CellProcess {
    */
   check(now: number, hostStalled: boolean): void {
     if (this.#exited) return;
-    this.rssBytes = residentBytes(this.pid);
+    this.rssBytes = this.#launched.residentBytes();
     // After a stall of the host, what the cell has said meanwhile is still unread.
     const overdue =
       !hostStalled &&
@@ -180,7 +174,7 @@ export class CellProcess {
   /** SIGKILL: the only end that a broken engine cannot delay. */
   kill(reason: string): void {
     this.#endReason ??= reason;
-    this.#child.kill('SIGKILL');
+    this.#launched.kill();
   }
 
   #receive(head: unknown, body: Buffer): void {
@@ -271,51 +265,6 @@ export class CellProcess {
     for (const [id, { task }] of [...this.#given]) {
       this.#finish(id, task, { outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${reason}.` });
     }
-  }
-}
-
-/** Nothing of the host is inherited: no environment, no working directory, no descriptor but the pipe. */
-function startChild(build: CellBuild): ChildProcess {
-  const { scriptPath, addonPath } = build;
-  const child = spawn(
-    process.execPath,
-    [
-      // isolated-vm needs V8 without Node's start-up snapshot.
-      '--no-node-snapshot',
-      // V8's collector, for the prelude's use. Under a name of its own it could not be taken off the global object again;
-      // under that of a built-in that the prelude takes off in any case, it can (`sandbox/web/memory-escapes.ts`).
-      '--expose-gc-as=Atomics',
-      '--permission',
-      '--allow-addons',
-      `--allow-fs-read=${scriptPath}`,
-      `--allow-fs-read=${addonPath}`,
-      // The permission model warns about addons at every start; the one addon is ours.
-      '--disable-warning=SecurityWarning',
-      scriptPath,
-      addonPath,
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' },
-  );
-  if (child.pid !== undefined) lowerPriority(child.pid);
-  return child;
-}
-
-/** Tenants yield to the host: its doors stay responsive whatever cells do. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // A child that is already gone has no priority to lower.
-  }
-}
-
-/** Resident memory as the system tells it; 0 where it does not. */
-function residentBytes(pid: number | undefined): number {
-  if (pid === undefined || process.platform !== 'linux') return 0;
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
-  } catch {
-    return 0;
   }
 }
 

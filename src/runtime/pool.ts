@@ -6,6 +6,7 @@
  */
 import type { Limits } from '../limits.ts';
 import type { CellBuild } from './cell-build.ts';
+import { CellLauncher } from './cell-launch.ts';
 import { CellProcess, PING_EVERY_MS } from './cell-process.ts';
 
 const CHECK_EVERY_MS = 200;
@@ -39,6 +40,7 @@ interface Place {
 
 export class Pool {
   readonly #parts: PoolParts;
+  readonly #launcher: CellLauncher;
   readonly #places: Place[];
   /** Replaced cells that finish what they have. */
   readonly #draining = new Set<CellProcess>();
@@ -49,6 +51,7 @@ export class Pool {
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
+    this.#launcher = new CellLauncher(parts.build);
     this.#places = Array.from({ length: parts.cells }, () => ({ cell: this.#start(), stillborn: 0 }));
     this.#interval = setInterval(() => this.#check(), CHECK_EVERY_MS);
   }
@@ -78,7 +81,7 @@ export class Pool {
   }
 
   #start(): CellProcess {
-    return new CellProcess(this.#parts.build, this.#parts.limits, {
+    return new CellProcess(this.#parts.build, this.#launcher, this.#parts.limits, {
       script: (key) => this.#parts.script(key),
       unwell: (cell, reason) => this.#replaceUnwell(cell, reason),
       exited: (cell, reason) => this.#exited(cell, reason),
