@@ -2,8 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import {
   brotliCompressSync,
   constants,
@@ -16,18 +14,10 @@ import {
 import { describe, expect, test, vi } from 'vitest';
 import { EgressError } from '../src/egress/egress.ts';
 import { failure, newEgress, send, serve, serveTcp } from './support/egress.ts';
+import { heldBufferBytes } from './support/held-buffers.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
-
-/** Bytes of buffers that somebody still holds. Without collecting first, what is long let go of counts as well. */
-function heldBufferBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
-}
 
 /** What a server receives as the body of a request, with its head. */
 async function received(body: Uint8Array | Readable, limits = {}) {
