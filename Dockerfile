@@ -17,9 +17,11 @@ RUN npm ci --omit=dev && rm -rf node_modules/node-linux-*/include node_modules/n
 #   tini         process 1: collects the processes that a finished bundler leaves behind, which Node does not, and
 #                hands on signals
 #   /bin/sh      (always there) puts the bundler under a memory limit
+#   setpriv, prlimit  (always there) take rights and resources from the cells
+#   bubblewrap   gives each cell namespaces of its own, in a container that is allowed to make them
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends libatomic1 tini \
+ && apt-get install --yes --no-install-recommends bubblewrap libatomic1 tini \
  && rm -rf /var/lib/apt/lists/*
 
 # A user without rights. The code belongs to root: whoever breaks into the service cannot change it.

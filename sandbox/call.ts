@@ -6,7 +6,7 @@
  * crosses the bridge (log lines: a flood of queued emissions would otherwise pile up outside the isolate's heap).
  */
 import type { Emit, PreludeSettings } from '../src/bridge.ts';
-import type { LogLevel } from '../src/wire.ts';
+import type { LogLevel, SoftLimit } from '../src/wire.ts';
 import type { CallFetches } from './fetch.ts';
 import type { Outbound } from './outbound.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
@@ -14,7 +14,7 @@ import type { ByteSource } from './web/byte-source.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { formatError } from './web/format-error.ts';
-import { arrayBufferByteLength, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
+import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
 
 /**
  * Messages that one entry may cause at the bridge, beside log lines. A loop that sets and clears a timer would otherwise
@@ -23,6 +23,17 @@ import { arrayBufferByteLength, mapDelete, mapGet, mapSet, slice } from './web/p
 const OPERATIONS_PER_ENTRY = 2_000;
 /** Exceptions of one call that are logged even when its lines are used up: the reason of a failure must not be lost. */
 const EXCEPTIONS_KEPT = 8;
+
+/** What holds until the script comes, and its limits with it: there is no call to whom it could matter. */
+const NOTHING_ALLOWED: PreludeSettings = {
+  responseBodyBytes: 0,
+  fetchesPerCall: 0,
+  fetchesInFlightPerCall: 0,
+  fetchRequestBodyBytes: 0,
+  timersPerCall: 0,
+  logLinesPerCall: 0,
+  logBytesPerCall: 0,
+};
 
 /** The call of a script that loads: it is on no caller's account, and the host knows nothing of it. */
 export const LOADER_ID = 0;
@@ -39,6 +50,10 @@ export interface Call {
   logLines: number;
   logBytes: number;
   logDropped: number;
+  /** What was lost was lost to the limit on bytes. */
+  logCut: boolean;
+  /** Limits it has met; made with the first one. */
+  met: Map<SoftLimit, true> | undefined;
   /** Timers that are set, by id; made with the first one. */
   timers: Map<number, Timer> | undefined;
   /** Its jobs; made with the first one. */
@@ -68,13 +83,22 @@ export class Calls {
   #current = 0;
   #operations = 0;
   readonly #emit: Emit;
-  readonly #settings: PreludeSettings;
+  #settings = NOTHING_ALLOWED;
   readonly #calls = new Map<number, Call>();
   /** What the script said while it loaded: told to the first call, and therefore on its account. */
   #loaded: Call | undefined;
 
-  constructor(emit: Emit, settings: PreludeSettings) {
+  constructor(emit: Emit) {
     this.#emit = emit;
+  }
+
+  /** The limits of this isolate's calls. */
+  get settings(): PreludeSettings {
+    return this.#settings;
+  }
+
+  /** Told with the script, before any of it runs. */
+  configure(settings: PreludeSettings): void {
     this.#settings = settings;
   }
 
@@ -102,6 +126,8 @@ export class Calls {
       logLines: loaded?.logLines ?? 0,
       logBytes: loaded?.logBytes ?? 0,
       logDropped: loaded?.logDropped ?? 0,
+      logCut: loaded?.logCut ?? false,
+      met: undefined,
       timers: undefined,
       jobs: undefined,
       traffic: undefined,
@@ -133,6 +159,14 @@ export class Calls {
   forget(id: number): void {
     this.#loaded = this.get(id);
     mapDelete(this.#calls, id);
+  }
+
+  /** Notes that a call has met a limit that does not end it. */
+  meet(call: Call, limit: SoftLimit): void {
+    call.met ??= new MapIntrinsic();
+    if (mapGet(call.met, limit) === true || this.get(call.id) !== call) return;
+    mapSet(call.met, limit, true);
+    this.#emit('met', call.id, limit);
   }
 
   /** The streams of a call. */
@@ -246,26 +280,35 @@ export class Calls {
     const room = logBytesPerCall - call.logBytes;
     if (call.logLines >= logLinesPerCall || room <= 0) {
       call.logDropped += 1;
+      if (room <= 0) call.logCut = true;
+      this.meet(call, room <= 0 ? 'logBytesPerCall' : 'logLinesPerCall');
       return;
     }
     call.logLines += 1;
     // UTF-16 units stand in for bytes: exact for ASCII, and a bound either way.
     const kept = text.length > room ? slice(text, 0, room) : text;
+    if (kept !== text) {
+      call.logCut = true;
+      this.meet(call, 'logBytesPerCall');
+    }
     call.logBytes += kept.length;
     this.#emit('log', call.id, level, kept);
   }
 
   #finish(call: Call): void {
-    if (call.logDropped > 0) {
-      this.#emit(
-        'log',
-        call.id,
-        'warn',
-        `${call.logDropped} log lines were dropped: over the limit of one call.`,
-      );
-    }
+    if (call.logDropped > 0 || call.logCut) this.#emit('log', call.id, 'warn', this.#lostLines(call));
     mapDelete(this.#calls, call.id);
     breakOff(call, 'The call has ended; what is to outlive its answer must be handed to waitUntil', false);
+  }
+
+  #lostLines({ logCut, logDropped }: Call): string {
+    const { logLinesPerCall, logBytesPerCall } = this.#settings;
+    const lines = logDropped === 1 ? '1 more log line was' : `${logDropped} more log lines were`;
+    const what = logDropped > 0 ? `${lines} dropped` : 'The line before was cut';
+    const limit = logCut
+      ? `${logBytesPerCall} bytes (logBytesPerCall)`
+      : `${logLinesPerCall} lines (logLinesPerCall)`;
+    return `${what}; the limit is ${limit}.`;
   }
 }
 

@@ -37,13 +37,11 @@ export function start(
   emit: Emit,
   domainToAscii: (domain: string) => string,
   randomBytes: (count: number) => string,
-  settingsJson: string,
   ...parts: string[]
 ): Enter {
   setParts(PARTS, parts);
-  const settings = jsonParse(settingsJson) as PreludeSettings;
-  const calls = new Calls(emit, settings);
-  const timers = createTimers(calls, emit, settings.timersPerCall);
+  const calls = new Calls(emit);
+  const timers = createTimers(calls, emit);
   let integration: Integration | undefined;
 
   // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
@@ -56,7 +54,7 @@ export function start(
     console: createConsole((level: LogLevel, text: string) => calls.log(level, text)),
     onUncaught: (thrown: unknown) => calls.reportException(thrown),
   });
-  const fetches = createFetches(calls, emit, settings);
+  const fetches = createFetches(calls, emit);
   exposeGlobals(globalThis, { fetch: fetches.fetch, ...timers.globals });
 
   async function load(call: number, factory: unknown): Promise<void> {
@@ -158,6 +156,7 @@ export function start(
         collectGarbage();
         break;
       case 'load':
+        calls.configure(jsonParse(entry[3]) as PreludeSettings);
         calls.begin(entry[1]);
         void load(entry[1], entry[2]);
         break;

@@ -5,7 +5,7 @@
  * A fetch belongs to the call that made it and ends with it. How many a call may make, and how many at once, is counted
  * here, inside, because each would otherwise already hold memory outside the isolate's heap.
  */
-import type { Emit, PreludeSettings } from '../src/bridge.ts';
+import type { Emit } from '../src/bridge.ts';
 import { type Call, type Calls, LOADER_ID } from './call.ts';
 import { type ByteSource, isByteSource } from './web/byte-source.ts';
 import { abort } from './web/lazy.ts';
@@ -122,7 +122,7 @@ export interface Fetches {
   failed(call: number, id: number, message: string): void;
 }
 
-export function createFetches(calls: Calls, emit: Emit, settings: PreludeSettings): Fetches {
+export function createFetches(calls: Calls, emit: Emit): Fetches {
   async function run(input: unknown, init: unknown): Promise<Response> {
     const outgoing = takeRequest(input, init);
     try {
@@ -137,13 +137,18 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
       const fetches = call.fetches;
       fetches.begun += 1;
       const id = fetches.begun;
-      if (id > settings.fetchesPerCall) {
+      const { fetchesPerCall, fetchesInFlightPerCall } = calls.settings;
+      if (id > fetchesPerCall) {
+        calls.meet(call, 'fetchesPerCall');
         throw new TypeError(
-          `fetch: a call may make ${settings.fetchesPerCall} requests, and this is one more`,
+          `fetch: the call makes too many requests; the limit is ${fetchesPerCall} (fetchesPerCall)`,
         );
       }
-      const turn = fetches.turn(settings.fetchesInFlightPerCall, signal);
-      if (turn !== undefined) await turn;
+      const turn = fetches.turn(fetchesInFlightPerCall, signal);
+      if (turn !== undefined) {
+        calls.meet(call, 'fetchesInFlightPerCall');
+        await turn;
+      }
       try {
         if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
         if (calls.get(call.id) !== call) throw new TypeError('The call ended before its fetch could begin');
@@ -160,17 +165,23 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
     }
   }
 
-  const tooLarge = (): TypeError =>
-    new TypeError(`fetch: the request body is over its limit of ${settings.fetchRequestBodyBytes} bytes`);
+  /** To be thrown. */
+  function tooLarge(call: Call): TypeError {
+    const { fetchRequestBodyBytes } = calls.settings;
+    calls.meet(call, 'fetchRequestBodyBytes');
+    return new TypeError(
+      `fetch: the request body is too large; the limit is ${fetchRequestBodyBytes} bytes (fetchRequestBodyBytes)`,
+    );
+  }
 
   /** A body that is there already, within its limit: what is over it must not leave the isolate. */
-  function wholeBody(body: string | ArrayBuffer | undefined): string | ArrayBuffer | undefined {
-    const { fetchRequestBodyBytes } = settings;
+  function wholeBody(call: Call, body: string | ArrayBuffer | undefined): string | ArrayBuffer | undefined {
+    const { fetchRequestBodyBytes } = calls.settings;
     if (body === undefined) return undefined;
     // A character is at most three bytes of UTF-8: a short text need not be encoded to be measured.
     if (typeof body === 'string' && body.length * 3 <= fetchRequestBodyBytes) return body;
     const bytes = typeof body === 'string' ? typedArrayBuffer(utf8Encode(body)) : body;
-    if (arrayBufferByteLength(bytes) > fetchRequestBodyBytes) throw tooLarge();
+    if (arrayBufferByteLength(bytes) > fetchRequestBodyBytes) throw tooLarge(call);
     return bytes;
   }
 
@@ -182,7 +193,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
     { method, url, redirect, headers, body, signal }: OutgoingRequest,
   ): Promise<Response> {
     const source = isByteSource(body) ? body : undefined;
-    const whole = isByteSource(body) ? undefined : wholeBody(body);
+    const whole = isByteSource(body) ? undefined : wholeBody(call, body);
     return new PromiseIntrinsic((resolve, reject) => {
       const unwatch =
         signal &&
@@ -202,7 +213,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
 
   /** A body that breaks, or is too large, takes its fetch with it. */
   async function upload(call: Call, id: number, fetches: CallFetches, source: ByteSource): Promise<void> {
-    const { fetchRequestBodyBytes } = settings;
+    const { fetchRequestBodyBytes } = calls.settings;
     const outbound = calls.traffic(call).send(id, source, fetchRequestBodyBytes);
     const end = await outbound.run();
     if (end !== 'failed' && end !== 'large') return;
@@ -210,7 +221,7 @@ export function createFetches(calls: Calls, emit: Emit, settings: PreludeSetting
     const pending = mapGet(fetches.pending, id);
     mapDelete(fetches.pending, id);
     pending?.unwatch?.();
-    pending?.reject(end === 'failed' ? outbound.reason : tooLarge());
+    pending?.reject(end === 'failed' ? outbound.reason : tooLarge(call));
   }
 
   /** Takes the one that waits for this answer; undefined where nobody does any more. */

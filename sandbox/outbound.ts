@@ -3,6 +3,9 @@
  *
  * Reads the tenant's stream only as fast as the other side gives credit, so nothing piles up outside the isolate's heap.
  * What it reads is the tenant's: anything but a Uint8Array ends it.
+ *
+ * Small pieces that the tenant has at once leave as one. Attack: a stream of single bytes, each a message to the cell, a frame
+ * to the host and a write to the client, would cost everybody else more than the tenant.
  */
 import type { Emit } from '../src/bridge.ts';
 import type { ByteSource } from './web/byte-source.ts';
@@ -15,6 +18,9 @@ import {
   slice,
   typedArrayBuffer,
   typedArrayByteLength,
+  typedArrayName,
+  typedArraySet,
+  Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
 
 /** `STREAM_CHUNKS_IN_FLIGHT` of the wire. */
@@ -22,6 +28,12 @@ const CHUNKS_IN_FLIGHT = 8;
 /** `STREAM_CHUNK_BYTES_MAX` of the wire. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 const ERROR_CHARS_MAX = 1_000;
+/** Pieces below this are joined, */
+const SMALL_BYTES = 4 * 1024;
+/** up to so much. */
+const JOINED_BYTES_MAX = 16 * 1024;
+/** How many microtasks a source may take to its next piece for the two to be joined; a chain of transforms takes a dozen. */
+const MICROTASKS_APART_MAX = 32;
 
 /** How it ended. */
 export type OutboundEnd = 'done' | 'failed' | 'dropped' | 'large';
@@ -35,6 +47,11 @@ export class Outbound {
   #ahead = 0;
   #dropped = false;
   #onCredit: (() => void) | undefined;
+  /** Small pieces that leave together; there is credit for them. Its memory is made with the first one. */
+  #joined: Bytes | undefined;
+  #joinedLength = 0;
+  /** Microtasks until they leave. */
+  #patience = 0;
   /** What the stream failed with, after `failed`. */
   reason: unknown;
 
@@ -72,6 +89,9 @@ export class Outbound {
         const bytes = await this.#source.take();
         if (this.#dropped) return 'dropped';
         if (bytes === undefined) break;
+        // What the source has checked, a `then` of the tenant's may have put something else in the place of.
+        if (typedArrayName(bytes) !== 'Uint8Array')
+          throw new TypeError('A chunk of the body is not a Uint8Array');
         sent += typedArrayByteLength(bytes);
         if (sent > this.#bytesMax) {
           this.#source.cancel(new TypeError(`The body is over its limit of ${this.#bytesMax} bytes`));
@@ -81,6 +101,7 @@ export class Outbound {
       }
     } catch (thrown) {
       if (this.#dropped) return 'dropped';
+      this.#flush();
       this.reason = thrown;
       onFailure?.(thrown);
       this.#emit(
@@ -91,6 +112,7 @@ export class Outbound {
       );
       return 'failed';
     }
+    this.#flush();
     this.#emit('close', this.#call, this.#stream, '');
     return 'done';
   }
@@ -98,21 +120,61 @@ export class Outbound {
   /** @returns false where nobody wants it */
   async #send(bytes: Bytes): Promise<boolean> {
     const length = typedArrayByteLength(bytes);
+    if (length < SMALL_BYTES) return this.#join(bytes, length);
+    this.#flush();
     for (let at = 0; at < length; at += CHUNK_BYTES_MAX) {
-      while (this.#ahead >= CHUNKS_IN_FLIGHT && !this.#dropped) {
-        await new PromiseIntrinsic<void>((resolve) => {
-          this.#onCredit = resolve;
-        });
-      }
-      if (this.#dropped) return false;
+      if (!(await this.#mayEmit())) return false;
       const piece =
         length <= CHUNK_BYTES_MAX
           ? exactBytes(bytes)
           : copyBytes(subBytes(bytes, at, min(at + CHUNK_BYTES_MAX, length)));
-      this.#ahead += 1;
-      this.#emit('chunk', this.#call, this.#stream, typedArrayBuffer(piece));
+      this.#emitChunk(piece);
     }
     return true;
+  }
+
+  /** Waits for credit. @returns false where nobody wants it */
+  async #mayEmit(): Promise<boolean> {
+    while (this.#ahead >= CHUNKS_IN_FLIGHT && !this.#dropped) {
+      await new PromiseIntrinsic<void>((resolve) => {
+        this.#onCredit = resolve;
+      });
+    }
+    return !this.#dropped;
+  }
+
+  #emitChunk(piece: Bytes): void {
+    this.#ahead += 1;
+    this.#emit('chunk', this.#call, this.#stream, typedArrayBuffer(piece));
+  }
+
+  /** @returns false where nobody wants it */
+  async #join(bytes: Bytes, length: number): Promise<boolean> {
+    if (this.#joinedLength + length > JOINED_BYTES_MAX) this.#flush();
+    if (this.#joinedLength === 0 && !(await this.#mayEmit())) return false;
+    this.#joined ??= new Uint8ArrayIntrinsic(JOINED_BYTES_MAX);
+    typedArraySet(this.#joined, bytes, this.#joinedLength);
+    this.#joinedLength += length;
+    const isWaiting = this.#patience > 0;
+    this.#patience = MICROTASKS_APART_MAX;
+    if (!isWaiting) void this.#flushSoon();
+    return true;
+  }
+
+  /** Sends what has been joined once its source has nothing to add at once. */
+  async #flushSoon(): Promise<void> {
+    while (this.#patience > 0) {
+      this.#patience -= 1;
+      await undefined;
+    }
+    this.#flush();
+  }
+
+  #flush(): void {
+    const length = this.#joinedLength;
+    this.#joinedLength = 0;
+    if (this.#joined === undefined || length === 0 || this.#dropped) return;
+    this.#emitChunk(copyBytes(subBytes(this.#joined, 0, length)));
   }
 
   #wake(): void {

@@ -32,7 +32,7 @@ export interface Timers {
   };
 }
 
-export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): Timers {
+export function createTimers(calls: Calls, emit: Emit): Timers {
   let nextId = 1;
   let nesting = 0;
 
@@ -45,8 +45,12 @@ export function createTimers(calls: Calls, emit: Emit, timersPerCall: number): T
     // A flood of timers would queue up outside the isolate's heap.
     call.timers ??= new MapIntrinsic();
     const pending = call.timers;
+    const { timersPerCall } = calls.settings;
     if (mapSize(pending) >= timersPerCall) {
-      throw new RangeError(`More than ${timersPerCall} timers are pending in one call.`);
+      calls.meet(call, 'timersPerCall');
+      throw new RangeError(
+        `Too many timers are pending in this call; the limit is ${timersPerCall} (timersPerCall).`,
+      );
     }
     if (!calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
     mapSet(pending, id, timer);

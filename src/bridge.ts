@@ -6,7 +6,7 @@
  * runs the tenant's code (getters, proxies) on the wrong side. What comes out of an isolate is hostile all the same: a
  * tenant that found a way into the prelude's closure could emit anything, so the cell checks every argument.
  */
-import type { LogLevel } from './wire.ts';
+import type { IsolateLimits, LogLevel, SoftLimit } from './wire.ts';
 
 /** `StreamMessage` of the wire, from the host or for it. An empty error stands for a regular end. */
 export type StreamPart<Body> =
@@ -20,8 +20,11 @@ export type StreamPart<Body> =
  * next entry begins, which is what lets CPU, logs and errors be charged to the right call.
  */
 export type Entry<Body = ArrayBuffer> =
-  /** Run the tenant's script. `factory` is the script's value; `call` is the call that made it necessary. */
-  | [kind: 'load', call: number, factory: unknown]
+  /**
+   * Run the tenant's script. `factory` is the script's value; `call` is the call that made it necessary; `settings` is
+   * `PreludeSettings` as JSON. A blank isolate has none: whose it will be is not known when it is made.
+   */
+  | [kind: 'load', call: number, factory: unknown, settings: string]
   /** Hand over an envelope. With `more`, its body follows as stream 0. */
   | [
       kind: 'call',
@@ -98,6 +101,8 @@ export type Emission =
   /** The call is over. Without an earlier `respond`, it threw before it could answer. */
   | [kind: 'end', call: number, threw: boolean, detail: string]
   | [kind: 'log', call: number, level: LogLevel, text: string]
+  /** The call has met a limit, and goes on. Told once a call. */
+  | [kind: 'met', call: number, limit: SoftLimit]
   | [kind: 'timer', call: number, timer: number, delayMs: number]
   | [kind: 'untimer', call: number, timer: number]
   /** Asks for one operation of Web Crypto; `request` is JSON, and says what the bytes are. */
@@ -106,16 +111,8 @@ export type Emission =
 /** The isolate's one way out: fire and forget. */
 export type Emit = (...emission: Emission) => void;
 
-/** What the cell hands to the prelude beside `emit`. */
-export interface PreludeSettings {
-  readonly timersPerCall: number;
-  readonly logLinesPerCall: number;
-  readonly logBytesPerCall: number;
-  readonly responseBodyBytes: number;
-  readonly fetchesPerCall: number;
-  readonly fetchesInFlightPerCall: number;
-  readonly fetchRequestBodyBytes: number;
-}
+/** The limits that the prelude keeps, because what is beyond them must not even cross. */
+export type PreludeSettings = Omit<IsolateLimits, 'isolateHeapMib'>;
 
 /** Value of the prelude script: called once per isolate, before any tenant code. */
 export type StartPrelude = (
@@ -124,8 +121,6 @@ export type StartPrelude = (
   domainToAscii: (domain: string) => string,
   /** So many random bytes, each a character up to U+00FF; empty where the number is out of bounds. Synchronous. */
   randomBytes: (count: number) => string,
-  /** `PreludeSettings` as JSON. */
-  settings: string,
   /** Sources of the parts, in the order of `sandbox/parts/names.ts`. */
   ...parts: string[]
 ) => Enter;

@@ -7,7 +7,9 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { EgressPolicy } from './egress/policy.ts';
+import { AddressList } from './http/address-list.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { CELL_SANDBOX } from './runtime/cell-layers.ts';
 
 export interface Config {
   /** Folder of the database, the vault key and the first admin token. */
@@ -17,16 +19,33 @@ export interface Config {
   readonly controlPort: number;
   readonly publicHost: string;
   readonly publicPort: number;
-  /** Base of endpoint URLs as the world sees them, no trailing slash; absent: the public listener itself. */
+  /**
+   * Base of endpoint URLs as the world sees them, no trailing slash; absent: the public listener itself. With
+   * `{endpoint}` as its first label, every endpoint has an origin of its own.
+   */
   readonly publicUrl?: string;
   /** Base of the API as integrations see it; absent: the control listener itself. */
   readonly apiUrl?: string;
+  /** Names by which the control listener may be addressed, beside addresses, `localhost` and the host of `apiUrl`. */
+  readonly controlNames: readonly string[];
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: AddressList;
   /** Child processes that run tenants' code. */
   readonly cells: number;
+  /** Whether cells run in bubblewrap. */
+  readonly cellSandbox: (typeof CELL_SANDBOX)[number];
+  /** First of the user ids that cells run as, where the host is root. */
+  readonly cellUser: number;
+  /** V8 without its compilers. */
+  readonly cellJitless: boolean;
   /** Where integrations' `fetch` may connect to. */
   readonly egress: EgressPolicy;
+  /** Whether a manifest has to list the hosts that its integration reaches. */
+  readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
   readonly limits: Limits;
 }
+
+const EGRESS_MANIFEST = ['optional', 'required'] as const;
 
 /** Mistakes in the settings: one sentence each. */
 export class ConfigError extends Error {
@@ -66,19 +85,50 @@ const SETTINGS: readonly Setting[] = [
     help: 'base of the API as integrations see it (default: the control listener)',
   },
   {
+    flag: 'control-names',
+    value: '',
+    help: 'host names by which the control listener may be addressed, beside IP addresses, localhost and that of --api-url',
+  },
+  {
+    flag: 'trusted-proxies',
+    value: '',
+    help: 'addresses and ranges of proxies whose X-Forwarded-For is believed, as 10.0.0.0/8,127.0.0.1',
+  },
+  {
     flag: 'egress-allow',
     value: '',
     help: 'hosts and address ranges that fetch may reach although they are not public, as 10.1.0.0/16,db.internal:8080',
   },
   { flag: 'egress-deny', value: '', help: 'hosts and address ranges that fetch may not reach' },
+  { flag: 'egress-only', value: '', help: 'hosts and address ranges, and nothing else that is public' },
+  { flag: 'egress-ports', value: '', help: 'ports that fetch may reach, as 80,443 (default: all for HTTP)' },
+  {
+    flag: 'egress-manifest',
+    value: 'optional',
+    help: 'required: an integration reaches only hosts that its manifest lists',
+  },
   {
     flag: 'cells',
     value: String(Math.min(8, Math.max(2, availableParallelism()))),
     help: 'child processes for tenant code',
   },
+  {
+    flag: 'cell-sandbox',
+    value: 'auto',
+    help: 'bubblewrap around each cell: auto (where it works), required or off',
+  },
+  {
+    flag: 'cell-user',
+    value: '60600',
+    help: 'first of the 512 user ids that cells run as, where the host is root',
+  },
+  { flag: 'cell-jitless', value: 'off', help: 'on: V8 interprets in cells, and compiles nothing' },
 ];
 
 const CELLS_MAX = 64;
+const ON_OFF = ['off', 'on'] as const;
+/** Room for the ids that follow it. */
+const USER_MAX = 2 ** 31;
 const PORT_MAX = 65_535;
 
 /** @throws ConfigError */
@@ -100,10 +150,21 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     }
     return value;
   };
-  const publicUrl = url('public-url');
+  const publicUrl = readPublicUrl(text('public-url'), problems);
   const apiUrl = url('api-url');
-  const egress = EgressPolicy.parse({ allow: text('egress-allow'), deny: text('egress-deny') });
+  const egress = EgressPolicy.parse({
+    allow: text('egress-allow'),
+    deny: text('egress-deny'),
+    only: text('egress-only'),
+    ports: text('egress-ports'),
+  });
   problems.push(...egress.problems);
+  const egressManifest = EGRESS_MANIFEST.find((word) => word === text('egress-manifest'));
+  if (egressManifest === undefined)
+    problems.push(`--egress-manifest must be optional or required; it is "${text('egress-manifest')}".`);
+  const trustedProxies = AddressList.parse(text('trusted-proxies'));
+  for (const entry of trustedProxies.mistakes)
+    problems.push(`--trusted-proxies: "${entry}" is neither an address nor a range, as 10.0.0.0/8.`);
   const config: Config = {
     dataFolder: text('data'),
     controlHost: text('control-host'),
@@ -112,13 +173,53 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     publicPort: integer('public-port', 0, PORT_MAX),
     ...(publicUrl && { publicUrl }),
     ...(apiUrl && { apiUrl }),
+    controlNames: names(text('control-names')),
+    trustedProxies: trustedProxies.list,
     cells: integer('cells', 1, CELLS_MAX),
+    cellSandbox: oneOf('cell-sandbox', CELL_SANDBOX, problems, text),
+    cellUser: integer('cell-user', 1, USER_MAX),
+    cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
     egress: egress.policy,
+    egressManifest: egressManifest ?? 'required',
     limits: readLimits(env, problems),
   };
   if (config.dataFolder === '') problems.push('--data must name a folder.');
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** One of a few words. */
+function oneOf<Word extends string>(
+  flag: string,
+  words: readonly [Word, ...Word[]],
+  problems: string[],
+  text: (flag: string) => string,
+): Word {
+  const word = words.find((candidate) => candidate === text(flag));
+  if (word === undefined) problems.push(`--${flag} must be ${listed(words)}; it is "${text(flag)}".`);
+  return word ?? words[0];
+}
+
+const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+
+const names = (list: string): string[] =>
+  list
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+
+/** As another URL, but `{endpoint}` may stand for the first label of its host. */
+function readPublicUrl(text: string, problems: string[]): string | undefined {
+  const value = text.replace(/\/+$/, '');
+  if (value === '') return undefined;
+  const plain = value.replace(/^(https?:\/\/)\{endpoint\}\./i, '$1endpoint.');
+  const isBare = plain === value || /^https?:\/\/[^/]+$/.test(value);
+  if (!URL.canParse(plain) || !/^https?:/.test(plain) || /[?#{}@]/.test(plain) || !isBare) {
+    problems.push(
+      `--public-url must be an http or https URL without query and fragment, or one like https://{endpoint}.apps.example.com without a path; it is "${value}".`,
+    );
+  }
+  return value;
 }
 
 /** The text of `--help`. */

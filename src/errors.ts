@@ -6,6 +6,8 @@
  * This file knows no HTTP framework and formats nothing.
  */
 
+import type { LimitMet } from './limits.ts';
+
 /** Whose fault an error is: decides the log level and whom an operator should talk to. */
 export type Blame = 'caller' | 'integration' | 'receiver' | 'platform';
 
@@ -35,6 +37,19 @@ export const ERRORS = {
     'caller',
     'The body, or a part of it, is over its limit; the message names the limit.',
   ),
+  REQUEST_HEAD_TOO_LARGE: row(
+    431,
+    'caller',
+    'The URL and the headers are over their limit, or the headers are too many.',
+  ),
+  REQUEST_TOO_SLOW: row(408, 'caller', 'The request was not sent in time, or its body came too slowly.'),
+  REQUEST_RATE_EXCEEDED: {
+    ...row(429, 'caller', 'Too many requests in a second; the message says from or to where.'),
+    retryAfterS: 1,
+  },
+  EXPECTATION_UNKNOWN: row(417, 'caller', 'The only `Expect` that is understood is `100-continue`.'),
+  METHOD_REFUSED: row(405, 'caller', 'TRACE and CONNECT are answered by nobody here.'),
+  HOST_UNKNOWN: row(421, 'caller', 'The listener does not answer to the name in `Host`.'),
   REQUEST_SHED: passing('Too many bodies are being held; try again after `Retry-After`.'),
   ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
   TOKEN_MISSING: row(401, 'caller', 'Send `Authorization: Bearer <token>`.'),
@@ -79,7 +94,19 @@ export const ERRORS = {
     'The call used up its CPU or memory; the message says which.',
   ),
   CALL_TIMED_OUT: row(504, 'integration', 'The call did not finish within its wall time.'),
-  CALL_SHED: passing('Too many calls wait for this installation; try again after `Retry-After`.'),
+  CALL_SHED: passing(
+    'Too many calls wait, or this one has waited too long; the message names the limit. Try again after `Retry-After`.',
+  ),
+  INSTALLATION_COOLING: row(
+    503,
+    'integration',
+    'The installation has passed its limits again and again and is left alone until `Retry-After`; its log says why.',
+  ),
+  INSTALLATION_QUARANTINED: row(
+    503,
+    'integration',
+    'The integration keeps crashing the process it runs in and is left alone until `Retry-After`; its log says why.',
+  ),
   PUBLISH_BUSY: passing('Too many uploads are being bundled; try again after `Retry-After`.'),
   CALL_CANCELED: row(499, 'caller', 'The caller went away before the answer.'),
   CELL_CRASHED: passing('The process that ran the call died; a new one has taken its place.'),
@@ -89,6 +116,26 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** How deep a chain of causes is followed. */
+const CAUSES_MAX = 4;
+
+/**
+ * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of parsers carry along what
+ * they were handed, such as the bytes of a request with its cookies and tokens.
+ */
+export function loggableError(thrown: unknown, depth = 0): unknown {
+  if (!(thrown instanceof Error)) return { type: typeof thrown };
+  const { name, message, stack, cause } = thrown;
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+  return {
+    type: name,
+    message,
+    stack,
+    ...(code !== undefined && { code }),
+    ...(cause !== undefined && depth < CAUSES_MAX && { cause: loggableError(cause, depth + 1) }),
+  };
+}
+
 /** An error with a code of the table. Thrown by services, turned into an answer by the doors. */
 export class AnnexError extends Error {
   override readonly name = 'AnnexError';
@@ -97,16 +144,28 @@ export class AnnexError extends Error {
   readonly detail: unknown;
   /** Extra members of the answer's `error` object, for instance `problems`. */
   readonly extra: Readonly<Record<string, unknown>>;
+  /** The limit that was met, where one was. */
+  readonly limit: LimitMet | undefined;
+  readonly #retryAfterS: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { detail?: unknown; extra?: Record<string, unknown>; cause?: unknown } = {},
+    options: {
+      detail?: unknown;
+      extra?: Record<string, unknown>;
+      limit?: LimitMet;
+      /** Whole seconds; where the table's own do not fit. */
+      retryAfterS?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.detail = options.detail;
     this.extra = options.extra ?? {};
+    this.limit = options.limit;
+    this.#retryAfterS = options.retryAfterS;
   }
 
   get status(): number {
@@ -115,7 +174,7 @@ export class AnnexError extends Error {
 
   get retryAfterS(): number | undefined {
     const row: ErrorRow = ERRORS[this.code];
-    return row.retryAfterS;
+    return this.#retryAfterS ?? row.retryAfterS;
   }
 
   get blame(): Blame {

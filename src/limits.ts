@@ -13,6 +13,32 @@ export const DEFAULT_LIMITS = {
   requestBodyBytes: 10 * MIB,
   /** Bodies of requests and answers that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
   bufferedBodyBytes: 256 * MIB,
+  /** Of those, what one installation's may take. */
+  bufferedBodyBytesPerInstallation: 64 * MIB,
+  /** Head of one request: its first line and all headers. Beyond this, 431. */
+  requestHeadBytes: 16 * KIB,
+  /** Headers of one request. Beyond this, 431. */
+  requestHeaders: 200,
+  /** Time to send the head of a request. */
+  requestHeadMs: 30_000,
+  /** Time to send a whole request. */
+  requestMs: 120_000,
+  /** Longest pause of a client in sending a body that the host waits for. */
+  requestStallMs: 10_000,
+  /** Longest pause of a client in reading its answer. */
+  answerStallMs: 60_000,
+  /** Least pace, on average, of a client in both. */
+  paceBytesPerSecond: 1 * KIB,
+  /** Connections to the public listener. Further ones are closed at once. */
+  connections: 10_000,
+  /** Of those, connections from one address; those from a trusted proxy are not counted. */
+  connectionsPerAddress: 1_000,
+  /** Requests from one address to the public listener; those with a platform token are not counted. Beyond this, 429. */
+  requestsPerSecondPerAddress: 1_000,
+  /** Requests to one endpoint; those with a platform token are not counted. Beyond this, 429. */
+  requestsPerSecondPerEndpoint: 5_000,
+  /** Requests with a wrong token or signature from one address, to either listener. Beyond this, 429. */
+  failedCredentialsPerMinutePerAddress: 120,
   /** Body of one answer of an integration. */
   responseBodyBytes: 10 * MIB,
   /** `event` or `environment` part of an envelope. */
@@ -55,6 +81,8 @@ export const DEFAULT_LIMITS = {
   fetchesInFlightPerInstallation: 256,
   /** Outbound connections of one installation to one origin; further fetches queue. */
   fetchConnectionsPerOrigin: 32,
+  /** How many calls a call may be inside of, where integrations fetch their own and each other's endpoints. */
+  callDepth: 8,
   /** Timers pending in one call. */
   timersPerCall: 1_000,
   /** Log lines of one call; later ones are counted and dropped. */
@@ -65,6 +93,16 @@ export const DEFAULT_LIMITS = {
   callsInFlightPerInstallation: 32,
   /** Calls of one installation waiting for a place; beyond this, 503 with `Retry-After`. */
   callsWaitingPerInstallation: 64,
+  /** Calls of all installations running at once; the last quarter is for installations that have nothing running. */
+  callsInFlight: 512,
+  /** Calls of all installations waiting for a place; beyond this, 503 with `Retry-After`. */
+  callsWaiting: 2_048,
+  /** Calls that end over a limit, after which an installation has to cool down; fewer where they are long ago or others end well. */
+  breachesBeforeCoolDown: 10,
+  /** The first cool-down of an installation; the next ones are twice as long each. */
+  coolDownMs: 1_000,
+  /** Longest cool-down of an installation. */
+  coolDownMsMax: 60_000,
   /** Secrets of one integration. */
   secretsPerIntegration: 20,
   /** One secret. */
@@ -77,6 +115,14 @@ export const DEFAULT_LIMITS = {
   cellRssMib: 2_048,
   /** Blank isolates, prelude loaded, that a cell keeps ready. */
   warmIsolatesPerCell: 2,
+  /** Cells in which installations that may have crashed one are tried, kept apart; started on demand. */
+  trialCells: 4,
+  /** Cells for installations that keep crashing theirs, one each; started on demand. With all of them taken, calls are refused. */
+  quarantineCells: 4,
+  /** How long a cell that is started on demand may have nothing to do before it is stopped. */
+  spareCellIdleMs: 15_000,
+  /** Time for trying a script out before it is published; no more than a call may take. */
+  probeWallMs: 10_000,
   /** Longest silence of a cell before the host kills it. */
   cellHeartbeatMs: 5_000,
   /** How long an orderly stop waits for calls in flight. */
@@ -87,3 +133,49 @@ export const DEFAULT_LIMITS = {
 
 /** A full set of limits; every value is a positive integer. */
 export type Limits = { readonly [K in keyof typeof DEFAULT_LIMITS]: number };
+export type LimitName = keyof Limits;
+
+/** A limit that something came up against, for whoever is to be told. */
+export interface LimitMet {
+  readonly name: LimitName;
+  /** The limit, in the unit of its name. */
+  readonly max: number;
+  /** What it came to, where that is known. */
+  readonly used?: number;
+}
+
+/** Limits that a value below them makes useless: an isolate of less cannot even be made. Others begin at 1. */
+export const LIMIT_MINIMA: Partial<Limits> = { isolateHeapMib: 8 };
+
+/** The limits that an isolate keeps for its calls: those of the deployment, unless its integration has lower ones. */
+export const ISOLATE_LIMITS = [
+  'responseBodyBytes',
+  'fetchesPerCall',
+  'fetchesInFlightPerCall',
+  'fetchRequestBodyBytes',
+  'isolateHeapMib',
+  'timersPerCall',
+  'logLinesPerCall',
+  'logBytesPerCall',
+] as const satisfies readonly LimitName[];
+export type IsolateLimits = Pick<Limits, (typeof ISOLATE_LIMITS)[number]>;
+
+/** The limits that end a call, by the cell's word. */
+export const CALL_ENDING_LIMITS = [
+  'callCpuMs',
+  'callWallMs',
+  'firstByteMs',
+  'isolateHeapMib',
+  'responseBodyBytes',
+] as const satisfies readonly LimitName[];
+
+/** The limits that a call can meet and go on: something of it is refused, dropped or has to wait. */
+export const SOFT_LIMITS = [
+  'fetchesPerCall',
+  'fetchesInFlightPerCall',
+  'fetchRequestBodyBytes',
+  'timersPerCall',
+  'logLinesPerCall',
+  'logBytesPerCall',
+] as const satisfies readonly LimitName[];
+export type SoftLimit = (typeof SOFT_LIMITS)[number];

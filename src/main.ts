@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { ConfigError, configHelp, readConfig } from './config.ts';
+import { loggableError } from './errors.ts';
 import { startService } from './service.ts';
 
 const EXIT_USAGE = 2;
@@ -16,7 +17,7 @@ async function main(flags: readonly string[]): Promise<void> {
     return;
   }
   const config = readConfig(flags, process.env);
-  const log = pino({ name: 'annex' });
+  const log = pino({ name: 'annex', serializers: { err: loggableError } });
   const service = await startService(config, log);
   if (service.firstAdminToken !== undefined) tellAdminToken(config.dataFolder, service.firstAdminToken);
   log.info(

@@ -3,38 +3,30 @@
  *
  * No decision lives here. What a part does is in the part; what it may reach is what this file passes to it.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { Egress } from './egress/egress.ts';
-import { AnnexError } from './errors.ts';
+import { Connections } from './http/connections.ts';
 import { controlDoor } from './http/control/door.ts';
-import { answerBadHttp, answerError, answerErrors } from './http/error-answer.ts';
+import { Credentials } from './http/credentials.ts';
+import { controlHosts, publicHosts } from './http/hosts.ts';
+import { inProcessDoors } from './http/in-process.ts';
+import { hangUp, listen, listener } from './http/listener.ts';
 import { publicDoor } from './http/public/door.ts';
-import { routableUrl } from './http/public/routable-url.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell } from './runtime/cell-build.ts';
+import { confineCells } from './runtime/cell-confinement.ts';
+import { CellLauncher } from './runtime/cell-launch.ts';
+import { rehearsalProgram } from './runtime/cell-program.ts';
+import { CpuLoad } from './runtime/cpu-load.ts';
 import { Dispatch } from './runtime/dispatch.ts';
+import { watchEgress } from './runtime/egress-metrics.ts';
 import { Journal } from './runtime/journal.ts';
 import { Pool } from './runtime/pool.ts';
 import { openStore, type Store } from './store/store.ts';
-
-/** Longest head of a request, and longest time to send it: a slow client holds a socket, not the service. */
-const HEADERS_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 120_000;
-const KEEP_ALIVE_MS = 65_000;
-/** How long clients may take to read their last answer while the service stops. */
-const HANG_UP_MS = 2_000;
-const HANG_UP_EVERY_MS = 50;
 
 export interface Service {
   readonly controlUrl: string;
@@ -59,6 +51,14 @@ export async function startService(config: Config, log: Logger): Promise<Service
   try {
     const build = await buildCell();
     stops.push(() => build.remove());
+    const hardening = {
+      sandbox: config.cellSandbox,
+      firstUser: config.cellUser,
+      jitless: config.cellJitless,
+      cellRssMib: limits.cellRssMib,
+    };
+    const { confinement, layers } = await confineCells(hardening, rehearsalProgram(build, hardening));
+    log.info({ layers }, 'cells are confined');
     const store = await openStore({
       folder: config.dataFolder,
       origins,
@@ -70,20 +70,22 @@ export async function startService(config: Config, log: Logger): Promise<Service
     stops.push(() => store.close());
     const { registry, tokens, logs } = store;
     const metrics = new CallMetrics();
+    const load = new CpuLoad(() => performance.now());
     const pool = new Pool({
       build,
+      launcher: new CellLauncher(build, confinement),
       limits,
       cells: config.cells,
       script: (key) => registry.script(key),
+      isHeavy: (id) => load.isHeavy(id),
       events: {
-        cellExited: (reason, lastWords) => {
-          metrics.cellReplaced();
-          log.warn({ reason, lastWords }, 'a cell died and was replaced');
+        cellDied: (reason, how, lastWords, suspects) => {
+          metrics.cellDied(reason);
+          log.warn({ reason, how, lastWords, suspects }, 'a cell died');
         },
-        cellUnwell: (reason) => {
-          metrics.cellReplaced();
-          log.warn({ reason }, 'a cell is being replaced');
-        },
+        cellUnwell: (how) => log.warn({ how }, 'a cell is being replaced'),
+        contained: (change, script) => journal.contained(change, script),
+        callMoved: () => metrics.callMoved(),
       },
     });
     stops.push(() => pool.stop());
@@ -92,29 +94,75 @@ export async function startService(config: Config, log: Logger): Promise<Service
       registry,
       metrics,
       clock,
-      failed: ({ installationId, integration, version }, requestId, end) =>
-        log.info({ requestId, installationId, integration, version, ...end }, 'a call failed'),
+      contained: (change) => log.warn(change, 'an installation may be crashing cells'),
+      failed: ({ installationId, integration, version }, requestId, { detail, ...end }) => {
+        // What an integration throws quotes what it was called with. It is in its own log.
+        const told = end.outcome === 'exception' ? end : { ...end, detail };
+        log.info({ requestId, installationId, integration, version, ...told }, 'a call failed');
+      },
     });
-    const egress = new Egress({ policy: config.egress, limits });
-    stops.push(() => egress.close());
-    const dispatch = new Dispatch({ limits, observer: journal, egress, cellFor: (id) => pool.cellFor(id) });
-    metrics.watch(pool, () => dispatch.inFlight);
-    await pool.ready();
-
     let stopping: Promise<void> | undefined;
     const isStopping = () => stopping !== undefined;
-    const control = listener(log, isStopping);
+    const { publicUrl: knownUrl, apiUrl, controlHost, controlNames, trustedProxies } = config;
+    const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
+    const control = listener({
+      log,
+      limits,
+      isStopping,
+      answersTo: controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]),
+    });
+    const open = listener({ log, limits, isStopping, answersTo: publicHosts(knownUrl) });
+    const ticks = () => performance.now();
+    new Connections({ limits, trustedProxies, clock: ticks }).guard(open.server);
+    const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
+    const egress = new Egress({
+      policy: config.egress,
+      limits,
+      hostsRequired: config.egressManifest === 'required',
+      ownDoor: inProcessDoors({ origins, control: control.server, open: open.server }),
+      controlPort: () => (control.server.address() as AddressInfo | null)?.port,
+    });
+    watchEgress(metrics.registry, egress);
+    stops.push(() => egress.close());
+    const dispatch = new Dispatch({
+      limits,
+      observer: journal,
+      egress,
+      load,
+      cellFor: (id) => pool.cellFor(id),
+      refusal: (id) => pool.refusal(id),
+    });
+    metrics.watch(pool, dispatch);
+    await pool.ready();
+
     controlDoor(control, {
       limits,
+      credentials,
       registry,
       tokens,
       logs,
-      publisher: new Publisher({ registry, limits, probe: (script) => dispatch.probe(script) }),
+      publisher: new Publisher({
+        registry,
+        limits,
+        egressRequired: config.egressManifest === 'required',
+        probe: (script) => pool.tryOut(script),
+      }),
       metrics: metrics.registry,
+      cells: { count: config.cells, layers },
+      limitMet: (limit) => metrics.limitMet(limit),
     });
     stops.push(() => control.close());
-    const open = listener(log, isStopping);
-    publicDoor(open, { limits, registry, tokens, dispatch });
+    publicDoor(open, {
+      limits,
+      registry,
+      credentials,
+      dispatch,
+      observer: journal,
+      trustedProxies,
+      limitMet: (limit) => metrics.limitMet(limit),
+      clock: ticks,
+      ...(knownUrl !== undefined && { publicUrl: knownUrl }),
+    });
     stops.push(() => open.close());
 
     const controlUrl = await listen(control, config.controlHost, config.controlPort);
@@ -147,49 +195,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
     await unwind();
     throw cause;
   }
-}
-
-/** A listener with what both doors have in common; while the service stops, it takes no new request on old connections. */
-function listener(log: Logger, isStopping: () => boolean): FastifyInstance {
-  const app: FastifyInstance = fastify({
-    loggerInstance: log as FastifyBaseLogger,
-    // One line a request would cost more than the call it is about; failures are logged where they are known.
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
-    rewriteUrl: ({ url = '/' }) => routableUrl(url),
-    frameworkErrors: (error, request, reply) => {
-      answerError(error, request as FastifyRequest, reply as FastifyReply);
-    },
-    clientErrorHandler: answerBadHttp(log),
-  });
-  answerErrors(app);
-  app.addHook('onRequest', (_request, reply, done) => {
-    if (!isStopping()) return done();
-    reply.header('connection', 'close');
-    return done(new AnnexError('SERVICE_STOPPING', 'The service is shutting down.'));
-  });
-  return app;
-}
-
-async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
-  await app.listen({ host, port });
-  const { port: bound } = app.server.address() as AddressInfo;
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${bound}`;
-}
-
-/** Ends the connections of a listener that is closing: each when its answer is out, the last ones by force. */
-async function hangUp(app: FastifyInstance, closed: Promise<unknown>): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), HANG_UP_EVERY_MS);
-  const done = await within(HANG_UP_MS, closed);
-  clearInterval(idle);
-  if (!done) app.server.closeAllConnections();
 }
 
 /** @returns whether the work was done in time */

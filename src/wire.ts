@@ -7,7 +7,16 @@
  * given to that very cell.
  */
 
-import type { Limits } from './limits.ts';
+import {
+  CALL_ENDING_LIMITS,
+  type IsolateLimits,
+  type LimitName,
+  type Limits,
+  SOFT_LIMITS,
+  type SoftLimit,
+} from './limits.ts';
+
+export type { IsolateLimits, SoftLimit };
 
 /** How a call ended: one word, the same in the answer, the log and the metrics. */
 export const OUTCOMES = [
@@ -39,20 +48,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The limits a cell keeps by itself. */
-export type CellLimits = Pick<
-  Limits,
-  | 'responseBodyBytes'
-  | 'fetchesPerCall'
-  | 'fetchesInFlightPerCall'
-  | 'fetchRequestBodyBytes'
-  | 'isolateHeapMib'
-  | 'timersPerCall'
-  | 'logLinesPerCall'
-  | 'logBytesPerCall'
-  | 'isolatesPerCell'
-  | 'cellHeapMib'
-  | 'warmIsolatesPerCell'
->;
+export type CellLimits = IsolateLimits &
+  Pick<Limits, 'isolatesPerCell' | 'cellHeapMib' | 'warmIsolatesPerCell'>;
 
 /**
  * A stream of bytes between the host and an isolate. Streams belong to a call and have a number in it: 0 is the call's
@@ -94,12 +91,16 @@ export type HostMessage =
       cpuMs: number;
       wallMs: number;
       firstByteMs: number;
+      /** How long it has been under way already, in a cell that has died. */
+      elapsedMs?: number;
       eventBytes: number;
       environmentBytes: number;
       /** Absent where the request had no body. */
       bodyBytes?: number;
       /** The body follows as stream 0. */
       more?: true;
+      /** What its isolate keeps, where that is not what `hello` said. */
+      limits?: IsolateLimits;
     }
   /** The answer to a fetch. Bytes: its body, unless that follows as a stream. */
   | {
@@ -134,6 +135,10 @@ export interface CallEnd {
   cpuMs: number;
   /** What to tell the author, in one sentence. */
   detail?: string;
+  /** The limit that ended it, and what it came to where that is known. What the limit is, the host knows. */
+  limit?: { name: LimitName; used?: number };
+  /** Limits that it met on the way, each once. */
+  met?: LimitName[];
 }
 
 /** A tenant's `fetch`. Bytes: its body, unless that follows as a stream. */
@@ -159,7 +164,11 @@ export type CellMessage =
   /** Bytes: the body, unless that follows as stream 0. With `end`, the call is over too. */
   | { t: 'response'; id: number; status: number; headers: [string, string][]; more?: true; end?: CallEnd }
   | { t: 'end'; id: number; end: CallEnd }
+  /** The tenant has seen the call; sent only where nothing else tells it. */
+  | { t: 'begun'; id: number }
   | { t: 'probed'; id: number; end: CallEnd; exports?: ScriptExports }
+  /** The isolates of this owner have lost a thread for good, or have broken the engine: the cell wants to be replaced. */
+  | { t: 'stuck'; owner: string }
   /** Answer to `ping`. */
   | { t: 'pulse'; isolates: number; stuck: number; heapMib: number };
 
@@ -173,6 +182,21 @@ export interface ScriptExports {
   events: string[];
 }
 
+/**
+ * The marks of a cell: a file of fixed records in which it notes whose code is executing, for the host to read after a
+ * crash. A record is a state, the length of an owner's id and the id in Latin-1. The first record has a state alone: whether
+ * something was said that may not have left the cell.
+ */
+export const MARKS = {
+  recordBytes: 64,
+  records: 64,
+  /** States. An owner that has stopped may have said something that has not left the cell. */
+  empty: 0,
+  executing: 1,
+  stopped: 2,
+  unsure: 3,
+} as const;
+
 /** URL under which the prelude's own frames appear in stack traces. */
 export const PRELUDE_URL = 'annex:/prelude.js';
 
@@ -184,6 +208,15 @@ export const withoutPreludeFrames = (text: string): string =>
 
 /** What a script is called while it is tried out, before it has a version. */
 export const PROBED_SCRIPT = 'probe';
+
+/** Whose an isolate is, by its key: the part before the script. */
+export const ownerOf = (isolate: string): string => {
+  const end = isolate.indexOf('/');
+  return end < 0 ? isolate : isolate.slice(0, end);
+};
+
+/** Whose the isolate of a try-out is: nobody's but its own. */
+export const tryOut = (id: number): string => `${PROBED_SCRIPT}-${id}`;
 
 /** URL under which the positions of a script appear in stack traces; the host maps them to the author's files. */
 export const scriptUrl = (script: string): string => `annex:/${script}.js`;
@@ -201,6 +234,8 @@ export const WIRE_BOUNDS = {
   names: 1_000,
   nameChars: 256,
   cpuMs: 3_600_000,
+  /** Of what was used up: bytes, milliseconds. */
+  used: 2 ** 40,
 } as const;
 
 /**
@@ -233,8 +268,12 @@ export function parseCellMessage(head: unknown): CellMessage | undefined {
       const end = parseEnd(head['end']);
       return isId(head['id']) && end ? { t: 'end', id: head['id'], end } : undefined;
     }
+    case 'begun':
+      return isId(head['id']) ? { t: 'begun', id: head['id'] } : undefined;
     case 'probed':
       return parseProbed(head);
+    case 'stuck':
+      return isName(head['owner']) ? { t: 'stuck', owner: head['owner'] } : undefined;
     case 'pulse': {
       const { isolates, stuck, heapMib } = head;
       return isCount(isolates) && isCount(stuck) && isCount(heapMib)
@@ -316,9 +355,29 @@ function parseEnd(value: unknown): CallEnd | undefined {
   if (!CELL_OUTCOMES.includes(outcome)) return undefined;
   // A forged figure would spoil the operator's counters for good.
   if (typeof cpuMs !== 'number' || !(cpuMs >= 0 && cpuMs <= WIRE_BOUNDS.cpuMs)) return undefined;
-  if (detail === undefined) return { outcome: outcome as Outcome, cpuMs };
-  if (!isText(detail, WIRE_BOUNDS.detailChars)) return undefined;
-  return { outcome: outcome as Outcome, cpuMs, detail };
+  const end: CallEnd = { outcome: outcome as Outcome, cpuMs };
+  if (detail !== undefined) {
+    if (!isText(detail, WIRE_BOUNDS.detailChars)) return undefined;
+    end.detail = detail;
+  }
+  return withLimits(end, value['limit'], value['met']);
+}
+
+function withLimits(end: CallEnd, limit: unknown, met: unknown): CallEnd | undefined {
+  if (limit !== undefined) {
+    if (!isRecord(limit)) return undefined;
+    const { used } = limit;
+    const name = CALL_ENDING_LIMITS.find((known) => known === limit['name']);
+    if (name === undefined) return undefined;
+    if (used === undefined) end.limit = { name };
+    else if (isCount(used) && used <= WIRE_BOUNDS.used) end.limit = { name, used };
+    else return undefined;
+  }
+  if (met === undefined) return end;
+  if (!Array.isArray(met) || met.length > SOFT_LIMITS.length) return undefined;
+  // Taken from the list, so that a name is there once however often it was sent.
+  end.met = SOFT_LIMITS.filter((known) => met.includes(known));
+  return end.met.length === met.length ? end : undefined;
 }
 
 /** A header name: a token of RFC 9110, section 5.6.2. */

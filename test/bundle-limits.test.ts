@@ -74,7 +74,7 @@ test('as many files as allowed are bundled, one more is refused', async () => {
   expect(await bundled(files, 'a.ts', { uploadFiles: 2 })).toMatchObject({ ok: true });
   expect(await bundled(files, 'a.ts', { uploadFiles: 1 })).toMatchObject({
     ok: false,
-    problems: [{ message: 'The upload has more than 1 files.' }],
+    problems: [{ message: 'The upload has too many files; the limit is 1 (uploadFiles).' }],
   });
 });
 
@@ -83,7 +83,7 @@ test('as many bytes as allowed are bundled, one more is refused', async () => {
   expect(await bundled(files, 'a.ts', { uploadBytes: 20 })).toMatchObject({ ok: true });
   expect(await bundled(files, 'a.ts', { uploadBytes: 19 })).toMatchObject({
     ok: false,
-    problems: [{ message: 'The files of the upload are over 19 bytes together.' }],
+    problems: [{ message: 'The upload is too large; the limit is 19 bytes (uploadBytes).' }],
   });
 });
 
@@ -93,7 +93,7 @@ test('a script of the largest size is accepted, one byte more is refused', async
   expect(await bundled(files, 'a.ts', { scriptBytes })).toMatchObject({ ok: true });
   expect(await bundled(files, 'a.ts', { scriptBytes: scriptBytes - 1 })).toMatchObject({
     ok: false,
-    problems: [{ message: expect.stringContaining(`over the limit of ${scriptBytes - 1}`) }],
+    problems: [{ limit: { name: 'scriptBytes', max: scriptBytes - 1, used: scriptBytes } }],
   });
 });
 
@@ -104,7 +104,12 @@ test('a build that takes too long is stopped, and so is everything it started', 
   const session = await startedSession();
   expect(await running).toMatchObject({
     ok: false,
-    problems: [{ file: 'a.ts', message: 'Bundling took longer than 1500 ms and was stopped.' }],
+    problems: [
+      {
+        file: 'a.ts',
+        message: 'Bundling took too long and was stopped; the limit is 1,500 ms (bundleMs).',
+      },
+    ],
   });
   expect(performance.now() - started).toBeLessThan(bundleMs + 1_000);
   await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);

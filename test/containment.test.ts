@@ -32,7 +32,7 @@ const WORKER = `
 describe('a call that goes too far', () => {
   test('is ended with an answer that names the limit, and its neighbour in the same cell never notices', async () => {
     const annex = await startTestService({
-      limits: { callCpuMs: 600, callWallMs: 1_500, isolateHeapMib: 16, responseBodyBytes: 1_000_000 },
+      limits: { callCpuMs: 600, callWallMs: 4_000, isolateHeapMib: 16, responseBodyBytes: 1_000_000 },
     });
     await annex.publish('worker', { 'index.js': WORKER });
     const [hostile, neighbour] = [await annex.install('worker'), await annex.install('worker')];
@@ -55,14 +55,15 @@ describe('a call that goes too far', () => {
       // The same installation works again at once, in a new isolate where the old one is gone.
       expect(await (await go('quick')).text()).toBe('ok');
     }
-    expect(annex.cellPids).toEqual(pids);
+    // The spinning may have moved it to another cell; none has died.
+    expect(annex.cellPids).toEqual(expect.arrayContaining(pids));
 
     const texts = (await annex.log(hostile)).map(({ text }) => text);
     for (const said of [
-      '600 ms of CPU',
-      '16 MiB of memory',
-      '1500 ms',
-      '2000000 bytes is over the limit of 1000000',
+      ' ms of CPU; the limit is 600 ms (callCpuMs)',
+      'ran out of memory; the limit is 16 MiB (isolateHeapMib)',
+      'the limit is 4,000 ms (callWallMs)',
+      'has 2,000,000 bytes; the limit is 1,000,000 bytes (responseBodyBytes)',
     ]) {
       expect(texts).toContainEqual(expect.stringContaining(said));
     }

@@ -1,10 +1,13 @@
 /** The control listener's routes over a real store: who gets in, who sees what, and how a refusal reads. */
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { AddressList } from '../src/http/address-list.ts';
 import { controlDoor } from '../src/http/control/door.ts';
+import { Credentials } from '../src/http/credentials.ts';
 import { answerErrors } from '../src/http/error-answer.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { Publisher } from '../src/publish/publish.ts';
+import { describeLayers, UNCONFINED } from '../src/runtime/cell-layers.ts';
 import type { Store } from '../src/store/store.ts';
 import type { TokenGrant } from '../src/store/tokens.ts';
 import { CLOCK, ORIGINS, published, temporaryStore } from './support/temporary-store.ts';
@@ -61,7 +64,15 @@ async function control(): Promise<Control> {
   const probe = () => Promise.reject(new Error('This upload must not be run.'));
   const publisher = new Publisher({ registry: store.registry, limits: DEFAULT_LIMITS, probe });
   const metrics = { contentType: 'text/plain', metrics: async () => '"up 1"' };
-  controlDoor(app, { ...store, publisher, limits: DEFAULT_LIMITS, metrics });
+  const credentials = new Credentials({
+    tokens: store.tokens,
+    limits: DEFAULT_LIMITS,
+    trustedProxies: new AddressList(),
+    clock: () => 0,
+  });
+  const cells = { count: 1, layers: describeLayers(UNCONFINED, {}) };
+  const limitMet = () => undefined;
+  controlDoor(app, { ...store, publisher, credentials, limits: DEFAULT_LIMITS, metrics, cells, limitMet });
   onTestFinished(() => app.close());
   return new Control(store, app);
 }
@@ -362,6 +373,7 @@ test('the OpenAPI description has every route, with its parameters and answers',
     '/v1/integrations/{name}',
     '/v1/integrations/{name}/installations',
     '/v1/integrations/{name}/installations/{id}',
+    '/v1/integrations/{name}/limits',
     '/v1/integrations/{name}/versions',
     '/v1/integrations/{name}/versions/{version}/activate',
     '/v1/logs',
@@ -375,6 +387,6 @@ test('the OpenAPI description has every route, with its parameters and answers',
 
 test('a supervisor needs no token', async () => {
   const found = await control();
-  expect((await found.ask('GET', '/healthz')).body).toEqual({ status: 'ok' });
+  expect((await found.ask('GET', '/healthz')).body).toMatchObject({ status: 'ok', cells: { count: 1 } });
   expect((await found.ask('GET', '/metrics')).status).toBe(200);
 });

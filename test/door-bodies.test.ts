@@ -140,7 +140,7 @@ describe('bodies that are held', () => {
 
   test('are counted exactly, and given back once', () => {
     const budget = new BodyBudget(10);
-    const [one, other] = [budget.open(), budget.open()];
+    const [one, other] = [budget.open('a'), budget.open('b')];
     expect([one.take(4), other.take(6), other.take(1), budget.heldBytes]).toEqual([true, true, false, 10]);
     one.giveBack();
     one.giveBack();
@@ -224,25 +224,31 @@ describe('every refusal has the one shape', () => {
 
   // What the parser refuses reaches no route: the framework would answer in a shape of its own.
   test.each([
-    ['no HTTP', 'garbage\r\n\r\n', 'not valid HTTP'],
+    ['no HTTP', 'garbage\r\n\r\n', 400, 'REQUEST_INVALID', 'not valid HTTP'],
     [
       'two lengths',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+      400,
+      'REQUEST_INVALID',
       'not valid HTTP',
     ],
-    ['too many headers', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 'headers'],
-  ])('for %s, and the connection ends', async (_what, bytes, said) => {
+    [
+      'large headers',
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'REQUEST_HEAD_TOO_LARGE',
+      'headers',
+    ],
+  ])('for %s, and the connection ends', async (_what, bytes, status, code, said) => {
     for (const url of [annex.service.publicUrl, annex.service.controlUrl]) {
       const socket = await dial(new URL(url).port);
       const closed = new Promise((resolve) => socket.once('close', resolve));
       socket.write(bytes);
       await closed;
       const [head = '', body = ''] = socket.seen().split('\r\n\r\n');
-      expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-      expect(JSON.parse(body)).toEqual(shape);
-      expect(JSON.parse(body)).toMatchObject({
-        error: { code: 'REQUEST_INVALID', message: expect.stringContaining(said) },
-      });
+      expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(JSON.parse(body)).toMatchObject(shape);
+      expect(JSON.parse(body)).toMatchObject({ error: { code, message: expect.stringContaining(said) } });
     }
   });
 });

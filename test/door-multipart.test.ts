@@ -43,13 +43,17 @@ describe('the name of a part', () => {
     expect(nameOf(`content-disposition: ${value}`)).toBe(name);
   });
 
-  test.each(['form-data; name="first"; name="second"', 'Form-Data ;NAME=first ; Name="second" ;'])(
-    'is the first one: %s',
+  test.each(['form-data; name="first"', 'Form-Data ;NAME=first ; x="second" ;'])(
+    'is found however it is spelt: %s',
     (value) => expect(nameOf(`Content-Disposition:${value}`)).toBe('first'),
   );
 
   // Whatever two readers could read in two ways, one of them an integration's or a proxy's.
   test.each([
+    ['two names', 'content-disposition: form-data; name="x"; name="y"'],
+    ['an extended name', "content-disposition: form-data; name=x; name*=utf-8''y"],
+    ['a name in pieces', 'content-disposition: form-data; name=x; name*0=y; name*1=z'],
+    ['a byte order mark', 'content-disposition: form-data; name="\ufeffx"'],
     ['a quote after a backslash', 'content-disposition: form-data; filename="\\"; name="x"; y=\\""'],
     ['a string without end', 'content-disposition: form-data; name="x'],
     ['text after a string', 'content-disposition: form-data; name="x"y'],
@@ -83,6 +87,23 @@ test.each(['x: y\r\n--b\r\n', '--b\r\n'])('a boundary within the head of a part 
   const body = Buffer.from(`--b\r\n${before}content-disposition: form-data; name="event"\r\n\r\nx\r\n--b--`);
   expect(() => readMultipart(body, 'b')).toThrow('within the headers');
 });
+
+test.each(['base64', 'quoted-printable', '', 'binary, base64'])(
+  'a part that is encoded is refused: "%s"',
+  (encoding) => {
+    const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
+    const body = bodyOf([{ head, bytes: Buffer.from('e30=') }]);
+    expect(() => readMultipart(body, 'b')).toThrow('is encoded');
+  },
+);
+
+test.each(['7bit', '8bit', 'Binary '])(
+  'a part that says that it is not encoded is taken: "%s"',
+  (encoding) => {
+    const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
+    expect(readMultipart(bodyOf([{ head, bytes: Buffer.from('{}') }]), 'b')).toHaveLength(1);
+  },
+);
 
 test('an empty part may share its last line break with the boundary', () => {
   const body = Buffer.from('--b\r\ncontent-disposition: form-data; name="event"\r\n\r\n--b--');

@@ -117,8 +117,8 @@ describe('an address', () => {
   });
 });
 
-const policy = (allow: string, deny = ''): EgressPolicy => {
-  const { policy: made, problems } = EgressPolicy.parse({ allow, deny });
+const policy = (allow: string, deny = '', rest: { only?: string; ports?: string } = {}): EgressPolicy => {
+  const { policy: made, problems } = EgressPolicy.parse({ allow, deny, ...rest });
   expect(problems).toEqual([]);
   return made;
 };
@@ -187,6 +187,56 @@ describe('ports', () => {
   });
 });
 
+describe('the list of all there is', () => {
+  test('shuts the rest of the internet out, by name before anything is looked up', () => {
+    const { refusal, addressRefusal } = bound(policy('', '', { only: 'api.example,*.cdn.example' }));
+    expect(refusal(at('api.example'))).toBeUndefined();
+    expect(refusal(at('api.example.'))).toBeUndefined();
+    expect(refusal(at('a.cdn.example'))).toBeUndefined();
+    for (const host of ['other.example', 'x.api.example', 'cdn.example', 'api.example.evil.com', '8.8.8.8'])
+      expect(refusal(at(host))).toMatch(/not on the operator's list/);
+    expect(addressRefusal(at('api.example'), '8.8.8.8')).toBeUndefined();
+    expect(addressRefusal(at('other.example'), '8.8.8.8')).toMatch(/not on the operator's list/);
+  });
+
+  test('with ranges is asked about addresses, whatever the name', () => {
+    const { refusal, addressRefusal } = bound(policy('', '', { only: '8.8.8.0/24:443' }));
+    expect(refusal(at('any.example'))).toBeUndefined();
+    expect(refusal(at('any.example', 80))).toMatch(/not on the operator's list/);
+    expect(addressRefusal(at('any.example'), '8.8.8.8')).toBeUndefined();
+    expect(addressRefusal(at('any.example'), '8.8.9.8')).toMatch(/not on the operator's list/);
+  });
+
+  test('lets nothing through that is not public; the allow list does, and the deny list wins', () => {
+    const { refusal, addressRefusal } = bound(
+      policy('db.internal', 'bad.example', { only: '10.0.0.0/8,api.example,bad.example' }),
+    );
+    expect(addressRefusal(at('x'), '10.0.0.1')).toMatch(/not public/);
+    expect(addressRefusal(at('api.example'), '127.0.0.1')).toMatch(/not public/);
+    expect(addressRefusal(at('db.internal'), '192.168.0.1')).toBeUndefined();
+    expect(refusal(at('bad.example'))).toMatch(/denies/);
+  });
+});
+
+describe('the list of ports', () => {
+  test('leaves those alone, except where an entry names another', () => {
+    const { refusal, addressRefusal } = bound(policy('db.internal:8080', '', { ports: '80, 443' }));
+    expect(refusal(at('example.com', 80))).toBeUndefined();
+    expect(addressRefusal(at('example.com', 443), '8.8.8.8')).toBeUndefined();
+    expect(refusal(at('example.com', 8443))).toBe('the operator does not allow port 8443');
+    expect(addressRefusal(at('example.com', 8443), '8.8.8.8')).toMatch(/does not allow port 8443/);
+    expect(addressRefusal(at('db.internal', 8080), '10.0.0.1')).toBeUndefined();
+    expect(refusal(at('other.example', 8080))).toMatch(/does not allow port/);
+  });
+
+  test('has ports in it and nothing else', () => {
+    for (const ports of ['http', '0', '65536', '80-90', '1e2'])
+      expect(EgressPolicy.parse({ ports }).problems).toEqual([
+        `"${ports}" among the ports of the egress is no port from 1 to 65535.`,
+      ]);
+  });
+});
+
 describe('an entry that cannot be read', () => {
   test.each([
     ['10.0.0.0/33', 'no number of bits from 0 to 32'],
@@ -225,6 +275,16 @@ describe('the settings', () => {
     const wrong = () => readConfig(['--egress-deny', '10.0.0.0/99', '--cells', '0'], {});
     expect(wrong).toThrow('"10.0.0.0/99" in the deny list');
     expect(wrong).toThrow('--cells must be');
+  });
+
+  test('can shut out all but a few hosts and ports, and demand a list of every manifest', () => {
+    const flags = ['--egress-only', 'api.example', '--egress-ports', '443', '--egress-manifest', 'required'];
+    const { egress, egressManifest } = readConfig(flags, {});
+    expect(egress.refusal(at('other.example'))).toMatch(/list/);
+    expect(egress.refusal(at('api.example', 80))).toMatch(/port 80/);
+    expect(egressManifest).toBe('required');
+    expect(readConfig([], {}).egressManifest).toBe('optional');
+    expect(() => readConfig(['--egress-manifest', 'maybe'], {})).toThrow('must be optional or required');
   });
 
   test('let through nothing that is not public where there are none', () => {

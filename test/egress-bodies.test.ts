@@ -66,7 +66,7 @@ describe('the body of a request', () => {
     expect((await received(pieces(100_000), limits)).bytes.byteLength).toBe(100_000);
     for (const body of [bytes, pieces(100_001)])
       expect((await failure(received(body, limits))).message).toBe(
-        'The body of the request is over 100000 bytes.',
+        'The body of the request is too large; the limit is 100,000 bytes (fetchRequestBodyBytes).',
       );
   });
 
@@ -78,7 +78,7 @@ describe('the body of a request', () => {
       },
     }).once('close', resolve);
     expect((await failure(received(endless))).message).toBe(
-      `The body of the request is over ${10 * MIB} bytes.`,
+      'The body of the request is too large; the limit is 10 MiB (fetchRequestBodyBytes).',
     );
     await closed;
   });
@@ -109,7 +109,7 @@ describe('the body of a request', () => {
     const base = await serveTcp((socket) => socket.pause());
     const limits = { fetchMs: 400, fetchRequestBodyBytes: 500 * MIB };
     const error = await failure(send(newEgress({ limits }), base, { method: 'POST', body: source }));
-    expect(error.message).toMatch(/longer than 400 ms/);
+    expect(error.message).toMatch(/the limit is 400 ms \(fetchMs\)/);
     // The kernel's buffers for a connection, and ours.
     expect(made).toBeLessThan(20 * MIB);
     await vi.waitFor(() => expect(source.destroyed).toBe(true));
@@ -145,7 +145,9 @@ describe('the body of an answer', () => {
     const egress = newEgress({ limits });
     expect((await buffer((await send(egress, `${base}/100000`)).body)).byteLength).toBe(100_000);
     const { body } = await send(egress, `${base}/100001`);
-    expect((await failure(buffer(body))).message).toBe('The body of the answer is over 100000 bytes.');
+    expect((await failure(buffer(body))).message).toBe(
+      'The body of the answer is too large; the limit is 100,000 bytes (fetchResponseBodyBytes).',
+    );
   });
 
   test('that never ends is ended, with its connection', async () => {
@@ -162,7 +164,9 @@ describe('the body of an answer', () => {
     const { body } = await send(egress, base);
     const error = await failure(buffer(body));
     expect(error).toBeInstanceOf(EgressError);
-    expect(error.message).toBe(`The body of the answer is over ${10 * MIB} bytes.`);
+    expect(error.message).toBe(
+      'The body of the answer is too large; the limit is 10 MiB (fetchResponseBodyBytes).',
+    );
     await closed.promise;
     await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
   });
@@ -177,7 +181,9 @@ describe('the body of an answer', () => {
     const { body } = await send(egress, base);
     const error = await failure(buffer(body));
     expect(error).toBeInstanceOf(EgressError);
-    expect(error.message).toBe("The fetch took longer than 300 ms, its answer's body included.");
+    expect(error.message).toBe(
+      "The fetch, its answer's body included, took too long; the limit is 300 ms (fetchMs).",
+    );
     await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
   });
 
@@ -188,7 +194,7 @@ describe('the body of an answer', () => {
       socket.once('close', () => clearInterval(timer));
     });
     const error = await failure(send(newEgress({ limits: { fetchMs: 200 } }), base));
-    expect(error.message).toMatch(/^The fetch took longer than 200 ms/);
+    expect(error.message).toMatch(/took too long; the limit is 200 ms/);
     expect(error.detail).toBe(`${base}: ${error.message}`);
   });
 
@@ -216,7 +222,7 @@ describe('the body of an answer', () => {
     await new Promise((resolve) => body.once('close', resolve));
     expect([egress.inFlight, body.errored?.message]).toEqual([
       0,
-      expect.stringMatching(/longer than 200 ms/),
+      expect.stringMatching(/the limit is 200 ms \(fetchMs\)/),
     ]);
   });
 
@@ -354,7 +360,9 @@ describe('a decompression bomb', () => {
       decoded(bomb, coding, newEgress({ limits: { fetchResponseBodyBytes: MIB } })),
     );
     expect(error).toBeInstanceOf(EgressError);
-    expect(error.message).toBe(`The body of the answer is over ${MIB} bytes.`);
+    expect(error.message).toBe(
+      'The body of the answer is too large; the limit is 1 MiB (fetchResponseBodyBytes).',
+    );
   });
 
   test.each(bombs.slice(0, 3))('stays folded until somebody reads: %s', async (_what, coding, bomb) => {

@@ -93,7 +93,9 @@ describe('a connection', () => {
   test('whose name is never resolved is given up', async () => {
     const egress = newEgress({ limits: { fetchConnectMs: 100 }, lookup: () => new Promise(() => undefined) });
     const error = await failure(send(egress, 'http://slow.example/'));
-    expect(error.message).toBe('The connection could not be made in time.');
+    expect(error.message).toBe(
+      'The connection could not be made in time; the limit is 100 ms (fetchConnectMs).',
+    );
     await nothingLeft(egress);
   });
 
@@ -186,7 +188,7 @@ describe('the bound on connections', () => {
     const first = [1, 2].map((owner) => send(egress, base, { owner: String(owner) }));
     await asked(2);
     const error = await failure(send(egress, base, { owner: '3' }));
-    expect(error.message).toBe('Too many outbound requests are in flight; try again later.');
+    expect(error.message).toMatch(/Too many .*the limit is 2 \(fetchConnections\)/);
     for (const answer of waiting) answer();
     for (const fetch of first) await text((await fetch).body);
     const again = send(egress, base, { owner: '1' });
@@ -201,7 +203,7 @@ describe('the bound on connections', () => {
     const egress = newEgress({ limits: { fetchesInFlightPerInstallation: 2 } });
     const unread = [await send(egress, base, { owner: 'mine' }), await send(egress, base, { owner: 'mine' })];
     const error = await failure(send(egress, base, { owner: 'mine' }));
-    expect(error.message).toBe('Too many outbound requests are in flight; try again later.');
+    expect(error.message).toMatch(/Too many .*the limit is 2 \(fetchesInFlightPerInstallation\)/);
     (await send(egress, base, { owner: 'theirs' })).body.destroy();
     for (const { body } of unread) body.destroy();
     await nothingLeft(egress);

@@ -224,6 +224,8 @@ describe('an answer', () => {
     const head = (bytes: number) => `HTTP/1.1 200 OK\r\nx-a: ${'y'.repeat(bytes - 3)}\r\n\r\n`;
     const { headers } = await heard(head(32 * 1024 - 1));
     expect(headers[0]?.[1]).toHaveLength(32 * 1024 - 4);
-    expect((await failure(heard(head(32 * 1024)))).message).toBe('The head of the answer is too long.');
+    expect((await failure(heard(head(32 * 1024)))).message).toBe(
+      'The headers are too large; the limit is 32 KiB (fetchHeaderBytes).',
+    );
   });
 });

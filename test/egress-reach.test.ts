@@ -1,7 +1,9 @@
 /** Whom the egress connects to: not to this machine or its neighbours, in whatever clothes they come. */
 import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EgressError } from '../src/egress/egress.ts';
+import { NO_ADDRESS } from '../src/egress/names.ts';
 import { failure, newEgress, portOf, send, serve, stop } from './support/egress.ts';
 
 const REFUSED = 'The address may not be reached from here.';
@@ -51,16 +53,24 @@ describe('a server of this machine', () => {
     '[::ffff:7f00:1]',
     '[64:ff9b::127.0.0.1]',
     '[2002:7f00:1::]',
-    'localhost',
-    'LOCALHOST',
-    'localhost.',
-    'a.localhost',
+    '[::ffff:0:127.0.0.1]',
+    '[0000:0000:0000:0000:0000:ffff:7f00:0001]',
   ])('is not reached as %s', async (host) => {
     const { message, detail } = await refusal(`http://${host}:${port}/`);
     expect(message).toBe(REFUSED);
     expect(detail).toMatch(/not public/);
     expect(reached).toBe(0);
   });
+
+  test.each(['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'ｌｏｃａｌｈｏｓｔ'])(
+    'is not reached as %s',
+    async (host) => {
+      const { message, detail } = await refusal(`http://${host}:${port}/`);
+      expect(message).toBe(NO_ADDRESS);
+      expect(detail).toMatch(/not public/);
+      expect(reached).toBe(0);
+    },
+  );
 
   test('is reached where the operator lets it be, by address, by range and by name', async () => {
     const read = async (options: Parameters<typeof newEgress>[0], host: string) => {
@@ -71,6 +81,25 @@ describe('a server of this machine', () => {
     expect(await read({ allow: `127.0.0.0/8:${port}` }, 'somewhere.example')).toBe('secret');
     expect(await read({ allow: 'somewhere.example' }, 'somewhere.example')).toBe('secret');
     expect(await read({ allow: '127.0.0.1' }, 'localhost')).toBe('secret');
+  });
+
+  test('is not reached where it is the control listener, whatever the operator allows', async () => {
+    const options = { allow: '0.0.0.0/0,[::/0],inside.example', controlPort: port };
+    const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
+    for (const host of [
+      '127.0.0.1',
+      '127.9.9.9',
+      '0.0.0.0',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      'inside.example',
+      ...addresses,
+    ]) {
+      const { detail } = await refusal(`http://${host}:${port}/`, options);
+      expect(detail).toMatch(/it is the control listener/);
+    }
+    expect(reached).toBe(0);
   });
 
   test('is not reached where the operator allows it and denies it', async () => {
@@ -87,7 +116,7 @@ describe('a name', () => {
   test('that points to a private address is refused; the log says where it points, the tenant does not hear it', async () => {
     const lookup = async () => ['10.11.12.13'];
     const { message, detail } = await refusal('http://rebind.example/path?key=k3y', { allow: '', lookup });
-    expect(message).toBe(REFUSED);
+    expect(message).toBe(NO_ADDRESS);
     expect(detail).toBe(
       'rebind.example:80 at 10.11.12.13 was refused: it is not public: private (10.0.0.0/8).',
     );
@@ -102,9 +131,9 @@ describe('a name', () => {
     };
     const egress = newEgress({ allow: '192.0.2.1', limits: { fetchConnectMs: 50 }, lookup });
     // The first address is let through and dialled: nobody is there. Nothing falls back on a second answer.
-    expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).not.toBe(REFUSED);
+    expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).not.toBe(NO_ADDRESS);
     expect(asked).toBe(1);
-    expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).toBe(REFUSED);
+    expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).toBe(NO_ADDRESS);
     expect(asked).toBe(2);
     expect(reached).toBe(0);
   });
@@ -115,20 +144,29 @@ describe('a name', () => {
     const { body } = await send(egress, `http://both.example:${port}/`);
     expect((await body.toArray()).toString()).toBe('secret');
     const denied = newEgress({ allow: '', lookup });
-    expect((await failure(send(denied, `http://both.example:${port}/`))).message).toBe(REFUSED);
+    expect((await failure(send(denied, `http://both.example:${port}/`))).message).toBe(NO_ADDRESS);
     expect(reached).toBe(1);
   });
 
+  const withCode = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }));
   test.each([
-    ['no address', async () => [], 'The name of the host has no address.'],
-    [
-      'no answer',
-      () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })),
-      'The name of the host could not be resolved.',
-    ],
-    ['nonsense', async () => ['127.0.0.1%lo', 'localhost', ''], REFUSED],
-  ])('that has %s is an error', async (_what, lookup, message) => {
-    expect((await refusal('http://nowhere.example/', { lookup })).message).toBe(message);
+    ['no address', async () => [], 'has no address'],
+    ['no answer', withCode('ENOTFOUND'), 'ENOTFOUND'],
+    ['an answer that says no', withCode('EREFUSED'), 'EREFUSED'],
+    ['nonsense', async () => ['127.0.0.1%lo', 'localhost', ''], 'it is no address'],
+    ['a private address', async () => ['10.0.0.1'], 'not public: private'],
+  ])(
+    'that has %s fails like any other: a tenant cannot list the names of the operator’s network',
+    async (_what, lookup, detail) => {
+      const error = await refusal('http://nowhere.example/', { allow: '', lookup });
+      expect(error.message).toBe(NO_ADDRESS);
+      expect(error.detail).toContain(detail);
+    },
+  );
+
+  test('as long as a book is cut short in the log', async () => {
+    const { detail } = await refusal(`http://${'a.'.repeat(20_000)}example/`, { deny: '*.example' });
+    expect(detail.length).toBeLessThan(1_000);
   });
 
   test('that the operator denies is not even looked up', async () => {
@@ -151,7 +189,7 @@ describe('a redirect', () => {
     ['another notation of one', () => `http://0x7f.2:${port}/`, REFUSED],
     ['IPv4 inside IPv6', () => `http://[::ffff:7f00:2]:${port}/`, REFUSED],
     ['the metadata service', () => 'http://169.254.169.254/latest/meta-data/', REFUSED],
-    ['a name that points to one', () => `http://inside.example:${port}/`, REFUSED],
+    ['a name that points to one', () => `http://inside.example:${port}/`, NO_ADDRESS],
     ['a port of another protocol', () => 'http://127.0.0.1:25/', REFUSED],
     ['a file', () => 'file:///etc/passwd', 'The URL is not of http or https but of file.'],
     ['data', () => 'data:text/plain,x', 'The URL is not of http or https but of data.'],
@@ -186,9 +224,23 @@ describe('a URL', () => {
     async (bad) => {
       const error = await failure(send(newEgress({ allow: '' }), `http://example.com:${bad}/`));
       const isBad = bad !== 6099;
-      expect([error.message === REFUSED, /not for HTTP/.test(error.detail)]).toEqual(
-        isBad ? [true, true] : [true, false],
+      expect([error.message, /not for HTTP/.test(error.detail)]).toEqual(
+        isBad ? [REFUSED, true] : [NO_ADDRESS, false],
       );
     },
   );
+});
+
+test('a proxy that the environment names is not used: it would dial for us, unchecked', async () => {
+  const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
+  for (const name of names) vi.stubEnv(name, `http://127.0.0.1:${port}`);
+  vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const base = await serve((_request, response) => response.end('direct'));
+  const { body } = await send(newEgress(), base);
+  expect((await body.toArray()).toString()).toBe('direct');
+  await refusal('http://10.0.0.1/');
+  expect(reached).toBe(0);
 });

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { EgressError } from '../src/egress/egress.ts';
+import { nextHop } from '../src/egress/redirect.ts';
 import { failure, newEgress, send, serve } from './support/egress.ts';
 
 interface Seen {
@@ -86,6 +87,20 @@ describe('a redirect', () => {
     expect(elsewhere?.headers['host']).toBe(new URL(there.base).host);
   });
 
+  test.each([
+    ['https://a.example/', 'http://a.example/'],
+    ['https://a.example/', 'https://a.example:8443/'],
+    ['https://a.example/', 'https://b.a.example/'],
+    ['http://a.example/', 'https://a.example/'],
+  ])('from %s to %s goes without credentials', (from, to) => {
+    const headers = ['Authorization', 'COOKIE', 'Proxy-Authorization', 'X-Kept'].map(
+      (name) => [name, 'x'] as const,
+    );
+    const hop = { method: 'GET', url: new URL(from), headers };
+    const next = nextHop(hop, 302, [['location', to]], ({ origin }) => origin);
+    expect(next?.headers).toEqual([['X-Kept', 'x']]);
+  });
+
   test('names its place relatively, in UTF-8, and with a fragment nobody sends', async () => {
     const base = await serve((request, response) => {
       if (request.url === '/a/b')
@@ -106,13 +121,13 @@ describe('a redirect', () => {
     body.resume();
     expect(status).toBe(200);
     expect((await failure(send(egress, `${base}${chain(6)}`))).message).toBe(
-      'The answer redirects more than 5 times.',
+      'The answer redirects too often; the limit is 5 (fetchRedirects).',
     );
   });
 
   test('in a circle ends', async () => {
     const base = await serve((_request, response) => response.writeHead(307, { location: '/' }).end());
-    expect((await failure(send(newEgress(), base))).message).toMatch(/more than 5 times/);
+    expect((await failure(send(newEgress(), base))).message).toMatch(/redirects too often/);
   });
 
   test('that names no place is the answer; one that names two is an error', async () => {

@@ -476,6 +476,18 @@ describe('addresses', () => {
     expect(log).toContain('169.254.169.254');
     expect(log).toContain('127.0.0.1');
   });
+
+  test('attack: a call that asks for fifty of them fills no log', async () => {
+    const installed = await annex.install('runner');
+    await run(
+      `for (let at = 0; at < 50; at += 1) await fetch('http://10.0.0.' + at).catch(() => undefined);`,
+      installed,
+    );
+    await expect
+      .poll(async () => (await annex.log(installed)).at(-1)?.text)
+      .toBe('fetch: 40 more of this call came to nothing.');
+    expect(await annex.log(installed)).toHaveLength(11);
+  });
 });
 
 test('a fetch that fails says where it was called', async () => {

@@ -20,7 +20,10 @@ afterAll(() => {
 });
 
 /** What the attacker's code sends once it holds the pipe: JavaScript that may use `send(head, body)` and `pipe`. */
-async function forged(name: string, attack: string): Promise<{ reason: string; end: CallEnd }> {
+async function forged(
+  name: string,
+  attack: string,
+): Promise<{ reason: string; suspects: readonly string[]; end: CallEnd }> {
   const scriptPath = join(folder, `${name}.cjs`);
   writeFileSync(
     scriptPath,
@@ -33,20 +36,26 @@ async function forged(name: string, attack: string): Promise<{ reason: string; e
      const send = (head, body) => pipe.write(frame(head, body));
      pipe.once('data', () => { ${attack} });`,
   );
-  const { promise: exited, resolve } = Promise.withResolvers<string>();
+  const { promise: exited, resolve } = Promise.withResolvers<{
+    reason: string;
+    suspects: readonly string[];
+  }>();
   const forged = { ...build, scriptPath };
   const cell = new CellProcess(forged, new CellLauncher(forged), DEFAULT_LIMITS, {
     script: async () => Buffer.from('secret source'),
     unwell: () => undefined,
-    exited: (_cell, reason) => resolve(reason),
+    exited: (_cell, reason, { suspects }) => resolve({ reason, suspects }),
   });
   const ended = new Promise<CallEnd>((end) =>
     cell.give(
       { t: 'probe', id: 7, cpuMs: 1_000, wallMs: 1_000 },
-      { script: 'own@1', wallMs: 1_000, log: () => undefined, end },
+      { owner: 'probe-7', script: 'own@1', wallMs: 1_000, log: () => undefined, end },
     ),
   );
-  return { reason: await exited, end: await ended };
+  const watching = setInterval(() => cell.check(performance.now(), false), 50);
+  const fate = await exited;
+  clearInterval(watching);
+  return { ...fate, end: await ended };
 }
 
 test.each([
@@ -100,4 +109,23 @@ test('a member of a message that nobody knows does not survive, nor does __proto
   );
   expect(fate.end).toEqual({ outcome: 'ok', cpuMs: 1 });
   expect(Object.prototype).not.toHaveProperty('polluted');
+});
+
+// Attack: a cell that was taken over blames a tenant of another one for its end, to have it put into quarantine.
+test('a cell can blame those that were in it for its end, and nobody else', async () => {
+  const mark = (record: number, owner: string) =>
+    `require('node:fs').writeSync(4, Buffer.from('\\x01\\x${owner.length.toString(16).padStart(2, '0')}${owner}', 'latin1'), 0, ${owner.length + 2}, ${record * 64});`;
+  const fate = await forged(
+    'blame',
+    `${mark(1, 'ins_another')} ${mark(2, 'probe-7')} ${mark(3, 'probe-8')} process.exit(1);`,
+  );
+  expect(fate.suspects).toEqual(['probe-7']);
+});
+
+test('a cell that writes more than its marks is ended before it fills the disk', async () => {
+  const fate = await forged(
+    'disk',
+    `setInterval(() => require('node:fs').writeSync(4, Buffer.alloc(65536), 0, 65536, 65536), 10);`,
+  );
+  expect(fate.reason).toContain('wrote more than its marks');
 });

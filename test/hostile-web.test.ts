@@ -119,7 +119,8 @@ describe('a `then` in the place of a chunk', () => {
   test('smuggles no more bytes out than are counted', async () => {
     const response = await post(`
       const large = new ArrayBuffer(65_536);
-      Uint8Array.prototype.then = (resolve) => resolve(new Uint16Array(large, 0, 1));
+      class Chunk extends Uint8Array { get then() {} }
+      Uint8Array.prototype.then = (resolve) => resolve(new Chunk(large, 0, 1));
       let chunks = 0;
       return new Response(new ReadableStream({ pull(controller) {
         chunks += 1;
@@ -130,9 +131,12 @@ describe('a `then` in the place of a chunk', () => {
     expect((await response.bytes()).byteLength).toBe(399);
   });
 
-  test('that is no bytes at all breaks the answer off', async () => {
+  test.each([
+    ['no bytes at all', '{ byteLength: 1, buffer: { byteLength: 1 } }'],
+    ['wider than bytes', 'new Uint16Array(new ArrayBuffer(65_536), 0, 1)'],
+  ])('that is %s breaks the answer off', async (_what, chunk) => {
     const response = await post(`
-      Uint8Array.prototype.then = (resolve) => resolve({ byteLength: 1, buffer: { byteLength: 1 } });
+      Uint8Array.prototype.then = (resolve) => resolve(${chunk});
       return new Response(new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(1)); } }));`);
     await expect(response.bytes()).rejects.toThrow();
   });
@@ -210,10 +214,10 @@ test('lines logged while the script loads count among those of its first call', 
   );
   expect(await (await fetch(talker.endpoint)).text()).toBe('said');
   const texts = (await annex.log(talker)).map(({ text }) => text);
-  expect(texts.at(-1)).toBe('344 log lines were dropped: over the limit of one call.');
+  expect(texts.at(-1)).toBe('344 more log lines were dropped; the limit is 256 lines (logLinesPerCall).');
   expect(await (await fetch(talker.endpoint)).text()).toBe('said');
   expect((await annex.log(talker)).at(-1)?.text).toBe(
-    '44 log lines were dropped: over the limit of one call.',
+    '44 more log lines were dropped; the limit is 256 lines (logLinesPerCall).',
   );
 });
 

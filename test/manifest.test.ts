@@ -42,6 +42,11 @@ describe('a manifest', () => {
     ]);
   });
 
+  test('names the line of what stands behind text that is no YAML', () => {
+    const yaml = '- a list\ntext: >-\n  folded\n  lines\nname: hello\n';
+    expect(errorsOf(yaml).map((problem) => problem.split(' ', 1)[0])).toContain('5:1');
+  });
+
   test('warns of an unknown key at its line and says which was meant', () => {
     const { warnings } = parsed(manifestYaml({}, 'categorys: [other]'));
     expect(warnings).toMatchObject([

@@ -2,12 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
-import { Egress } from '../src/egress/egress.ts';
-import { EgressPolicy } from '../src/egress/policy.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import type { Probe } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
-import { Dispatch } from '../src/runtime/dispatch.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from './support/bundler-processes.ts';
 import { TestService } from './support/service.ts';
 import { manifestYaml } from './support/temporary-store.ts';
@@ -19,25 +16,14 @@ beforeAll(async () => {
 });
 
 const FINE = 'export default { fetch: () => new Response() };';
-const { policy: NOTHING_ALLOWED } = EgressPolicy.parse({ allow: '', deny: '' });
 const ADMIN = { tokenId: 't', kind: 'admin' } as const;
 
-/** A publisher over the cells and the store of the service; `meanwhile` runs as each probe has begun. */
-function publisherWith(meanwhile: (probes: number) => void) {
+/** A publisher over the cells and the store of the service; `meanwhile` runs as each try-out has begun. */
+function publisherWith(meanwhile: () => void) {
   const { pool, store } = annex.service;
-  const observer = { log: () => {}, ended: () => {} };
-  const egress = new Egress({ policy: NOTHING_ALLOWED, limits: DEFAULT_LIMITS });
-  const dispatch = new Dispatch({
-    limits: DEFAULT_LIMITS,
-    observer,
-    egress,
-    cellFor: (id) => pool.cellFor(id),
-  });
-  let probes = 0;
   const probe: Probe = (script) => {
-    const probing = dispatch.probe(script);
-    probes += 1;
-    meanwhile(probes);
+    const probing = pool.tryOut(script);
+    meanwhile();
     return probing;
   };
   const publisher = new Publisher({ registry: store.registry, limits: DEFAULT_LIMITS, probe });
@@ -49,32 +35,27 @@ function publisherWith(meanwhile: (probes: number) => void) {
     );
 }
 
+/** Ends every cell, those for try-outs too. */
 const killCells = () => {
-  for (const pid of annex.cellPids) process.kill(pid, 'SIGKILL');
+  for (const cell of annex.service.pool.processes) cell.kill('was killed by a test');
 };
 
-// Attack: one tenant's publishes crash the cell, so that everybody else's are told that their code crashes.
-test('a cell that dies once during a probe costs the publisher nothing', async () => {
-  let last = 0;
-  const publish = publisherWith((probes) => {
-    last = probes;
-    if (probes === 1) killCells();
-  });
+// Attack: one tenant's publishes crash their cell, so that everybody else's are told that their code crashes.
+test('a cell that dies once during a try-out costs the publisher nothing', async () => {
+  const publish = publisherWith(killCells);
   expect(await publish('bystander')).toMatchObject({ ok: true, version: 1 });
-  expect(last).toBe(2);
 });
 
-test('a script whose cell dies twice is told so, and nothing is stored', async () => {
-  let last = 0;
-  const publish = publisherWith((probes) => {
-    last = probes;
-    killCells();
+test('a script whose cell dies when it is alone in it, too, is told so, and nothing is stored', async () => {
+  let killing: NodeJS.Timeout | undefined;
+  const publish = publisherWith(() => {
+    killing = setInterval(killCells, 5);
   });
-  expect(await publish('crasher')).toMatchObject({
+  const publishing = publish('crasher').finally(() => clearInterval(killing));
+  expect(await publishing).toMatchObject({
     ok: false,
     problems: [{ file: 'script', message: expect.stringContaining('crashes the process that loads it') }],
   });
-  expect(last).toBe(2);
   expect(await annex.service.store.registry.integration('crasher')).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 /** What a publish finds out by running the script once, and that the answer says where to look. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TestService } from './support/service.ts';
+import { startTestService, TestService } from './support/service.ts';
 
 let annex: TestService;
 beforeAll(async () => {
@@ -27,8 +27,8 @@ const refused = async (files: Record<string, string>, manifest = ''): Promise<Re
 test.each([
   ['throws at load', 'throw new Error("no luck"); export default {};', 'no luck'],
   ['throws a trap at load', 'throw new Proxy({}, { get() { for (;;); } });', 'throws while it loads'],
-  ['loops at load', 'for (;;);', '300 ms of CPU'],
-  ['never finishes loading', 'await new Promise(() => {});', '1500 ms'],
+  ['loops at load', 'for (;;);', '300 ms (callCpuMs)'],
+  ['never finishes loading', 'await new Promise(() => {});', '1,500 ms (callWallMs)'],
   ['exports nothing', 'const unused = 1;', 'default export'],
   ['exports no fetch', 'export default { answer: 42 };', '"fetch"'],
 ])('a script that %s is refused', async (_what, source, said) => {
@@ -64,4 +64,12 @@ test('a publish of a script that loops leaves the next one unharmed', async () =
     1,
   );
   expect((await looping).status).toBe(422);
+});
+
+test('a try-out has a time of its own, and runs where no tenant does', async () => {
+  const hurried = await startTestService({ limits: { probeWallMs: 400 } });
+  const { status, body } = await hurried.tryPublish('slow', { 'index.js': 'await new Promise(() => {});' });
+  expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('400 ms (probeWallMs)')]);
+  const { cells, processes } = hurried.service.pool;
+  expect(processes.filter((cell) => !cells.includes(cell)).length).toBe(1);
 });

@@ -6,6 +6,7 @@ import type { Principal } from '../src/model/principal.ts';
 import { inspectExports, probeProblem } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
 import { readUpload } from '../src/publish/upload.ts';
+import type { CallEnd } from '../src/wire.ts';
 import { manifestYaml, parsed, published, temporaryStore } from './support/temporary-store.ts';
 
 type Part = [name: string, content: string | Uint8Array<ArrayBuffer>, filename?: string];
@@ -111,7 +112,7 @@ describe('an upload', () => {
     expect(await problemsOf(filled(10_000), { uploadBytes: 10_000 })).toEqual([]);
     await expect(read(filled(10_001), { uploadBytes: 10_000 })).rejects.toMatchObject({
       code: 'REQUEST_TOO_LARGE',
-      message: 'The upload is over 10000 bytes.',
+      limit: { name: 'uploadBytes', max: 10_000 },
     });
   });
 
@@ -291,10 +292,12 @@ describe('a script that was run once', () => {
   });
 
   test('that did not load is told why', () => {
-    const { message } = probeProblem(
-      { outcome: 'exceededCpu', cpuMs: 1_000, detail: 'It ran for 1 s.' },
-      (text) => text,
+    const told = (end: CallEnd) => probeProblem(end, DEFAULT_LIMITS, (text) => text).message;
+    expect(told({ outcome: 'exception', cpuMs: 1, detail: 'TypeError: no' })).toBe(
+      'The script throws while it loads. TypeError: no',
     );
-    expect(message).toBe('The script uses up its CPU time while it loads. It ran for 1 s.');
+    expect(told({ outcome: 'exceededCpu', cpuMs: 1_000, limit: { name: 'callCpuMs', used: 1_004 } })).toBe(
+      'The script uses up its CPU time while it loads; the limit is 1,000 ms (callCpuMs).',
+    );
   });
 });

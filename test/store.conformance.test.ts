@@ -27,7 +27,8 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const database = await openDatabase(await dialect());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const registry = new Registry({ database, vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes });
+    const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
+    const registry = new Registry({ ...parts, database, limits: DEFAULT_LIMITS });
     return {
       database,
       registry,
@@ -385,7 +386,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const made = await dialect();
     const first = await openDatabase(made);
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
+    const parts = { vault, origins: ORIGINS, limits: DEFAULT_LIMITS, clock: () => CLOCK.now, randomBytes };
     await new Registry({ ...parts, database: first }).publish({
       manifest: published(),
       script: 's',

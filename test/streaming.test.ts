@@ -183,7 +183,7 @@ describe('an answer that is a stream', () => {
   test('of anything but bytes is the integration’s mistake', async () => {
     const response = await fetch(`${streamer.endpoint}/words`);
     await expect(response.text()).rejects.toThrow();
-    await logged('not a Uint8Array');
+    await logged('A chunk of the body is not a Uint8Array but a string');
   });
 
   test('over the limit on a body is broken off there, never passed off as whole', async () => {

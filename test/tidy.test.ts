@@ -1,5 +1,5 @@
-/** The house rules, kept by machine: layers, file heads, error codes, file sizes. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** The house rules, kept by machine: layers, file heads, error codes, file sizes, what the documents name. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -161,5 +161,50 @@ describe('the README', () => {
     const readme = read('README.md');
     const names = Object.keys({ ...dependencies, ...optionalDependencies });
     expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe('SECURITY.md', () => {
+  const security = read('SECURITY.md');
+  const prose = security.replace(/^```$.*?^```$/gms, '');
+  /** Names in code font, one each. */
+  const names = [...new Set([...prose.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => text.split(/\s+/)))];
+  const attacks = readdirSync(join(ROOT, 'fixtures/hostile'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const kinds = [...new Set(attacks.map((name) => name.split('-', 1)[0]))];
+  const isAttack = (name: string): boolean => new RegExp(`^(${kinds.join('|')})-[a-z0-9-]+$`).test(name);
+
+  test('names every attack of the corpus, and no other', () => {
+    expect(names.filter(isAttack).sort()).toEqual(attacks.sort());
+  });
+
+  test('names every test of a wall', () => {
+    const walls = /^(hostile|hard|forged|fuzz|door|egress|kills|quarantine|suspicion|web-crypto-hostile)/;
+    const tests = filesIn('test').map((path) => basename(path));
+    const cited = tests.filter((name) => walls.test(name) && name.endsWith('.test.ts'));
+    expect(cited.filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  test('names files, limits, and words of the README, and nothing that is not there', () => {
+    const readme = read('README.md');
+    const isWord = (name: string) => new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(readme);
+    const isFile = (name: string) =>
+      /\.(ts|json|md)$|\/$/.test(name) && ['', 'src', 'test'].some((at) => existsSync(join(ROOT, at, name)));
+    const known = (name: string) => isAttack(name) || isFile(name) || name in DEFAULT_LIMITS || isWord(name);
+    expect(names.filter((name) => !known(name))).toEqual([]);
+  });
+
+  test('leads to headings that are there', () => {
+    const anchors = (text: string) =>
+      [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const links = [...security.matchAll(/\]\((?:(\w+\.md))?#([^)]*)\)/g)];
+    const broken = links.filter(([, file, to = '']) => !anchors(file ? read(file) : security).includes(to));
+    expect(broken.map(([link]) => link)).toEqual([]);
   });
 });

@@ -248,3 +248,25 @@ test('FormData keeps order, replaces in place, and names blobs', async () => {
     'TypeError',
   ]);
 });
+
+test('a chunk that is no Uint8Array is named, and not asked what it is', async () => {
+  expect(
+    await isolate.run(`
+      const asked = [];
+      const shy = new Proxy({}, { get: (_, key) => void asked.push(String(key)) });
+      const chunks = ['text', 1, 1n, null, undefined, true, Symbol('x'), () => 1, {}, shy, new Uint16Array(1),
+        new DataView(new ArrayBuffer(1)), new ArrayBuffer(1)];
+      const kinds = [];
+      for (const chunk of chunks) {
+        const stream = new ReadableStream({ start(controller) { controller.enqueue(chunk); controller.close(); } });
+        await new Response(stream).text().catch(({ name, message }) => kinds.push(name + message.split('Uint8Array')[1]));
+      }
+      return [kinds, asked];`),
+  ).toEqual([
+    [
+      ...['a string', 'a number', 'a bigint', 'null', 'undefined', 'a boolean', 'a symbol', 'a function'],
+      ...['an object', 'an object', 'a Uint16Array', 'a DataView', 'an object'],
+    ].map((kind) => `TypeError but ${kind}`),
+    [],
+  ]);
+});

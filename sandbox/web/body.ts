@@ -22,6 +22,7 @@ import {
   isReadableStream,
   newByteStream,
   newReadableStream,
+  notBytes,
   type ReadSteps,
   type StreamReader,
   teeStream,
@@ -185,7 +186,7 @@ function readAll(reader: StreamReader): Promise<Box> {
       chunk: (value) => {
         const bytes = chunkBytes(value);
         if (bytes === undefined) {
-          reject(new TypeError('A chunk of the body is not a Uint8Array'));
+          reject(notBytes('body', value));
           return;
         }
         push(pieces, bytes);

@@ -5,7 +5,7 @@
 import { type Bytes, joinBytes } from './bytes.ts';
 import { List, push } from './list.ts';
 import { PromiseIntrinsic } from './primordials.ts';
-import { chunkBytes, newByteStream, type StreamReader } from './stream.ts';
+import { chunkBytes, newByteStream, notBytes, type StreamReader } from './stream.ts';
 import { isObject } from './web-idl.ts';
 
 /** Brands the sources: a tenant has none of its own making, because no class of these is reachable. */
@@ -64,7 +64,7 @@ export class ReaderSource extends ByteSource {
             resolve(bytes);
             return;
           }
-          const error = new TypeError('A chunk of the body is not a Uint8Array');
+          const error = notBytes('body', value);
           this.cancel(error);
           reject(error);
         },

@@ -184,6 +184,15 @@ export const cancelStream = (stream: ReadableStream, reason: unknown): Promise<u
 export const chunkBytes = (chunk: unknown): Bytes | undefined =>
   isView(chunk) && typedArrayName(chunk) === 'Uint8Array' ? copyBytes(chunk as Uint8Array) : undefined;
 
+/** What a chunk is that is no `Uint8Array`, told without asking it: what an object says of itself is the tenant's code. */
+export function notBytes(what: 'body' | 'stream', chunk: unknown): TypeError {
+  const type = typeof chunk;
+  let kind = type === 'undefined' ? type : `a ${type}`;
+  if (chunk === null) kind = 'null';
+  else if (type === 'object') kind = isView(chunk) ? `a ${typedArrayName(chunk) ?? 'DataView'}` : 'an object';
+  return new TypeError(`A chunk of the ${what} is not a Uint8Array but ${kind}`);
+}
+
 /**
  * Everything the reader still gives, as one run of bytes (https://streams.spec.whatwg.org/#read-loop). Does not release.
  * For the tenant: its `Object.prototype.then` can put something else in the place of the bytes.
@@ -197,7 +206,7 @@ export function readAllBytes(reader: StreamReader): Promise<Bytes> {
       chunk: (value) => {
         const bytes = chunkBytes(value);
         if (bytes === undefined) {
-          reject(new TypeError('A chunk of the stream is not a Uint8Array'));
+          reject(notBytes('stream', value));
           return;
         }
         push(pieces, bytes);

@@ -7,7 +7,7 @@
  * included, when it overstays. No code of the tenant runs here.
  */
 import { type BuildFailure, build } from 'esbuild';
-import { type Problem, problem, warning } from '../model/problem.ts';
+import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { buildProblems } from './build-problems.ts';
 import {
   type BundleResult,
@@ -62,8 +62,11 @@ async function bundleJob(job: BundlerJob): Promise<BundleResult> {
     const map = outputFiles.find((file) => file.path.endsWith('.map'));
     if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
     if (script.contents.byteLength > job.scriptBytes) {
-      const size = `${script.contents.byteLength} bytes after bundling, over the limit of ${job.scriptBytes}`;
-      return { ok: false, problems: [problem(`The script has ${size}.`, { hint: 'Import less.' })] };
+      const limit = { max: job.scriptBytes, used: script.contents.byteLength };
+      return {
+        ok: false,
+        problems: [limitProblem({ name: 'scriptBytes', ...limit }, { hint: 'Import less.' })],
+      };
     }
     const found = buildProblems(warnings, 'warning');
     const named = withDisplayNames(map.text);
@@ -98,9 +101,9 @@ const send = (message: BundlerMessage): Promise<void> =>
     process.send?.(message, (error: Error | null) => (error === null ? resolve() : reject(error)));
   });
 
+// The host ends this process once it has read the result: one that exits by itself may be heard of before what it has sent.
 process.on('message', async (job: BundlerJob) => {
   await send({ t: 'result', result: await bundleJob(job) });
-  process.exit();
 });
 // The host is gone: nobody will read the result, and nobody else would stop a build that never ends.
 process.on('disconnect', () =>

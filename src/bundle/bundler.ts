@@ -9,7 +9,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { problem } from '../model/problem.ts';
+import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import type { BundleResult, BundlerJob, BundlerMessage } from './bundler-job.ts';
 import { BundlerSlots } from './bundler-slots.ts';
 import { SDK_ENTRIES, SDK_SOURCE } from './sdk-source.ts';
@@ -67,10 +67,10 @@ function runJob(job: BundlerJob, limits: Limits, signal: AbortSignal | undefined
   const { promise, resolve, reject } = Promise.withResolvers<BundleResult>();
   const child = start();
   let ready = false;
-  const refuse = (message: string, hint: string) =>
-    resolve({ ok: false, problems: [problem(message, { file: job.files.entry, hint })] });
+  const { entry: file } = job.files;
+  const refuse = (found: Problem) => resolve({ ok: false, problems: [found] });
   const timer = setTimeout(() => {
-    refuse(`Bundling took longer than ${limits.bundleMs} ms and was stopped.`, 'Upload less code.');
+    refuse(limitProblem({ name: 'bundleMs', max: limits.bundleMs }, { file, hint: 'Upload less code.' }));
   }, limits.bundleMs);
   const abort = () => reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
@@ -83,10 +83,9 @@ function runJob(job: BundlerJob, limits: Limits, signal: AbortSignal | undefined
   child.on('error', (cause) => ready || reject(cannotStart(cause)));
   child.on('exit', (code, ended) => {
     if (!ready) return reject(cannotStart(`exit code ${code}, signal ${ended}`));
-    refuse(
-      'The bundler ran out of memory or stack over this upload.',
-      'Look for generated code: thousands of nested brackets, or constants that double each other.',
-    );
+    const hint =
+      'Look for generated code: thousands of nested brackets, or constants that double each other.';
+    refuse(problem('The bundler ran out of memory or stack over this upload.', { file, hint }));
   });
   return promise.finally(() => {
     clearTimeout(timer);

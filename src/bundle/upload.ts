@@ -4,8 +4,8 @@
  * Every way in (multipart parts, an archive, a single script) goes through `Upload`, so that a name or a size is judged
  * in one place. Nothing here touches a disk: a path is a key of a map and stays one.
  */
-import type { Limits } from '../limits.ts';
-import { type Problem, problem } from '../model/problem.ts';
+import type { LimitMet, Limits } from '../limits.ts';
+import { limitProblem, type Problem, problem } from '../model/problem.ts';
 
 /** Longest path of a file inside an upload, in UTF-16 units. */
 const PATH_CHARS_MAX = 512;
@@ -38,11 +38,11 @@ export class Upload {
       return this.note(problem('The upload has this file more than once.', { file: path }));
     }
     if (this.files.size >= this.#limits.uploadFiles) {
-      return this.#stop(`The upload has more than ${this.#limits.uploadFiles} files.`);
+      return this.#stop({ name: 'uploadFiles', max: this.#limits.uploadFiles });
     }
     this.#bytes += bytes.byteLength;
     if (this.#bytes > this.#limits.uploadBytes) {
-      return this.#stop(`The files of the upload are over ${this.#limits.uploadBytes} bytes together.`);
+      return this.#stop({ name: 'uploadBytes', max: this.#limits.uploadBytes });
     }
     this.files.set(path, bytes);
     return true;
@@ -52,11 +52,12 @@ export class Upload {
   note(found: Problem): boolean {
     this.problems.push(found);
     if (this.problems.length < PROBLEMS_MAX) return true;
-    return this.#stop(`Reading stopped after ${PROBLEMS_MAX} problems.`);
+    this.problems.push(problem(`Reading stopped after ${PROBLEMS_MAX} problems.`));
+    return false;
   }
 
-  #stop(message: string): false {
-    this.problems.push(problem(message, { hint: 'Upload only what the integration imports.' }));
+  #stop(limit: LimitMet): false {
+    this.problems.push(limitProblem(limit, { hint: 'Upload only what the integration imports.' }));
     return false;
   }
 }

@@ -8,10 +8,11 @@
 import { randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type ivm from 'isolated-vm';
-import type { Emission, PreludeSettings, StartPrelude } from '../bridge.ts';
+import type { Emission, StartPrelude } from '../bridge.ts';
 import { type CellLimits, PRELUDE_URL } from '../wire.ts';
 import type { Engine } from './engine.ts';
 import { PRACTICE_CALL, PRACTICE_SCRIPT } from './practice.ts';
+import { preludeSettings } from './prelude-settings.ts';
 
 /** Refilling the shelf costs milliseconds of the same cores: it waits until the call that emptied it has its answer. */
 const REFILL_AFTER_MS = 15;
@@ -32,6 +33,8 @@ export interface BlankIsolate {
 /** Where an isolate's emissions go: whoever takes the isolate puts itself there. */
 export interface EmissionLine {
   listen(emission: Emission): void;
+  /** The isolate has broken the engine. */
+  broken(): void;
 }
 
 export class BlankIsolates {
@@ -59,8 +62,9 @@ export class BlankIsolates {
     this.#onCatastrophe = onCatastrophe;
   }
 
-  /** A blank isolate, from the shelf where there is one. */
-  async take(): Promise<BlankIsolate> {
+  /** A blank isolate, from the shelf where there is one. Those on the shelf have the deployment's heap. */
+  async take(heapMib: number): Promise<BlankIsolate> {
+    if (heapMib !== this.#limits.isolateHeapMib) return this.#make(heapMib);
     const blank = this.#ready.pop() ?? (await this.#make());
     setTimeout(() => void this.refill(), REFILL_AFTER_MS);
     return blank;
@@ -77,10 +81,11 @@ export class BlankIsolates {
     }
   }
 
-  async #make(): Promise<BlankIsolate> {
+  async #make(heapMib = this.#limits.isolateHeapMib): Promise<BlankIsolate> {
     this.#cache ??= await this.#practise();
-    const blank = await this.#begin((isolate) =>
-      isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
+    const blank = await this.#begin(
+      (isolate) => isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
+      heapMib,
     );
     // What its making has left behind is a tenth of what it holds; nobody waits for it here.
     await blank.enter.apply(undefined, ['collect', 0]);
@@ -94,11 +99,12 @@ export class BlankIsolates {
   async #practise(): Promise<CodeCache> {
     const compile = (isolate: ivm.Isolate, produceCachedData = false) =>
       isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, produceCachedData });
-    const { isolate, context, enter } = await this.#begin(compile);
+    const { isolate, context, enter } = await this.#begin(compile, this.#limits.isolateHeapMib);
     try {
       const factory = await (await isolate.compileScript(PRACTICE_SCRIPT)).run(context, { reference: true });
       const { url, event, environment, body } = PRACTICE_CALL;
-      await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true })]);
+      const settings = preludeSettings(this.#limits);
+      await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true }), settings]);
       const bytes = new this.#engine.ExternalCopy(Buffer.from(body)).copyInto({ release: true });
       await enter.apply(undefined, ['call', 2, url, event, environment, bytes, false]);
       const script: ivm.Script & ivm.CachedDataResult = await compile(isolate, true);
@@ -109,22 +115,24 @@ export class BlankIsolates {
   }
 
   /** An isolate in which the prelude has run. */
-  async #begin(compile: (isolate: ivm.Isolate) => Promise<ivm.Script>): Promise<BlankIsolate> {
+  async #begin(
+    compile: (isolate: ivm.Isolate) => Promise<ivm.Script>,
+    heapMib: number,
+  ): Promise<BlankIsolate> {
+    const line: EmissionLine = { listen: () => undefined, broken: this.#onCatastrophe };
     const isolate = new this.#engine.Isolate({
-      memoryLimit: this.#limits.isolateHeapMib,
-      onCatastrophicError: this.#onCatastrophe,
+      memoryLimit: heapMib,
+      onCatastrophicError: () => line.broken(),
     });
     try {
       const context = await isolate.createContext();
       const script = await compile(isolate);
       const start: ivm.Reference<StartPrelude> = await script.run(context, { reference: true });
       script.release();
-      const line: EmissionLine = { listen: () => undefined };
       const given = [
         new this.#engine.Callback((...emission: Emission) => line.listen(emission), { ignored: true }),
         new this.#engine.Callback(domainToAscii, { sync: true }),
         new this.#engine.Callback(randomText, { sync: true }),
-        JSON.stringify(preludeSettings(this.#limits)),
         ...this.#parts.map((text) => text.copyInto()),
       ];
       const enter = await start.apply(undefined, given as never, { result: { reference: true } });
@@ -140,18 +148,6 @@ export class BlankIsolates {
 type CodeCache = ivm.CachedDataResult['cachedData'];
 const cached = (cache: CodeCache): { cachedData?: NonNullable<CodeCache> } =>
   cache === undefined ? {} : { cachedData: cache };
-
-function preludeSettings(limits: CellLimits): PreludeSettings {
-  return {
-    timersPerCall: limits.timersPerCall,
-    logLinesPerCall: limits.logLinesPerCall,
-    logBytesPerCall: limits.logBytesPerCall,
-    responseBodyBytes: limits.responseBodyBytes,
-    fetchesPerCall: limits.fetchesPerCall,
-    fetchesInFlightPerCall: limits.fetchesInFlightPerCall,
-    fetchRequestBodyBytes: limits.fetchRequestBodyBytes,
-  };
-}
 
 /** Never throws, like the next one. */
 function randomText(count: unknown): string {

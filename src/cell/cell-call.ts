@@ -2,16 +2,22 @@
  * One call as the cell sees it: its budgets, its timers, its answer on the way out.
  */
 import type { Entry } from '../bridge.ts';
-import type { CallEnd, Outcome } from '../wire.ts';
+import { SOFT_LIMITS, type SoftLimit } from '../limits.ts';
+import { type CallEnd, type Outcome, WIRE_BOUNDS } from '../wire.ts';
 
 const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
+/** CPU for what code does on hearing that its call is over: its handlers of `abort`, what it catches. */
+const LAST_WORDS_CPU_NS = 100 * NS_PER_MS;
 
 /** An entry that carries a part of a stream, or the answer to a fetch. */
 export type StreamEntry = Extract<
   Entry<Uint8Array>,
   [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'unfetched', ...rest: unknown[]]
 >;
+
+/** Why a call ends before it would by itself. */
+export type EndReason = Pick<CallEnd, 'detail' | 'limit'>;
 
 /** A call's id and what it may use. */
 export interface CallBudget {
@@ -20,6 +26,8 @@ export interface CallBudget {
   readonly wallMs: number;
   /** Time to the response; a probe has none to give. */
   readonly firstByteMs?: number;
+  /** How long it has been under way before it came here. */
+  readonly elapsedMs?: number;
 }
 
 /** What a call needs to enter an isolate. */
@@ -42,44 +50,92 @@ export interface Answer {
   readonly more: boolean;
 }
 
+/** A call that is over as soon as its entry has been charged. */
+export interface Finishing {
+  readonly call: CellCall;
+  readonly outcome: Outcome;
+  readonly detail: string;
+}
+
+/** @param bytes what the answer has at least, by the isolate's word */
+export function answerTooLarge(bytes: unknown): EndReason {
+  const used = Number.isSafeInteger(bytes) ? Math.min(bytes as number, WIRE_BOUNDS.used) : 0;
+  return { limit: { name: 'responseBodyBytes', ...(used > 0 && { used }) } };
+}
+
 export class CellCall {
   readonly id: number;
   readonly cpuMs: number;
   readonly wallMs: number;
   readonly firstByteMs: number;
+  #cpuMaxNs: number;
   readonly input: CallInput | undefined;
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  readonly #startedAt = performance.now();
+  readonly #startedAt: number;
   cpuNs = 0;
   /** Promises of this call that were rejected and not handled. */
   rejections = 0;
   answer: Answer | undefined;
   responded = false;
+  /** Its caller has gone away in the middle of an entry. */
+  leaving = false;
+  /** The host has heard of it, and knows that it may not run elsewhere. */
+  spokenOf = false;
   /** What came for the tenant before it had seen the call: until then the call may move to another isolate. */
   held: StreamEntry[] | undefined = [];
   /** Fetches that never left the cell; made with the first one. */
   #refused: Set<number> | undefined;
+  /** Limits it has met; made with the first one. */
+  #met: Set<SoftLimit> | undefined;
 
   /** @param input absent for a probe, which only loads a script. */
-  constructor({ id, cpuMs, wallMs, firstByteMs = wallMs }: CallBudget, input?: CallInput) {
+  constructor({ id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0 }: CallBudget, input?: CallInput) {
     this.id = id;
     this.cpuMs = cpuMs;
     this.wallMs = wallMs;
     this.firstByteMs = firstByteMs;
     this.input = input;
+    this.#cpuMaxNs = cpuMs * NS_PER_MS;
+    this.#startedAt = performance.now() - elapsedMs;
+  }
+
+  /** The entry that hands it to the tenant; a probe has none. */
+  get entry(): Entry<Uint8Array> | undefined {
+    if (this.input === undefined) return undefined;
+    const { url, event, environment, body, more } = this.input;
+    return ['call', this.id, url, event, environment, body, more];
   }
 
   /** CPU the call may still use, nanoseconds. */
   get cpuLeftNs(): number {
-    return this.cpuMs * NS_PER_MS - this.cpuNs;
+    return this.#cpuMaxNs - this.cpuNs;
   }
 
-  /** Which bound on wall time has passed, as a sentence; undefined while the call has time left. */
-  overdue(now: number): string | undefined {
+  /** That it has used up its CPU, and how much that was. */
+  get overdrawn(): EndReason {
+    return { limit: { name: 'callCpuMs', used: Math.ceil(this.cpuNs / NS_PER_MS) } };
+  }
+
+  /** Which bound on wall time has passed; undefined while the call has time left. */
+  overdue(now: number): EndReason | undefined {
     const elapsedMs = now - this.#startedAt;
-    if (elapsedMs >= this.wallMs) return `The call did not finish within its ${this.wallMs} ms.`;
+    const used = Math.ceil(elapsedMs);
+    if (elapsedMs >= this.wallMs) return { limit: { name: 'callWallMs', used } };
     const waited = !this.responded && this.answer === undefined && elapsedMs >= this.firstByteMs;
-    return waited ? `The call gave no response within its ${this.firstByteMs} ms.` : undefined;
+    return waited ? { limit: { name: 'firstByteMs', used } } : undefined;
+  }
+
+  /** The call has been told of as ended: what its code still does is bounded, whatever it had left. */
+  allowLastWords(): void {
+    this.#cpuMaxNs = this.cpuNs + LAST_WORDS_CPU_NS;
+  }
+
+  /** Notes a limit that it has met and goes on from; an isolate's word for it is checked here. */
+  meet(limit: unknown): void {
+    const known = SOFT_LIMITS.find((candidate) => candidate === limit);
+    if (known === undefined) return;
+    this.#met ??= new Set();
+    this.#met.add(known);
   }
 
   /** @param timersMax the prelude keeps this bound; here it stops one that no longer does */
@@ -117,8 +173,11 @@ export class CellCall {
     return this.#refused?.has(stream) === true;
   }
 
-  end(outcome: Outcome, detail?: string): CallEnd {
-    const cpuMs = Math.round(this.cpuNs / 1e4) / 100;
-    return detail ? { outcome, cpuMs, detail: detail.slice(0, DETAIL_CHARS) } : { outcome, cpuMs };
+  end(outcome: Outcome, { detail, limit }: EndReason = {}): CallEnd {
+    const end: CallEnd = { outcome, cpuMs: Math.round(this.cpuNs / 1e4) / 100 };
+    if (detail) end.detail = detail.slice(0, DETAIL_CHARS);
+    if (limit) end.limit = limit;
+    if (this.#met) end.met = [...this.#met];
+    return end;
   }
 }

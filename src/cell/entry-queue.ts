@@ -10,15 +10,19 @@ import type ivm from 'isolated-vm';
 import type { Entry } from '../bridge.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import type { CellCall } from './cell-call.ts';
+import type { CpuUse } from './cpu-use.ts';
 import type { Engine } from './engine.ts';
+import type { Mark } from './marks.ts';
 import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
+import { processCpuMs } from './watchdog.ts';
 
 /** Entries V8 may have at once. */
 const PIPELINE = 16;
 /** An isolate whose last entry took longer gets its entries singly, so that each is charged exactly. */
 const QUICK_ENTRY_NS = 1e6;
-/** How long a disposed isolate may take to let go of its thread. */
+/** CPU that a disposed isolate may use before it lets go of its thread, and how long it may take over that. */
 const DISPOSE_GRACE_MS = 500;
+const DISPOSE_WALL_MS = 2_500;
 const FAILURE_CHARS = 2_000;
 
 export interface EntryListener {
@@ -40,6 +44,8 @@ export class EntryQueue implements Runnable {
   readonly #isolate: ivm.Isolate;
   readonly #enter: ivm.Reference;
   readonly #slots: Slots;
+  readonly #use: CpuUse;
+  readonly #mark: Mark;
   readonly #listener: EntryListener;
   #waiting: Queued[] = [];
   /** What V8 has: the first one runs, the others have not begun. */
@@ -50,14 +56,23 @@ export class EntryQueue implements Runnable {
   #chargedNs: number;
   #entryNs = 0;
   #lastEntryNs = 0;
-  /** Until an entry has been looked at, its time is taken to be CPU. */
+  /** Of an entry's time, how much was CPU: an estimate until the watchdog has looked at it. */
   #share = 1;
 
-  constructor(engine: Engine, { isolate, enter }: BlankIsolate, slots: Slots, listener: EntryListener) {
+  constructor(
+    engine: Engine,
+    { isolate, enter }: BlankIsolate,
+    slots: Slots,
+    use: CpuUse,
+    mark: Mark,
+    listener: EntryListener,
+  ) {
     this.#engine = engine;
     this.#isolate = isolate;
     this.#enter = enter;
     this.#slots = slots;
+    this.#use = use;
+    this.#mark = mark;
     this.#listener = listener;
     this.#chargedNs = this.#cpuNs();
   }
@@ -65,6 +80,11 @@ export class EntryQueue implements Runnable {
   /** The call whose entry V8 is running. */
   get running(): CellCall | undefined {
     return this.#given[0]?.call;
+  }
+
+  /** New work of an installation that is burning CPU goes behind that of others. */
+  get heavy(): boolean {
+    return this.#use.isHeavy(performance.now());
   }
 
   get resting(): boolean {
@@ -105,15 +125,16 @@ export class EntryQueue implements Runnable {
     if (call === undefined) return false;
     if (now - this.#enteredAt >= SLICE_MS) this.#slots.overrun(this);
     this.#share = share;
-    this.#charge(call);
+    this.#charge(call, now);
     return call.cpuLeftNs < 0;
   }
 
   /** Puts the time since the last look on the account of a call. */
-  #charge(call: CellCall): void {
-    const now = this.#cpuNs();
-    const used = (now - this.#chargedNs) * this.#share;
-    this.#chargedNs = now;
+  #charge(call: CellCall, now: number): void {
+    const cpuNs = this.#cpuNs();
+    const used = (cpuNs - this.#chargedNs) * this.#share;
+    this.#chargedNs = cpuNs;
+    this.#use.add(used, now);
     this.#entryNs += used;
     call.cpuNs += used;
   }
@@ -130,12 +151,26 @@ export class EntryQueue implements Runnable {
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
     if (this.#given.length === 0) this.#slots.release(this);
     // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the cell's end helps.
-    else setTimeout(() => this.#given.length > 0 && this.#listener.stuck(), DISPOSE_GRACE_MS);
+    else this.#awaitRelease(performance.now(), processCpuMs());
     return unseen.map(({ call }) => call);
   }
 
+  /** Counts what the thread can have used, not the clock alone: on a busy machine it may not have had a core yet. */
+  #awaitRelease(since: number, usedMs: number): void {
+    setTimeout(() => {
+      if (this.#given.length === 0) return;
+      const cpuMs = (processCpuMs() - usedMs) / this.#slots.running;
+      const late = performance.now() - since >= DISPOSE_WALL_MS;
+      if (late || cpuMs >= DISPOSE_GRACE_MS) this.#listener.stuck();
+      else this.#awaitRelease(since, usedMs);
+    }, DISPOSE_GRACE_MS);
+  }
+
   #give(item: Queued): void {
-    if (this.#given.length === 0) this.#enteredAt = performance.now();
+    if (this.#given.length === 0) {
+      this.#enteredAt = performance.now();
+      this.#mark.set();
+    }
     this.#given.push(item);
     void this.#applied(item.entry).then((failure) => this.#settled(item, failure));
   }
@@ -162,15 +197,17 @@ export class EntryQueue implements Runnable {
   }
 
   #settled({ call }: Queued, failure: string | undefined): void {
+    const now = performance.now();
     if (!this.#closed) {
-      this.#charge(call);
+      this.#charge(call, now);
       this.#listener.entryEnded(call, failure);
     }
     this.#given.shift();
-    this.#enteredAt = performance.now();
+    if (this.#given.length === 0) this.#mark.unset();
+    this.#enteredAt = now;
     this.#lastEntryNs = this.#entryNs;
     this.#entryNs = 0;
-    this.#share = 1;
+    this.#share = this.#slots.share;
     if (this.#closed) {
       if (this.#given.length === 0) this.#slots.release(this);
       return;

@@ -1,6 +1,9 @@
 /** What an isolate shares with the others of its cell. */
+import type { IsolateLimits } from '../wire.ts';
+import type { CpuUses } from './cpu-use.ts';
 import type { CryptoThreads } from './crypto-jobs.ts';
 import type { Engine } from './engine.ts';
+import type { Marks } from './marks.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -8,9 +11,11 @@ import type { Watchdog } from './watchdog.ts';
 export interface IsolateHome {
   readonly engine: Engine;
   readonly slots: Slots;
+  /** Where it is noted who executes. */
+  readonly marks: Marks;
+  readonly cpuUses: CpuUses;
   readonly watchdog: Watchdog;
-  readonly responseBytesMax: number;
-  readonly heapMib: number;
-  readonly timersPerCall: number;
+  /** The deployment's; an isolate whose integration has lower ones is told its own. */
+  readonly limits: IsolateLimits;
   readonly cryptoThreads: CryptoThreads;
 }

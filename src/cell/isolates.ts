@@ -6,12 +6,13 @@
  * finishes it. Scripts come from the host when they are first needed and are kept, bounded, for the next isolate.
  */
 import { LRUCache } from 'lru-cache';
-import { type CellLimits, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
+import { type CellLimits, type IsolateLimits, PROBED_SCRIPT, type ScriptExports, tryOut } from '../wire.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
+import type { CallListener } from './call-listener.ts';
 import type { CellCall, StreamEntry } from './cell-call.ts';
 import { CellScript } from './cell-script.ts';
 import type { IsolateHome } from './isolate-home.ts';
-import { type CallListener, TenantIsolate } from './tenant-isolate.ts';
+import { TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
 /** What a script and its code cache take, for each character of it. */
@@ -63,7 +64,7 @@ export class Isolates {
       },
       gone: (isolate, unstarted) => {
         this.#forget(isolate);
-        for (const call of unstarted) this.begin(isolate.key, isolate.script, call);
+        for (const call of unstarted) this.begin(isolate.key, isolate.script, call, isolate.limits);
       },
     };
     setInterval(() => void this.#trim(), MEASURE_EVERY_MS).unref();
@@ -81,10 +82,11 @@ export class Isolates {
     return Math.round(bytes / (1024 * 1024));
   }
 
-  begin(key: string, script: string, call: CellCall): void {
+  /** @param limits what an isolate of this key keeps: the host changes the key with them */
+  begin(key: string, script: string, call: CellCall, limits?: IsolateLimits): void {
     let isolate = this.#resident.get(key);
     if (isolate === undefined) {
-      isolate = this.#open(key, script, this.#listener);
+      isolate = this.#open(key, script, limits);
       this.#resident.set(key, isolate);
     }
     this.#callIsolate.set(call.id, isolate);
@@ -93,7 +95,7 @@ export class Isolates {
 
   /** Runs a script once, in an isolate of its own that takes no call. */
   probe(source: string, call: CellCall, told: (exports: ScriptExports) => void): void {
-    const isolate = new TenantIsolate(PROBED_SCRIPT, PROBED_SCRIPT, this.#home, {
+    const isolate = new TenantIsolate(tryOut(call.id), PROBED_SCRIPT, this.#home, this.#home.limits, {
       ...this.#listener,
       loaded: (probed, exports) => {
         told(exports);
@@ -129,8 +131,8 @@ export class Isolates {
     this.#awaited.delete(key);
   }
 
-  #open(key: string, script: string, listener: CallListener): TenantIsolate {
-    const isolate = new TenantIsolate(key, script, this.#home, listener);
+  #open(key: string, script: string, limits = this.#home.limits): TenantIsolate {
+    const isolate = new TenantIsolate(key, script, this.#home, limits, this.#listener);
     this.#alive.add(isolate);
     void this.#load(isolate, this.#source(script));
     return isolate;
@@ -138,7 +140,7 @@ export class Isolates {
 
   async #load(isolate: TenantIsolate, awaited: Promise<CellScript>): Promise<void> {
     try {
-      const [blank, script] = await Promise.all([this.#blanks.take(), awaited]);
+      const [blank, script] = await Promise.all([this.#blanks.take(isolate.limits.isolateHeapMib), awaited]);
       if (isolate.gone) blank.isolate.dispose();
       else await isolate.load(blank, script);
     } catch (cause) {

@@ -8,18 +8,22 @@
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { FrameReader, FrameWriter } from '../frames.ts';
-import type { CellLimits, CellMessage, HostMessage, ScriptExports } from '../wire.ts';
+import { type CellLimits, type CellMessage, type HostMessage, ownerOf, type ScriptExports } from '../wire.ts';
 import { BlankIsolates } from './blank-isolates.ts';
+import type { CallListener } from './call-listener.ts';
 import { CellCall, type StreamEntry } from './cell-call.ts';
+import { CpuUses } from './cpu-use.ts';
 import { CryptoThreads } from './crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { Isolates } from './isolates.ts';
+import { Marks } from './marks.ts';
 import { Slots } from './slots.ts';
-import type { CallListener } from './tenant-isolate.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** The pipe to the host: inherited, the only way in or out. */
 const PIPE_FD = 3;
+/** The file of the marks, inherited too. */
+const MARKS_FD = 4;
 /** Isolates that run long beside the slots, at most. */
 const LONG_RUNNING_MAX = 16;
 /** The host is trusted: these bounds only keep the reader's arithmetic honest. */
@@ -54,7 +58,7 @@ class Cell {
           body: message.bodyBytes === undefined ? undefined : body.subarray(bodyAt),
           more: message.more === true,
         });
-        isolates.begin(message.isolate, message.script, call);
+        isolates.begin(message.isolate, message.script, call, message.limits);
         break;
       }
       case 'probe': {
@@ -103,10 +107,10 @@ class Cell {
     const home = {
       engine: this.#engine,
       slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
+      marks: new Marks(MARKS_FD, () => this.#writer.flush()),
+      cpuUses: new CpuUses(),
       watchdog: new Watchdog(),
-      responseBytesMax: limits.responseBodyBytes,
-      heapMib: limits.isolateHeapMib,
-      timersPerCall: limits.timersPerCall,
+      limits,
       cryptoThreads: new CryptoThreads(),
     };
     this.#isolates = new Isolates(home, blanks, limits, this.#listener(), (script) =>
@@ -133,13 +137,15 @@ class Cell {
       },
       gone: () => undefined,
       loaded: () => undefined,
-      stuck: () => this.#getStuck(),
+      begun: ({ id }) => this.#send({ t: 'begun', id }),
+      stuck: ({ key }) => this.#getStuck(ownerOf(key)),
     };
   }
 
   /** A thread is lost for good, or the engine is broken: the host will replace this cell. */
-  #getStuck(): void {
+  #getStuck(owner?: string): void {
     this.#stuck += 1;
+    if (owner !== undefined) this.#send({ t: 'stuck', owner });
     this.#pulse();
   }
 
@@ -183,4 +189,8 @@ pipe.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.abort();
 });
 // The host is gone: nobody is left to answer.
-pipe.on('close', () => process.kill(process.pid, 'SIGKILL'));
+pipe.on('close', () => {
+  process.kill(process.pid, 'SIGKILL');
+  // Process 1 of a namespace is deaf to itself.
+  process.abort();
+});

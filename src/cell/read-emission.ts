@@ -8,6 +8,7 @@ import {
   HEADER_NAME,
   HEADER_VALUE,
   REDIRECT_MODES,
+  type ScriptExports,
   STREAM_CHUNK_BYTES_MAX,
   STREAM_CHUNKS_IN_FLIGHT,
   type StreamMessage,
@@ -24,10 +25,10 @@ export function readAnswer(
   body: unknown,
   more: boolean,
 ): Answer | undefined {
-  if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599) return undefined;
+  if (!isInteger(status) || status < 200 || status > 599) return undefined;
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
-  return pairs && bytes && { status: status as number, headers: pairs, body: bytes, more };
+  return pairs && bytes && { status, headers: pairs, body: bytes, more };
 }
 
 type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
@@ -46,7 +47,9 @@ export function readFetch(
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
   const mode = REDIRECT_MODES.find((known) => known === redirect);
-  if (!isStream(stream) || pairs === undefined || bytes === undefined || mode === undefined) return undefined;
+  // Stream 0 is the call's own. The host ends a cell that says otherwise, and with it everybody else's calls.
+  if (!isStream(stream) || stream === 0) return undefined;
+  if (pairs === undefined || bytes === undefined || mode === undefined) return undefined;
   if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
   if (typeof url !== 'string' || url.length > WIRE_BOUNDS.urlChars) return undefined;
   const form = more === true ? 'stream' : body === undefined ? 'none' : 'whole';
@@ -74,17 +77,18 @@ export function readStream(
       return { message: error === '' ? { t, id, stream } : { t, id, stream, error }, bytes: EMPTY };
     }
     case 'credit': {
-      const chunks = Number(value);
-      const fits = Number.isInteger(chunks) && chunks >= 1 && chunks <= STREAM_CHUNKS_IN_FLIGHT;
-      return fits ? { message: { t, id, stream, chunks }, bytes: EMPTY } : undefined;
+      const fits = isInteger(value) && value >= 1 && value <= STREAM_CHUNKS_IN_FLIGHT;
+      return fits ? { message: { t, id, stream, chunks: value }, bytes: EMPTY } : undefined;
     }
     case 'drop':
       return { message: { t, id, stream }, bytes: EMPTY };
   }
 }
 
+/** Of a number alone: to make one of a symbol, or of an object, would throw. */
+const isInteger = (value: unknown): value is number => Number.isInteger(value);
 const isStream = (value: unknown): value is number =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) < WIRE_BOUNDS.streams;
+  isInteger(value) && value >= 0 && value < WIRE_BOUNDS.streams;
 
 function readHeaders(headers: unknown): [string, string][] | undefined {
   if (typeof headers !== 'string' || headers.length > WIRE_BOUNDS.headerBytes) return undefined;
@@ -119,8 +123,16 @@ export const boundedText = (value: unknown): string =>
 const NAME = /^[\x21-\x7e]{1,256}$/;
 
 /** Names that were separated by line feeds; those that no manifest could hold are left out. */
-export function names(value: unknown): string[] {
+function names(value: unknown): string[] {
   return boundedText(value)
     .split('\n', NAMES_MAX)
     .filter((name) => NAME.test(name));
 }
+
+/** What a script says it exports. */
+export const readExports = ([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): ScriptExports => ({
+  fetch: fetch === true,
+  sdk: sdk === true,
+  components: names(components),
+  events: names(events),
+});

@@ -4,13 +4,20 @@
  * There are as many slots as cores, handed round the isolates that have work. An isolate that runs longer than a slice
  * gives its slot back and is counted apart, up to a bound: from then on the operating system shares the cores between
  * it and the rest, so spinning tenants never fill the slots and quick calls keep passing them by.
+ *
+ * One that has lately used much CPU is *heavy*, and is counted apart from the first moment: it takes no slot at all while
+ * there is room beside them. Where there is none, it waits behind the light ones, which let it pass now and then.
  */
 
 /** How long an entry may hold a slot before it counts as long-running. */
 export const SLICE_MS = 5;
+/** A heavy one has its turn after so many light ones, however many of these wait. */
+const LIGHT_IN_A_ROW = 7;
 
 /** Something that has entries to run. */
 export interface Runnable {
+  /** It has lately used much CPU: asked for when it asks for a slot. */
+  readonly heavy?: boolean;
   /** Runs queued entries; called with a slot in hand, which `Slots.release` gives back. */
   run(): void;
 }
@@ -18,26 +25,33 @@ export interface Runnable {
 export class Slots {
   readonly #slots: number;
   readonly #longMax: number;
-  readonly #waiting = new Set<Runnable>();
+  /** Of the places beside the slots, those that heavy ones may begin in; light ones that turn out long find the others. */
+  readonly #heavyMax: number;
+  readonly #light = new Set<Runnable>();
+  readonly #heavy = new Set<Runnable>();
   readonly #holding = new Set<Runnable>();
   readonly #long = new Set<Runnable>();
+  /** Light ones that were granted a slot while heavy ones waited. */
+  #passed = 0;
 
   /** @param longMax most long-running isolates beside the slots. */
   constructor(slots: number, longMax: number) {
     this.#slots = slots;
     this.#longMax = longMax;
+    this.#heavyMax = Math.floor(longMax / 2);
   }
 
   /** Asks for a slot. Does nothing for one that waits, or runs, already. */
   request(runnable: Runnable): void {
     if (this.#holding.has(runnable) || this.#long.has(runnable)) return;
-    this.#waiting.add(runnable);
+    if (this.#light.has(runnable) || this.#heavy.has(runnable)) return;
+    (runnable.heavy ? this.#heavy : this.#light).add(runnable);
     this.#grant();
   }
 
   /** Gives the slot back; the longest waiting isolate is next. */
   release(runnable: Runnable): void {
-    this.#waiting.delete(runnable);
+    if (!this.#light.delete(runnable)) this.#heavy.delete(runnable);
     if (this.#holding.delete(runnable) || this.#long.delete(runnable)) this.#grant();
   }
 
@@ -48,17 +62,51 @@ export class Slots {
     this.#grant();
   }
 
+  /** Isolates that run, whoever asks included. */
+  get running(): number {
+    return Math.max(1, this.#holding.size + this.#long.size);
+  }
+
+  /** How much of its time one that runs has a core, as far as how many run at once can tell. */
+  get share(): number {
+    return Math.min(1, this.#slots / this.running);
+  }
+
   /** Whether anybody else is waiting: a holder with more work then lets the others go first. */
   get contended(): boolean {
-    return this.#waiting.size > 0;
+    return this.#light.size > 0 || this.#heavy.size > 0;
   }
 
   #grant(): void {
-    for (const next of this.#waiting) {
-      if (this.#holding.size >= this.#slots) return;
-      this.#waiting.delete(next);
-      this.#holding.add(next);
-      next.run();
+    while (this.#long.size < this.#heavyMax) {
+      const next = first(this.#heavy);
+      if (next === undefined) break;
+      this.#begin(next, this.#heavy, this.#long);
+    }
+    while (this.#holding.size < this.#slots) {
+      const from = this.#heavyMayHold ? this.#heavy : this.#light;
+      const next = first(from);
+      if (next === undefined) return;
+      this.#begin(next, from, this.#holding);
     }
   }
+
+  /** Whether a slot that is free goes to a heavy one: on its turn, or while no light one waits and another slot stays free. */
+  get #heavyMayHold(): boolean {
+    if (this.#heavy.size === 0) return false;
+    if (this.#light.size > 0) return this.#passed >= LIGHT_IN_A_ROW;
+    return this.#holding.size < this.#slots - 1 || this.#long.size === 0;
+  }
+
+  #begin(runnable: Runnable, from: Set<Runnable>, to: Set<Runnable>): void {
+    from.delete(runnable);
+    to.add(runnable);
+    this.#passed = from === this.#light && this.#heavy.size > 0 ? this.#passed + 1 : 0;
+    runnable.run();
+  }
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  for (const one of set) return one;
+  return undefined;
 }

@@ -10,20 +10,30 @@ import type { Emission } from '../bridge.ts';
 import {
   type CallEnd,
   type FetchMessage,
+  type IsolateLimits,
   LOG_LEVELS,
   type LogLevel,
   type Outcome,
-  type ScriptExports,
+  ownerOf,
   type StreamMessage,
   scriptUrl,
 } from '../wire.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import { type Answer, CellCall, type StreamEntry } from './cell-call.ts';
+import type { CallListener } from './call-listener.ts';
+import { answerTooLarge, CellCall, type EndReason, type Finishing, type StreamEntry } from './cell-call.ts';
 import type { CellScript } from './cell-script.ts';
 import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
 import type { IsolateHome } from './isolate-home.ts';
-import { boundedText, names, type Outgoing, readAnswer, readFetch, readStream } from './read-emission.ts';
+import { preludeSettings } from './prelude-settings.ts';
+import {
+  boundedText,
+  type Outgoing,
+  readAnswer,
+  readExports,
+  readFetch,
+  readStream,
+} from './read-emission.ts';
 import type { Watched } from './watchdog.ts';
 
 /** The loading script's id among the calls of its isolate; the host counts its own from 1. */
@@ -31,33 +41,12 @@ const LOADER_ID = 0;
 /** Unhandled rejections of one call that are logged. */
 const REJECTIONS_LOGGED = 16;
 
-/** Who hears how calls fare. */
-export interface CallListener {
-  log(call: CellCall, level: LogLevel, text: string): void;
-  /** With `end`, the call is over too. */
-  answered(call: CellCall, answer: Answer, end?: CallEnd): void;
-  ended(call: CellCall, end: CallEnd): void;
-  /** A fetch, or a part of a stream. */
-  said(message: FetchMessage | StreamMessage, bytes: Buffer): void;
-  loaded(isolate: TenantIsolate, exports: ScriptExports): void;
-  /** The isolate is gone; the tenant has seen nothing of these calls, and they may run elsewhere. */
-  gone(isolate: TenantIsolate, unseen: CellCall[]): void;
-  /** The isolate is gone, and still holds a thread. */
-  stuck(): void;
-}
-
-/** A call that is over as soon as its entry has been charged. */
-interface Finishing {
-  readonly call: CellCall;
-  readonly outcome: Outcome;
-  readonly detail: string;
-}
-
 type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
 
 export class TenantIsolate implements Watched {
   readonly key: string;
   readonly script: string;
+  readonly limits: IsolateLimits;
   readonly #home: IsolateHome;
   readonly #listener: CallListener;
   readonly #calls = new Map<number, CellCall>();
@@ -73,9 +62,10 @@ export class TenantIsolate implements Watched {
   /** Heap in use when last measured. */
   heapBytes = 0;
 
-  constructor(key: string, script: string, home: IsolateHome, listener: CallListener) {
+  constructor(key: string, script: string, home: IsolateHome, limits: IsolateLimits, listener: CallListener) {
     this.key = key;
     this.script = script;
+    this.limits = limits;
     this.#home = home;
     this.#listener = listener;
     this.#jobs = new CryptoJobs(home.cryptoThreads, {
@@ -104,21 +94,27 @@ export class TenantIsolate implements Watched {
     const { isolate, context, line } = blank;
     this.#isolate = isolate;
     line.listen = (emission) => this.#heard(emission);
+    line.broken = () => this.#listener.stuck(this);
+    const mark = this.#home.marks.of(ownerOf(this.key));
+    mark.set();
     try {
       const script = await source.compile(isolate, scriptUrl(this.script));
       const factory: ivm.Reference = await script.run(context, { reference: true });
       script.release();
+      mark.unset();
       if (this.gone) return;
-      this.#entries = new EntryQueue(this.#home.engine, blank, this.#home.slots, {
+      const { engine, slots, cpuUses } = this.#home;
+      this.#entries = new EntryQueue(engine, blank, slots, cpuUses.of(this.key), mark, {
         entryEnded: (call, failure) => this.#entryEnded(call, failure),
         rested: () => this.#rest(),
-        stuck: () => this.#listener.stuck(),
+        stuck: () => this.#listener.stuck(this),
       });
       const [first] = this.#calls.values();
       // Everybody who wanted it has gone away meanwhile.
       if (first === undefined) this.#go();
       else this.#startLoading(first, factory);
     } catch (cause) {
+      mark.unset();
       const why = boundedText(cause instanceof Error ? cause.message : String(cause));
       this.#unloadable(`The script could not be compiled: ${why}`);
     }
@@ -126,7 +122,8 @@ export class TenantIsolate implements Watched {
 
   #startLoading({ cpuMs, wallMs }: CellCall, factory: ivm.Reference): void {
     this.#loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs });
-    this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true })]);
+    const settings = preludeSettings(this.limits);
+    this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true }), settings]);
   }
 
   /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
@@ -136,10 +133,11 @@ export class TenantIsolate implements Watched {
     else if (call) this.#entries?.push(call, entry);
   }
 
-  /** Ends one call from outside: its caller went away. */
+  /** Ends one call from outside: its caller went away. An entry that runs is on its account to the end: who leaves hides nothing. */
   cancel(id: number): void {
     const call = this.#calls.get(id);
-    if (call !== undefined) this.#abandon(call, 'canceled');
+    if (call !== undefined && this.#entries?.running === call) call.leaving = true;
+    else if (call !== undefined) this.#abandon(call, 'canceled');
   }
 
   /** Ends the call of a probe, once the entry that loaded the script has been charged to it. */
@@ -149,7 +147,7 @@ export class TenantIsolate implements Watched {
 
   /** Ends every call in it: the isolate could not be made. */
   fail(detail: string): void {
-    this.#end('internalError', detail);
+    this.#end('internalError', { detail });
   }
 
   /** Takes no further calls, finishes those it has, then goes. */
@@ -170,38 +168,28 @@ export class TenantIsolate implements Watched {
   }
 
   /** The call has used up its CPU. In the middle of an entry, or of loading, only the end of the isolate helps. */
-  #overdrawn(call: CellCall): void {
-    const detail = `The call used more than its ${call.cpuMs} ms of CPU.`;
+  #overdrawn(call: CellCall, running = this.#entries?.running === call): void {
     const stuck = call === this.#loader && this.#state === 'loading';
-    if (stuck || this.#entries?.running === call) this.#end('exceededCpu', detail);
-    else if (this.#calls.has(call.id)) this.#abandon(call, 'exceededCpu', detail);
+    if (stuck || running) this.#end('exceededCpu', call.overdrawn, call === this.#loader ? undefined : call);
+    else if (this.#calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
   }
 
   checkWall(now: number): void {
     const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
     if (late !== undefined) this.#end('exceededWallTime', late);
     for (const call of this.#calls.values()) {
-      const detail = call.overdue(now);
-      if (this.gone || detail === undefined) continue;
+      const reason = call.overdue(now);
+      if (this.gone || reason === undefined) continue;
       // In the middle of an entry, or of loading, only the end of the isolate helps; otherwise the others go on.
       const stuck = this.#entries !== undefined && this.#state === 'loading';
-      if (stuck || this.#entries?.running === call) this.#end('exceededWallTime', detail);
-      else this.#abandon(call, 'exceededWallTime', detail);
+      if (stuck || this.#entries?.running === call) this.#end('exceededWallTime', reason, call);
+      else this.#abandon(call, 'exceededWallTime', reason);
     }
   }
 
   #hand(call: CellCall): void {
-    const { id, input } = call;
-    if (input === undefined) return;
-    this.#entries?.push(call, [
-      'call',
-      id,
-      input.url,
-      input.event,
-      input.environment,
-      input.body,
-      input.more,
-    ]);
+    const { entry } = call;
+    if (entry) this.#entries?.push(call, entry);
   }
 
   /** The tenant has seen the call: what came for it meanwhile can follow. */
@@ -213,12 +201,18 @@ export class TenantIsolate implements Watched {
 
   #entryEnded(call: CellCall, failure: string | undefined): void {
     if (this.#isolate?.isDisposed) {
-      this.#end('exceededMemory', `The isolate grew beyond its ${this.#home.heapMib} MiB of memory.`);
+      this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
       return;
     }
-    if (call.held) this.#release(call);
+    const first = call.held !== undefined;
+    if (first) this.#release(call);
     if (failure !== undefined) this.#rejected(call, failure);
+    // Also where it has come to its end by itself, of the stream that nobody reads: its signal has to abort all the same.
+    if (call.leaving && this.#calls.has(call.id)) this.#abandon(call, 'canceled');
     this.#flush();
+    if (first && !call.spokenOf && this.#calls.has(call.id)) this.#listener.begun(call);
+    // The watchdog looks at what runs; entries that fit between two of its looks are counted here.
+    if (call.cpuLeftNs < 0) this.#overdrawn(call, false);
   }
 
   /** A promise was rejected and nobody looked. The prelude cannot count these, so they are counted here. */
@@ -231,7 +225,9 @@ export class TenantIsolate implements Watched {
   /** What the script says while it loads is told to whoever waits for it. */
   #log(call: CellCall, level: LogLevel, text: string): void {
     const heard = call === this.#loader ? this.#calls.values().next().value : this.#calls.get(call.id);
-    if (heard) this.#listener.log(heard, level, text);
+    if (heard === undefined) return;
+    heard.spokenOf = true;
+    this.#listener.log(heard, level, text);
   }
 
   #heard(emission: Emission): void {
@@ -245,13 +241,13 @@ export class TenantIsolate implements Watched {
       case 'respond':
         return this.#responded(call, emission);
       case 'large':
-        return this.#tooLarge(call, emission[2]);
+        return this.#abandon(call, 'responseTooLarge', answerTooLarge(emission[2]));
       case 'chunk':
       case 'close':
       case 'credit':
       case 'drop':
         // The body of a fetch that was refused: to the host, a stream from nowhere is a breach that costs all their cell.
-        return call.isRefused(emission[2]) ? undefined : this.#said(readStream(call.id, emission));
+        return call.isRefused(emission[2]) ? undefined : this.#said(call, readStream(call.id, emission));
       case 'fetch':
         return this.#fetched(call, emission);
       case 'end': {
@@ -268,10 +264,12 @@ export class TenantIsolate implements Watched {
         const [, id, timer, delayMs] = emission;
         if (!(timer >= 1 && delayMs >= 1)) return undefined;
         const due = () => this.#entries?.push(call, ['timer', id, timer]);
-        return call.setTimer(timer, delayMs, due, this.#home.timersPerCall);
+        return call.setTimer(timer, delayMs, due, this.limits.timersPerCall);
       }
       case 'untimer':
         return call.clearTimer(emission[2]);
+      case 'met':
+        return call.meet(emission[2]);
       case 'job':
         return this.#jobs.ask(call, emission[2], emission[3], emission[4]);
     }
@@ -280,73 +278,67 @@ export class TenantIsolate implements Watched {
   /** The script is no good: everybody who waits for it is told why. */
   #unloadable(why: string): void {
     for (const call of this.#calls.values()) this.#listener.log(call, 'error', why);
-    this.#end('exception', why);
+    this.#end('exception', { detail: why });
   }
 
-  #loaded([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): void {
+  #loaded(emission: EmissionOf<'loaded'>): void {
     if (this.#state !== 'loading') return;
     this.#state = 'ready';
     this.#loader?.clearTimers();
-    this.#listener.loaded(this, {
-      fetch: fetch === true,
-      sdk: sdk === true,
-      components: names(components),
-      events: names(events),
-    });
+    this.#listener.loaded(this, readExports(emission));
     for (const call of this.#calls.values()) this.#hand(call);
   }
 
-  #said(outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
-    if (outgoing) this.#listener.said(outgoing.message, outgoing.bytes);
+  #said(call: CellCall, outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
+    if (outgoing === undefined) return;
+    call.spokenOf = true;
+    this.#listener.said(outgoing.message, outgoing.bytes);
   }
 
   #fetched(call: CellCall, emission: EmissionOf<'fetch'>): void {
     // A script that loads has no call of the host's, which would end the cell for speaking of one.
     const outgoing = call === this.#loader ? undefined : readFetch(call.id, emission);
-    if (outgoing) return this.#said(outgoing);
+    if (outgoing) return this.#said(call, outgoing);
     call.refuse(emission[2]);
-    const why = 'The request has headers, or a URL, that are too many or too long to be sent.';
+    const why =
+      'The request has headers, or a URL, that are too many or too long, or that HTTP cannot carry.';
     return this.#entries?.push(call, ['unfetched', call.id, emission[2], why]);
   }
 
   #responded(call: CellCall, [, , status, headers, body, last, threw, more]: EmissionOf<'respond'>): void {
     if (call.responded || call.answer) return;
     const answer = readAnswer(status, headers, body, more === true);
-    const { responseBytesMax } = this.#home;
     if (answer === undefined) {
-      const detail = 'The response has headers that are too many or too long to be sent.';
+      const detail = 'The response has headers that are too many or too long, or that HTTP cannot carry.';
       this.#log(call, 'error', detail);
-      this.#abandon(call, 'exception', detail);
-    } else if (answer.body.byteLength > responseBytesMax) {
-      this.#tooLarge(call, answer.body.byteLength);
+      this.#abandon(call, 'exception', { detail });
+    } else if (answer.body.byteLength > this.limits.responseBodyBytes) {
+      this.#abandon(call, 'responseTooLarge', answerTooLarge(answer.body.byteLength));
     } else if (last) {
       call.answer = answer;
       this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: '' });
     } else {
       call.responded = true;
+      call.spokenOf = true;
       this.#listener.answered(call, answer);
     }
   }
 
-  #tooLarge(call: CellCall, bytes: number): void {
-    const detail = `The response of ${bytes} bytes is over the limit of ${this.#home.responseBytesMax}.`;
-    this.#abandon(call, 'responseTooLarge', detail);
-  }
-
   /** Tells the ends of calls whose last entry has been charged. */
-  #flush(outcome?: Outcome): void {
+  #flush(outcome?: Outcome, reason?: EndReason): void {
     if (this.#finishing.length === 0) return;
     const finishing = this.#finishing;
     this.#finishing = [];
     for (const { call, outcome: own, detail } of finishing) {
-      if (this.#calls.has(call.id)) this.#close(call, call.end(outcome ?? own, detail));
+      if (this.#calls.has(call.id)) this.#close(call, call.end(outcome ?? own, reason ?? { detail }));
     }
   }
 
   /** Ends one call whose isolate lives on. */
-  #abandon(call: CellCall, outcome: Outcome, detail?: string): void {
+  #abandon(call: CellCall, outcome: Outcome, reason?: EndReason): void {
     this.#entries?.drop(call);
-    this.#close(call, call.end(outcome, detail));
+    this.#close(call, call.end(outcome, reason));
+    call.allowLastWords();
     if (this.#state === 'ready') this.#entries?.push(call, ['cancel', call.id]);
   }
 
@@ -358,23 +350,32 @@ export class TenantIsolate implements Watched {
     else this.#listener.ended(call, end);
   }
 
-  /** Ends the isolate and every call that the tenant has seen; the others are handed back. */
-  #end(outcome: Outcome, detail: string): void {
+  /**
+   * Ends the isolate and every call that the tenant has seen; the others are handed back.
+   *
+   * @param culprit the call that is the reason, where it is one of them
+   */
+  #end(outcome: Outcome, reason: EndReason, culprit?: CellCall): void {
     if (this.gone) return;
-    this.#flush(outcome);
+    // What it came to is the culprit's alone.
+    const innocent: EndReason = reason.limit ? { limit: { name: reason.limit.name } } : {};
+    this.#flush(outcome, reason);
     // In what its script left behind when it loaded: it would do the same in the next isolate, and so on without end.
     const hopeless = this.#loader !== undefined && this.#entries?.running === this.#loader;
     const unseen = this.#dispose();
     const again = hopeless ? [] : unseen.filter((call) => this.#calls.delete(call.id));
-    for (const call of [...this.#calls.values()]) this.#close(call, call.end(outcome, detail));
+    for (const call of [...this.#calls.values()])
+      this.#close(call, call.end(outcome, culprit !== undefined && call !== culprit ? innocent : reason));
     this.#listener.gone(this, again);
   }
 
   #rest(): void {
     // A script that is still loading is watched, whether or not anybody waits for it.
     if (this.#calls.size > 0 || (this.#entries !== undefined && this.#state === 'loading')) return;
+    // So is code that a call has left running when it ended: retired and unwatched, a loop would go on for ever.
+    if (this.#entries?.resting === false) return;
     this.#home.watchdog.unwatch(this);
-    if (this.#retired && !this.gone && this.#entries?.resting) this.#go();
+    if (this.#retired && !this.gone && this.#entries) this.#go();
   }
 
   #go(): void {

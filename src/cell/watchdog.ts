@@ -34,7 +34,7 @@ export class Watchdog {
     this.#watched.add(isolate);
     if (this.#interval !== undefined) return;
     this.#lookedAt = performance.now();
-    this.#usedMs = usedMs();
+    this.#usedMs = processCpuMs();
     this.#interval = setInterval(() => this.#tick(), CPU_TICK_MS);
   }
 
@@ -50,7 +50,7 @@ export class Watchdog {
    * would seem to take many. What the process really used, shared out among those that ran, sets it right.
    */
   #share(now: number): number {
-    const used = usedMs();
+    const used = processCpuMs();
     const running = [...this.#watched].filter((isolate) => isolate.running).length;
     const share = (used - this.#usedMs) / ((now - this.#lookedAt) * Math.max(1, running));
     this.#lookedAt = now;
@@ -71,7 +71,7 @@ export class Watchdog {
 }
 
 /** CPU of this process so far, all threads. */
-function usedMs(): number {
+export function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { readConfig } from '../config.ts';
+import { loggableError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { type Service, startService } from '../service.ts';
 
@@ -16,6 +17,8 @@ export interface TemporaryOptions {
   readonly limits?: Partial<Limits>;
   /** Least level that is logged, to standard error; `warn` unless told. */
   readonly logLevel?: string;
+  /** Where it is logged instead. */
+  readonly logTo?: { write(line: string): void };
 }
 
 export interface TemporaryService {
@@ -38,7 +41,10 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
   ];
   const config = readConfig([...place, ...(options.flags ?? [])], {});
   const limits = { ...config.limits, ...options.limits };
-  const log = pino({ name: 'annex', level: options.logLevel ?? 'warn' }, pino.destination(2));
+  const log = pino(
+    { name: 'annex', level: options.logLevel ?? 'warn', serializers: { err: loggableError } },
+    options.logTo ?? pino.destination(2),
+  );
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
     const service = await startService({ ...config, limits }, log);

@@ -5,8 +5,10 @@
  * and what a connection has carried says nothing about others. Pools that nobody uses are closed shortly after, and at once
  * where room is needed; all connections together are bounded, since each costs the host a descriptor and buffers.
  */
+import type { Socket } from 'node:net';
 import { type buildConnector, Pool } from 'undici';
-import { EgressError } from './egress-error.ts';
+import { overLimit } from './egress-error.ts';
+import type { OwnDoor } from './own-door.ts';
 import type { Target } from './policy.ts';
 
 /** Idle connections are kept for the next fetch of the same call or its successor, not longer. */
@@ -52,9 +54,12 @@ export class Connections {
     return this.#open;
   }
 
-  lease(owner: string, url: URL): PoolLease {
-    const key = `${owner} ${url.origin}`;
-    const entry = this.#entries.get(key) ?? { pool: this.#newPool(url), users: 0 };
+  /** @param own where the URL leads back to this service, and how deep the call would be */
+  lease(owner: string, url: URL, own?: { readonly door: OwnDoor; readonly depth: number }): PoolLease {
+    // What has a depth stays apart: a connection tells it to the door, and a chain must not wait for its own beginning.
+    const key = `${owner} ${url.origin}${own === undefined ? '' : ` ${own.door.kind} ${own.depth}`}`;
+    const dial = own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own);
+    const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial), users: 0 };
     clearTimeout(entry.idle);
     entry.users += 1;
     this.#entries.delete(key);
@@ -76,10 +81,10 @@ export class Connections {
     await Promise.all([...this.#entries].map(([key, entry]) => this.#drop(key, entry)));
   }
 
-  #newPool(url: URL): Pool {
+  #newPool(url: URL, dial: buildConnector.connector): Pool {
     const { connectionsPerOrigin, headerBytes } = this.#parts;
     return new Pool(url.origin, {
-      connect: this.#counted(this.#parts.connectorTo(targetOf(url))),
+      connect: this.#counted(dial),
       connections: connectionsPerOrigin,
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -94,7 +99,7 @@ export class Connections {
   #counted(dial: buildConnector.connector): buildConnector.connector {
     return (options, callback) => {
       if (this.#open >= this.#parts.connectionsMax && !this.#dropIdle()) {
-        const error = new EgressError('Too many outbound connections are open; try again later.');
+        const error = overLimit({ name: 'fetchConnections', max: this.#parts.connectionsMax }, 'shed');
         callback(error, null);
         return;
       }
@@ -124,6 +129,12 @@ export class Connections {
     return entry.pool.destroy();
   }
 }
+
+/** The parser of answers wants a stream, undici's type a socket; and its client is not ready for one at once. */
+const inProcess =
+  ({ door, depth }: { readonly door: OwnDoor; readonly depth: number }): buildConnector.connector =>
+  (_options, callback) =>
+    process.nextTick(() => callback(null, door.connect(depth) as Socket));
 
 /** Where a URL's connection goes. */
 export const targetOf = ({ hostname, port, protocol }: URL): Target => ({

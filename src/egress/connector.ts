@@ -10,8 +10,9 @@ import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import { buildConnector } from 'undici';
 import { EgressError } from './egress-error.ts';
-import { addressesOf, type Lookup } from './names.ts';
+import { addressesOf, type Lookup, NO_ADDRESS } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
+import { isOfThisMachine } from './this-machine.ts';
 
 /** Tells nothing about what is where: the same for a private address, a denied host and a port. */
 const REFUSED = 'The address may not be reached from here.';
@@ -20,11 +21,13 @@ export interface ConnectorParts {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
   readonly timeoutMs: number;
+  /** The port of this service's control listener, once it is known: nobody comes in that way. */
+  controlPort(): number | undefined;
 }
 
 /** Makes the function with which the connections to one target are made. */
 export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
-  const { policy, timeoutMs } = parts;
+  const { timeoutMs } = parts;
   const dial = buildConnector({
     // HTTP/2 brings attacks of its own, and nothing that a tenant's fetch needs.
     allowH2: false,
@@ -37,7 +40,7 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
   const isLiteral = isIP(target.host) !== 0;
   return (options, callback) => {
     try {
-      if (isLiteral) checkAddress(target, policy, target.host);
+      if (isLiteral) checkAddress(target, parts, target.host);
     } catch (cause) {
       callback(cause as EgressError, null);
       return;
@@ -45,7 +48,7 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
     dial(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       try {
-        checkAddress(target, policy, socket.remoteAddress ?? '');
+        checkAddress(target, parts, socket.remoteAddress ?? '');
         callback(null, socket);
       } catch (cause) {
         socket.destroy();
@@ -58,24 +61,31 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
 /** @throws EgressError where the target may not be reached, whatever its addresses are */
 export function checkTarget(target: Target, policy: EgressPolicy): void {
   const why = policy.refusal(target);
-  if (why !== undefined) throw new EgressError(REFUSED, `${nameOf(target)} was refused: ${why}.`);
+  if (why !== undefined) throw refusedTarget(target, why);
 }
 
-function checkAddress(target: Target, policy: EgressPolicy, address: string): void {
-  const why = policy.addressRefusal(target, address);
+/** @param why a rule that says no, for the log */
+export const refusedTarget = (target: Target, why: string): EgressError =>
+  new EgressError(REFUSED, { detail: `${nameOf(target)} was refused: ${why}.`, result: 'refused' });
+
+function checkAddress(target: Target, { policy, controlPort }: ConnectorParts, address: string): void {
+  const isControl = target.port === controlPort() && isOfThisMachine(address);
+  const why = isControl ? 'it is the control listener' : policy.addressRefusal(target, address);
   if (why === undefined) return;
-  const place = address === target.host ? '' : ` at ${address}`;
-  throw new EgressError(REFUSED, `${nameOf(target)}${place} was refused: ${why}.`);
+  if (address === target.host) throw refusedTarget(target, why);
+  const detail = `${nameOf(target)} at ${address} was refused: ${why}.`;
+  throw new EgressError(NO_ADDRESS, { detail, result: 'refused' });
 }
 
 /** As Node's sockets call it; of several addresses, those that may be reached are handed on. */
-function checkedLookup(target: Target, { policy, lookup, timeoutMs }: ConnectorParts): LookupFunction {
+function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
+  const { lookup, timeoutMs } = parts;
   const permitted = async (): Promise<{ address: string; family: number }[]> => {
     const addresses = await addressesOf(target.host, lookup, timeoutMs);
     const refusals: unknown[] = [];
     const passed = addresses.filter((address) => {
       try {
-        checkAddress(target, policy, address);
+        checkAddress(target, parts, address);
         return true;
       } catch (cause) {
         refusals.push(cause);
@@ -83,10 +93,7 @@ function checkedLookup(target: Target, { policy, lookup, timeoutMs }: ConnectorP
       }
     });
     if (passed.length === 0)
-      throw (
-        refusals[0] ??
-        new EgressError('The name of the host has no address.', `${nameOf(target)} has no address.`)
-      );
+      throw refusals[0] ?? new EgressError(NO_ADDRESS, { detail: `${nameOf(target)} has no address.` });
     return passed.map((address) => ({ address, family: isIP(address) }));
   };
   return (_host, { all }, callback) => {

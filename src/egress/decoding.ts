@@ -38,7 +38,9 @@ export class Decoding {
     if (codings.length > CODINGS_MAX) throw new EgressError('The answer is compressed too many times over.');
     if (!codings.every((coding) => KNOWN.test(coding))) return [];
     if (this.#brotli + codings.filter((coding) => coding === 'br').length > BROTLI_AT_ONCE)
-      throw new EgressError('Too many answers in Brotli are being read; ask for gzip instead.');
+      throw new EgressError('Too many answers in Brotli are being read; ask for gzip instead.', {
+        result: 'shed',
+      });
     return codings.map((coding) => this.#stage(coding));
   }
 

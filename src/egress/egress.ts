@@ -10,14 +10,16 @@ import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
 import { Connections, type PoolLease, targetOf } from './connections.ts';
-import { checkTarget, connectorTo } from './connector.ts';
+import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { Decoding } from './decoding.ts';
-import { EgressError } from './egress-error.ts';
+import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
+import { FetchTally } from './fetch-tally.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
 import { type Lookup, namesOf } from './names.ts';
-import type { EgressPolicy } from './policy.ts';
+import type { FindOwnDoor, OwnDoor } from './own-door.ts';
+import type { EgressPolicy, Target } from './policy.ts';
 import { fetchableUrl, type Hop, isRedirect, nextHop } from './redirect.ts';
 import { checkMethod, type HeaderPairs, headToSend, tenantHeaders } from './request-head.ts';
 import { reasonPhrase, tenantResponseHeaders, valuesOf } from './response-head.ts';
@@ -33,6 +35,12 @@ export interface OutboundRequest {
   readonly redirect: 'follow' | 'error' | 'manual';
   /** Whose fetch it is, for instance the installation's id: owners share neither connections nor the bound on them. */
   readonly owner?: string;
+  /** The hosts that the owner has said it reaches, and all it may reach then (REFERENCE 4, an extension). */
+  readonly hosts?: { covers(target: Target): boolean };
+  /** How many calls the one that asks is inside of; 0 for one from outside. */
+  readonly depth?: number;
+  /** What holds for this request, where it is not what holds for all. */
+  readonly limits?: Limits;
 }
 
 export interface OutboundResponse {
@@ -51,6 +59,12 @@ export interface EgressParts {
   readonly limits: Limits;
   /** Replaces the look-up of names. */
   readonly lookup?: Lookup;
+  /** Whether an owner that has not said which hosts it reaches reaches any. */
+  readonly hostsRequired?: boolean;
+  /** Finds the places of this service itself, which are reached in process, whatever the policy. */
+  readonly ownDoor?: FindOwnDoor;
+  /** The port of this service's control listener, once it is known: no list opens it. */
+  readonly controlPort?: () => number | undefined;
 }
 
 /** Interim answers of one request that are read over; a server may not send them without end. */
@@ -80,25 +94,36 @@ export class Egress {
   readonly #limits: Limits;
   readonly #connections: Connections;
   readonly #decoding = new Decoding();
-  readonly #inFlightOf = new Map<string, number>();
-  #inFlight = 0;
+  readonly #tally: FetchTally;
+  readonly #hostsRequired: boolean;
+  readonly #ownDoor: FindOwnDoor;
   #closed = false;
 
-  constructor({ policy, limits, lookup = namesOf((host) => policy.vouchesFor(host)) }: EgressParts) {
+  constructor(parts: EgressParts) {
+    const { policy, limits, lookup = namesOf((host) => policy.vouchesFor(host)) } = parts;
+    const { controlPort = () => undefined } = parts;
     this.#policy = policy;
     this.#limits = limits;
+    this.#tally = new FetchTally(limits);
+    this.#hostsRequired = parts.hostsRequired ?? false;
+    this.#ownDoor = parts.ownDoor ?? (() => undefined);
     const timeoutMs = limits.fetchConnectMs;
     this.#connections = new Connections({
       connectionsMax: limits.fetchConnections,
       connectionsPerOrigin: limits.fetchConnectionsPerOrigin,
       headerBytes: limits.fetchHeaderBytes,
-      connectorTo: (target) => connectorTo(target, { policy, lookup, timeoutMs }),
+      connectorTo: (target) => connectorTo(target, { policy, lookup, timeoutMs, controlPort }),
     });
   }
 
   /** Fetches whose answer is not over yet. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#tally.inFlight;
+  }
+
+  /** Fetches that are over, by how they ended. */
+  get ended(): ReadonlyMap<FetchResult, number> {
+    return this.#tally.ended;
   }
 
   /** Pools of connections that are kept, for one owner and origin each. */
@@ -116,27 +141,28 @@ export class Egress {
    * @throws EgressError, or the reason of the signal where that is what ended it
    */
   async fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
-    const { fetchMs } = this.#limits;
-    const sent = this.#meteredBody(request.body);
-    const deadline = new Deadline(
-      signal,
-      fetchMs,
-      () => new EgressError(`The fetch took longer than ${fetchMs} ms, its answer's body included.`),
+    const { owner = '', limits = this.#limits } = request;
+    const { fetchMs } = limits;
+    const deadline = new Deadline(signal, fetchMs, () =>
+      overLimit({ name: 'fetchMs', max: fetchMs }, 'timeout'),
     );
-    const isRoom = this.#count(request.owner, 1);
-    const over = () => {
-      this.#count(request.owner, -1);
+    const tooMany = this.#tally.begin(owner, limits.fetchesInFlightPerInstallation);
+    let sent: Uint8Array | Readable | undefined;
+    const over = (result: FetchResult) => {
+      this.#tally.end(owner, result);
       deadline.clear();
       if (sent instanceof Readable) sent.destroy();
     };
     try {
+      sent = meteredBody(request.body, limits.fetchRequestBodyBytes);
       signal.throwIfAborted();
-      if (this.#closed) throw new EgressError('The service is stopping.');
-      if (!isRoom) throw new EgressError('Too many outbound requests are in flight; try again later.');
+      if (this.#closed) throw new EgressError('The service is stopping.', { result: 'shed' });
+      if (tooMany) throw overLimit(tooMany, 'shed');
       return await this.#follow(request, sent, deadline, over);
     } catch (cause) {
-      over();
-      throw told(cause, deadline, whereOf(request.url));
+      const error = this.#told(cause, deadline, whereOf(request.url));
+      over(resultOf(error));
+      throw error;
     }
   }
 
@@ -146,27 +172,19 @@ export class Egress {
     await this.#connections.close();
   }
 
-  /** @returns whether there are now no more in flight than may be: of this owner, so that nobody takes all, and of all */
-  #count(owner = '', change: 1 | -1): boolean {
-    const { fetchConnections, fetchesInFlightPerInstallation } = this.#limits;
-    this.#inFlight += change;
-    const ofOwner = (this.#inFlightOf.get(owner) ?? 0) + change;
-    if (ofOwner === 0) this.#inFlightOf.delete(owner);
-    else this.#inFlightOf.set(owner, ofOwner);
-    return this.#inFlight <= fetchConnections && ofOwner <= fetchesInFlightPerInstallation;
-  }
-
   /** Fetch, "HTTP fetch": one hop after the other. */
   async #follow(
-    { method, url, headers, redirect, owner = '' }: OutboundRequest,
+    request: OutboundRequest,
     body: Uint8Array | Readable | undefined,
     deadline: Deadline,
-    over: () => void,
+    over: (result: FetchResult) => void,
   ): Promise<OutboundResponse> {
-    const { fetchRedirects, fetchHeaderBytes } = this.#limits;
+    const { method, url, headers, redirect, limits = this.#limits } = request;
+    const { fetchRedirects, fetchHeaderBytes } = limits;
+    const realmOf = (place: URL) => this.#ownDoor(place)?.realm ?? place.origin;
     checkMethod(method);
     if (body !== undefined && (method === 'GET' || method === 'HEAD'))
-      throw new EgressError('A request with GET or HEAD has no body.');
+      throw new EgressError('A request with GET or HEAD has no body.', { result: 'refused' });
     let hop: Hop = {
       method,
       url: fetchableUrl(url),
@@ -174,15 +192,16 @@ export class Egress {
       ...(body && { body }),
     };
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await this.#send(hop, owner, deadline);
+      const answer = await this.#send(hop, request, deadline);
       try {
         if (isRedirect(answer.status) && redirect === 'error')
           throw new EgressError('The answer redirects, which the request does not allow.');
         const follows = isRedirect(answer.status) && redirect === 'follow';
-        const next = follows ? nextHop(hop, answer.status, answer.headers) : undefined;
-        if (next === undefined) return this.#respond(hop, answer, redirects > 0, deadline, over);
+        const next = follows ? nextHop(hop, answer.status, answer.headers, realmOf) : undefined;
+        if (next === undefined)
+          return this.#respond(hop, answer, { redirected: redirects > 0, limits }, deadline, over);
         if (redirects >= fetchRedirects)
-          throw new EgressError(`The answer redirects more than ${fetchRedirects} times.`);
+          throw overLimit({ name: 'fetchRedirects', max: fetchRedirects }, 'failed');
         hop = next;
       } catch (cause) {
         drop(answer);
@@ -193,15 +212,18 @@ export class Egress {
   }
 
   /** One request, and the head of its answer. */
-  async #send(hop: Hop, owner: string, deadline: Deadline): Promise<Answer> {
+  async #send(hop: Hop, request: OutboundRequest, deadline: Deadline): Promise<Answer> {
     const { url, method, body } = hop;
-    checkTarget(targetOf(url), this.#policy);
-    const lease = this.#connections.lease(owner, url);
+    const { owner = '', depth = 0 } = request;
+    const door = this.#ownDoor(url);
+    if (door === undefined) this.#checkReach(targetOf(url), request);
+    else this.#checkDepth(door, request);
+    const lease = this.#connections.lease(owner, url, door && { door, depth: depth + 1 });
     let interim = 0;
     const stop = new AbortController();
     const answered = lease.pool.request({
       method: method as Dispatcher.HttpMethod,
-      path: `${url.pathname}${url.search}`,
+      path: door?.path ?? `${url.pathname}${url.search}`,
       headers: headToSend(hop.headers),
       body: body ?? null,
       signal: AbortSignal.any([deadline.signal, stop.signal]),
@@ -226,22 +248,38 @@ export class Egress {
       };
     } catch (cause) {
       lease.release();
-      throw told(cause, deadline, url.origin);
+      throw this.#told(cause, deadline, url.origin);
     }
+  }
+
+  /** Before anything is looked up: a name that may not be reached is not asked about, either. @throws EgressError */
+  #checkReach(target: Target, { hosts }: OutboundRequest): void {
+    if (hosts === undefined && this.#hostsRequired)
+      throw refusedTarget(target, 'the manifest has no "egress" list, which this service requires');
+    if (hosts !== undefined && !hosts.covers(target))
+      throw refusedTarget(target, 'the "egress" list of the manifest does not have it');
+    checkTarget(target, this.#policy);
+  }
+
+  /** An endpoint that fetches itself, or another that fetches it, would go on for ever. @throws EgressError */
+  #checkDepth({ kind }: OwnDoor, { depth = 0, limits = this.#limits }: OutboundRequest): void {
+    const { callDepth } = limits;
+    if (kind === 'api' || depth < callDepth) return;
+    throw overLimit({ name: 'callDepth', max: callDepth, used: depth + 1 }, 'refused');
   }
 
   #respond(
     { method, url }: Hop,
     { status, statusText, headers, body: source, lease }: Answer,
-    redirected: boolean,
+    { redirected, limits }: { readonly redirected: boolean; readonly limits: Limits },
     deadline: Deadline,
-    over: () => void,
+    over: (result: FetchResult) => void,
   ): OutboundResponse {
     const isBodiless = method === 'HEAD' || BODILESS_STATUSES.has(status);
     const stages = isBodiless ? [] : this.#decoding.stages(valuesOf(headers, 'content-encoding'));
-    const bytesMax = this.#limits.fetchResponseBodyBytes;
-    const tooMany = () => new EgressError(`The body of the answer is over ${bytesMax} bytes.`);
-    const why = (cause: Error) => told(cause, deadline, url.origin);
+    const bytesMax = limits.fetchResponseBodyBytes;
+    const tooMany = () => overLimit({ name: 'fetchResponseBodyBytes', max: bytesMax }, 'tooLarge');
+    const why = (cause: Error) => this.#told(cause, deadline, url.origin);
     // Each stage is metered: stacked codings could otherwise unfold gigabytes on the way to nothing.
     const metered = stages.flatMap((stage) => [new Meter(bytesMax, tooMany), stage]);
     const body = new Meter(bytesMax, tooMany, why);
@@ -252,36 +290,45 @@ export class Egress {
     body.once('close', () => {
       deadline.signal.removeEventListener('abort', cut);
       lease.release();
-      over();
+      const { errored } = body;
+      if (errored) over(resultOf(why(errored)));
+      else over(body.readableEnded ? 'ok' : 'canceled');
     });
     const truthful =
       stages.length === 0 ? headers : headers.filter(([name]) => !ENCODED.has(name.toLowerCase()));
     return { status, statusText, url: url.href, redirected, headers: truthful, body };
   }
 
-  /** @throws EgressError where it is too long from the start */
-  #meteredBody(body: Uint8Array | Readable | undefined): Uint8Array | Readable | undefined {
-    const bytesMax = this.#limits.fetchRequestBodyBytes;
-    const tooMany = () => new EgressError(`The body of the request is over ${bytesMax} bytes.`);
-    if (!(body instanceof Readable)) {
-      if (body !== undefined && body.byteLength > bytesMax) throw tooMany();
-      return body;
-    }
-    const broken = (cause: Error) =>
-      cause instanceof EgressError
-        ? cause
-        : new EgressError('The body of the request broke off.', `The body of the request: ${cause.message}`);
-    const meter = new Meter(bytesMax, tooMany, broken);
-    pipeline(body, meter, () => undefined);
-    return meter;
+  /** What ended a fetch: its time, whoever called it off (then in their words), or what happened. */
+  #told(cause: unknown, { signal }: Deadline, where: string): Error {
+    const first: unknown = signal.aborted ? signal.reason : cause;
+    const calledOff = signal.aborted && !(first instanceof EgressError);
+    return calledOff ? (first as Error) : explain(first, where, this.#limits);
   }
 }
 
-/** What ended a fetch: its time, whoever called it off (then in their words), or what happened. */
-function told(cause: unknown, { signal }: Deadline, where: string): Error {
-  const first: unknown = signal.aborted ? signal.reason : cause;
-  return signal.aborted && !(first instanceof EgressError) ? (first as Error) : explain(first, where);
+/** @throws EgressError where it is too long from the start */
+function meteredBody(
+  body: Uint8Array | Readable | undefined,
+  bytesMax: number,
+): Uint8Array | Readable | undefined {
+  const tooMany = () => overLimit({ name: 'fetchRequestBodyBytes', max: bytesMax }, 'tooLarge');
+  if (!(body instanceof Readable)) {
+    if (body !== undefined && body.byteLength > bytesMax) throw tooMany();
+    return body;
+  }
+  const broken = (cause: Error) =>
+    cause instanceof EgressError
+      ? cause
+      : new EgressError('The body of the request broke off.', {
+          detail: `The body of the request: ${cause.message}`,
+        });
+  const meter = new Meter(bytesMax, tooMany, broken);
+  pipeline(body, meter, () => undefined);
+  return meter;
 }
+
+const resultOf = (error: Error): FetchResult => (error instanceof EgressError ? error.result : 'canceled');
 
 /** Nobody reads this answer. Where its body is not all there already, the connection ends with it. */
 function drop({ body, lease }: Answer): void {

@@ -1,36 +1,52 @@
 /** What went wrong on the network, in words for the tenant and in words for the log. */
-import { EgressError } from './egress-error.ts';
+import type { Limits } from '../limits.ts';
+import { limitSentence } from '../model/limit-met.ts';
+import { EgressError, type FetchResult } from './egress-error.ts';
+import { NO_ADDRESS } from './names.ts';
 
 /** Prefixes of error codes of undici, Node, c-ares, OpenSSL and zlib; the first that fits counts. */
-const MEANINGS: readonly (readonly [codes: RegExp, message: string])[] = [
-  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|ETIMEOUT)$/, 'The connection could not be made in time.'],
-  [
-    /^(ENOTFOUND|ENODATA|ENONAME|EBADNAME|EAI_|EFORMERR|ESERVFAIL|EREFUSED|EBADRESP)/,
-    'The name of the host could not be resolved.',
-  ],
+const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: FetchResult])[] = [
+  [/^(ETIMEDOUT|ETIMEOUT)$/, 'The connection could not be made in time.', 'timeout'],
+  [/^(ENOTFOUND|ENODATA|ENONAME|EBADNAME|EAI_|EFORMERR|ESERVFAIL|EREFUSED|EBADRESP)/, NO_ADDRESS],
   [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'The connection could not be made.'],
   [
     /CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_PURPOSE/,
     'The certificate of the server was not accepted.',
   ],
   [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'The connection could not be secured.'],
-  [/^UND_ERR_HEADERS_OVERFLOW$/, 'The head of the answer is too long.'],
   [/^(HPE_|UND_ERR_INVALID)/, 'The answer is no valid HTTP.'],
   [/^(Z_|ERR__ERROR_)/, 'The body of the answer could not be decompressed.'],
   [/^UND_ERR_(CLOSED|DESTROYED)$/, 'The service is stopping.'],
 ];
+/** Codes of undici for limits of ours that it keeps. */
+const LIMITS: ReadonlyMap<string, readonly ['fetchConnectMs' | 'fetchHeaderBytes', FetchResult]> = new Map([
+  ['UND_ERR_CONNECT_TIMEOUT', ['fetchConnectMs', 'timeout']],
+  ['UND_ERR_HEADERS_OVERFLOW', ['fetchHeaderBytes', 'tooLarge']],
+]);
 const OTHERWISE = 'The connection ended before the answer was complete.';
 
 /** @param where the origin that was asked: no path, no query */
-export function explain(cause: unknown, where: string): EgressError {
+export function explain(
+  cause: unknown,
+  where: string,
+  limits: Pick<Limits, 'fetchConnectMs' | 'fetchHeaderBytes'>,
+): EgressError {
   if (cause instanceof EgressError) {
-    const { message, detail } = cause;
-    return detail === message ? new EgressError(message, `${where}: ${message}`, cause) : cause;
+    const { message, detail, result, limit } = cause;
+    if (detail !== message) return cause;
+    return new EgressError(message, { detail: `${where}: ${message}`, result, limit, cause });
   }
   const error = deepest(cause);
   const code = String((error as NodeJS.ErrnoException).code ?? '');
-  const message = MEANINGS.find(([codes]) => codes.test(code))?.[1] ?? OTHERWISE;
-  return new EgressError(message, `${where}: ${code === '' ? '' : `${code} `}${error.message}`, cause);
+  const [name, met] = LIMITS.get(code) ?? [];
+  if (name) {
+    const limit = { name, max: limits[name] };
+    const text = limitSentence(limit);
+    return new EgressError(text, { detail: `${where}: ${text}`, cause, limit, ...(met && { result: met }) });
+  }
+  const [, message, result] = MEANINGS.find(([codes]) => codes.test(code)) ?? [code, OTHERWISE];
+  const detail = `${where}: ${code === '' ? '' : `${code} `}${error.message}`;
+  return new EgressError(message, { detail, cause, ...(result && { result }) });
 }
 
 /** Of several attempts at one connection, the first tells enough. */

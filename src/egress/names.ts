@@ -6,10 +6,17 @@
  * that the operator vouches for go to the system's resolver, which knows the hosts file and the local network.
  */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { limitClause, limitSentence } from '../model/limit-met.ts';
 import { EgressError } from './egress-error.ts';
 
 /** @returns the addresses of a host, at least one; rejects where it has none */
 export type Lookup = (host: string) => Promise<readonly string[]>;
+
+/**
+ * For a name that nobody knows and for one that points to where nobody may go, because a tenant that can tell them apart
+ * can list the names of the operator's own network.
+ */
+export const NO_ADDRESS = 'The name of the host has no address that may be reached from here.';
 
 const QUERY_MS = 2_000;
 const TRIES = 2;
@@ -38,10 +45,12 @@ export async function addressesOf(
 ): Promise<readonly string[]> {
   if (LOCALHOST.test(host)) return LOOPBACK;
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const error = new EgressError(
-    'The connection could not be made in time.',
-    `${host} was not resolved in time.`,
-  );
+  const limit = { name: 'fetchConnectMs', max: timeoutMs } as const;
+  const error = new EgressError(limitSentence(limit), {
+    detail: `${host} was not resolved in time; ${limitClause(limit)}.`,
+    result: 'timeout',
+    limit,
+  });
   const timer = setTimeout(() => reject(error), timeoutMs);
   try {
     return (await Promise.race([lookup(host), tooLate])).slice(0, ADDRESSES_MAX);

@@ -1,10 +1,11 @@
 /**
  * Where tenants may connect to: the public internet, on ports where HTTP may be expected, except as the operator says.
  *
- * The operator's two lists have entries of one form each: a host (`api.example.com`, `*.example.com`), an address or a range
+ * The operator's lists have entries of one form: a host (`api.example.com`, `*.example.com`), an address or a range
  * (`10.1.2.3`, `10.0.0.0/8`, `[fd00::1]`), each with a port (`:8080`) or without. What `allow` lists may be reached although it
- * is not public; what `deny` lists may not, whatever else is said. A host that `allow` lists is trusted wherever its name
- * points. An entry that names a port lifts the rule about ports, too.
+ * is not public; where `only` lists anything, it is all of the public internet there is; what `deny` lists may not be reached,
+ * whatever else is said. A host that `allow` lists is trusted wherever its name points. An entry of `allow` or `only` that
+ * names a port lifts the rule about ports, too: that only those on a list are allowed, or else all but those of other protocols.
  *
  * The question is asked twice: of a target, before anything is done, and of each address its name resolves to.
  */
@@ -37,39 +38,73 @@ interface Entry {
 }
 
 const PORT_MAX = 65_535;
+const NO_PORT = `no port from 1 to ${PORT_MAX}`;
+const NOT_LISTED = "it is not on the operator's list of what may be reached";
 const LABELS = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+
+interface Rules {
+  readonly allow: readonly Entry[];
+  readonly deny: readonly Entry[];
+  /** Absent: no such rule. */
+  readonly only?: readonly Entry[];
+  readonly ports?: ReadonlySet<number>;
+}
 
 export class EgressPolicy {
   readonly #allow: readonly Entry[];
   readonly #deny: readonly Entry[];
+  readonly #only: readonly Entry[] | undefined;
+  readonly #ports: ReadonlySet<number> | undefined;
 
-  constructor(lists: { allow: readonly Entry[]; deny: readonly Entry[] }) {
-    this.#allow = lists.allow;
-    this.#deny = lists.deny;
+  constructor({ allow, deny, only, ports }: Rules) {
+    this.#allow = allow;
+    this.#deny = deny;
+    this.#only = only;
+    this.#ports = ports;
   }
 
   /** @returns the policy, and one sentence for each entry that cannot be read */
-  static parse(lists: { allow?: string; deny?: string }): { policy: EgressPolicy; problems: string[] } {
+  static parse(lists: { allow?: string; deny?: string; only?: string; ports?: string }): {
+    policy: EgressPolicy;
+    problems: string[];
+  } {
     const problems: string[] = [];
     const entries = (list: string, text: string): Entry[] =>
-      text.split(',').flatMap((part) => {
-        const entry = parseEntry(part.trim().toLowerCase());
-        if (typeof entry !== 'string') return entry === undefined ? [] : [entry];
-        problems.push(`"${part.trim()}" in the ${list} list of the egress ${entry}.`);
+      partsOf(text).flatMap((part) => {
+        const entry = parseEntry(part.toLowerCase());
+        if (typeof entry !== 'string') return [entry];
+        problems.push(`"${part}" in the ${list} list of the egress ${entry}.`);
         return [];
       });
     const allow = entries('allow', lists.allow ?? '');
     const deny = entries('deny', lists.deny ?? '');
-    return { policy: new EgressPolicy({ allow, deny }), problems };
+    const only = entries('only', lists.only ?? '');
+    const ports = partsOf(lists.ports ?? '').map((part) => {
+      const port = parsePort(part);
+      if (port === undefined) problems.push(`"${part}" among the ports of the egress is ${NO_PORT}.`);
+      return port ?? 0;
+    });
+    const policy = new EgressPolicy({
+      allow,
+      deny,
+      ...(only.length > 0 && { only }),
+      ...(ports.length > 0 && { ports: new Set(ports) }),
+    });
+    return { policy, problems };
   }
 
   /** @returns why this target may not be reached, whatever its addresses are, or `undefined` */
   refusal({ host, port }: Target): string | undefined {
     const denied = this.#deny.find((entry) => namesHost(entry, host) && coversPort(entry, port));
     if (denied) return `the operator's list denies ${denied.text}`;
-    // Which entry lifts the rule about ports may hang on the address.
-    const lifted = this.#allow.some((entry) => entry.port === port);
-    return BAD_PORTS.has(port) && !lifted ? `port ${port} is not for HTTP` : undefined;
+    // Of a range, only the address will tell.
+    const listed = (entries: readonly Entry[]): readonly Entry[] =>
+      entries.filter(
+        (entry) => coversPort(entry, port) && (entry.range !== undefined || namesHost(entry, host)),
+      );
+    const perhaps = [...listed(this.#allow), ...listed(this.#only ?? [])];
+    if (this.#only !== undefined && perhaps.length === 0) return NOT_LISTED;
+    return perhaps.some((entry) => entry.port !== undefined) ? undefined : this.#portRefusal(port);
   }
 
   /** @returns why this address of the target may not be reached, or `undefined` */
@@ -84,13 +119,16 @@ export class EgressPolicy {
         (namesAddress(entry, address) || (carried !== undefined && namesAddress(entry, carried))),
     );
     if (denied) return `the operator's list denies ${denied.text}`;
-    const allowed = this.#allow.filter(
-      (entry) =>
-        coversPort(entry, target.port) && (namesHost(entry, target.host) || namesAddress(entry, address)),
-    );
-    if (BAD_PORTS.has(target.port) && !allowed.some(({ port }) => port !== undefined))
-      return `port ${target.port} is not for HTTP`;
+    const names = (entry: Entry): boolean =>
+      coversPort(entry, target.port) && (namesHost(entry, target.host) || namesAddress(entry, address));
+    const allowed = this.#allow.filter(names);
+    const listed = this.#only?.filter(names) ?? [];
+    if (![...allowed, ...listed].some(({ port }) => port !== undefined)) {
+      const why = this.#portRefusal(target.port);
+      if (why !== undefined) return why;
+    }
     if (allowed.length > 0) return undefined;
+    if (this.#only !== undefined && listed.length === 0) return NOT_LISTED;
     const why = reasonNotPublic(address);
     return why && `it is not public: ${why}`;
   }
@@ -99,6 +137,22 @@ export class EgressPolicy {
   vouchesFor(host: string): boolean {
     return this.#allow.some((entry) => namesHost(entry, host));
   }
+
+  #portRefusal(port: number): string | undefined {
+    if (this.#ports === undefined) return BAD_PORTS.has(port) ? `port ${port} is not for HTTP` : undefined;
+    return this.#ports.has(port) ? undefined : `the operator does not allow port ${port}`;
+  }
+}
+
+const partsOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+function parsePort(text: string): number | undefined {
+  const port = Number(text);
+  return /^\d+$/.test(text) && port >= 1 && port <= PORT_MAX ? port : undefined;
 }
 
 const coversPort = (entry: Entry, port: number): boolean => entry.port === undefined || entry.port === port;
@@ -113,18 +167,16 @@ function namesHost({ host }: Entry, name: string): boolean {
   return host.startsWith('.') ? bare.endsWith(host) : bare === host;
 }
 
-/** @returns the entry, `undefined` for an empty one, or what is wrong with it */
-function parseEntry(text: string): Entry | string | undefined {
-  if (text === '') return undefined;
+/** @returns the entry, or what is wrong with it */
+function parseEntry(text: string): Entry | string {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   const isBareIPv6 = !bracketed && text.split(':').length > 2;
   const plain = isBareIPv6 || bracketed ? undefined : /^([^:]*)(?::(.*))?$/.exec(text);
   const place = bracketed?.[1] ?? plain?.[1] ?? text;
   const portText = bracketed?.[2] ?? plain?.[2];
-  const port = Number(portText ?? 1);
-  if (!/^\d+$/.test(portText ?? '1') || port < 1 || port > PORT_MAX)
-    return `has no port from 1 to ${PORT_MAX} after its colon`;
-  const named = { text, ...(portText !== undefined && { port }) };
+  const port = portText === undefined ? undefined : parsePort(portText);
+  if (portText !== undefined && port === undefined) return `has ${NO_PORT} after its colon`;
+  const named = { text, ...(port !== undefined && { port }) };
   const range = parseRange(place);
   if (typeof range === 'string') return range;
   if (range !== undefined) return { ...named, range };

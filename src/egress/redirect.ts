@@ -23,20 +23,28 @@ export const isRedirect = (status: number): boolean => REDIRECT_STATUSES.has(sta
 /** @throws EgressError where the text is no URL that may be fetched */
 export function fetchableUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
-  if (url === null) throw new EgressError('The URL is not valid.');
+  if (url === null) throw new EgressError('The URL is not valid.', { result: 'refused' });
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new EgressError(`The URL is not of http or https but of ${url.protocol.slice(0, -1)}.`);
+    throw new EgressError(`The URL is not of http or https but of ${url.protocol.slice(0, -1)}.`, {
+      result: 'refused',
+    });
   if (url.username !== '' || url.password !== '')
-    throw new EgressError('The URL has a user name or a password in it.');
+    throw new EgressError('The URL has a user name or a password in it.', { result: 'refused' });
   url.hash = '';
   return url;
 }
 
 /**
+ * @param realmOf whose place a URL is: its origin, or less where tenants share one
  * @returns the request to make next, or `undefined` where the answer names no place and is the last one
  * @throws EgressError where the redirect cannot be followed
  */
-export function nextHop(hop: Hop, status: number, headers: HeaderPairs): Hop | undefined {
+export function nextHop(
+  hop: Hop,
+  status: number,
+  headers: HeaderPairs,
+  realmOf: (url: URL) => string,
+): Hop | undefined {
   const [location, ...others] = valuesOf(headers, 'location');
   if (location === undefined) return undefined;
   if (others.some((other) => other !== location))
@@ -48,7 +56,7 @@ export function nextHop(hop: Hop, status: number, headers: HeaderPairs): Hop | u
   const isPostTurnedGet = (status === 301 || status === 302) && hop.method === 'POST';
   const isSeeOther = status === 303 && hop.method !== 'GET' && hop.method !== 'HEAD';
   const dropsBody = isPostTurnedGet || isSeeOther;
-  const isElsewhere = url.origin !== hop.url.origin;
+  const isElsewhere = url.origin !== hop.url.origin || realmOf(url) !== realmOf(hop.url);
   const kept = hop.headers.filter(([name]) => {
     const lower = name.toLowerCase();
     return !(dropsBody && OF_THE_BODY.has(lower)) && !(isElsewhere && CREDENTIALS.has(lower));

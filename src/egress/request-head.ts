@@ -4,7 +4,7 @@
  */
 
 import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
-import { EgressError } from './egress-error.ts';
+import { EgressError, overLimit } from './egress-error.ts';
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
@@ -32,7 +32,7 @@ const DEFAULTS: HeaderPairs = [
 /** @throws EgressError where the method is none, or one that nobody may send */
 export function checkMethod(method: string): void {
   if (!TOKEN.test(method) || FORBIDDEN_METHODS.has(method.toUpperCase()))
-    throw new EgressError('The method of the request may not be sent.');
+    throw new EgressError('The method of the request may not be sent.', { result: 'refused' });
 }
 
 /**
@@ -42,11 +42,12 @@ export function checkMethod(method: string): void {
 export function tenantHeaders(headers: HeaderPairs, bytesMax: number): HeaderPairs {
   let bytes = 0;
   for (const [name, value] of headers) {
-    if (!TOKEN.test(name)) throw new EgressError('The name of a request header is not valid.');
+    if (!TOKEN.test(name))
+      throw new EgressError('The name of a request header is not valid.', { result: 'refused' });
     if (NOT_IN_VALUE.test(value))
-      throw new EgressError(`The value of the request header ${name} is not valid.`);
+      throw new EgressError(`The value of the request header ${name} is not valid.`, { result: 'refused' });
     bytes += name.length + value.length + 4;
-    if (bytes > bytesMax) throw new EgressError(`The headers of the request are over ${bytesMax} bytes.`);
+    if (bytes > bytesMax) throw overLimit({ name: 'fetchHeaderBytes', max: bytesMax }, 'tooLarge');
   }
   return headers.filter(([name]) => !isHostOwned(name.toLowerCase()));
 }

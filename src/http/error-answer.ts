@@ -6,11 +6,13 @@
  * table here, so that no second shape of error exists.
  */
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AnnexError, type ErrorCode } from '../errors.ts';
+import type { Limits } from '../limits.ts';
+import { limitError } from '../model/limit-met.ts';
 
 /** Answers every error and every unknown route of this instance. */
 export function answerErrors(app: FastifyInstance): void {
@@ -31,48 +33,97 @@ export function answerErrors(app: FastifyInstance): void {
  *
  * @returns a listener for the server's `clientError`
  */
-export function answerBadHttp(log: Logger): (fault: Error & { code?: string }, socket: Socket) => void {
+export function answerBadHttp(log: Logger, limits: Limits): (fault: ClientError, socket: Socket) => void {
   return (fault, socket) => {
-    if (fault.code === 'ECONNRESET' || !socket.writable) {
+    const { _httpMessage: earlier } = socket as { readonly _httpMessage?: ServerResponse | null };
+    // Half an answer is out: a second one inside of it would be taken for the rest of its body.
+    if (fault.code === 'ECONNRESET' || !socket.writable || earlier?.headersSent) {
       socket.destroy();
       return;
     }
-    const message = BAD_HTTP.get(fault.code ?? '') ?? 'The request is not valid HTTP/1.1.';
-    const error = new AnnexError('REQUEST_INVALID', message, { cause: fault });
-    const { code, status } = error;
-    const requestId = randomUUID();
-    log.info({ reqId: requestId, code, err: fault }, message);
-    const body = JSON.stringify({ error: { code, message, requestId } });
-    socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    );
-    // Not `destroy`: an answer to an earlier request on this connection may still be on its way.
-    socket.destroySoon();
+    if (earlier?.req.complete) {
+      // The answer to an earlier request is still to come, and this one would be taken for it. The connection ends after it.
+      earlier.shouldKeepAlive = false;
+      earlier.once('close', () => socket.destroySoon());
+      return;
+    }
+    const error = badHttp(fault.code, limits);
+    const requestId = answerByHand(socket, error);
+    // Not the fault as it is: it carries the bytes that were sent, with whatever cookies and tokens are in them.
+    log.info({ reqId: requestId, code: error.code, fault: fault.code, reason: fault.reason }, error.message);
   };
 }
 
-/** Node's codes for what has a reason of its own. */
-const BAD_HTTP: ReadonlyMap<string, string> = new Map([
-  ['HPE_HEADER_OVERFLOW', 'The headers of the request are too large.'],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'The chunk extensions of the request are too large.'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', 'The request was not sent in time.'],
-]);
+/** What Node's `clientError` tells. */
+type ClientError = Error & { readonly code?: string; readonly reason?: string };
+
+function badHttp(code: string | undefined, limits: Limits): AnnexError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return limitError('REQUEST_HEAD_TOO_LARGE', { name: 'requestHeadBytes', max: limits.requestHeadBytes });
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new AnnexError('REQUEST_TOO_SLOW', 'The request was not sent in time.');
+  const message =
+    code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW'
+      ? 'The chunk extensions of the request are too large.'
+      : 'The request is not valid HTTP/1.1.';
+  return new AnnexError('REQUEST_INVALID', message);
+}
+
+/** Writes an error to a connection that no request of is open, and ends it. @returns the request id it was told */
+export function answerByHand(socket: Socket, error: AnnexError): string {
+  const requestId = randomUUID();
+  const { status, headers, text } = handmade(error, requestId);
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
+  // Not `destroy`: an answer to an earlier request on this connection may still be on its way.
+  socket.destroySoon();
+  return requestId;
+}
+
+/** An `Expect` that Node does not understand comes to no route, either (RFC 9110, section 10.1.1). */
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const error = new AnnexError(
+    'EXPECTATION_UNKNOWN',
+    'The only `Expect` that is understood is `100-continue`.',
+  );
+  const { status, headers, text } = handmade(error, randomUUID());
+  response.writeHead(status, headers).end(text);
+}
+
+function handmade({ code, message, status, limit }: AnnexError, requestId: string) {
+  const text = JSON.stringify({ error: { ...(limit && { limit }), code, message, requestId } });
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(text)),
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+  };
+  return { status, headers, text };
+}
 
 /** Codes after which the rest of a body is not read: the connection cannot carry another request. */
-const CLOSING: ReadonlySet<ErrorCode> = new Set(['REQUEST_TOO_LARGE', 'REQUEST_SHED']);
+const CLOSING: ReadonlySet<ErrorCode> = new Set(['REQUEST_TOO_LARGE', 'REQUEST_TOO_SLOW', 'REQUEST_SHED']);
 
 /** Answers one request with an error. For what fails before a route is found, the framework has no handler but this. */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = annexErrorOf(thrown);
   const { code, message, status, blame } = error;
   const level = blame === 'platform' && status !== 503 ? 'error' : 'info';
-  request.log[level]({ code, detail: error.detail, err: error.cause ?? error }, message);
+  // Only what is our own has more to tell: a stack says nothing about a request that was refused, the words of a parser may
+  // quote what it was handed, and what an integration throws quotes what it was called with.
+  const more =
+    blame === 'platform'
+      ? { detail: error.detail, err: error.cause ?? (status === 500 ? error : undefined) }
+      : {};
+  request.log[level]({ code, ...more }, message);
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
   // RFC 6750, section 3: a 401 names the scheme that would be accepted.
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (CLOSING.has(code)) reply.header('connection', 'close');
-  return reply.code(status).send({ error: { ...error.extra, code, message, requestId: request.id } });
+  // Messages quote what was sent: nobody shall take one for a page.
+  reply.header('x-content-type-options', 'nosniff');
+  const told = { ...error.extra, ...(error.limit && { limit: error.limit }) };
+  return reply.code(status).send({ error: { ...told, code, message, requestId: request.id } });
 }
 
 /** Finds the code for whatever was thrown. */

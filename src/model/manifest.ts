@@ -6,6 +6,7 @@
  * carried as they were written. Reads no files and knows nothing of the code beside the manifest.
  */
 import { type Configurations, readConfigurations } from './configuration.ts';
+import { EGRESS_HOSTS_MAX, egressHostFault } from './egress-hosts.ts';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from './identifiers.ts';
 import { isError, type Problem } from './problem.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
@@ -24,7 +25,7 @@ const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const CARRIED = ['icon', 'previewImages', 'externalLinks', 'target', 'contentSecurityPolicy'] as const;
 const KNOWN = [
   ...['name', 'title', 'description', 'summary', 'organization', 'visibility', 'scopes', 'script', 'blocks'],
-  ...['categories', 'configurations', 'secrets'],
+  ...['categories', 'configurations', 'secrets', 'egress'],
   ...CARRIED,
 ];
 
@@ -52,6 +53,8 @@ export interface Manifest {
   readonly configurations: Configurations;
   /** Secret name → the text written for it, a value or an expression. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** The hosts that its `fetch` reaches, and no others then; absent where the author has not said. */
+  readonly egress?: readonly string[];
   readonly carried: Readonly<Record<string, unknown>>;
 }
 
@@ -74,12 +77,24 @@ export type ParsedManifest =
       readonly script?: string;
     };
 
-/** Reads a manifest and lists everything wrong with it at once, each with line and column. */
-export function parseManifest(yaml: string): ParsedManifest {
+/**
+ * Reads a manifest and lists everything wrong with it at once, each with line and column.
+ *
+ * @param rules of this deployment: whether `egress` has to be there
+ */
+export function parseManifest(
+  yaml: string,
+  rules: { readonly egressRequired?: boolean } = {},
+): ParsedManifest {
   const source = readYaml(yaml, MANIFEST_FILE);
   if (source.problems.length > 0) return { ok: false, problems: source.problems };
   const problems: Problem[] = [];
-  const manifest = readManifest(new YamlFields(source, [], source.value, problems));
+  const fields = new YamlFields(source, [], source.value, problems);
+  const manifest = readManifest(fields);
+  if (rules.egressRequired && manifest.egress === undefined) {
+    const hint = 'List the hosts that its fetch reaches, or write [] where it reaches none.';
+    fields.error('egress', '"egress" is required by the operator of this service.', hint);
+  }
   if (!problems.some(isError)) {
     return { ok: true, manifest, warnings: problems, placeOf: (path) => source.placeOf(path) };
   }
@@ -121,6 +136,7 @@ function readManifest(fields: YamlFields): Manifest {
     categories: fields.texts('categories'),
     configurations: readConfigurations(fields.map('configurations')),
     secrets: readSecrets(fields.map('secrets')),
+    ...readEgress(fields),
     carried: Object.fromEntries(carried),
   };
 }
@@ -135,6 +151,15 @@ function readBlocks(fields: YamlFields): Block[] {
     const entries = block.keys().map((key) => [key, block.raw(key)] as const);
     return { ...Object.fromEntries(entries), id, title: block.text('title') };
   });
+}
+
+/** An empty list says that nothing is reached; no list says nothing. */
+function readEgress(fields: YamlFields): Pick<Manifest, 'egress'> {
+  if (!fields.keys().includes('egress')) return {};
+  const egress = fields.texts('egress', { fault: egressHostFault });
+  if (egress.length > EGRESS_HOSTS_MAX)
+    fields.error('egress', `"egress" has ${egress.length} hosts; at most ${EGRESS_HOSTS_MAX} are allowed.`);
+  return { egress };
 }
 
 function readSecrets(fields: YamlFields | undefined): Record<string, string> {

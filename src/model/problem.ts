@@ -5,6 +5,9 @@
  * error refuses the upload, a warning rides along with success.
  */
 
+import type { LimitMet } from '../limits.ts';
+import { limitSentence } from './limit-met.ts';
+
 export interface Problem {
   readonly severity: 'error' | 'warning';
   /** Path inside the upload, or the name of the multipart part. Absent where the upload as a whole is meant. */
@@ -17,6 +20,8 @@ export interface Problem {
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
+  /** The limit that was met, where that is what is wrong. */
+  readonly limit?: LimitMet;
 }
 
 type Place = Omit<Problem, 'severity' | 'message'>;
@@ -31,5 +36,9 @@ export const warning = (message: string, place: Place = {}): Problem => ({
   ...place,
   message,
 });
+
+/** A limit that was met, in its own words unless there are better ones. */
+export const limitProblem = (limit: LimitMet, place: Place = {}, message = limitSentence(limit)): Problem =>
+  problem(message, { ...place, limit });
 
 export const isError = (candidate: Problem): boolean => candidate.severity === 'error';

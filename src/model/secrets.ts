@@ -6,9 +6,10 @@
  * expression that is still there is a value nobody gave. Messages name secrets and variables, never values.
  */
 import type { Limits } from '../limits.ts';
+import { limitClause, quantity } from './limit-met.ts';
 import type { Manifest } from './manifest.ts';
 import { nearest } from './nearest.ts';
-import { type Problem, problem } from './problem.ts';
+import { limitProblem, type Problem, problem } from './problem.ts';
 import type { Place, YamlPath } from './yaml-source.ts';
 
 const EXPRESSION = /\$\{\{([^{}]*)\}\}/;
@@ -33,8 +34,8 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
   const names = Object.keys(manifest.secrets);
   const problems: Problem[] = [];
   if (names.length > limits.secretsPerIntegration) {
-    const message = `There are ${names.length} secrets; at most ${limits.secretsPerIntegration} are allowed.`;
-    problems.push(problem(message, placeOf(['secrets'])));
+    const limit = { max: limits.secretsPerIntegration, used: names.length };
+    problems.push(limitProblem({ name: 'secretsPerIntegration', ...limit }, placeOf(['secrets'])));
   }
   const secrets = new Map<string, string>();
   for (const [name, written] of Object.entries(manifest.secrets)) {
@@ -46,7 +47,9 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
       : unresolved(name, value === '' && !EXPRESSION.test(written) ? '' : written, place);
     if (trouble !== undefined) problems.push(trouble);
     else if (Buffer.byteLength(value) > limits.secretBytes) {
-      problems.push(problem(`The secret "${name}" is over ${limits.secretBytes} bytes.`, place));
+      const limit = { name: 'secretBytes', max: limits.secretBytes, used: Buffer.byteLength(value) } as const;
+      const has = quantity('secretBytes', limit.used);
+      problems.push(limitProblem(limit, place, `The secret "${name}" has ${has}; ${limitClause(limit)}.`));
     } else secrets.set(name, value);
   }
   for (const name of values.keys()) {

@@ -81,12 +81,21 @@ export class YamlFields {
     return found ?? words[0];
   }
 
-  /** A list of texts; the empty list where there is none. */
-  texts(key: string, { required = false } = {}): readonly string[] {
+  /**
+   * A list of texts; the empty list where there is none.
+   *
+   * @param rule `fault` tells what is wrong with one of them, to follow its name
+   */
+  texts(
+    key: string,
+    { required = false, fault }: { required?: boolean; fault?: (text: string) => string | undefined } = {},
+  ): readonly string[] {
     return this.#list(key, required).flatMap((value, index) => {
-      if (typeof value === 'string' && value !== '') return [value];
       const path = [...this.#path, key, index];
-      this.#error(path, `${nameOf(path)} must be text, not ${typeName(value)}.`);
+      const isText = typeof value === 'string' && value !== '';
+      const wrong = isText ? fault?.(value) : `must be text, not ${typeName(value)}`;
+      if (isText && wrong === undefined) return [value];
+      this.#error(path, `${nameOf(path)} ${wrong}${isText ? `, not "${excerpt(value)}"` : ''}.`);
       return [];
     });
   }

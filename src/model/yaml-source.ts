@@ -6,7 +6,7 @@
  * laughs"), aliases that contain themselves, and nesting that overflows the stack of whoever walks the value later. What
  * it does not know is what the text means: that is for the reader of the value.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
 import { type Problem, problem } from './problem.ts';
 
 /** The parser takes up to 6 µs a byte on dense text: this much cannot hold up the host for half a second. */
@@ -38,33 +38,27 @@ export interface YamlSource {
 /** Reads one YAML document; everything wrong with it is listed, never thrown. */
 export function readYaml(text: string, file: string): YamlSource {
   if (Buffer.byteLength(text) > YAML_BYTES_MAX) {
-    return new Walk(file, new LineCounter()).refused(`The file is over ${YAML_BYTES_MAX} bytes.`);
+    return new Walk(file, '').refused(`The file is over ${YAML_BYTES_MAX} bytes.`);
   }
-  const lines = new LineCounter();
   // Looking for duplicate keys is left to the walk: the parser's own search takes quadratic time.
-  const options = {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-    merge: false,
-    schema: 'core',
-  } as const;
-  return new Walk(file, lines).run(parseDocument(text, options));
+  const options = { prettyErrors: false, uniqueKeys: false, merge: false, schema: 'core' } as const;
+  return new Walk(file, text).run(parseDocument(text, options));
 }
 
 class Walk implements YamlSource {
   value: unknown;
   readonly problems: Problem[] = [];
   readonly #file: string;
-  readonly #lines: LineCounter;
+  /** Offsets where the lines of the text begin. The parser's own count is wrong behind what it cannot parse. */
+  readonly #lineStarts: readonly number[];
   readonly #values = new Map<string, number>();
   readonly #keys = new Map<string, number>();
   readonly #anchors = new Map<string, unknown>();
   #nodes = 0;
 
-  constructor(file: string, lines: LineCounter) {
+  constructor(file: string, text: string) {
     this.#file = file;
-    this.#lines = lines;
+    this.#lineStarts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
   }
 
   refused(message: string): this {
@@ -138,9 +132,14 @@ class Walk implements YamlSource {
   }
 
   #place(offset: number): Place {
-    // A text without a line break, or of no text, has no lines in the counter.
-    const { line, col } = this.#lines.linePos(offset);
-    return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1) };
+    let line = 0;
+    // Halves the lines in question until one is left: the last that begins at or before the offset.
+    for (let beyond = this.#lineStarts.length; beyond - line > 1; ) {
+      const middle = (line + beyond) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= offset) line = middle;
+      else beyond = middle;
+    }
+    return { file: this.#file, line: line + 1, column: offset - (this.#lineStarts[line] ?? 0) + 1 };
   }
 
   #problem(message: string, offset: number): undefined {

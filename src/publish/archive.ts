@@ -7,7 +7,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { pathProblem, Upload, type UploadLimits } from '../bundle/upload.ts';
-import { type Problem, problem } from '../model/problem.ts';
+import { limitClause } from '../model/limit-met.ts';
+import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import { type ArchiveLink, ArchiveLinks } from './archive-links.ts';
 import { readTar, type TarEntry, TarError } from './tar.ts';
 
@@ -47,7 +48,14 @@ async function decompress(
   limits: UploadLimits,
 ): Promise<{ tar: Uint8Array } | { problem: Problem }> {
   const most = limits.uploadBytes + limits.uploadFiles * OVERHEAD_BYTES_PER_FILE + RECORD_BYTES;
-  const tooLarge = () => ({ problem: problem(`The archive unpacks to more than ${most} bytes.`) });
+  const limit = { name: 'uploadBytes', max: limits.uploadBytes } as const;
+  const tooLarge = () => ({
+    problem: limitProblem(
+      limit,
+      {},
+      `The archive unpacks to more than ${most} bytes; ${limitClause(limit)}.`,
+    ),
+  });
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.length > most ? tooLarge() : { tar: bytes };
   try {
     // A decompression bomb, 10 MB that become 10 GB, is given up as soon as its output passes the limit.

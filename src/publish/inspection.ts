@@ -1,10 +1,13 @@
 /**
  * What running a script once says about it, held against its manifest (REFERENCE D10, D5).
  */
+import type { LimitMet, Limits } from '../limits.ts';
+import { limitClause } from '../model/limit-met.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
-import { type Problem, problem, warning } from '../model/problem.ts';
+import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
 import { missingScopes } from '../model/scope.ts';
+import { limitMet } from '../runtime/outcome.ts';
 import { type CallEnd, type Outcome, type ScriptExports, withoutPreludeFrames } from '../wire.ts';
 
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
@@ -31,14 +34,26 @@ const FRAME = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/m;
  *
  * @param toSource maps positions of the script in a text to those of the author's files
  */
-export function probeProblem({ outcome, detail }: CallEnd, toSource: (text: string) => string): Problem {
+export function probeProblem(end: CallEnd, limits: Limits, toSource: (text: string) => string): Problem {
+  const { outcome, detail } = end;
+  const limit = loadingLimit(limitMet(end, limits), limits);
   const message = LOADING[outcome] ?? 'The script could not be tried out.';
   const hint = 'Code outside of handlers runs once when the script is loaded.';
+  if (limit) {
+    const text = `${message.slice(0, -1)}; ${limitClause(limit)}.`;
+    return limitProblem(limit, { file: 'script', hint }, text);
+  }
   if (detail === undefined) return problem(message, { file: 'script', hint });
   const said = toSource(withoutPreludeFrames(detail));
   const [, file = 'script', line, column] = FRAME.exec(said) ?? [];
   const place = line === undefined ? {} : { line: Number(line), column: Number(column) };
   return problem(`${message} ${said}`, { file, ...place, hint });
+}
+
+/** A try-out has less time than a call, where the operator says so. */
+function loadingLimit(limit: LimitMet | undefined, { probeWallMs }: Limits): LimitMet | undefined {
+  if (limit?.name !== 'callWallMs' || limit.max <= probeWallMs) return limit;
+  return { ...limit, name: 'probeWallMs', max: probeWallMs };
 }
 
 /**

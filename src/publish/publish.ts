@@ -27,6 +27,8 @@ export interface PublisherParts {
   readonly registry: Pick<Registry, 'integration' | 'publish'>;
   readonly probe: Probe;
   readonly limits: Limits;
+  /** Whether a manifest has to list the hosts that its integration reaches; by default it may. */
+  readonly egressRequired?: boolean;
 }
 
 export type Publishing =
@@ -59,7 +61,8 @@ export class Publisher {
    *   of `gone` once it aborts.
    */
   async publish(upload: ReceivedUpload, principal: Principal, gone?: AbortSignal): Promise<Publishing> {
-    const parsed = parseManifest(upload.manifest);
+    const { egressRequired = false } = this.#parts;
+    const parsed = parseManifest(upload.manifest, { egressRequired });
     const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
     let secrets: ReadonlyMap<string, string> = new Map();
     if (parsed.ok) {
@@ -128,17 +131,12 @@ export class Publisher {
     return undefined;
   }
 
-  /**
-   * Runs the code once and holds what it exports against the manifest.
-   *
-   * A cell that dies takes down everything in it: a tenant that crashes its cell would make the publishes of others fail
-   * with a complaint about their code. So a crash is believed the second time, in the cell that took the dead one's place.
-   */
+  /** Runs the code once and holds what it exports against the manifest. */
   async #probed(code: Code, manifest: Manifest | undefined): Promise<readonly Problem[]> {
-    let { end, exports } = await this.#parts.probe(code.script);
-    if (end.outcome === 'cellCrashed') ({ end, exports } = await this.#parts.probe(code.script));
+    const { end, exports } = await this.#parts.probe(code.script);
     if (end.outcome !== 'ok' || exports === undefined) {
-      return [probeProblem(end, createStackMapper(code.sourceMap, scriptUrl(PROBED_SCRIPT)))];
+      const toSource = createStackMapper(code.sourceMap, scriptUrl(PROBED_SCRIPT));
+      return [probeProblem(end, this.#parts.limits, toSource)];
     }
     return inspectExports(exports, manifest);
   }

@@ -16,9 +16,10 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { Upload } from '../bundle/upload.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { limitError } from '../model/limit-met.ts';
 import { MANIFEST_FILE } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
-import { type Problem, problem } from '../model/problem.ts';
+import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import { readArchive } from './archive.ts';
 
 /** Parts that are not `files`: each is read at most once, but a repeated one has to be noticed. */
@@ -147,12 +148,11 @@ class Parts {
   hold(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes <= this.#limits.uploadBytes) return;
-    const message = `The upload is over ${this.#limits.uploadBytes} bytes.`;
-    this.excess ??= new AnnexError('REQUEST_TOO_LARGE', message);
+    this.excess ??= limitError('REQUEST_TOO_LARGE', { name: 'uploadBytes', max: this.#limits.uploadBytes });
   }
 
   tooMany(): void {
-    this.#problems.push(problem(`The upload has more than ${this.#limits.uploadFiles} files.`));
+    this.#problems.push(limitProblem({ name: 'uploadFiles', max: this.#limits.uploadFiles }));
   }
 
   add(name: string | undefined, filename: string | undefined, bytes: Buffer): void {
@@ -168,7 +168,7 @@ class Parts {
   async reading(): Promise<UploadReading> {
     const problems = this.#problems;
     const secrets = this.#secrets();
-    const script = this.#text('script', this.#limits.scriptBytes);
+    const script = this.#text('script', 'scriptBytes');
     const files = (await this.#unpacked()) ?? this.#files.files;
     const manifest = this.#manifest(files);
     problems.push(...this.#files.problems);
@@ -198,7 +198,7 @@ class Parts {
   }
 
   #manifest(files: ReadonlyMap<string, Uint8Array>): string | undefined {
-    if (this.#singles.has('manifest')) return this.#text('manifest', this.#limits.uploadBytes);
+    if (this.#singles.has('manifest')) return this.#text('manifest', 'uploadBytes');
     const bytes = files.get(MANIFEST_FILE);
     if (bytes !== undefined) return this.#decoded(bytes, MANIFEST_FILE);
     const hint = `Send it as the part "manifest", or as the file ${MANIFEST_FILE}.`;
@@ -207,23 +207,24 @@ class Parts {
   }
 
   #secrets(): ReadonlyMap<string, string> {
-    const text = this.#text('secrets', this.#limits.uploadBytes);
+    const text = this.#text('secrets', 'uploadBytes');
     if (text === undefined) return new Map();
     const { secretsPerIntegration } = this.#limits;
     const entries = stringEntries(text);
     if (entries === undefined) {
       this.#problems.push(problem('The secrets must be a JSON object of texts.', { file: 'secrets' }));
     } else if (entries.length > secretsPerIntegration) {
-      const message = `There are ${entries.length} secrets; at most ${secretsPerIntegration} are allowed.`;
-      this.#problems.push(problem(message, { file: 'secrets' }));
+      const limit = { max: secretsPerIntegration, used: entries.length };
+      this.#problems.push(limitProblem({ name: 'secretsPerIntegration', ...limit }, { file: 'secrets' }));
     } else return new Map(entries);
     return new Map();
   }
 
-  #text(part: SinglePart, bytesMax: number): string | undefined {
+  #text(part: SinglePart, name: 'scriptBytes' | 'uploadBytes'): string | undefined {
     const bytes = this.#singles.get(part);
-    if (bytes === undefined || bytes.length <= bytesMax) return bytes && this.#decoded(bytes, part);
-    this.#problems.push(problem(`The part is over ${bytesMax} bytes.`, { file: part }));
+    const max = this.#limits[name];
+    if (bytes === undefined || bytes.length <= max) return bytes && this.#decoded(bytes, part);
+    this.#problems.push(limitProblem({ name, max, used: bytes.length }, { file: part }));
     return undefined;
   }
 

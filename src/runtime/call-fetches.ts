@@ -6,8 +6,8 @@
  * to the installation's log, while the tenant's code hears a sentence that names no address.
  */
 import type { Readable } from 'node:stream';
-import { type Egress, EgressError, type OutboundResponse } from '../egress/egress.ts';
-import type { Limits } from '../limits.ts';
+import { type Egress, EgressError, type OutboundRequest, type OutboundResponse } from '../egress/egress.ts';
+import type { LimitName, Limits } from '../limits.ts';
 import type { FetchMessage, LogLevel } from '../wire.ts';
 import type { CallStreams, TellCell } from './call-streams.ts';
 
@@ -15,12 +15,18 @@ import type { CallStreams, TellCell } from './call-streams.ts';
 const WHOLE_WITHIN_MS = 2;
 /** Larger bodies are streamed. */
 const WHOLE_BYTES_MAX = 64 * 1024;
+/** Fetches of one call that a line is written about: they cost a tenant nothing, and its calls share a log with bounds. */
+const FAILURES_LOGGED_MAX = 10;
 
 export interface CallFetchParts {
   readonly id: number;
   readonly egress: Pick<Egress, 'fetch'>;
   /** Installation whose call this is. */
   readonly owner: string;
+  /** The hosts that the installation has said it reaches. */
+  readonly hosts?: OutboundRequest['hosts'];
+  /** How many calls this one is inside of, where it is inside of any. */
+  readonly depth?: number;
   readonly limits: Limits;
   readonly streams: CallStreams;
   readonly tell: TellCell;
@@ -31,11 +37,18 @@ export class CallFetches {
   readonly #parts: CallFetchParts;
   readonly #running = new Map<number, AbortController>();
   #begun = 0;
+  #failed = 0;
+  readonly #met = new Set<LimitName>();
   /** Those that wait for their answer, as far as the isolate knows. */
   readonly #waiting = new Set<number>();
 
   constructor(parts: CallFetchParts) {
     this.#parts = parts;
+  }
+
+  /** Limits that one of them has met. */
+  get met(): ReadonlySet<LimitName> {
+    return this.#met;
   }
 
   /** Begins one. @returns false where the cell broke the rules */
@@ -70,6 +83,8 @@ export class CallFetches {
 
   /** The call is over. */
   end(): void {
+    const left = this.#failed - FAILURES_LOGGED_MAX;
+    if (left > 0) this.#parts.log('warn', `fetch: ${left} more of this call came to nothing.`);
     for (const abort of this.#running.values()) abort.abort();
   }
 
@@ -78,10 +93,11 @@ export class CallFetches {
     body: Uint8Array | Readable | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { egress, tell } = this.#parts;
+    const { egress, tell, owner, limits, hosts, depth = 0 } = this.#parts;
     this.#waiting.add(stream);
     try {
-      const request = { method, url, headers, redirect, owner: this.#parts.owner, ...(body && { body }) };
+      const asked = { method, url, headers, redirect, ...(body && { body }) };
+      const request = { ...asked, owner, depth, limits, ...(hosts && { hosts }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       const whole = await wholeBody(response);
@@ -102,7 +118,9 @@ export class CallFetches {
   /** @returns what the tenant's code may hear; the log hears more */
   #explain(cause: Error): string {
     if (!(cause instanceof EgressError)) return 'The connection failed.';
-    this.#parts.log('warn', `fetch: ${cause.detail}`);
+    this.#failed += 1;
+    if (cause.limit) this.#met.add(cause.limit.name);
+    if (this.#failed <= FAILURES_LOGGED_MAX) this.#parts.log('warn', `fetch: ${cause.detail}`);
     return cause.message;
   }
 }

@@ -3,8 +3,8 @@
  * the fetches. Made for each call and free of cost until one of them is there.
  */
 import type { Readable } from 'node:stream';
-import type { Egress } from '../egress/egress.ts';
-import type { Limits } from '../limits.ts';
+import type { Egress, OutboundRequest } from '../egress/egress.ts';
+import type { LimitName, Limits } from '../limits.ts';
 import type { FetchMessage, LogLevel, StreamMessage } from '../wire.ts';
 import { CallFetches } from './call-fetches.ts';
 import { CallStreams, type TellCell } from './call-streams.ts';
@@ -17,6 +17,10 @@ export interface CallTrafficParts {
   readonly egress: Pick<Egress, 'fetch'>;
   /** Installation whose call this is. */
   readonly owner: string;
+  /** The hosts that the installation has said it reaches. */
+  readonly hosts?: OutboundRequest['hosts'];
+  /** How many calls this one is inside of, where it is inside of any. */
+  readonly depth?: number;
   readonly limits: Limits;
   readonly tell: TellCell;
   log(level: LogLevel, text: string): void;
@@ -53,6 +57,11 @@ export class CallTraffic {
   fetch(message: FetchMessage, body: Buffer): boolean {
     this.#fetches ??= new CallFetches({ ...this.#parts, streams: this.#open() });
     return this.#fetches.begin(message, body);
+  }
+
+  /** Limits that its fetches have met. */
+  get met(): ReadonlySet<LimitName> | undefined {
+    return this.#fetches?.met;
   }
 
   /** The call is over: nothing of it goes on. */

@@ -5,7 +5,7 @@
  * Built by esbuild when the host starts, because type stripping in the cell would need WebAssembly, and so that a cell's
  * permission to read ends at two files. Also checks that the engine is one the sandbox can be trusted to.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, stop, transform } from 'esbuild';
 import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
 import { PRELUDE_URL } from '../wire.ts';
+import { sharedLibraries } from './bubblewrap.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */
 const NODE_MAJOR_MIN = 26;
@@ -25,26 +26,39 @@ const CELL_MAIN = fileURLToPath(new URL('../cell/main.ts', import.meta.url));
 export interface CellBuild {
   /** The cell's script. */
   readonly scriptPath: string;
-  /** The isolated-vm addon that fits this Node. */
+  /** The isolated-vm addon that fits this Node: a copy, where any user can read it. */
   readonly addonPath: string;
+  /** The shared libraries that Node is linked to. */
+  readonly libraries: readonly string[];
   /** The script that every blank isolate runs first, then its parts. */
   readonly sources: readonly Buffer[];
-  /** Removes the script's folder. */
+  /** Removes the folder of the script and the addon. */
   remove(): void;
 }
 
 /** @throws an Error that says what to do where Node or isolated-vm is too old. */
 export async function buildCell(): Promise<CellBuild> {
-  const addonPath = findAddon();
+  const addon = findAddon();
   const [prelude, parts, script] = await Promise.all([buildPrelude(), buildParts(), buildScript()]);
   const sources = [prelude, ...parts].map((text) => Buffer.from(text));
   // Its process is not needed again: uploads are bundled elsewhere.
   await stop();
-  // A folder that only this user can write to: nobody else may put code into the cells.
+  // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
+  // who can read it.
   const folder = mkdtempSync(join(tmpdir(), 'annex-cell-'));
   const scriptPath = join(folder, 'cell.cjs');
-  writeFileSync(scriptPath, script, { mode: 0o644 });
-  return { scriptPath, addonPath, sources, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const addonPath = join(folder, 'isolated-vm.node');
+  writeFileSync(scriptPath, script);
+  copyFileSync(addon, addonPath);
+  chmodSync(folder, 0o755);
+  for (const path of [scriptPath, addonPath]) chmodSync(path, 0o644);
+  return {
+    scriptPath,
+    addonPath,
+    libraries: sharedLibraries(),
+    sources,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** The prelude: a classic script whose value is `start`, with no name left on the global object. */

@@ -1,69 +1,123 @@
 /**
- * Starts the child process that a cell is, with nothing of the host inherited: no environment, no working directory, no
- * descriptor but the pipe. Knows how to look at it from outside and how to end it; what is said on the pipe is for
+ * Starts the child process that a cell is, behind the layers that this machine allows (`cell-layers.ts`) and with nothing
+ * of the host inherited: no environment, no working directory, no descriptor but the pipe and the scratch file of its
+ * marks (`cell-marks.ts`). Knows how to look at it from outside and how to end it; what is said on the pipe is for
  * `cell-process.ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { childPidOf, endBehind } from './bubblewrap.ts';
 import type { CellBuild } from './cell-build.ts';
+import { type CellProgram, type Confinement, confinedCommand, UNCONFINED } from './cell-layers.ts';
+import { lowerAutogroup, lowerPriority, lowerPriorityOfThreads } from './cell-priority.ts';
+import { cellProgram } from './cell-program.ts';
 
 const PAGE_BYTES = 4_096;
+/** Where bubblewrap tells the process it has started; it keeps this from the cell. */
+const INFO_FD = 5;
+/** Where the turns of user ids begin, so that two services on one machine rarely share one. */
+const TURNS = 1_048_576;
+
+/** What one cell is started with. */
+export interface LaunchOptions {
+  /** Descriptor of the file that the cell notes in who is executing: its fourth. */
+  readonly marksFd: number;
+  /** Its tenants burn CPU: it yields to the other cells, as these do to the host. */
+  readonly yielding: boolean;
+}
 
 /** Starts cells. */
 export class CellLauncher {
-  readonly #build: CellBuild;
+  readonly #confinement: Confinement;
+  readonly #program: CellProgram;
+  #turn = randomInt(TURNS);
 
-  constructor(build: CellBuild) {
-    this.#build = build;
+  /** @param program what is started in a cell's place; the cell itself unless told otherwise */
+  constructor(build: CellBuild, confinement = UNCONFINED, program = cellProgram(build, confinement)) {
+    this.#confinement = confinement;
+    this.#program = program;
   }
 
-  launch(): LaunchedCell {
-    const { scriptPath, addonPath } = this.#build;
-    const child = spawn(
-      process.execPath,
-      [
-        // isolated-vm needs V8 without Node's start-up snapshot.
-        '--no-node-snapshot',
-        // V8's collector, for the prelude's use. Under a name of its own it could not be taken off the global object again;
-        // under that of a built-in that the prelude takes off in any case, it can (`sandbox/web/memory-escapes.ts`).
-        '--expose-gc-as=Atomics',
-        '--permission',
-        '--allow-addons',
-        `--allow-fs-read=${scriptPath}`,
-        `--allow-fs-read=${addonPath}`,
-        // The permission model warns about addons at every start; the one addon is ours.
-        '--disable-warning=SecurityWarning',
-        scriptPath,
-        addonPath,
-      ],
-      { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' },
-    );
-    if (child.pid !== undefined) lowerPriority(child.pid);
-    return new LaunchedCell(child);
+  launch({ marksFd, yielding }: LaunchOptions): LaunchedCell {
+    const wrapped = this.#confinement.namespaces?.kind === 'bubblewrap';
+    this.#turn += 1;
+    const [path = '', ...args] = confinedCommand(this.#confinement, this.#program, {
+      turn: this.#turn,
+      infoFd: INFO_FD,
+    });
+    const child = spawn(path, args, {
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', marksFd, ...(wrapped ? (['pipe'] as const) : [])],
+      env: {},
+      cwd: '/',
+    });
+    return new LaunchedCell(child, { wrapped, yielding });
   }
 }
 
-/** One child process. */
+/** One child process; behind bubblewrap, that and the child of it that is the cell. */
 export class LaunchedCell {
   readonly child: ChildProcess;
   /** The way in and out. */
   readonly pipe: Duplex;
+  readonly #wrapped: boolean;
+  readonly #yielding: boolean;
+  #pid: number | undefined;
+  #doomed = false;
 
-  constructor(child: ChildProcess) {
+  constructor(
+    child: ChildProcess,
+    { wrapped, yielding }: { readonly wrapped: boolean; readonly yielding: boolean },
+  ) {
     this.child = child;
     this.pipe = child.stdio[3] as Duplex;
+    this.#wrapped = wrapped;
+    this.#yielding = yielding;
+    if (child.pid !== undefined) lowerPriority(child.pid, yielding);
+    // The type of `stdio` ends at five.
+    const extra = child.stdio as readonly unknown[];
+    if (wrapped) this.#learnPid(extra[INFO_FD] as Readable);
+    else this.#pid = child.pid;
   }
 
-  /** The process that runs the cell's script; undefined where it could not be started. */
+  /** The process that runs the cell's script; undefined where it could not be started, or has not been yet. */
   get pid(): number | undefined {
-    return this.child.pid;
+    return this.#pid;
+  }
+
+  /** To be called when the cell's script runs: by then it has its session. */
+  started(): void {
+    if (this.#pid !== undefined) lowerAutogroup(this.#pid, this.#yielding);
+  }
+
+  /** From now on it yields to the other cells. */
+  yieldCores(): void {
+    if (this.#pid === undefined) return;
+    lowerPriorityOfThreads(this.#pid);
+    lowerAutogroup(this.#pid, true);
   }
 
   /** SIGKILL: the only end that a broken engine cannot delay. */
   kill(): void {
-    this.child.kill('SIGKILL');
+    const { child } = this;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    this.#doomed = true;
+    // bubblewrap lives as long as the cell and ends right after it: the number is the cell's until then. Before there
+    // is one, the kill waits for it: a bubblewrap that is killed in the middle of its start leaves its child behind.
+    if (!this.#wrapped) child.kill('SIGKILL');
+    else if (this.#pid !== undefined) killQuietly(this.#pid);
+  }
+
+  /** How the cell ended, from how the child did; `how` in words for the operator. */
+  endOf(
+    exitCode: number | null,
+    exitSignal: NodeJS.Signals | null,
+  ): { readonly how: string; readonly signal: NodeJS.Signals | null } {
+    const { code, signal } = this.#wrapped
+      ? endBehind(exitCode, exitSignal)
+      : { code: exitCode, signal: exitSignal };
+    return { how: signal === null ? `exited with ${code}` : `ended by ${signal}`, signal };
   }
 
   /** Resident memory as the system tells it; 0 where it does not. */
@@ -76,13 +130,25 @@ export class LaunchedCell {
       return 0;
     }
   }
+
+  #learnPid(info: Readable): void {
+    let said = '';
+    info.on('error', () => undefined);
+    info.on('data', (chunk: Buffer) => {
+      if (this.#pid !== undefined) return;
+      said += chunk.toString('latin1');
+      this.#pid = childPidOf(said);
+      if (this.#pid === undefined) return;
+      if (this.#doomed) killQuietly(this.#pid);
+      else lowerPriority(this.#pid, this.#yielding);
+    });
+  }
 }
 
-/** Tenants yield to the host: its doors stay responsive whatever cells do. */
-function lowerPriority(pid: number): void {
+function killQuietly(pid: number): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    process.kill(pid, 'SIGKILL');
   } catch {
-    // A child that is already gone has no priority to lower.
+    // It has ended by itself.
   }
 }

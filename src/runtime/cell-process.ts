@@ -10,67 +10,56 @@ import {
   type CallEnd,
   type CellLimits,
   type CellMessage,
-  type FetchMessage,
   type HostMessage,
-  type LogLevel,
   parseCellMessage,
   type ScriptExports,
-  type StreamMessage,
   WIRE_BOUNDS,
 } from '../wire.ts';
 import type { CellBuild } from './cell-build.ts';
+import type { CellDeath, DeathReason } from './cell-death.ts';
 import type { CellLauncher, LaunchedCell } from './cell-launch.ts';
+import { CellMarks } from './cell-marks.ts';
+import { readInTurns } from './cell-reading.ts';
+import { type CellTask, GivenTask, type OtherMessage, type StartMessage } from './given-task.ts';
 
 export const PING_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
+/** How long the pipe may stay open once the process has ended: what it has said last is still in it. */
+const LAST_WORDS_MS = 1_000;
+/** Where nobody was executing, those that had calls in it are suspects, unless they are this many and it could be anyone. */
+const SUSPECTS_WITH_CALLS_MAX = 8;
 /** Last words of a cell that are kept, to tell why it died. */
 const STDERR_CHARS_MAX = 4_096;
 /** How far past its wall time a call may be before the cell counts as hung. */
 const OVERDUE_MS = 2_000;
 /** How long a script that was sent need not be asked for again: a cell keeps it as long as there is room. */
 const ASK_AGAIN_MS = 250;
-/** Lines that the cell itself adds to a call's log (rejections, exceptions, what was dropped), and UTF-8 for UTF-16. */
-const LOG_LINES_BEYOND = 64;
-const LOG_BYTES_FACTOR = 16;
-
-/** One call, or probe, that a cell has been given. */
-export interface CellTask {
-  /** Script the cell may ask for while it has this task. */
-  readonly script: string;
-  readonly wallMs: number;
-  log(level: LogLevel, text: string): void;
-  /** With `more`, the body follows as stream 0. */
-  response?(status: number, headers: [string, string][], body: Buffer, more: boolean): void;
-  /** A part of a stream. @returns false where the cell broke the rules */
-  stream?(message: StreamMessage, bytes: Buffer): boolean;
-  /** @returns false where the cell broke the rules */
-  fetch?(message: FetchMessage, body: Buffer): boolean;
-  /** The last thing heard of it: always called, once. */
-  end(end: CallEnd, exports?: ScriptExports): void;
-}
 
 /** What a cell's owner does for it and hears of it. */
 export interface CellOwner {
   /** The source of a script the cell needs. */
   script(key: string): Promise<Uint8Array | undefined>;
   /** The cell wants to be replaced: finish what runs in it, send nothing more. */
-  unwell(cell: CellProcess, reason: string): void;
-  exited(cell: CellProcess, reason: string): void;
-}
-
-interface Given {
-  readonly task: CellTask;
-  readonly since: number;
-  logLines: number;
-  logBytes: number;
+  unwell(cell: CellProcess, reason: string, suspects: readonly string[]): void;
+  /** `how` is in words for the operator. */
+  exited(cell: CellProcess, how: string, death: CellDeath): void;
+  /** It had this task when it died, and the tenant has not seen it. @returns whether it goes on elsewhere */
+  again?(given: GivenTask): boolean;
+  /** A task has ended while the cell lives. */
+  ended?(owner: string): void;
+  /** Whether the system has just run out of memory; undefined where it does not tell. */
+  outOfMemory?(): boolean | undefined;
 }
 
 export class CellProcess {
+  readonly #marks = new CellMarks();
   readonly #launched: LaunchedCell;
   readonly #writer: FrameWriter;
   readonly #owner: CellOwner;
   readonly #limits: Limits;
-  readonly #given = new Map<number, Given>();
+  readonly #given = new Map<number, GivenTask>();
+  /** Whoever has had work in it, with the script of the last: nobody else can be blamed for its end. */
+  readonly #owners = new Map<string, string>();
   /** Scripts it has asked for lately. */
   readonly #asked = new Set<string>();
   readonly #onReady = Promise.withResolvers<void>();
@@ -78,7 +67,14 @@ export class CellProcess {
   /** Pings in a row without a word from the cell. */
   #unanswered = 0;
   #endReason: string | undefined;
+  /** Why it was killed; `retired` where nobody needs it any more. */
+  #killedFor: DeathReason | 'retired' | undefined;
+  /** Whoever it is known to die of. */
+  #culprits: readonly string[] = [];
+  #unwellTold = false;
   #exited = false;
+  /** Tasks it was ever given. */
+  tasks = 0;
   /** Whether it ever came up. */
   worked = false;
   isolates = 0;
@@ -86,16 +82,16 @@ export class CellProcess {
   /** Heaps of its isolates, by the cell's own word. */
   heapBytes = 0;
 
-  constructor(build: CellBuild, launcher: CellLauncher, limits: Limits, owner: CellOwner) {
+  constructor(build: CellBuild, launcher: CellLauncher, limits: Limits, owner: CellOwner, yielding = false) {
     this.#owner = owner;
     this.#limits = limits;
-    this.#launched = launcher.launch();
+    this.#launched = launcher.launch({ marksFd: this.#marks.fd, yielding });
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));
-    pipe.on('data', (chunk: Buffer) => {
-      if (!reader.push(chunk)) this.kill('sent a broken frame');
+    readInTurns(pipe, (piece) => {
+      if (!reader.push(piece)) this.kill('sent a broken frame');
     });
     // A dead pipe shows as the exit of the child, which is where it is handled.
     pipe.on('error', () => undefined);
@@ -103,7 +99,15 @@ export class CellProcess {
       this.#lastWords = (this.#lastWords + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
     });
     child.on('error', (cause) => this.#exit(`could not be started: ${cause.message}`));
-    child.on('exit', (code, signal) => this.#exit(signal ? `ended by ${signal}` : `exited with ${code}`));
+    child.on('exit', (...end) => {
+      const { how, signal } = this.#launched.endOf(...end);
+      // An answer that is still in the pipe is an answer: the call is not to run again.
+      const late = setTimeout(() => this.#exit(how, signal, true), LAST_WORDS_MS);
+      child.once('close', () => {
+        clearTimeout(late);
+        this.#exit(how, signal);
+      });
+    });
     this.#onReady.promise.catch(() => undefined);
     this.#writer.send(
       {
@@ -133,15 +137,42 @@ export class CellProcess {
     return this.#lastWords.trim();
   }
 
+  /** Whether what it is given now has a chance: it lives, and nobody has ended it. */
+  get takesTasks(): boolean {
+    return !this.#exited && this.#killedFor === undefined;
+  }
+
+  /** The script of the last task that an owner had in it. */
+  scriptOf(owner: string): string | undefined {
+    return this.#owners.get(owner);
+  }
+
   /** Gives the cell a task; the message must carry `id`. */
-  give(message: Extract<HostMessage, { t: 'call' | 'probe' }>, task: CellTask, ...body: Uint8Array[]): void {
+  give(message: StartMessage, task: CellTask, ...body: Uint8Array[]): void {
     if (this.#exited) return task.end({ outcome: 'cellCrashed', cpuMs: 0 });
-    this.#given.set(message.id, { task, since: performance.now(), logLines: 0, logBytes: 0 });
+    this.#take(message.id, new GivenTask(task, message, body));
     this.#writer.send(message, ...body);
   }
 
+  /** Gives the cell a task that another one had. */
+  adopt(given: GivenTask): void {
+    given.move((message, ...bytes) => {
+      if (message.t === 'call') this.#take(message.id, given);
+      this.#writer.send(message, ...bytes);
+    });
+  }
+
+  #take(id: number, given: GivenTask): void {
+    const { task } = given;
+    this.tasks += 1;
+    this.#given.set(id, given);
+    this.#owners.set(task.owner, task.script);
+    task.placed?.(this);
+  }
+
   /** Sends a message that starts nothing. */
-  tell(message: Exclude<HostMessage, { t: 'hello' | 'call' | 'probe' }>, ...body: Uint8Array[]): void {
+  tell(message: OtherMessage, ...body: Uint8Array[]): void {
+    if ('id' in message) this.#given.get(message.id)?.follow(message, body);
     this.#writer.send(message, ...body);
   }
 
@@ -153,16 +184,31 @@ export class CellProcess {
     if (this.#exited) return;
     this.rssBytes = this.#launched.residentBytes();
     // After a stall of the host, what the cell has said meanwhile is still unread.
-    const overdue =
-      !hostStalled &&
-      [...this.#given.values()].some(({ task, since }) => now - since > task.wallMs + OVERDUE_MS);
-    if (this.rssBytes > this.#limits.cellRssMib * MIB) {
-      this.kill(`grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${this.#limits.cellRssMib} MiB`);
-    } else if (!hostStalled && this.#unanswered * PING_EVERY_MS > this.#limits.cellHeartbeatMs) {
-      this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`);
-    } else if (overdue) {
-      this.kill('held a call past its wall time');
+    const overdue = hostStalled ? [] : this.#overdue(now);
+    const { cellRssMib, cellHeartbeatMs } = this.#limits;
+    if (this.rssBytes > cellRssMib * MIB) {
+      this.kill(`grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${cellRssMib} MiB`, 'memory');
+    } else if (!hostStalled && this.#unanswered * PING_EVERY_MS > cellHeartbeatMs) {
+      this.kill(`was silent for ${cellHeartbeatMs} ms`, 'silent');
+    } else if (overdue.length > 0) {
+      if (!this.#unwellTold) this.#culprits = overdue;
+      this.kill('held a call past its wall time', 'overdue');
+    } else if (this.#marks.overgrown) {
+      this.kill('wrote more than its marks');
     }
+  }
+
+  /** Owners of calls that the cell should have ended. */
+  #overdue(now: number): string[] {
+    const owners = new Set<string>();
+    for (const { task, since } of this.#given.values())
+      if (now - since > task.wallMs + OVERDUE_MS) owners.add(task.owner);
+    return [...owners];
+  }
+
+  /** From now on it yields to the other cells. */
+  yieldCores(): void {
+    this.#launched.yieldCores();
   }
 
   /** To be called every `PING_EVERY_MS`. Pings are counted, not time: a host that stalls must not take its cells for dead. */
@@ -171,9 +217,14 @@ export class CellProcess {
     this.#writer.send({ t: 'ping' } satisfies HostMessage);
   }
 
-  /** SIGKILL: the only end that a broken engine cannot delay. */
-  kill(reason: string): void {
-    this.#endReason ??= reason;
+  /**
+   * SIGKILL: the only end that a broken engine cannot delay.
+   *
+   * @param words what it did, for the operator
+   */
+  kill(words: string, reason: DeathReason | 'retired' = 'breach'): void {
+    this.#endReason ??= words;
+    this.#killedFor ??= reason;
     this.#launched.kill();
   }
 
@@ -185,12 +236,15 @@ export class CellProcess {
     switch (message.t) {
       case 'ready':
         this.worked = true;
+        this.#launched.started();
         return this.#onReady.resolve();
       case 'pulse':
         this.isolates = message.isolates;
         this.heapBytes = message.heapMib * MIB;
-        if (message.stuck > 0) this.#owner.unwell(this, 'an isolate does not let go of its thread');
+        if (message.stuck > 0) this.#unwell([]);
         return undefined;
+      case 'stuck':
+        return this.#unwell([message.owner]);
       case 'need':
         return void this.#sendScript(message.script);
       default:
@@ -198,20 +252,26 @@ export class CellProcess {
     }
   }
 
+  /** @param named whoever is the reason, by the cell's word */
+  #unwell(named: readonly string[]): void {
+    if (this.#unwellTold) return;
+    this.#unwellTold = true;
+    // A cell that was taken over may blame those that are in it, and nobody else.
+    this.#culprits = named.filter((owner) => this.#owners.has(owner));
+    this.#owner.unwell(this, 'an isolate does not let go of its thread', this.#culprits);
+  }
+
   #hear(message: Extract<CellMessage, { id: number }>, body: Buffer): void {
     const given = this.#given.get(message.id);
     // A forged answer to a call of another cell, or of nobody.
     if (given === undefined) return this.kill('spoke of a call it was not given');
+    given.begin();
     const { task } = given;
     switch (message.t) {
+      case 'begun':
+        return undefined;
       case 'log':
-        given.logLines += 1;
-        given.logBytes += body.byteLength;
-        // The prelude keeps the limits; a cell that sends far more than them is no longer the one we started.
-        if (given.logLines > this.#limits.logLinesPerCall + LOG_LINES_BEYOND)
-          return this.kill('flooded the log');
-        if (given.logBytes > this.#limits.logBytesPerCall * LOG_BYTES_FACTOR)
-          return this.kill('flooded the log');
+        if (!given.mayLog(body.byteLength, this.#limits)) return this.kill('flooded the log');
         return task.log(message.level, body.toString('utf8'));
       case 'response':
         task.response?.(message.status, message.headers, body, message.more === true);
@@ -239,6 +299,7 @@ export class CellProcess {
   #finish(id: number, task: CellTask, end: CallEnd, exports?: ScriptExports): void {
     this.#given.delete(id);
     task.end(end, exports);
+    if (!this.#exited) this.#owner.ended?.(task.owner);
   }
 
   async #sendScript(key: string): Promise<void> {
@@ -255,16 +316,49 @@ export class CellProcess {
     return undefined;
   }
 
-  #exit(how: string): void {
+  /** @param cutShort what it has said last could not be read to the end */
+  #exit(how: string, signal: NodeJS.Signals | null = null, cutShort = false): void {
     if (this.#exited) return;
     this.#exited = true;
-    const reason = this.#endReason ? `${this.#endReason}, ${how}` : how;
-    this.#onReady.reject(new Error(`A cell ${reason}. ${this.lastWords}`));
+    const words = this.#endReason ? `${this.#endReason}, ${how}` : how;
+    this.#onReady.reject(new Error(`A cell ${words}. ${this.lastWords}`));
+    const marks = this.#marks.read();
+    this.#marks.close();
+    const lost = [...this.#given];
+    for (const [, given] of lost)
+      if (cutShort || marks.unsure || marks.touched.has(given.task.owner)) given.begin();
     // Replaced first: whoever tries again on hearing of the crash finds the next cell.
-    this.#owner.exited(this, reason);
-    for (const [id, { task }] of [...this.#given]) {
-      this.#finish(id, task, { outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${reason}.` });
+    this.#owner.exited(this, words, this.#death(signal, marks.executing));
+    for (const [id, given] of lost) {
+      this.#given.delete(id);
+      if (given.movable && this.#owner.again?.(given) === true) continue;
+      given.task.end({ outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${words}.` });
     }
+    this.#owners.clear();
+  }
+
+  #death(signal: NodeJS.Signals | null, executing: ReadonlySet<string>): CellDeath {
+    if (this.#killedFor === 'retired') return { suspects: [] };
+    const reason = this.#killedFor ?? this.#deathByItself(signal);
+    if (reason === 'killed') return { reason, suspects: [] };
+    // They were told of when it was found unwell: one end is not two.
+    if (this.#culprits.length > 0) return { reason, suspects: this.#unwellTold ? [] : this.#culprits };
+    const marked = [...executing].filter((owner) => this.#owners.has(owner));
+    return { reason, suspects: marked.length > 0 ? marked : this.#waitingOwners() };
+  }
+
+  #deathByItself(signal: NodeJS.Signals | null): DeathReason {
+    if (signal !== 'SIGKILL') return 'crashed';
+    // Where the system does not tell, one that had grown is taken for a victim of its own size.
+    const large = this.rssBytes > (this.#limits.cellRssMib * MIB) / 2;
+    return (this.#owner.outOfMemory?.() ?? large) ? 'memory' : 'killed';
+  }
+
+  /** Owners of calls that have begun: what crashed it may be the late effect of one. */
+  #waitingOwners(): string[] {
+    const owners = new Set<string>();
+    for (const given of this.#given.values()) if (given.begun) owners.add(given.task.owner);
+    return owners.size > SUSPECTS_WITH_CALLS_MAX ? [] : [...owners];
   }
 }
 

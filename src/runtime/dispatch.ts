@@ -4,96 +4,68 @@
  * Every call that enters here ends in exactly one outcome, which is told to the caller, the installation's log and the
  * metrics in the same word. It knows no HTTP: doors turn what they hear into envelopes and answers into responses.
  */
-import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Egress } from '../egress/egress.ts';
 import { AnnexError } from '../errors.ts';
-import type { Limits } from '../limits.ts';
-import { scriptKey, type Target } from '../model/target.ts';
-import { type CallEnd, type LogLevel, type Outcome, PROBED_SCRIPT, type ScriptExports } from '../wire.ts';
-import { Admission } from './admission.ts';
-import type { TellCell } from './call-streams.ts';
-import { CallTraffic } from './call-traffic.ts';
-import type { CellProcess, CellTask } from './cell-process.ts';
+import type { LimitMet, Limits } from '../limits.ts';
+import { limitClause, limitSentence } from '../model/limit-met.ts';
+import type { Target } from '../model/target.ts';
+import type { CallEnd, Outcome } from '../wire.ts';
+import { Admission, type Refusal, Waiting } from './admission.ts';
+import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
+import type { CellProcess } from './cell-process.ts';
+import { CoolDown } from './cool-down.ts';
+import type { CpuLoad } from './cpu-load.ts';
+import { RunningCall, type RunningCallParts } from './running-call.ts';
 
-/** How many installations' current isolates are remembered, to retire the old one when a version changes. */
+/** How many installations' current isolates are remembered, to retire the old one when its version or its cell changes. */
 const ISOLATES_REMEMBERED = 50_000;
+const MS_PER_S = 1_000;
+/** What the caller of a call that was not begun is told beside the reason. */
+const SHED = { outcome: 'loadShed' satisfies Outcome };
 
-/** What a target is handed (SPEC "Request envelope"). */
-export interface Envelope {
-  /** JSON text of the event. */
-  readonly event: Uint8Array;
-  /** JSON text of the environment: the host's own, never the sender's (REFERENCE D6). */
-  readonly environment: Uint8Array;
-  /** `fetch-body`, byte for byte; absent where there was none. A stream is read as the integration reads it. */
-  readonly body?: Uint8Array | Readable;
-}
-
-/** What came of a call. */
-export interface CallResult {
-  /** The outcome so far; a call with `waitUntil` work goes on after its answer. */
-  readonly outcome: Outcome;
-  /** The integration's answer. Absent where the call ended without one. */
-  readonly response?: CallResponse;
-  /** One sentence for the log. */
-  readonly detail?: string;
-}
-
-export interface CallResponse {
-  readonly status: number;
-  readonly headers: [string, string][];
-  /** A stream breaks off, with an error, where the call ends before it does. */
-  readonly body: Buffer | Readable;
-}
-
-/** What a probe found (REFERENCE D10). */
-export interface ProbeResult {
-  readonly end: CallEnd;
-  readonly exports?: ScriptExports;
-}
-
-/** Who hears of finished calls. */
-export interface CallObserver {
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
-  log(target: Target, requestId: string, level: LogLevel, text: string): void;
-}
-
-/**
- * Whoever waits for an answer, and may go away. Two plain fields, because an AbortController with its events costs more
- * than the rest of a dispatch.
- */
-export class Caller {
-  gone = false;
-  /** Set by the dispatcher while the call runs. */
-  onGone: (() => void) | undefined;
-
-  leave(): void {
-    this.gone = true;
-    this.onGone?.();
-  }
+/** The isolate that had an installation's last call. */
+interface LastIsolate {
+  readonly cell: CellProcess;
+  readonly isolate: string;
 }
 
 export interface DispatchParts {
   readonly limits: Limits;
   readonly observer: CallObserver;
   readonly egress: Pick<Egress, 'fetch'>;
-  /** The cell an installation lives in. */
-  cellFor(installationId: string): CellProcess;
+  readonly load: Pick<CpuLoad, 'add'>;
+  /** The cell an installation lives in; an error where there is none for it. */
+  cellFor(installationId: string): CellProcess | AnnexError;
+  /** Why no call of it may begin now, where its cells are the reason. */
+  refusal?(installationId: string): AnnexError | undefined;
 }
 
 export class Dispatch {
   readonly #parts: DispatchParts;
   readonly #admission: Admission;
-  readonly #lastIsolate = new LRUCache<string, string>({ max: ISOLATES_REMEMBERED });
+  readonly #coolDown: CoolDown;
+  readonly #running: RunningCallParts;
+  readonly #lastIsolate = new LRUCache<string, LastIsolate>({ max: ISOLATES_REMEMBERED });
   #nextId = 1;
   #inFlight = 0;
-  #stopping = false;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
-    const { callsInFlightPerInstallation, callsWaitingPerInstallation } = parts.limits;
-    this.#admission = new Admission(callsInFlightPerInstallation, callsWaitingPerInstallation);
+    this.#admission = new Admission(parts.limits);
+    this.#coolDown = new CoolDown(parts.limits);
+    this.#running = {
+      egress: parts.egress,
+      observer: parts.observer,
+      placed: (call, cell) => this.#retireOlder(call, cell),
+      ended: (call, end) => this.#ended(call, end),
+    };
+  }
+
+  /** Calls that wait for a place. */
+  get waiting(): number {
+    return this.#admission.waiting;
   }
 
   /** Calls that have begun and not ended. */
@@ -108,49 +80,19 @@ export class Dispatch {
    * @returns when the answer is there, which may be before the call has ended.
    */
   async call(target: Target, envelope: Envelope, requestId: string, caller: Caller): Promise<CallResult> {
-    const admitted = this.#admission.enter(target.installationId);
-    if (!(admitted === true || (await admitted))) return this.#shed(target, requestId);
-    if (caller.gone) {
-      this.#admission.leave(target.installationId);
-      this.#parts.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
-      return { outcome: 'canceled' };
+    if (caller.gone) return this.#canceled(target, requestId);
+    const cooling = this.#cooling(target.installationId);
+    if (cooling) return this.#turnAway(cooling);
+    const entered = this.#admission.enter(target.installationId, target.limits);
+    if (entered !== 'admitted') {
+      const instead = await this.#wait(entered, target, requestId, caller);
+      if (instead) return instead;
     }
     return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, caller));
   }
 
-  /** Runs a script once in a throwaway isolate and tells what it exports. */
-  async probe(source: string): Promise<ProbeResult> {
-    const result = await this.#probe(source);
-    // The cell was ended with the service: that says nothing about the script.
-    if (result.end.outcome === 'cellCrashed' && this.#stopping) {
-      throw new AnnexError(
-        'SERVICE_STOPPING',
-        'The service is shutting down; publish again once it is back.',
-      );
-    }
-    return result;
-  }
-
-  #probe(source: string): Promise<ProbeResult> {
-    const { callCpuMs, callWallMs } = this.#parts.limits;
-    const id = this.#nextId++;
-    return new Promise((resolve) => {
-      this.#parts.cellFor(PROBED_SCRIPT).give(
-        { t: 'probe', id, cpuMs: callCpuMs, wallMs: callWallMs },
-        {
-          script: PROBED_SCRIPT,
-          wallMs: callWallMs,
-          log: () => undefined,
-          end: (end, exports) => resolve({ end, ...(exports && { exports }) }),
-        },
-        Buffer.from(source),
-      );
-    });
-  }
-
   /** Lets no new call begin and settles when those in flight have ended. */
   async drain(): Promise<void> {
-    this.#stopping = true;
     this.#admission.close();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
@@ -162,84 +104,103 @@ export class Dispatch {
     resolve: (result: CallResult) => void,
     caller: Caller,
   ): void {
-    const { installationId } = target;
-    const { callCpuMs, callWallMs, firstByteMs } = this.#parts.limits;
+    const cell = this.#parts.cellFor(target.installationId);
+    if (cell instanceof AnnexError) {
+      this.#admission.leave(target.installationId);
+      return resolve(this.#turnAway(cell));
+    }
     const id = this.#nextId++;
-    const startedAt = performance.now();
-    const script = scriptKey(target.integration, target.version);
-    const cell = this.#parts.cellFor(installationId);
-    const { event, environment, body } = envelope;
-    const whole = body instanceof Uint8Array ? body : undefined;
-    const tell: TellCell = (message, ...bytes) => cell.tell(message, ...bytes);
-    const log = (level: LogLevel, text: string) => this.#parts.observer.log(target, requestId, level, text);
-    const traffic = new CallTraffic({
-      id,
-      egress: this.#parts.egress,
-      owner: installationId,
-      limits: this.#parts.limits,
-      tell,
-      log,
-    });
-    let answered = false;
-    const task: CellTask = {
-      script,
-      wallMs: callWallMs,
-      log,
-      response: (status, headers, bytes, more) => {
-        if (answered) return;
-        answered = true;
-        resolve({ outcome: 'ok', response: { status, headers, body: more ? traffic.answer() : bytes } });
-      },
-      stream: (message, bytes) => traffic.stream(message, bytes),
-      fetch: (message, bytes) => traffic.fetch(message, bytes),
-      end: (end) => {
-        caller.onGone = undefined;
-        traffic.end();
-        this.#inFlight -= 1;
-        this.#admission.leave(installationId);
-        this.#parts.observer.ended(target, requestId, end, performance.now() - startedAt);
-        if (!answered) resolve({ outcome: end.outcome, ...(end.detail && { detail: end.detail }) });
-        if (this.#inFlight === 0) this.#onIdle?.();
-      },
-    };
     this.#inFlight += 1;
-    caller.onGone = () => tell({ t: 'cancel', id });
-    this.#retireOlder(cell, installationId, script);
-    cell.give(
-      {
-        t: 'call',
-        id,
-        isolate: isolateKey(installationId, script),
-        script,
-        url: `${target.publicEndpoint}/v1`,
-        cpuMs: callCpuMs,
-        wallMs: callWallMs,
-        firstByteMs,
-        eventBytes: event.byteLength,
-        environmentBytes: environment.byteLength,
-        ...(whole && { bodyBytes: whole.byteLength }),
-        ...(body && !whole && { more: true }),
-      },
-      task,
-      event,
-      environment,
-      ...(whole ? [whole] : []),
-    );
-    if (body && !(body instanceof Uint8Array)) traffic.upload(body);
+    this.#coolDown.began(target.installationId);
+    new RunningCall(id, target, requestId, caller, cell, this.#running, resolve).begin(envelope);
   }
 
-  /** An isolate belongs to one version: the first call of the next one retires it. */
-  #retireOlder(cell: CellProcess, installationId: string, script: string): void {
+  #ended({ target, requestId, owner, startedAt }: RunningCall, end: CallEnd): void {
+    const { observer, load } = this.#parts;
+    const now = performance.now();
+    this.#inFlight -= 1;
+    observer.ended(target, requestId, end, now - startedAt);
+    load.add(owner, end.cpuMs);
+    const begun = this.#coolDown.ended(owner, end.outcome, startedAt, now);
+    if (begun) observer.cooling(target, requestId, begun);
+    // Last: whoever has the place next finds all this done.
+    this.#admission.leave(owner);
+    if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  /** An isolate belongs to one version, one set of limits and one cell: the first call of the next one retires it. */
+  #retireOlder({ owner: installationId, target: { isolate } }: RunningCall, cell: CellProcess): void {
     const last = this.#lastIsolate.get(installationId);
-    if (last === script) return;
-    if (last !== undefined) cell.tell({ t: 'retire', isolate: isolateKey(installationId, last) });
-    this.#lastIsolate.set(installationId, script);
+    if (last?.isolate === isolate && last.cell === cell) return;
+    last?.cell.tell({ t: 'retire', isolate: last.isolate });
+    this.#lastIsolate.set(installationId, { cell, isolate });
   }
 
-  #shed(target: Target, requestId: string): CallResult {
-    this.#parts.observer.ended(target, requestId, { outcome: 'loadShed', cpuMs: 0 }, 0);
-    return { outcome: 'loadShed' };
+  /**
+   * Waits for a place, no longer than a call may take to its response.
+   *
+   * @returns how the call ends instead; undefined with a place in hand
+   */
+  async #wait(
+    entered: Waiting | Refusal,
+    target: Target,
+    requestId: string,
+    caller: Caller,
+  ): Promise<CallResult | undefined> {
+    if (!(entered instanceof Waiting)) return this.#shed(target, requestId, entered);
+    this.#parts.observer.waits(entered.behind);
+    const timer = setTimeout(() => entered.leave(), target.limits.firstByteMs);
+    caller.onGone = () => entered.leave();
+    const how = await entered.settled;
+    clearTimeout(timer);
+    caller.onGone = undefined;
+    if (how !== 'admitted') {
+      return caller.gone ? this.#canceled(target, requestId) : this.#shed(target, requestId, how);
+    }
+    // Much may have happened while it waited.
+    const cooling = caller.gone ? undefined : this.#cooling(target.installationId);
+    if (!caller.gone && cooling === undefined) return undefined;
+    this.#admission.leave(target.installationId);
+    return cooling ? this.#turnAway(cooling) : this.#canceled(target, requestId);
+  }
+
+  #canceled(target: Target, requestId: string): CallResult {
+    this.#parts.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
+    return { outcome: 'canceled' };
+  }
+
+  #shed(target: Target, requestId: string, why: Refusal): CallResult {
+    const refusal = shedError(why, target.limits);
+    this.#parts.observer.shed(target, requestId, refusal);
+    return { outcome: 'loadShed', refusal };
+  }
+
+  #cooling(installationId: string): AnnexError | undefined {
+    const againMs = this.#coolDown.refuses(installationId, performance.now());
+    if (againMs === undefined) return this.#parts.refusal?.(installationId);
+    return new AnnexError(
+      'INSTALLATION_COOLING',
+      'The installation has passed its limits again and again, and is left alone for a while; its log says why.',
+      { retryAfterS: Math.ceil(againMs / MS_PER_S), extra: SHED },
+    );
+  }
+
+  /** Only the metrics hear of it: a line for each call that is refused would be a burden of its own. */
+  #turnAway(refusal: AnnexError): CallResult {
+    this.#parts.observer.turnedAway();
+    return { outcome: 'loadShed', refusal };
   }
 }
 
-const isolateKey = (installationId: string, script: string): string => `${installationId}/${script}`;
+/** Why a call was not begun, for its caller. */
+function shedError(why: Refusal, limits: Limits): AnnexError {
+  if (why === 'closed') return new AnnexError('SERVICE_STOPPING', 'The service is shutting down.');
+  const name =
+    why === 'left' ? 'firstByteMs' : why === 'all' ? 'callsWaiting' : 'callsWaitingPerInstallation';
+  const limit: LimitMet = { name, max: limits[name], ...(why !== 'left' && { used: limits[name] }) };
+  const message =
+    why === 'left'
+      ? `The call waited too long for its turn, and was not begun; ${limitClause(limit)}.`
+      : limitSentence(limit);
+  return new AnnexError('CALL_SHED', message, { limit, extra: SHED });
+}

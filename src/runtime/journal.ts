@@ -6,12 +6,19 @@
  */
 import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';
-import { scriptKey, type Target } from '../model/target.ts';
+import type { AnnexError } from '../errors.ts';
+import type { LimitMet, LimitName } from '../limits.ts';
+import { limitSentence } from '../model/limit-met.ts';
+import { scriptKey, scriptVersion, type Target } from '../model/target.ts';
 import type { Logs } from '../store/logs.ts';
 import type { Registry } from '../store/registry.ts';
 import { type CallEnd, type LogLevel, scriptUrl, withoutPreludeFrames } from '../wire.ts';
+import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
-import type { CallObserver } from './dispatch.ts';
+import type { CoolDownBegun } from './cool-down.ts';
+import { limitMet } from './outcome.ts';
+import type { SuspicionChange } from './suspicion.ts';
+import { suspicionText } from './suspicion-text.ts';
 
 const MAPPERS_MAX = 200;
 /** A decoded map takes some 35 times its text: authors who publish large ones and throw once must not fill the heap. */
@@ -35,6 +42,8 @@ export interface JournalParts {
   readonly registry: Pick<Registry, 'sourceMap'>;
   readonly metrics: CallMetrics;
   readonly clock: () => number;
+  /** Tells the operator of an installation that is kept apart, or no longer. */
+  contained(change: SuspicionChange): void;
   /** Tells the operator of a call that did not end well. */
   failed(target: Target, requestId: string, end: CallEnd): void;
 }
@@ -71,12 +80,54 @@ export class Journal implements CallObserver {
 
   ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
     this.#parts.metrics.ended(end, wallMs);
+    if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
+    for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
     if (end.outcome === 'ok' || end.outcome === 'canceled') return;
     this.#parts.failed(target, requestId, end);
     // An exception has left its own line, with the stack; every other end is told by the host alone.
     if (end.outcome === 'exception') return;
-    const text = `The call ended with ${end.outcome}.${end.detail ? ` ${end.detail}` : ''}`;
+    const limit = limitMet(end, target.limits);
+    const why = [limit && limitSentence(limit), end.detail].filter(Boolean).join(' ');
+    this.log(target, requestId, 'error', `The call ended with ${end.outcome}.${why && ` ${why}`}`);
+  }
+
+  refused(target: Target, requestId: string, limit: LimitMet): void {
+    this.#parts.metrics.limitMet(limit.name);
+    this.log(target, requestId, 'warn', `A request was refused. ${limitSentence(limit)}`);
+  }
+
+  waits(behind: LimitName): void {
+    this.#parts.metrics.limitMet(behind);
+  }
+
+  shed(target: Target, requestId: string, { message, limit }: AnnexError): void {
+    if (limit) this.#parts.metrics.limitMet(limit.name);
+    this.ended(target, requestId, { outcome: 'loadShed', cpuMs: 0, detail: message }, 0);
+  }
+
+  turnedAway(): void {
+    this.#parts.metrics.shed();
+  }
+
+  cooling(target: Target, requestId: string, { coolMs, breaches }: CoolDownBegun): void {
+    this.#parts.metrics.coolDownBegun();
+    const until = new Date(this.#parts.clock() + coolMs).toISOString();
+    const text =
+      `The installation cools down: ${breaches} calls of late ended over a limit, and until ${until} (${coolMs} ms) ` +
+      'calls are refused. One is let in then. If it stays within its limits, so may the others; if not, the next ' +
+      'cool-down is twice as long. The lines before this one name the limits: do less in a call, or spread it over more.';
     this.log(target, requestId, 'error', text);
+  }
+
+  /** An installation is kept apart, or no longer. @param script what it ran last */
+  contained(change: SuspicionChange, script: string): void {
+    const at = this.#parts.clock();
+    const { level, text } = suspicionText(change, at);
+    const { installationId } = change;
+    // It is about no single request.
+    const line = { installationId, version: scriptVersion(script), requestId: '', level, text, at };
+    this.#parts.logs.append(line);
+    this.#parts.contained(change);
   }
 
   async #fetchMapper(script: string): Promise<void> {

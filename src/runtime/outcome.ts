@@ -2,7 +2,9 @@
  * From the outcome of a call to what its caller is told: one table, so that answer, log and metric cannot disagree.
  */
 import { AnnexError, type ErrorCode } from '../errors.ts';
-import type { Outcome } from '../wire.ts';
+import type { LimitMet, Limits } from '../limits.ts';
+import { limitSentence } from '../model/limit-met.ts';
+import type { CallEnd, Outcome } from '../wire.ts';
 
 interface OutcomeRow {
   readonly code: ErrorCode;
@@ -29,9 +31,18 @@ const ROWS: Readonly<Record<Exclude<Outcome, 'ok'>, OutcomeRow>> = {
 };
 
 /** The error a caller sees when a call ended without an answer of the integration's own. */
-export function outcomeError(outcome: Outcome, detail?: string): AnnexError {
+export function outcomeError(outcome: Outcome, why: { detail?: string; limit?: LimitMet } = {}): AnnexError {
+  const { detail, limit } = why;
   if (outcome === 'ok')
     return new AnnexError('INTERNAL_ERROR', 'The call ended without an answer.', { detail });
   const { code, message } = ROWS[outcome];
-  return new AnnexError(code, message, { detail, extra: { outcome } });
+  const told = limit ? limitSentence(limit) : message;
+  return new AnnexError(code, told, { detail, extra: { outcome }, ...(limit && { limit }) });
+}
+
+/** The limit that ended a call, as the limits of its target have it: a cell only says which one it was. */
+export function limitMet({ limit }: CallEnd, limits: Limits): LimitMet | undefined {
+  if (limit === undefined) return undefined;
+  const { name, used } = limit;
+  return { name, max: limits[name], ...(used !== undefined && { used }) };
 }

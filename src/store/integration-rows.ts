@@ -3,6 +3,7 @@
  *
  * Each function runs in whatever it is given, the database or a transaction; `registry.ts` draws the transactions.
  */
+import type { Selectable } from 'kysely';
 import type { PublishedManifest } from '../model/manifest.ts';
 import type { Visibility } from '../model/visibility.ts';
 import { type Page, type PageRequest, page } from './page.ts';
@@ -246,7 +247,7 @@ const textsOf = ({ visibility, title, description }: PublishedManifest) => ({
   description,
 });
 
-const integrationOf = (row: Tables['integrations']): Integration => ({
+const integrationOf = (row: Selectable<Tables['integrations']>): Integration => ({
   name: row.name,
   organization: row.organization,
   visibility: row.visibility,

@@ -11,6 +11,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-registry': { up: registry },
   '002-tokens': { up: tokens },
   '003-logs': { up: logs },
+  '004-lowered-limits': { up: loweredLimits },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -97,5 +98,12 @@ async function logs(db: Kysely<unknown>): Promise<void> {
     .addColumn('text', 'text', (column) => column.notNull())
     .addColumn('at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('log_lines_key', ['installation_id', 'id'])
+    .execute();
+}
+
+async function loweredLimits(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('integrations')
+    .addColumn('lowered_limits', 'text', (column) => column.notNull().defaultTo('{}'))
     .execute();
 }

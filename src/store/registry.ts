@@ -7,8 +7,10 @@
  * is held here, inside the transaction.
  */
 import { AnnexError } from '../errors.ts';
+import type { Limits } from '../limits.ts';
 import { endpointKey, installationId, type RandomBytes, signingSecret } from '../model/identifiers.ts';
 import { initialInstallation } from '../model/installation.ts';
+import type { LoweredLimits } from '../model/lowered-limits.ts';
 import type { PublishedManifest } from '../model/manifest.ts';
 import type { Target } from '../model/target.ts';
 import { mayInstall } from '../model/visibility.ts';
@@ -34,6 +36,7 @@ import {
   upsertSecrets,
   type Version,
 } from './integration-rows.ts';
+import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import type { Page, PageRequest } from './page.ts';
 import type { Database } from './tables.ts';
 import { type Origins, publicEndpoint, Targets } from './targets.ts';
@@ -43,6 +46,7 @@ export interface RegistryParts {
   readonly database: Database;
   readonly vault: Vault;
   readonly origins: Origins;
+  readonly limits: Limits;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
 }
@@ -116,6 +120,18 @@ export class Registry {
       }
       await activateVersion(transaction, version, clock());
     });
+    this.#targets.forget(integration);
+  }
+
+  /** Limits that are lowered for an integration; undefined where there is no such integration. */
+  loweredLimits(integration: string): Promise<LoweredLimits | undefined> {
+    return readLoweredLimits(this.#parts.database, integration);
+  }
+
+  /** Lowers these limits for an integration and no others: calls that start after it are held to them. @throws `INTEGRATION_UNKNOWN` */
+  async lowerLimits(integration: string, lowered: LoweredLimits): Promise<void> {
+    if (!(await writeLoweredLimits(this.#parts.database, integration, lowered)))
+      throw new AnnexError('INTEGRATION_UNKNOWN', `There is no integration "${integration}".`);
     this.#targets.forget(integration);
   }
 

@@ -4,7 +4,7 @@
  * Column types are those that SQLite and PostgreSQL share: text, integer and bigint. Times are milliseconds since 1970,
  * structured values are JSON text, and every value named `sealed_…` came out of the vault.
  */
-import type { Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 import type { InstallationStatus } from '../model/installation.ts';
 import type { TokenKind } from '../model/principal.ts';
 import type { Visibility } from '../model/visibility.ts';
@@ -20,6 +20,8 @@ export interface Tables {
     active_version: number;
     latest_version: number;
     sealed_signing_secret: string;
+    /** JSON: limit → value. */
+    lowered_limits: Generated<string>;
     created_at: number;
     updated_at: number;
   };

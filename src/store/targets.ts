@@ -6,11 +6,16 @@
  * real targets out.
  */
 import { LRUCache } from 'lru-cache';
+import type { Limits } from '../limits.ts';
+import { EgressHosts } from '../model/egress-hosts.ts';
+import { endpointUrl } from '../model/endpoint-url.ts';
 import { buildEnvironment } from '../model/environment.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
-import type { Target } from '../model/target.ts';
+import { isolateLimits, limitsUnder } from '../model/lowered-limits.ts';
+import { isolateKey, type Target } from '../model/target.ts';
 import { installationSecretPlace, readInstallationByEndpoint } from './installation-rows.ts';
 import { integrationSecretPlace, openSecrets, readVersion } from './integration-rows.ts';
+import { loweredLimitsOf } from './limit-rows.ts';
 import type { Database } from './tables.ts';
 import type { Vault } from './vault.ts';
 
@@ -22,7 +27,7 @@ const TARGET_BASE_BYTES = 1024;
 
 /** The two base URLs, without a trailing slash. Read at each use, since a port may be known only after listening. */
 export interface Origins {
-  /** Of the public listener: an endpoint is `{publicUrl}/{endpoint key}`. */
+  /** Of the public listener; `endpointUrl` makes an endpoint's of it. */
   readonly publicUrl: string;
   /** Of the API, as integrations see it. */
   readonly apiUrl: string;
@@ -32,10 +37,12 @@ export interface TargetsParts {
   readonly database: Database;
   readonly vault: Vault;
   readonly origins: Origins;
+  /** The deployment's; an integration may have lower ones. */
+  readonly limits: Limits;
 }
 
 export const publicEndpoint = (origins: Origins, endpointKey: string): string =>
-  `${origins.publicUrl}/${endpointKey}`;
+  endpointUrl(origins.publicUrl, endpointKey);
 
 export class Targets {
   readonly #parts: TargetsParts;
@@ -78,12 +85,12 @@ export class Targets {
   }
 
   async #read(endpointKey: string): Promise<Target | undefined> {
-    const { database, vault, origins } = this.#parts;
+    const { database, vault, origins, limits: deployment } = this.#parts;
     const installation = await readInstallationByEndpoint(database, endpointKey);
     if (installation === undefined) return undefined;
     const active = await database
       .selectFrom('integrations')
-      .select(['active_version', 'sealed_signing_secret'])
+      .select(['active_version', 'sealed_signing_secret', 'lowered_limits'])
       .where('name', '=', installation.integration)
       .executeTakeFirstOrThrow();
     const version = await readVersion(database, installation.integration, active.active_version);
@@ -107,6 +114,8 @@ export class Targets {
       },
       installation,
     });
+    const limits = limitsUnder(deployment, loweredLimitsOf(active.lowered_limits));
+    const lowered = isolateLimits(deployment, limits);
     return {
       endpointKey,
       publicEndpoint: endpoint,
@@ -115,8 +124,12 @@ export class Targets {
       installationId: installation.id,
       organization: installation.organization,
       status: installation.status,
+      limits,
+      ...(lowered && { isolateLimits: lowered }),
+      isolate: isolateKey(installation.id, manifest.name, number, lowered),
       environment,
       environmentJson: Buffer.from(JSON.stringify(environment), 'utf8'),
+      ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),
       signingSecrets: [signingSecret],
     };
   }

@@ -64,6 +64,11 @@ export class Tokens {
     return principal;
   }
 
+  /** Who holds this token, where that is known without asking the database. */
+  known(token: string): Principal | undefined {
+    return SHAPE.test(token) ? this.#cache.get(hashOf(token)) : undefined;
+  }
+
   /** Makes a token. The answer is the only place where it is ever seen. */
   async create(grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
     return this.#insert(this.#parts.database, grant);

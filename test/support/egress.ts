@@ -26,6 +26,8 @@ export interface EgressOptions {
   readonly deny?: string;
   readonly limits?: Partial<Limits>;
   readonly lookup?: Lookup;
+  readonly hostsRequired?: boolean;
+  readonly controlPort?: number;
 }
 
 /** One that is closed when the test is over. */
@@ -34,6 +36,8 @@ export function newEgress({
   deny = '',
   limits = {},
   lookup,
+  hostsRequired = false,
+  controlPort,
 }: EgressOptions = {}): Egress {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
   if (problems.length > 0) throw new Error(problems.join('\n'));
@@ -41,6 +45,8 @@ export function newEgress({
     policy,
     limits: { ...DEFAULT_LIMITS, ...limits },
     lookup: lookup ?? (() => Promise.resolve(['127.0.0.1'])),
+    hostsRequired,
+    controlPort: () => controlPort,
   });
   onTestFinished(() => egress.close());
   return egress;

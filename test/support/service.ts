@@ -40,12 +40,19 @@ export class TestService {
 
   /** Starts one; it stops by itself when the test, or the suite that asked, is over. */
   static async start(
-    options: { cells?: number; limits?: Partial<Limits>; flags?: readonly string[] } = {},
+    options: {
+      cells?: number;
+      limits?: Partial<Limits>;
+      flags?: readonly string[];
+      /** Takes everything the service logs, from `trace` on. */
+      logTo?: { write(line: string): void };
+    } = {},
   ): Promise<TestService> {
     const { service, end } = await startTemporaryService({
       flags: ['--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
       limits: options.limits ?? {},
-      logLevel: process.env['ANNEX_TEST_LOG'] ?? 'silent',
+      logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
+      ...(options.logTo && { logTo: options.logTo }),
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' });
     return new TestService(service, token, end);

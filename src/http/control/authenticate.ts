@@ -7,20 +7,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { Principal } from '../../model/principal.ts';
-import type { Tokens } from '../../store/tokens.ts';
+import { bearerToken, type Credentials } from '../credentials.ts';
 
 const PRINCIPAL = 'principal';
-const BEARER = /^Bearer +(\S+) *$/i;
 
 /** Demands a token for every route of this instance and of those below it. */
-export function authenticate(app: FastifyInstance, tokens: Pick<Tokens, 'authenticate'>): void {
+export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(PRINCIPAL);
   app.addHook('onRequest', async (request) => {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const token = bearerToken(request.raw);
     if (token === undefined) {
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }
-    const principal = await tokens.authenticate(token);
+    const principal = await credentials.principal(request.raw, token);
     if (principal === undefined) throw new AnnexError('TOKEN_INVALID', 'The token is unknown or revoked.');
     request.setDecorator(PRINCIPAL, principal);
   });

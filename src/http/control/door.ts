@@ -7,14 +7,18 @@
  */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { Limits } from '../../limits.ts';
+import { AnnexError } from '../../errors.ts';
+import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import type { Store } from '../../store/store.ts';
+import type { Credentials } from '../credentials.ts';
+import { inProcessDepth } from '../in-process.ts';
 import { authenticate } from './authenticate.ts';
 import { installationsDoor } from './installations.ts';
 import { integrationsDoor } from './integrations.ts';
+import { limitsDoor } from './limits.ts';
 import { logsDoor } from './logs.ts';
-import { type Exposition, operationsDoor } from './operations.ts';
+import { type CellHealth, type Exposition, operationsDoor } from './operations.ts';
 import { publishDoor } from './publish.ts';
 import { tokensDoor } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
@@ -24,10 +28,33 @@ export interface ControlDoorParts extends Pick<Store, 'registry' | 'tokens' | 'l
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly limits: Limits;
   readonly metrics: Exposition;
+  readonly cells: CellHealth;
+  readonly credentials: Credentials;
+  /** Told of limits that a request met. */
+  limitMet(limit: LimitName): void;
 }
+
+const NO_PAGE = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+};
 
 /** Registers every route of the control listener. */
 export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void {
+  // Manifests, logs and problems hold text of tenants'. No browser shall take an answer for a page, run what is in it,
+  // show it in a frame, or keep it. And no header lets pages of other origins read one.
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(NO_PAGE);
+    done();
+  });
+  // Integrations reach this listener in process. What is not of the API is the operator's, and not there for them.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isApi = request.routeOptions.url?.startsWith('/v1/') === true;
+    if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();
+    const path = request.originalUrl.split('?', 1)[0];
+    return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
+  });
   operationsDoor(app, parts);
   app.register(async (root) => {
     await root.register(swagger, {
@@ -41,11 +68,12 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
     root.register(
       async (api) => {
-        authenticate(api, parts.tokens);
+        authenticate(api, parts.credentials);
         const typed = withTypedRoutes(api);
         integrationsDoor(typed, parts);
         publishDoor(typed, parts);
         versionsDoor(typed, parts);
+        limitsDoor(typed, parts);
         installationsDoor(typed, parts);
         tokensDoor(typed, parts);
         logsDoor(typed, parts);

@@ -23,8 +23,17 @@ const IntegrationView = Type.Object({
   updatedAt: Time,
 });
 
+const IntegrationDetail = Type.Object({
+  ...IntegrationView.properties,
+  egress: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The hosts that its fetch may reach, as the manifest of the active version lists them.',
+    }),
+  ),
+});
+
 export interface IntegrationsDoorParts {
-  readonly registry: Pick<Registry, 'integration' | 'integrations'>;
+  readonly registry: Pick<Registry, 'integration' | 'integrations' | 'version'>;
 }
 
 export function integrationsDoor(app: TypedApp, { registry }: IntegrationsDoorParts): void {
@@ -49,10 +58,15 @@ export function integrationsDoor(app: TypedApp, { registry }: IntegrationsDoorPa
       schema: {
         summary: 'Read an integration',
         params: Type.Object({ name: Name }),
-        response: { 200: IntegrationView, ...ERRORS_VIEW },
+        response: { 200: IntegrationDetail, ...ERRORS_VIEW },
       },
     },
-    async (request) => integrationView(await visibleIntegration(registry, request, request.params.name)),
+    async (request) => {
+      const integration = await visibleIntegration(registry, request, request.params.name);
+      const active = await registry.version(integration.name, integration.activeVersion);
+      const egress = active?.manifest.egress;
+      return { ...integrationView(integration), ...(egress && { egress: [...egress] }) };
+    },
   );
 }
 

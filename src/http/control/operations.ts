@@ -4,6 +4,7 @@
  * The control listener is the operator's; metrics name no tenant.
  */
 import type { FastifyInstance } from 'fastify';
+import type { CellLayers } from '../../runtime/cell-layers.ts';
 
 /** The part of a prom-client registry that answers a scrape. */
 export interface Exposition {
@@ -11,8 +12,21 @@ export interface Exposition {
   metrics(): Promise<string>;
 }
 
-export function operationsDoor(app: FastifyInstance, { metrics }: { readonly metrics: Exposition }): void {
-  app.get('/healthz', async () => ({ status: 'ok' }));
+export interface OperationsParts {
+  readonly metrics: Exposition;
+  readonly cells: CellHealth;
+}
+
+/** What a supervisor is told of the cells. */
+export interface CellHealth {
+  /** Cells that take calls. */
+  readonly count: number;
+  /** What keeps them in. */
+  readonly layers: CellLayers;
+}
+
+export function operationsDoor(app: FastifyInstance, { metrics, cells }: OperationsParts): void {
+  app.get('/healthz', async () => ({ status: 'ok', cells: { count: cells.count, layers: cells.layers } }));
   app.get('/metrics', async (_request, reply) => {
     reply.type(metrics.contentType);
     return metrics.metrics();

@@ -7,7 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
-import type { Limits } from '../../limits.ts';
+import type { LimitName, Limits } from '../../limits.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import { readUpload } from '../../publish/upload.ts';
@@ -24,9 +24,11 @@ const PublishedView = Type.Object({
 export interface PublishDoorParts {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly limits: Limits;
+  limitMet(limit: LimitName): void;
 }
 
-export function publishDoor(parent: TypedApp, { publisher, limits }: PublishDoorParts): void {
+export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
+  const { publisher, limits } = parts;
   parent.register(async (scope: TypedApp) => {
     // Leaves the body in its stream, unread.
     scope.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null));
@@ -48,10 +50,15 @@ export function publishDoor(parent: TypedApp, { publisher, limits }: PublishDoor
           throw new AnnexError('TOKEN_FORBIDDEN', 'A platform token does not publish.');
         }
         const gone = goneSignal(reply.raw);
-        const read = await readUpload(request.raw, request.headers['content-type'], limits);
-        if (!read.ok) throw refusal(read.problems);
-        const published = await publisher.publish(read.upload, principal, gone);
-        if (!published.ok) throw refusal(published.problems);
+        const read = await readUpload(request.raw, request.headers['content-type'], limits).catch((cause) => {
+          if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
+          throw cause;
+        });
+        const published = read.ok ? await publisher.publish(read.upload, principal, gone) : read;
+        if (!published.ok) {
+          for (const name of limitsOf(published.problems)) parts.limitMet(name);
+          throw refusal(published.problems);
+        }
         const { integration, version, warnings } = published;
         return reply.code(201).send({ integration, version, warnings: [...warnings] });
       },
@@ -75,5 +82,10 @@ function goneSignal(response: ServerResponse): AbortSignal {
 function refusal(problems: readonly Problem[]): AnnexError {
   const first = problems.find(isError);
   const message = `The upload cannot be published: ${first?.message ?? 'it has problems.'}`;
-  return new AnnexError('PUBLISH_INVALID', message, { extra: { problems } });
+  const limit = problems.find((found) => found.limit)?.limit;
+  return new AnnexError('PUBLISH_INVALID', message, { extra: { problems }, ...(limit && { limit }) });
 }
+
+/** Limits that an upload has met, each once. */
+const limitsOf = (problems: readonly Problem[]): ReadonlySet<LimitName> =>
+  new Set(problems.flatMap(({ limit }) => (limit ? [limit.name] : [])));

@@ -50,6 +50,15 @@ export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item:
   ...(next === undefined ? {} : { next }),
 });
 
+export const LimitMetView = Type.Object(
+  {
+    name: Type.String({ description: 'Its unit is the end of the name.' }),
+    max: Type.Number(),
+    used: Type.Optional(Type.Number({ description: 'What it came to, where that is known.' })),
+  },
+  { description: 'The limit that was met.' },
+);
+
 export const ProblemView = Type.Object({
   severity: Type.Enum(['error', 'warning']),
   file: Type.Optional(Type.String()),
@@ -57,6 +66,7 @@ export const ProblemView = Type.Object({
   column: Type.Optional(Type.Integer()),
   message: Type.String(),
   hint: Type.Optional(Type.String()),
+  limit: Type.Optional(LimitMetView),
 });
 
 /** Every answer of 400 and above. */
@@ -67,6 +77,7 @@ export const ErrorView = Type.Object({
       message: Type.String(),
       requestId: Type.String(),
       problems: Type.Optional(Type.Array(ProblemView)),
+      limit: Type.Optional(LimitMetView),
     },
     { additionalProperties: true },
   ),

@@ -1,14 +1,12 @@
 /**
  * An integration's answer onto the wire: status, every header in its order, body, as given. What belongs to the
- * connection (framing, keep-alive) is the host's, whatever the integration says.
+ * connection (framing, keep-alive) is the host's, whatever the integration says; so is what `response-headers.ts` lists.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, pipeline, type Readable } from 'node:stream';
-import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
-import type { CallResponse } from '../../runtime/dispatch.ts';
-
-/** What an integration may not set: it would break the framing of the connection, or smuggle a second answer. */
-const isHostOwned = (name: string): boolean => name === 'content-length' || HOP_BY_HOP.has(name);
+import type { CallResponse } from '../../runtime/call.ts';
+import { answerHeaders } from './response-headers.ts';
+import type { CookieHome } from './set-cookie.ts';
 
 /** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -18,12 +16,21 @@ const LENGTH = /^\d{1,15}$/;
 /** Bodies up to this size are joined with the head. */
 const JOIN_BYTES_MAX = 16 * 1024;
 
-export function sendAnswer(request: IncomingMessage, raw: ServerResponse, response: CallResponse): void {
+/** Larger ones leave in pieces of this size: of one that left as a whole, nobody could tell whether its reader is slow. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * @param home where its cookies may be kept; undefined where every header goes out as it was given
+ * @returns what was held back of its headers, one clause each
+ */
+export function sendAnswer(
+  request: IncomingMessage,
+  raw: ServerResponse,
+  response: CallResponse,
+  home: CookieHome | undefined,
+): { readonly withheld?: ReadonlySet<string> } {
   const { status, headers, body } = response;
-  const flat: string[] = [];
-  for (const [name, value] of headers) {
-    if (!isHostOwned(name.toLowerCase())) flat.push(name, value);
-  }
+  const { flat, withheld } = answerHeaders(headers, home);
   const bodiless = BODILESS.has(status);
   const length = contentLength(request.method, response);
   if (length !== undefined) flat.push('content-length', length);
@@ -39,8 +46,22 @@ export function sendAnswer(request: IncomingMessage, raw: ServerResponse, respon
     // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
     raw.end(body.toString('latin1'), 'latin1');
   } else {
-    raw.end(body);
+    sendPieces(raw, body, 0);
   }
+  return withheld ? { withheld } : {};
+}
+
+/** Each piece follows when the one before has gone. */
+function sendPieces(raw: ServerResponse, body: Buffer, from: number): void {
+  let at = from;
+  while (!raw.destroyed && at + PIECE_BYTES < body.byteLength) {
+    const taken = raw.write(body.subarray(at, at + PIECE_BYTES));
+    at += PIECE_BYTES;
+    if (taken) continue;
+    raw.once('drain', () => sendPieces(raw, body, at));
+    return;
+  }
+  raw.end(body.subarray(at));
 }
 
 /**

@@ -8,6 +8,8 @@
 
 const FIELD = /^content-disposition:/i;
 const FORM_DATA = /^content-disposition:[ \t]*form-data(?=[ \t]*(?:;|$))/i;
+/** U+FEFF in UTF-8: some readers drop it, and find the name behind it. */
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const PARAMETER = /[ \t]*;[ \t]*([^\s;="]+)=(?:"([^"]*)"|([^\s;"]+))/y;
 const REST = /[ \t]*;?[ \t]*$/y;
 /** A line that goes on the one before (obsolete, RFC 9112, section 5.2), and line breaks that some readers take for one. */
@@ -39,9 +41,16 @@ function nameParameter(line: string): string | undefined {
     const [whole, key = '', quoted, token] = match;
     // `\"` ends the string for a browser and does not for older tools: what follows is inside of it, or not.
     if (quoted?.endsWith('\\')) return undefined;
-    if (key.toLowerCase() === 'name') name ??= quoted ?? token;
+    const parameter = key.toLowerCase();
+    // `name*=utf-8''x` and `name*0=x` (RFC 2231) have no place in a form, and yet some readers prefer them.
+    if (parameter.startsWith('name*')) return undefined;
+    if (parameter === 'name') {
+      // Some readers take the first of two names, others the last.
+      if (name !== undefined) return undefined;
+      name = quoted ?? token;
+    }
     at += whole.length;
   }
   REST.lastIndex = at;
-  return REST.test(line) ? name : undefined;
+  return REST.test(line) && !name?.startsWith(BYTE_ORDER_MARK) ? name : undefined;
 }

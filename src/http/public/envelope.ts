@@ -5,12 +5,11 @@
  * environment of the target takes every key it knows, and only keys that mean nothing to the host pass through.
  */
 import { AnnexError } from '../../errors.ts';
-import type { Limits } from '../../limits.ts';
+import type { LimitName } from '../../limits.ts';
+import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
-import type { Envelope } from '../../runtime/dispatch.ts';
+import type { Envelope } from '../../runtime/call.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
-
-type EnvelopeLimits = Pick<Limits, 'envelopePartBytes' | 'requestBodyBytes'>;
 
 /** Keys that only the host may fill in, whether or not this target has them. */
 const OWN_KEYS: ReadonlySet<string> = new Set([
@@ -40,15 +39,15 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
 export function readEnvelope(
   contentType: string | undefined,
   body: Buffer,
-  target: Target,
-  limits: EnvelopeLimits,
+  target: Pick<Target, 'limits' | 'environment' | 'environmentJson'>,
 ): Envelope {
+  const { limits } = target;
   const parts = readParts(contentType, body);
   const event = required(parts, 'event', limits.envelopePartBytes);
   const environment = required(parts, 'environment', limits.envelopePartBytes);
   const fetchBody = parts.get('fetch-body');
   if (fetchBody && fetchBody.length > limits.requestBodyBytes)
-    throw tooLarge('fetch-body', limits.requestBodyBytes);
+    throw tooLarge('fetch-body', fetchBody, 'requestBodyBytes', limits.requestBodyBytes);
   const { type } = parseObject('event', event);
   if (typeof type !== 'string' || type === '') throw invalid('The `event` part has no `type`.');
   return {
@@ -82,7 +81,7 @@ function partsOf(body: Buffer, boundary: string): Part[] {
 function required(parts: Map<string, Buffer>, name: string, bytesMax: number): Buffer {
   const bytes = parts.get(name);
   if (bytes === undefined) throw invalid(`The part \`${name}\` is missing.`);
-  if (bytes.length > bytesMax) throw tooLarge(name, bytesMax);
+  if (bytes.length > bytesMax) throw tooLarge(name, bytes, 'envelopePartBytes', bytesMax);
   return bytes;
 }
 
@@ -99,12 +98,19 @@ function parseObject(name: string, bytes: Buffer): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function ownEnvironment(target: Target, sent: Record<string, unknown>): Uint8Array {
+function ownEnvironment(
+  target: Pick<Target, 'environment' | 'environmentJson'>,
+  sent: Record<string, unknown>,
+): Uint8Array {
   const foreign = Object.entries(sent).filter(([key]) => !OWN_KEYS.has(key));
   if (foreign.length === 0) return target.environmentJson;
   return Buffer.from(JSON.stringify({ ...Object.fromEntries(foreign), ...target.environment }));
 }
 
 const invalid = (message: string): AnnexError => new AnnexError('ENVELOPE_INVALID', message);
-const tooLarge = (name: string, bytesMax: number): AnnexError =>
-  new AnnexError('REQUEST_TOO_LARGE', `The part \`${name}\` is over its limit of ${bytesMax} bytes.`);
+function tooLarge(part: string, bytes: Buffer, name: LimitName, max: number): AnnexError {
+  const used = bytes.byteLength;
+  const has = `The part \`${part}\` has ${quantity(name, used)}`;
+  const limit = { name, max, used };
+  return new AnnexError('REQUEST_TOO_LARGE', `${has}; ${limitClause(limit)}.`, { limit });
+}

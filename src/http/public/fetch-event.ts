@@ -7,7 +7,7 @@ import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
 import type { Target } from '../../model/target.ts';
 
 /** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
-const OWN_TOKEN = /\bannex_(?:admin|platform|organization)_/;
+const OWN_TOKEN = /annex_(?:admin|platform|organization)_/;
 
 export interface RawRequest {
   readonly method: string;

@@ -23,6 +23,8 @@ const PART_HEAD_BYTES_MAX = 8 * 1024;
 /** RFC 2046, section 5.1.1: up to 70 characters of this set. */
 const BOUNDARY = /;\s*boundary=(?:"([0-9A-Za-z'()+_,\-./:=? ]{1,70})"|([0-9A-Za-z'+_\-.]{1,70}))\s*(?:;|$)/i;
 const HEAD_END = Buffer.from('\r\n\r\n');
+/** Some readers decode a part that says so; in a form it says nothing (RFC 7578, section 4.7). */
+const ENCODED = /^content-transfer-encoding:(?![ \t]*(?:7bit|8bit|binary)[ \t]*$)/im;
 const DASH = 0x2d;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -61,7 +63,9 @@ export function readMultipart(body: Buffer, boundary: string): Part[] {
     // An empty part's delimiter may share the blank line's second line break.
     const end = body.indexOf(delimiter, headEnd + 2);
     if (end === -1) throw new MultipartError('The body ends before its closing boundary.');
-    const name = partName(body.toString('latin1', at + 2, headEnd));
+    const head = body.toString('latin1', at + 2, headEnd);
+    if (ENCODED.test(head)) throw new MultipartError('A part is encoded; the parts of a form are not.');
+    const name = partName(head);
     if (name === undefined)
       throw new MultipartError('A part has no name in its Content-Disposition, or one that is not clear.');
     parts.push({ name, bytes: body.subarray(Math.min(bytesAt, end), end) });

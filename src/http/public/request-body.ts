@@ -6,7 +6,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../../errors.ts';
-import type { BodyBudget, BodyShare } from './body-budget.ts';
+import { limitError } from '../../model/limit-met.ts';
+import type { Sender, SlowSenders } from '../slow-senders.ts';
+import type { BodyShare } from './body-budget.ts';
 
 /** Chunks that are kept one by one before they are joined. */
 const LOOSE_CHUNKS_MAX = 256;
@@ -16,18 +18,18 @@ const NOTHING = Buffer.alloc(0);
  * Reads the body (empty where there is none) and lends it to `use`. Its bytes go back to the budget when `use` has
  * settled or reading has failed: one `finally`, so every path gives back exactly once.
  *
- * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_SHED, or CALL_CANCELED where the client went away; what `use` throws
+ * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_TOO_SLOW, REQUEST_SHED, or CALL_CANCELED where the client went away; what `use` throws
  */
 export async function withBody<T>(
   request: IncomingMessage,
   bytesMax: number,
-  budget: BodyBudget,
+  share: BodyShare,
+  senders: SlowSenders,
   use: (body: Buffer) => Promise<T>,
 ): Promise<T> {
   if (!hasBody(request)) return use(NOTHING);
-  const share = budget.open();
   try {
-    return await use(await read(request, bytesMax, share));
+    return await use(await read(request, bytesMax, share, senders));
   } finally {
     share.giveBack();
   }
@@ -35,7 +37,8 @@ export async function withBody<T>(
 
 /** A body that is announced as too large is never read. */
 export function refuseAnnouncedBody({ headers }: IncomingMessage, bytesMax: number): void {
-  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  const bytes = Number(headers['content-length'] ?? 0);
+  if (bytes > bytesMax) throw tooLarge(bytesMax, bytes);
 }
 
 /** Bodies that announce no more than this are read before the call begins: a slow sender holds no place of the installation's. */
@@ -53,46 +56,67 @@ const hasBody = ({ headers, method = '' }: IncomingMessage): boolean =>
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0) &&
   !BODILESS.has(method);
 
-function read(request: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
+function read(
+  request: IncomingMessage,
+  bytesMax: number,
+  share: BodyShare,
+  senders: SlowSenders,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = new Chunks();
-    const settle = () => request.off('data', onData).off('end', onEnd).off('close', onClose);
-    const refuse = (error: AnnexError) => {
+    const sender = new ReadBody(refuse);
+    // Most bodies are there with their head.
+    const watched = request.complete || request.destroyed ? undefined : senders.watch(sender);
+    // A client that went away while the head was looked at: its `close` has been, and would be waited for in vain.
+    if (request.destroyed) return onClose();
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+
+    function settle(): void {
+      if (watched) senders.forget(watched);
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+    }
+    function refuse(error: AnnexError): void {
       settle();
       // What is still on its way is dropped as it comes; the answer closes the connection.
       request.resume();
       reject(error);
-    };
-    const onData = (chunk: Buffer) => {
-      if (body.length + chunk.length > bytesMax) refuse(tooLarge(bytesMax));
-      else if (!share.take(chunk.length)) refuse(shed());
-      else body.push(chunk);
-    };
-    const onEnd = () => {
+    }
+    function onData(chunk: Buffer): void {
+      if (sender.sentBytes + chunk.length > bytesMax) refuse(tooLarge(bytesMax));
+      else if (!share.take(chunk.length)) refuse(shed(share));
+      else sender.push(chunk);
+    }
+    function onEnd(): void {
       settle();
-      resolve(body.join());
-    };
-    const onClose = () => {
+      resolve(sender.join());
+    }
+    function onClose(): void {
       settle();
       reject(new AnnexError('CALL_CANCELED', 'The client went away before its body was there.'));
-    };
-    // A client that went away while the head was looked at: its `close` has been, and would be waited for in vain.
-    if (request.destroyed) onClose();
-    else request.on('data', onData).on('end', onEnd).on('close', onClose);
+    }
   });
 }
 
 /**
- * The chunks of a body. A body in chunks of one byte costs its sender 6 bytes each and would cost the host an object
+ * A body as it comes. One in chunks of one byte costs its sender 6 bytes each and would cost the host an object
  * each, a hundred times what the budget counts: so loose chunks are joined once there are many.
  */
-class Chunks {
+class ReadBody implements Sender {
+  readonly isAwaited = true;
+  readonly #refuse: (error: AnnexError) => void;
   readonly #joined: Buffer[] = [];
   #loose: Buffer[] = [];
-  length = 0;
+  sentBytes = 0;
+
+  constructor(refuse: (error: AnnexError) => void) {
+    this.#refuse = refuse;
+  }
+
+  tooSlow(): void {
+    this.#refuse(tooSlow());
+  }
 
   push(chunk: Buffer): void {
-    this.length += chunk.length;
+    this.sentBytes += chunk.length;
     if (this.#loose.push(chunk) < LOOSE_CHUNKS_MAX) return;
     this.#joined.push(Buffer.concat(this.#loose));
     this.#loose = [];
@@ -101,14 +125,21 @@ class Chunks {
   /** The whole body. One chunk is the body as it is: Node has already copied it out of the socket's memory. */
   join(): Buffer {
     const [first = NOTHING, ...rest] = [...this.#joined, ...this.#loose];
-    return rest.length === 0 ? first : Buffer.concat([first, ...rest], this.length);
+    return rest.length === 0 ? first : Buffer.concat([first, ...rest], this.sentBytes);
   }
 }
 
-export const tooLarge = (bytesMax: number): AnnexError =>
-  new AnnexError('REQUEST_TOO_LARGE', `The body is over the limit of ${bytesMax} bytes.`);
-export const shed = (): AnnexError =>
-  new AnnexError(
-    'REQUEST_SHED',
-    'Too many bodies are being held; try again after the time that `Retry-After` tells.',
-  );
+/** @param used what it has at least, where that is known */
+export const tooLarge = (bytesMax: number, used?: number): AnnexError =>
+  limitError('REQUEST_TOO_LARGE', {
+    name: 'requestBodyBytes',
+    max: bytesMax,
+    ...(used !== undefined && { used }),
+  });
+export const tooSlow = (): AnnexError =>
+  new AnnexError('REQUEST_TOO_SLOW', 'The body of the request came too slowly.');
+/** @param share that has just refused to take more */
+export const shed = ({ limit }: BodyShare): AnnexError =>
+  limit
+    ? limitError('REQUEST_SHED', limit)
+    : new AnnexError('REQUEST_SHED', 'Too many bodies are being held.');

@@ -1,0 +1,79 @@
+/**
+ * The bearer token of a request (RFC 6750), and how often one address may send a wrong one.
+ *
+ * No token can be guessed, but each guess costs a look-up in the database. What is known needs none, so a good token goes
+ * on working beside a flood of wrong ones, also where both come through one proxy. Nothing here compares secrets: tokens are
+ * looked up by hash (`store/tokens.ts`), signatures compared in constant time (`model/signature.ts`).
+ */
+import type { IncomingMessage } from 'node:http';
+import { AnnexError } from '../errors.ts';
+import type { LimitName, Limits } from '../limits.ts';
+import { limitSentence } from '../model/limit-met.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Tokens } from '../store/tokens.ts';
+import type { AddressList } from './address-list.ts';
+import { addressKey, clientAddress } from './client-address.ts';
+import { RateLimit } from './rate-limit.ts';
+
+const BEARER = /^Bearer +(\S+) *$/i;
+const MINUTE_MS = 60_000;
+const LIMIT = 'failedCredentialsPerMinutePerAddress' as const satisfies LimitName;
+
+export interface CredentialsParts {
+  readonly tokens: Pick<Tokens, 'known' | 'authenticate'>;
+  readonly limits: Pick<Limits, typeof LIMIT>;
+  readonly trustedProxies: AddressList;
+  /** Milliseconds that only ever grow. */
+  readonly clock: () => number;
+}
+
+export class Credentials {
+  readonly #parts: CredentialsParts;
+  readonly #failures: RateLimit;
+
+  constructor(parts: CredentialsParts) {
+    this.#parts = parts;
+    this.#failures = new RateLimit({
+      timesMax: parts.limits[LIMIT],
+      windowMs: MINUTE_MS,
+      clock: parts.clock,
+    });
+  }
+
+  /**
+   * @returns who holds the token; undefined where it is malformed, unknown or revoked, which counts as a failure
+   * @throws AnnexError REQUEST_RATE_EXCEEDED
+   */
+  async principal(request: IncomingMessage, token: string): Promise<Principal | undefined> {
+    const known = this.#parts.tokens.known(token);
+    if (known !== undefined) return known;
+    this.refuseSpent(request);
+    const principal = await this.#parts.tokens.authenticate(token);
+    if (principal === undefined) this.failed(request);
+    return principal;
+  }
+
+  /** @throws AnnexError REQUEST_RATE_EXCEEDED where the address has failed too often */
+  refuseSpent(request: IncomingMessage): void {
+    const key = this.#keyOf(request);
+    if (key === undefined || !this.#failures.isSpent(key)) return;
+    const limit = { name: LIMIT, max: this.#parts.limits[LIMIT] };
+    throw new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
+  }
+
+  /** Counts credentials that were wrong. */
+  failed(request: IncomingMessage): void {
+    const key = this.#keyOf(request);
+    if (key !== undefined) this.#failures.take(key);
+  }
+
+  /** Integrations, which reach the doors in process, are bounded by the limits on their fetches. */
+  #keyOf(request: IncomingMessage): string | undefined {
+    const address = clientAddress(request, this.#parts.trustedProxies);
+    return address === undefined ? undefined : addressKey(address);
+  }
+}
+
+/** @returns the token of a request; undefined where there is none, or what there is has another scheme */
+export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
+  BEARER.exec(headers.authorization ?? '')?.[1];

@@ -1,0 +1,59 @@
+/**
+ * Which names in `Host` a listener answers to.
+ *
+ * The control listener has to know its names because of DNS rebinding: a page of an attacker's, whose own name has come to
+ * point to 127.0.0.1, is of the same origin as what it finds there, and could read metrics and try tokens from the
+ * operator's browser. Such a request carries the attacker's name, never an address. The public listener has to know its
+ * own where the world knows it by one: a cache or a proxy that goes by another name must not store answers under it.
+ */
+import { isIP } from 'node:net';
+import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
+import { ENDPOINT_KEY } from '../model/identifiers.ts';
+
+/** @param host the header; absent only before HTTP/1.1, where no browser is */
+export type AnswersTo = (host: string | undefined) => boolean;
+
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
+
+/** @returns the name or the address in a `Host` header, in lower case; undefined where it is neither */
+export function hostName(host: string): string | undefined {
+  const [, address, name] = HOST.exec(host) ?? [];
+  return (address ?? name)?.toLowerCase();
+}
+
+/** Addresses, `localhost`, and these names. */
+export function controlHosts(names: readonly (string | undefined)[]): AnswersTo {
+  const known = new Set(['localhost', ...names]);
+  return (host) => {
+    if (host === undefined) return true;
+    const name = hostName(host);
+    return name !== undefined && (known.has(name) || isIP(name) !== 0);
+  };
+}
+
+/** The host of the public URL, or, with own origins, what lies below it; without a public URL, any. */
+export function publicHosts(publicUrl: string | undefined): AnswersTo {
+  if (publicUrl === undefined) return () => true;
+  if (hasOwnOrigins(publicUrl)) {
+    const endpointOf = endpointHosts(publicUrl);
+    return (host) => endpointOf(host) !== undefined;
+  }
+  const known = hostName(new URL(publicUrl).host);
+  return (host) => host !== undefined && hostName(host) === known;
+}
+
+/**
+ * Where endpoints have origins of their own: a function that finds the key of the one that a `Host` names.
+ *
+ * @param publicUrl with the placeholder in it
+ */
+export function endpointHosts(publicUrl: string): (host: string | undefined) => string | undefined {
+  const { hostname } = new URL(publicUrl.replace(ENDPOINT_PLACEHOLDER, 'endpoint'));
+  const parent = hostname.slice('endpoint'.length);
+  return (host) => {
+    const name = host === undefined ? undefined : hostName(host);
+    if (name === undefined || !name.endsWith(parent)) return undefined;
+    const key = name.slice(0, -parent.length);
+    return ENDPOINT_KEY.test(key) ? key : undefined;
+  };
+}

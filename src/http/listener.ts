@@ -1,0 +1,118 @@
+/**
+ * A listener with what both doors have in common: time-outs, the size of a head, what no request may be like, how an error
+ * looks, and how it ends.
+ *
+ * It has no route. What is asked for, and who may, is up to the door that is registered on it.
+ */
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo, Socket } from 'node:net';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Logger } from 'pino';
+import { AnnexError } from '../errors.ts';
+import type { Limits } from '../limits.ts';
+import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
+import type { AnswersTo } from './hosts.ts';
+import { routableUrl } from './public/routable-url.ts';
+import { headRefusal } from './request-head.ts';
+
+const KEEP_ALIVE_MS = 65_000;
+/** How often Node looks for requests that are over their time. */
+const OVERDUE_EVERY_MS = 1_000;
+/** Methods that are answered, for whoever tried another one. */
+const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+/** How long clients may take to read their last answer while the service stops. */
+const HANG_UP_MS = 2_000;
+const HANG_UP_EVERY_MS = 50;
+
+export interface ListenerParts {
+  readonly log: Logger;
+  readonly limits: Limits;
+  readonly answersTo: AnswersTo;
+  /** While the service stops, no new request is taken on old connections. */
+  isStopping(): boolean;
+}
+
+export function listener({ log, limits, answersTo, isStopping }: ListenerParts): FastifyInstance {
+  const { requestHeadMs, requestMs, requestHeadBytes, requestHeaders } = limits;
+  const answerBad = answerBadHttp(log, limits);
+  const app: FastifyInstance = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    // One line a request would cost more than the call it is about; failures are logged where they are known.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: requestMs,
+    http: {
+      headersTimeout: Math.min(requestHeadMs, requestMs),
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: OVERDUE_EVERY_MS,
+      maxHeaderSize: requestHeadBytes,
+      // Node would refuse it in a shape of its own; `headRefusal` does.
+      requireHostHeader: false,
+    },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+    rewriteUrl: ({ url = '/' }) => routableUrl(url),
+    frameworkErrors: (error, request, reply) => {
+      answerError(error, request as FastifyRequest, reply as FastifyReply);
+    },
+    clientErrorHandler: answerBad,
+  });
+  // One more than allowed, so that too many are seen as such.
+  app.server.maxHeadersCount = requestHeaders + 1;
+  app.server.on('checkExpectation', answerExpectation);
+  // A tunnel would end every rule of HTTP on its connection.
+  app.server.on('connect', (_request, socket) => {
+    answerByHand(socket as Socket, new AnnexError('METHOD_REFUSED', 'CONNECT is answered by nobody here.'));
+  });
+  answerErrors(app);
+  const ended = new WeakSet<object>();
+  app.addHook('onRequest', (request, reply, done) => {
+    // What came in one piece with a refused head has been read as a request already. Nobody answers it.
+    if (ended.has(request.raw.socket)) {
+      reply.hijack();
+      return;
+    }
+    if (isStopping()) {
+      reply.header('connection', 'close');
+      return done(new AnnexError('SERVICE_STOPPING', 'The service is shutting down.'));
+    }
+    const refusal = headRefusal(request.raw, { limits, answersTo });
+    if (refusal === undefined) return done();
+    if (refusal.code === 'METHOD_REFUSED') reply.header('allow', ALLOWED);
+    // Nobody can tell where the next request would begin, or whom it is for.
+    ended.add(request.raw.socket);
+    reply.header('connection', 'close');
+    return done(refusal);
+  });
+  return app;
+}
+
+/** @returns the URL of the listener, as seen from this machine */
+export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  await app.listen({ host, port });
+  const { port: bound } = app.server.address() as AddressInfo;
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${bound}`;
+}
+
+/** Ends the connections of a listener that is closing: each when its answer is out, the last ones by force. */
+export async function hangUp(app: FastifyInstance, closed: Promise<unknown>): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), HANG_UP_EVERY_MS);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      app.server.closeAllConnections();
+      resolve();
+    }, HANG_UP_MS);
+  });
+  await Promise.race([closed, late]).finally(() => clearTimeout(timer));
+  clearInterval(idle);
+}

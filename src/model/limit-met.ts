@@ -1,0 +1,100 @@
+/**
+ * A limit that was met, in words: what came to how much, and what the limit is called, so that whoever reads it knows which
+ * setting to look for. Answers, logs and problems of an upload all speak in these sentences.
+ */
+import { AnnexError, type ErrorCode } from '../errors.ts';
+import type { LimitMet, LimitName } from '../limits.ts';
+
+/** What is said of a limit: `#` stands for what was used; the second where that is not known. */
+type Words = readonly [used: string, unknown: string];
+
+const WORDS: Partial<Record<LimitName, Words>> = {
+  requestBodyBytes: ['The body has #', 'The body is too large'],
+  bufferedBodyBytes: [
+    'All bodies that are being held have #',
+    'Too many bodies are being held; try again after the time that `Retry-After` tells',
+  ],
+  bufferedBodyBytesPerInstallation: [
+    'The bodies of the installation that are being held have #',
+    'Too many bodies of the installation are being held; try again after the time that `Retry-After` tells',
+  ],
+  requestHeadBytes: ['The URL and the headers have #', 'The URL and the headers are too large'],
+  requestHeaders: ['The request has # headers', 'The request has too many headers'],
+  requestHeadMs: ['The head of the request took #', 'The head of the request was not sent in time'],
+  requestMs: ['The request took #', 'The request was not sent in time'],
+  requestStallMs: ['Nothing came for #', 'The body of the request came too slowly'],
+  requestsPerSecondPerAddress: ['# requests in a second', 'Too many requests from this address'],
+  requestsPerSecondPerEndpoint: ['# requests in a second', 'Too many requests to this endpoint'],
+  failedCredentialsPerMinutePerAddress: [
+    '# requests with wrong credentials',
+    'Too many requests with wrong credentials from this address',
+  ],
+  responseBodyBytes: ["The integration's answer has #", "The integration's answer is too large"],
+  envelopePartBytes: ['The part has #', 'The part is too large'],
+  scriptBytes: ['The script has #', 'The script is too large'],
+  uploadBytes: ['The upload has #', 'The upload is too large'],
+  uploadFiles: ['The upload has # files', 'The upload has too many files'],
+  bundleMs: ['Bundling took #', 'Bundling took too long and was stopped'],
+  probeWallMs: ['Loading the script took #', 'The script does not finish loading'],
+  isolateHeapMib: ['The isolate used # of memory', 'The isolate ran out of memory'],
+  callCpuMs: ['The call used # of CPU', 'A call in the same isolate used too much CPU'],
+  callWallMs: ['The call had not finished after #', 'A call in the same isolate did not finish in time'],
+  firstByteMs: ['The call had given no answer after #', 'A call in the same isolate gave no answer in time'],
+  callsInFlight: ['# calls run', 'Too many calls run'],
+  callsInFlightPerInstallation: ['# calls of the installation run', 'Too many calls of the installation run'],
+  callsWaitingPerInstallation: [
+    '# calls of the installation wait for their turn',
+    'Too many calls of the installation wait for their turn',
+  ],
+  callsWaiting: ['# calls wait for their turn', 'Too many calls wait for their turn'],
+  secretsPerIntegration: ['There are # secrets', 'There are too many secrets'],
+  secretBytes: ['The secret has #', 'The secret is too large'],
+  fetchesInFlightPerInstallation: [
+    '# fetches of the installation are in flight',
+    'Too many fetches of the installation are in flight; try again later',
+  ],
+  fetchConnections: [
+    '# outbound connections are open',
+    'Too many outbound connections are open; try again later',
+  ],
+  callDepth: ['The call would be # calls deep', 'Integrations call each other too deep'],
+  fetchMs: ['The fetch took #', "The fetch, its answer's body included, took too long"],
+  fetchConnectMs: ['Connecting took #', 'The connection could not be made in time'],
+  fetchRedirects: ['The answer redirects # times', 'The answer redirects too often'],
+  fetchHeaderBytes: ['The headers have #', 'The headers are too large'],
+  fetchRequestBodyBytes: ['The body of the request has #', 'The body of the request is too large'],
+  fetchResponseBodyBytes: ['The body of the answer has #', 'The body of the answer is too large'],
+};
+
+const ANYTHING: Words = ['It came to #', 'A limit was met'];
+
+/** One sentence, for instance "The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs)." */
+export function limitSentence(met: LimitMet): string {
+  const [used, unknown] = WORDS[met.name] ?? ANYTHING;
+  const what = met.used === undefined ? unknown : used.replace('#', quantity(met.name, met.used));
+  return `${what}; ${limitClause(met)}.`;
+}
+
+/** The rest of a sentence that has its own beginning. */
+export const limitClause = ({ name, max }: Pick<LimitMet, 'name' | 'max'>): string =>
+  `the limit is ${quantity(name, max)} (${name})`;
+
+/** An error that is about a limit and nothing else. */
+export const limitError = (code: ErrorCode, met: LimitMet): AnnexError =>
+  new AnnexError(code, limitSentence(met), { limit: met });
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** A value with the unit that the limit's name ends in; round numbers of bytes in KiB or MiB. */
+export function quantity(name: LimitName, value: number): string {
+  if (name.endsWith('Mib')) return `${grouped(value)} MiB`;
+  if (/Ms$|Ms(?=[A-Z])/.test(name)) return `${grouped(value)} ms`;
+  if (!/Bytes/.test(name)) return grouped(value);
+  if (value >= MIB && value % MIB === 0) return `${grouped(value / MIB)} MiB`;
+  if (value >= KIB && value % KIB === 0) return `${grouped(value / KIB)} KiB`;
+  return `${grouped(value)} ${value === 1 ? 'byte' : 'bytes'}`;
+}
+
+const NUMBERS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const grouped = (value: number): string => NUMBERS.format(value);

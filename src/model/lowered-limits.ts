@@ -1,0 +1,91 @@
+/**
+ * Limits that the operator has lowered for one integration: which can be, what is wrong with a request to do so, and what
+ * then holds for its calls.
+ *
+ * An integration's limit is never above the deployment's. That is held twice: when it is set, and whenever it is used,
+ * because the deployment's own may have come down since.
+ */
+import { ISOLATE_LIMITS, type IsolateLimits, LIMIT_MINIMA, type LimitName, type Limits } from '../limits.ts';
+import { quantity } from './limit-met.ts';
+import { nearest } from './nearest.ts';
+
+/** Those that are about one call or one installation. The others are about processes, uploads or the machine. */
+export const LOWERABLE_LIMITS = [
+  'requestBodyBytes',
+  'responseBodyBytes',
+  'envelopePartBytes',
+  'isolateHeapMib',
+  'callCpuMs',
+  'callWallMs',
+  'firstByteMs',
+  'fetchesPerCall',
+  'fetchesInFlightPerCall',
+  'fetchRequestBodyBytes',
+  'fetchResponseBodyBytes',
+  'fetchRedirects',
+  'fetchMs',
+  'fetchesInFlightPerInstallation',
+  'timersPerCall',
+  'logLinesPerCall',
+  'logBytesPerCall',
+  'callsInFlightPerInstallation',
+  'callsWaitingPerInstallation',
+] as const satisfies readonly LimitName[];
+
+export type LowerableLimit = (typeof LOWERABLE_LIMITS)[number];
+export type LoweredLimits = { readonly [K in LowerableLimit]?: number };
+
+/** Unknown names that are told one by one; a request may have thousands. */
+const NAMES_TOLD = 20;
+const NAME_CHARS_TOLD = 64;
+
+export type LoweredReading =
+  | { readonly ok: true; readonly lowered: LoweredLimits }
+  /** One sentence each. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Takes the limits that somebody asks for, or tells everything that is wrong with them. */
+export function readLowered(asked: Readonly<Record<string, unknown>>, deployment: Limits): LoweredReading {
+  const lowered: { -readonly [K in LowerableLimit]?: number } = {};
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(asked)) {
+    const known = LOWERABLE_LIMITS.find((candidate) => candidate === name);
+    const trouble = known === undefined ? unknownLimit(name) : valueProblem(known, value, deployment);
+    if (trouble !== undefined) problems.push(trouble);
+    else if (known !== undefined) lowered[known] = value as number;
+  }
+  if (problems.length === 0) return { ok: true, lowered };
+  const more = problems.length - NAMES_TOLD;
+  return {
+    ok: false,
+    problems: more > 0 ? [...problems.slice(0, NAMES_TOLD), `There are ${more} more problems.`] : problems,
+  };
+}
+
+function unknownLimit(name: string): string {
+  const told = name.slice(0, NAME_CHARS_TOLD);
+  const near = nearest(name, LOWERABLE_LIMITS);
+  const hint = near === undefined ? `They are ${LOWERABLE_LIMITS.join(', ')}.` : `Did you mean "${near}"?`;
+  return `"${told}" is not a limit that an integration can have lowered. ${hint}`;
+}
+
+function valueProblem(name: LowerableLimit, value: unknown, deployment: Limits): string | undefined {
+  const least = LIMIT_MINIMA[name] ?? 1;
+  const most = deployment[name];
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return undefined;
+  return `${name} must be a whole number from ${least} to ${most}, the deployment's limit of ${quantity(name, most)}.`;
+}
+
+/** What holds for the calls of an integration. Where nothing is lowered, the deployment's own object, so that it can be told. */
+export function limitsUnder(deployment: Limits, lowered: LoweredLimits): Limits {
+  const names = LOWERABLE_LIMITS.filter((name) => (lowered[name] ?? deployment[name]) < deployment[name]);
+  if (names.length === 0) return deployment;
+  return { ...deployment, ...Object.fromEntries(names.map((name) => [name, lowered[name]])) };
+}
+
+/** What an isolate has to be told; undefined where it is what the cell knows already. */
+export function isolateLimits(deployment: Limits, limits: Limits): IsolateLimits | undefined {
+  if (ISOLATE_LIMITS.every((name) => limits[name] === deployment[name])) return undefined;
+  return Object.fromEntries(ISOLATE_LIMITS.map((name) => [name, limits[name]])) as unknown as IsolateLimits;
+}

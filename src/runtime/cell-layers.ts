@@ -1,0 +1,237 @@
+/**
+ * What stands between a cell that was taken over and the machine: the layers, which of them this machine allows, and
+ * the command line that puts a program behind them.
+ *
+ * Nothing here looks at the machine or starts anything: `cell-confinement.ts` does, and asks here what to do. A layer
+ * that is off says why, in words for the operator.
+ */
+import { bubblewrapCommand } from './bubblewrap.ts';
+
+/** Whether a namespace of its own is asked for. */
+export const CELL_SANDBOX = ['auto', 'required', 'off'] as const;
+
+/** The operator's choice. */
+export interface HardeningSettings {
+  readonly sandbox: (typeof CELL_SANDBOX)[number];
+  /** First of the user ids that cells run as. */
+  readonly firstUser: number;
+  /** V8 without its compilers. */
+  readonly jitless: boolean;
+  /** Resident memory at which the host kills a cell. */
+  readonly cellRssMib: number;
+}
+
+/** What was found on the machine. */
+export interface Machine {
+  readonly linux: boolean;
+  readonly root: boolean;
+  /** Paths of the programs that the layers are made with, where they are. */
+  readonly tools: Readonly<Partial<Record<Tool, string>>>;
+}
+
+export const TOOLS = ['setpriv', 'prlimit', 'bwrap', 'unshare'] as const;
+type Tool = (typeof TOOLS)[number];
+
+/** Layers, outermost wall last. */
+export type LayerName =
+  | 'permission'
+  | 'empty'
+  | 'jitless'
+  | 'limits'
+  | 'noNewPrivileges'
+  | 'user'
+  | 'namespaces';
+
+export interface LayerState {
+  readonly on: boolean;
+  /** What it consists of; where it is off, why. */
+  readonly detail: string;
+}
+
+export type CellLayers = Readonly<Record<LayerName, LayerState>>;
+
+/** The layers that a program is started behind. */
+export interface Confinement {
+  readonly jitless: boolean;
+  /** `prlimit`, and the bound on the data segment, where there is one. */
+  readonly limits?: { readonly tool: string; readonly dataBytes?: number };
+  /** `setpriv`; `bounding` where the bounding set can be emptied, which takes root. */
+  readonly noNewPrivileges?: { readonly tool: string; readonly bounding: boolean };
+  /** First of the user ids; takes `noNewPrivileges`, whose tool changes the user. */
+  readonly user?: { readonly first: number };
+  readonly namespaces?: Namespaces;
+}
+
+/** `nested`: the cell could still make user namespaces of its own, because the system lets nobody forbid it. */
+export type Namespaces =
+  | { readonly kind: 'bubblewrap'; readonly tool: string; readonly nested: boolean }
+  | { readonly kind: 'unshare'; readonly tool: string };
+
+/** A program for a cell, and the files it needs: in a file system of its own, there are no others. */
+export interface CellProgram {
+  readonly path: string;
+  readonly args: readonly string[];
+  /** Paths of files and folders. */
+  readonly files: readonly string[];
+}
+
+/** The layers that can fail on a machine, in the order they are tried. */
+export type FallibleLayer = 'limits' | 'noNewPrivileges' | 'user' | 'namespaces';
+export const FALLIBLE_LAYERS: readonly FallibleLayer[] = ['limits', 'noNewPrivileges', 'user', 'namespaces'];
+
+/** No more than Node's own: what a machine without any of the tools is left with. */
+export const UNCONFINED: Confinement = { jitless: false };
+
+/**
+ * Ids from the first one on that cells take in turn. Each cell has one for itself as long as fewer are alive: without
+ * namespaces it is what keeps a cell from the memory and the signals of the next.
+ */
+const USERS = 512;
+/** Threads and processes of one user id. A cell has some 30; ids are shared where two services run on one machine. */
+const THREADS_MAX = 512;
+/** Descriptors: Node's own, the pipe and the marks. */
+const FILES_MAX = 128;
+/** Room for the marks; a cell writes no other file. */
+const FILE_BYTES_MAX = 64 * 1024;
+/**
+ * A bound above the resident one ends the allocation that would leap past it between two looks of the host. Only where
+ * V8 does not compile: else every isolate reserves 512 MiB for code, which count as data although nothing is in them.
+ */
+const DATA_BEYOND_RSS_MIB = 1_024;
+const MIB = 1024 * 1024;
+
+/** What to try on this machine, and why the rest is not tried. */
+export interface LayerPlan {
+  readonly wanted: Confinement;
+  readonly off: Readonly<Partial<Record<FallibleLayer, string>>>;
+}
+
+export function planLayers(settings: HardeningSettings, { linux, root, tools }: Machine): LayerPlan {
+  const off: Partial<Record<FallibleLayer, string>> = {};
+  const lacks = (tool: string, from: string) =>
+    linux ? `\`${tool}\` was not found: install the package ${from}` : 'needs Linux';
+  const { setpriv, prlimit } = tools;
+  if (prlimit === undefined) off.limits = lacks('prlimit', 'util-linux');
+  if (setpriv === undefined) off.noNewPrivileges = lacks('setpriv', 'util-linux');
+  if (!linux) off.user = 'needs Linux';
+  else if (!root) off.user = 'the host is not root: cells run as the host does';
+  else if (setpriv === undefined) off.user = lacks('setpriv', 'util-linux');
+  const namespaces = planNamespaces(settings, root, tools);
+  if (settings.sandbox === 'off') off.namespaces = 'turned off by --cell-sandbox';
+  else if (namespaces === undefined) off.namespaces = lacks('bwrap', 'bubblewrap');
+  const wanted: Confinement = {
+    jitless: settings.jitless,
+    ...(prlimit && {
+      limits: {
+        tool: prlimit,
+        ...(settings.jitless && { dataBytes: (settings.cellRssMib + DATA_BEYOND_RSS_MIB) * MIB }),
+      },
+    }),
+    ...(setpriv && { noNewPrivileges: { tool: setpriv, bounding: root } }),
+    ...(off.user === undefined && { user: { first: settings.firstUser } }),
+    ...(namespaces && { namespaces }),
+  };
+  return { wanted, off };
+}
+
+function planNamespaces(
+  { sandbox }: HardeningSettings,
+  root: boolean,
+  { bwrap, unshare, setpriv }: Machine['tools'],
+): Namespaces | undefined {
+  if (sandbox === 'off') return undefined;
+  if (bwrap !== undefined) return { kind: 'bubblewrap', tool: bwrap, nested: false };
+  // As root, and root is given up right after.
+  if (sandbox === 'auto' && root && unshare && setpriv) return { kind: 'unshare', tool: unshare };
+  return undefined;
+}
+
+/** Weaker kinds of the namespaces that did not work, best first. */
+export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): Namespaces[] {
+  if (failed.kind === 'unshare') return [];
+  const weaker: Namespaces[] = [{ ...failed, nested: true }];
+  if (root && tools.unshare !== undefined) weaker.push({ kind: 'unshare', tool: tools.unshare });
+  return weaker;
+}
+
+/** The user id of the n-th cell. */
+export const userOf = ({ first }: { readonly first: number }, turn: number): number => first + (turn % USERS);
+
+/**
+ * Puts a program behind the layers: the path to start, then its arguments. Each tool executes the next in its place.
+ *
+ * @param turn which cell this is, counted from any number
+ * @param infoFd where bubblewrap tells the process it has started
+ */
+export function confinedCommand(
+  confinement: Confinement,
+  program: CellProgram,
+  { turn, infoFd }: { readonly turn: number; readonly infoFd: number },
+): string[] {
+  const { limits, noNewPrivileges, user, namespaces } = confinement;
+  const uid = user && userOf(user, turn);
+  const command: string[] = [];
+  if (namespaces?.kind === 'unshare') command.push(namespaces.tool, '--net', '--ipc', '--uts', '--');
+  if (noNewPrivileges) {
+    const { tool, bounding } = noNewPrivileges;
+    command.push(tool, '--no-new-privs', '--inh-caps=-all');
+    if (bounding) command.push('--bounding-set=-all');
+    if (uid !== undefined) command.push(`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups');
+    command.push('--');
+  }
+  if (limits) {
+    command.push(
+      limits.tool,
+      ...rlimits(limits.dataBytes),
+      ...(user ? [`--nproc=${THREADS_MAX}`] : []),
+      '--',
+    );
+  }
+  if (namespaces?.kind === 'bubblewrap') command.push(...bubblewrapCommand(namespaces, program, infoFd, uid));
+  return [...command, program.path, ...program.args];
+}
+
+const rlimits = (dataBytes: number | undefined): string[] => [
+  // A core would hold tenants' data, in a file.
+  '--core=0',
+  ...(dataBytes === undefined ? [] : [`--data=${dataBytes}`]),
+  `--nofile=${FILES_MAX}`,
+  `--fsize=${FILE_BYTES_MAX}`,
+];
+
+/** For the operator: each layer, on or off, and why. */
+export function describeLayers(
+  confinement: Confinement,
+  off: Readonly<Partial<Record<FallibleLayer, string>>>,
+): CellLayers {
+  const { limits, noNewPrivileges, user, namespaces } = confinement;
+  const state = (layer: FallibleLayer, detail: string | undefined): LayerState =>
+    detail === undefined ? { on: false, detail: off[layer] ?? 'not available' } : { on: true, detail };
+  const sandboxed = namespaces?.kind === 'bubblewrap';
+  const privileges =
+    noNewPrivileges || sandboxed
+      ? `set${noNewPrivileges?.bounding || sandboxed ? ', no capabilities' : ''}`
+      : undefined;
+  return {
+    permission: { on: true, detail: 'Node’s permission model' },
+    empty: { on: true, detail: 'no environment, no descriptors but its pipes, working directory /' },
+    jitless: confinement.jitless
+      ? { on: true, detail: 'V8 interprets' }
+      : { on: false, detail: 'V8 compiles; --cell-jitless turns it on' },
+    limits: state('limits', limits && describeLimits(limits.dataBytes)),
+    noNewPrivileges: state('noNewPrivileges', privileges),
+    user: state('user', user && `uids ${user.first} to ${user.first + USERS - 1}`),
+    namespaces: state('namespaces', namespaces && describeNamespaces(namespaces)),
+  };
+}
+
+function describeLimits(dataBytes: number | undefined): string {
+  const data = dataBytes === undefined ? '' : `, data ${dataBytes / MIB} MiB`;
+  return `no core dumps, ${FILES_MAX} descriptors, files of ${FILE_BYTES_MAX / 1024} KiB${data}`;
+}
+
+function describeNamespaces(namespaces: Namespaces): string {
+  if (namespaces.kind === 'unshare') return 'unshare: network, ipc, uts; not files, not pids';
+  const nested = namespaces.nested ? '; the cell could make user namespaces of its own' : '';
+  return `bubblewrap: files, network, pids, ipc, uts, users${nested}`;
+}

@@ -1,0 +1,102 @@
+/**
+ * Every limit has a test that looks at both its sides: where it is. A limit that is added without one fails here, and so
+ * does a test that is renamed without a word to this table.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { limitVariable } from '../src/config.ts';
+import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { limitSentence } from '../src/model/limit-met.ts';
+import { LOWERABLE_LIMITS } from '../src/model/lowered-limits.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+
+/** Tables, whose rows are about one limit each. */
+const TABLES = ['calls', 'cells', 'doors', 'fetch', 'publish'].map((name) =>
+  read(`test/limits-${name}.test.ts`),
+);
+/** Titles and rows begin with the name of what they are about. */
+const inTables = new Set(
+  TABLES.flatMap((text) =>
+    [...text.matchAll(/'(\w+)(?: and (\w+))?/g)].flatMap(([, one, two]) => [one, two]),
+  ),
+);
+
+/** Those that need a set-up of their own: a file, and the title of the test. */
+const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  bufferedBodyBytes: ['door-bodies', 'are bounded together: beyond the budget 503'],
+  bufferedBodyBytesPerInstallation: ['door-slow', 'no installation takes all the memory there is for bodies'],
+  requestHeadMs: ['door-slow', "['head', { requestHeadMs: 300 }"],
+  requestMs: ['door-slow', '{ requestHeadMs: 300, requestMs: 300 }'],
+  requestStallMs: ['door-slow', 'a body that does not come'],
+  answerStallMs: ['door-slow', 'a client that does not read'],
+  paceBytesPerSecond: ['door-slow', 'is too slow at a trickle'],
+  connections: ['door-rates', "describe('connections'"],
+  connectionsPerAddress: ['door-rates', "describe('connections'"],
+  requestsPerSecondPerAddress: ['door-rates', 'are bounded, whatever they ask for, and before their bodies'],
+  requestsPerSecondPerEndpoint: [
+    'door-rates',
+    'requests to one endpoint are bounded, those to others are not',
+  ],
+  failedCredentialsPerMinutePerAddress: [
+    'door-rates',
+    'are bounded at the control listener, and a good token',
+  ],
+  trialCells: ['suspicion', 'as far as there are cells; the likeliest is alone'],
+  quarantineCells: [
+    'suspicion',
+    'in quarantine is for one alone; the next guilty one has none until it is left',
+  ],
+  spareCellIdleMs: ['quarantine', 'one that was executing at a crash is kept apart, and cleared by itself'],
+  requestHeadBytes: [
+    'door-smuggling',
+    'the head of a request has a size and a number of headers, met exactly',
+  ],
+  requestHeaders: ['door-smuggling', 'the head of a request has a size and a number of headers, met exactly'],
+  bundleMs: ['bundle-limits', 'a build that takes too long is stopped'],
+  fetchConnectMs: ['egress-connections', 'whose name is never resolved is given up'],
+  fetchConnections: ['egress-connections', 'of all together is told at once'],
+  fetchConnectionsPerOrigin: ['egress-connections', 'to one origin makes the fetches of one owner queue'],
+  callDepth: ['fetch-in-process', 'attack: an integration that calls itself'],
+  callsInFlight: ['admission', 'runs as many calls as it may'],
+  callsWaiting: ['admission', 'have so many calls wait, and the next is refused'],
+  breachesBeforeCoolDown: ['cool-down', 'begins with one breach too many'],
+  coolDownMs: ['cool-down', 'begins with one breach too many, and lasts its time'],
+  coolDownMsMax: ['cool-down', 'doubles with each breach in a row, up to its maximum'],
+  logLinesPerInstallation: [
+    'store.conformance',
+    'keep the newest lines of each installation, up to the limit',
+  ],
+};
+
+describe('every limit', () => {
+  test('is tested on both sides', () => {
+    expect(names.filter((name) => !inTables.has(name) && !(name in ELSEWHERE))).toEqual([]);
+  });
+
+  test.each(Object.entries(ELSEWHERE))('%s is tested where this table says', (name, [file, title]) => {
+    const text = read(`test/${file}.test.ts`);
+    expect({ title: text.includes(title), name: text.includes(name) }).toEqual({ title: true, name: true });
+  });
+
+  test('is named in a sentence that can be read', () => {
+    for (const name of names) {
+      const max = DEFAULT_LIMITS[name];
+      expect(limitSentence({ name, max, used: max + 1 })).toMatch(
+        /^[A-Z0-9].*; the limit is [\d,]+.* \(\w+\)\.$/,
+      );
+      expect(limitSentence({ name, max })).not.toContain('#');
+    }
+    expect(limitSentence({ name: 'callCpuMs', max: 1_000, used: 1_004 })).toBe(
+      'The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs).',
+    );
+  });
+});
+
+test('the README marks the limits that can be lowered for an integration, and no others', () => {
+  const marked = [...read('README.md').matchAll(/^\| `(ANNEX_LIMIT_\w+)` .* ↓ \|$/gm)].map(
+    ([, name]) => name,
+  );
+  expect(marked.sort()).toEqual(LOWERABLE_LIMITS.map(limitVariable).sort());
+});

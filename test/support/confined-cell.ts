@@ -1,0 +1,75 @@
+/** A cell that was taken over whole: any program, started by the same launcher behind the same layers. */
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CellBuild } from '../../src/runtime/cell-build.ts';
+import { confineCells, type Settled } from '../../src/runtime/cell-confinement.ts';
+import { CellLauncher, type LaunchedCell } from '../../src/runtime/cell-launch.ts';
+import type { CellProgram } from '../../src/runtime/cell-layers.ts';
+import { cellProgram, rehearsalProgram } from '../../src/runtime/cell-program.ts';
+
+export const HARDENING = {
+  sandbox: 'auto',
+  firstUser: 60_600,
+  jitless: false,
+  cellRssMib: 2_048,
+} as const;
+
+/** The layers of this machine, found as the service finds them. */
+export const confineHere = (
+  build: CellBuild,
+  settings: Partial<Parameters<typeof confineCells>[0]> = {},
+): Promise<Settled> => {
+  const hardening = { ...HARDENING, ...settings };
+  return confineCells(hardening, rehearsalProgram(build, hardening));
+};
+
+const PERL = '/usr/bin/perl';
+
+/**
+ * Perl is on every Debian, and knows nothing of Node's permission model: what stops it stops native code.
+ *
+ * @param scriptPath a file that any user can read; not `-e`, for which Perl wants `/dev/null`
+ * @returns undefined where there is no Perl
+ */
+export function perl(scriptPath: string): CellProgram | undefined {
+  if (!existsSync(PERL)) return undefined;
+  const libraries = spawnSync('ldd', [PERL], { encoding: 'utf8' }).stdout.match(/\/\S+/g) ?? [];
+  const modules = spawnSync(PERL, ['-e', 'print join "\\n", grep { -d } @INC'], { encoding: 'utf8' });
+  return { path: PERL, args: [scriptPath], files: [scriptPath, ...libraries, ...modules.stdout.split('\n')] };
+}
+
+/** A script of Node in place of the cell's, with all that Node's permission model allows a cell. */
+export const script = (build: CellBuild, scriptPath: string): CellProgram =>
+  cellProgram({ ...build, scriptPath }, { jitless: false });
+
+/** Starts it; it has the pipe as descriptor 3 and a file as descriptor 4, as a cell has. */
+export function launch(build: CellBuild, { confinement }: Settled, program: CellProgram): LaunchedCell {
+  const marks = join(tmpdir(), `annex-marks-${process.pid}-${performance.now()}`);
+  const marksFd = openSync(marks, 'wx+', 0o600);
+  try {
+    return new CellLauncher(build, confinement, program).launch({ marksFd, yielding: false });
+  } finally {
+    closeSync(marksFd);
+    rmSync(marks);
+  }
+}
+
+/** What it says on the pipe before it ends, and on standard error; how it ended. */
+export async function hear(cell: LaunchedCell): Promise<{ said: string; cried: string; how: string }> {
+  let said = '';
+  let cried = '';
+  cell.pipe
+    .on('error', () => undefined)
+    .on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+  cell.child.stderr?.on('data', (chunk: Buffer) => {
+    cried += chunk.toString('utf8');
+  });
+  const how = await new Promise<string>((resolve) =>
+    cell.child.once('close', (code, signal) => resolve(cell.endOf(code, signal).how)),
+  );
+  return { said, cried, how };
+}

@@ -1,0 +1,159 @@
+/**
+ * The network as an attacker would have it: a server of his own that misbehaves by path, and a victim on this machine that
+ * nobody may reach.
+ *
+ * The attacker's server is on the operator's list, because it is on loopback; that stands for being somewhere on the
+ * internet. The victim is everything else: it counts who comes.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+const MIB = 1024 * 1024;
+const PUBLIC = '127.0.0.1';
+/** Another address of the same machine, which the operator's list does not have. */
+const PRIVATE = '127.0.0.2';
+
+type Behaviour = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+
+const BOMB = gzipSync(Buffer.alloc(64 * MIB));
+/** The same again and again: a few hundred bytes that unfold to gigabytes. */
+const STACKED = [1, 2, 3].reduce((bytes: Uint8Array) => gzipSync(bytes), BOMB);
+
+/** Writes until the other side has enough, as fast as it takes it. */
+function endlessly(socket: Socket, piece: string): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.on('drain', more);
+  more();
+}
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  '/ok': (_request, response) => void response.end('ok'),
+  '/echo': (request, response) => {
+    request.resume();
+    request.once('end', () =>
+      response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers })),
+    );
+  },
+  '/redirect': (_request, response, url) => {
+    const status = Number(url.searchParams.get('status') ?? 302);
+    response.writeHead(status, { location: url.searchParams.get('to') ?? '/' }).end();
+  },
+  '/bomb': (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/stacked': (_request, response) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip, gzip, gzip, gzip' }).end(STACKED),
+  '/corrupt': (_request, response) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not compressed at all'),
+  '/endless': (request, response) => {
+    response.flushHeaders();
+    endlessly(request.socket, `4000\r\n${'x'.repeat(0x4000)}\r\n`);
+  },
+  '/drip': (_request, response) => {
+    const timer = setInterval(() => response.write('x'), 100);
+    response.once('close', () => clearInterval(timer));
+  },
+  '/head': (request) => {
+    request.socket.write('HTTP/1.1 200 OK\r\n');
+    endlessly(request.socket, `x-more: ${'x'.repeat(1000)}\r\n`);
+  },
+  '/interim': (request) => endlessly(request.socket, 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'),
+  '/garbage': (request) => void request.socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
+  '/two-lengths': (request) =>
+    void request.socket.end(
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
+    ),
+};
+
+export class HostilePeer {
+  readonly #servers: Server[];
+  readonly #victim: TcpServer;
+  readonly #sockets = new Set<Socket>();
+  /** Connections that the victim has had: each one is a hole. */
+  reached = 0;
+
+  private constructor() {
+    this.#servers = [createServer(behave), createServer(behave)];
+    this.#victim = createTcpServer((socket) => {
+      this.reached += 1;
+      socket.destroy();
+    });
+    for (const server of this.#servers)
+      server.on('connection', (socket: Socket) => {
+        this.#sockets.add(socket);
+        socket.on('error', () => undefined);
+        socket.once('close', () => this.#sockets.delete(socket));
+      });
+  }
+
+  static async start(): Promise<HostilePeer> {
+    const peer = new HostilePeer();
+    for (const server of peer.#servers) await listen(server, 0, PUBLIC);
+    // On the port that the operator's list has, so that only the address can be the reason of a refusal.
+    await listen(peer.#victim, peer.#port(0), PRIVATE);
+    return peer;
+  }
+
+  #port(index: number): number {
+    const address = this.#servers[index]?.address() as AddressInfo | undefined;
+    return address?.port ?? 0;
+  }
+
+  /** What the operator lets through. */
+  get allowed(): string {
+    return this.#servers.map((_, index) => `${PUBLIC}:${this.#port(index)}`).join(',');
+  }
+
+  /** What an attacker is told, as headers of his request. */
+  get headers(): Record<string, string> {
+    return {
+      'x-peer': `http://${PUBLIC}:${this.#port(0)}`,
+      'x-other-peer': `http://${PUBLIC}:${this.#port(1)}`,
+      'x-victim': `http://${PRIVATE}:${this.#port(0)}`,
+      'x-victim-port': String(this.#port(0)),
+    };
+  }
+
+  /** Sockets of the attacker's own server that are open. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  stop(): void {
+    for (const server of this.#servers) server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    this.#victim.close();
+  }
+}
+
+function behave(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '/', 'http://peer');
+  // What it does not know, it never answers.
+  BEHAVIOURS[url.pathname]?.(request, response, url);
+}
+
+const listen = (server: TcpServer, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+
+/**
+ * The attacker's own name server: `rebind.test` is where it should be the first time it is asked about, and at the
+ * victim's from then on; `both.test` is in both places.
+ */
+export function hostileNames(): (host: string) => Promise<string[]> {
+  let asked = 0;
+  return async (host) => {
+    if (host.endsWith('rebind.test')) return [asked++ === 0 ? PUBLIC : PRIVATE];
+    if (host === 'both.test') return [PRIVATE, PUBLIC];
+    if (host === 'inside.test') return [PRIVATE];
+    throw Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' });
+  };
+}

@@ -1,0 +1,40 @@
+/** HTTP by hand: bytes as they are written, for what no client would send. */
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface RawConnection {
+  readonly socket: Socket;
+  /** What has come so far. */
+  seen(): string;
+  /** All that came, once the other side has ended the connection. */
+  readonly closed: Promise<string>;
+}
+
+/** @param url of the listener; only its port counts */
+export async function dial(url: string): Promise<RawConnection> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => (text += chunk));
+  socket.on('error', () => undefined);
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
+  onTestFinished(() => void socket.destroy());
+  await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+  return { socket, seen: () => text, closed };
+}
+
+/** Writes `bytes` and reads until the connection ends. */
+export async function exchange(url: string, bytes: string): Promise<string> {
+  const { socket, closed } = await dial(url);
+  socket.write(bytes, 'latin1');
+  return closed;
+}
+
+/** Status lines among what was read. */
+export const statuses = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+/** The error of an answer of the host's own. */
+export function errorOf(text: string): { code: string; message: string; requestId: string } {
+  const [, body = ''] = text.split('\r\n\r\n');
+  return (JSON.parse(body) as { error: { code: string; message: string; requestId: string } }).error;
+}
