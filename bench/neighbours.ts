@@ -17,7 +17,7 @@ import type { Steady, SteadyMeasured } from './steady.ts';
 
 const EVERY_MS = 20;
 const WARMUP_MS = 2_000;
-const MEASURE_MS = 6_000;
+const MEASURE_MS = 12_000;
 const SPINNERS = 4;
 const CONNECTIONS_PER_SPINNER = 4;
 const RATIO_MAX = 10;

@@ -17,7 +17,11 @@ interface Running {
 }
 
 function start(flags: string[], env: NodeJS.ProcessEnv = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...flags], { env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [MAIN, ...flags], {
+    env: { ...process.env, ...env },
+    // A process group of its own, as a terminal gives it.
+    detached: true,
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   const { promise: ready, resolve } = Promise.withResolvers<{ control: string; public: string }>();
@@ -76,9 +80,14 @@ test('the first start makes an admin token, prints it once and keeps it where on
   }
 });
 
-test('SIGTERM lets the call in flight finish, then exits 0', async () => {
+// Ctrl-C, and a supervisor that stops a whole group, tell the cells as well: those must not end before the host has ended.
+test.each([
+  ['SIGTERM to the host', 'SIGTERM', 1, []],
+  ['SIGINT to all its processes', 'SIGINT', -1, []],
+  ['SIGTERM to all its processes, without bubblewrap', 'SIGTERM', -1, ['--cell-sandbox', 'off']],
+] as const)('%s lets the call in flight finish, then exits 0', async (_what, signal, whom, flags) => {
   const data = await folder();
-  const annex = start(free(data));
+  const annex = start([...free(data), ...flags]);
   const { control } = await annex.ready;
   const headers = { authorization: `Bearer ${(await readFile(join(data, 'admin-token'), 'utf8')).trim()}` };
   const form = new FormData();
@@ -102,7 +111,7 @@ test('SIGTERM lets the call in flight finish, then exits 0', async () => {
   await expect
     .poll(async () => (await fetch(`${control}/metrics`)).text())
     .toContain('annex_calls_in_flight 1');
-  annex.child.kill('SIGTERM');
+  process.kill(whom * (annex.child.pid ?? Number.NaN), signal);
   expect(await (await answer).text()).toBe('late, but whole');
   expect(await annex.exited).toBe(0);
 });

@@ -180,6 +180,8 @@ function textsOf(bytes: Buffer, lengths: readonly number[]): string[] {
   });
 }
 
+// Of a terminal or a supervisor, which send them to everybody: they are for the host, which ends its cells itself.
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 const addonPath = process.argv[2];
 if (addonPath === undefined) throw new Error('usage: cell <path of the isolated-vm addon>');
 const pipe = new Socket({ fd: PIPE_FD, readable: true, writable: true });

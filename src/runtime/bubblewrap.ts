@@ -36,8 +36,6 @@ export function bubblewrapCommand(
     'cell',
     // However the host ends, its cells do.
     '--die-with-parent',
-    // Attack: typing into the operator's terminal (TIOCSTI).
-    '--new-session',
     // One process less. The cell is process 1 inside: signals that it sends itself are lost on it, SIGABRT among them,
     // so a failed assertion of its engine ends as SIGSEGV. Those of the kernel and of the host are not.
     '--as-pid-1',

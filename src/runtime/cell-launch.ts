@@ -11,7 +11,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { childPidOf, endBehind } from './bubblewrap.ts';
 import type { CellBuild } from './cell-build.ts';
 import { type CellProgram, type Confinement, confinedCommand, UNCONFINED } from './cell-layers.ts';
-import { lowerAutogroup, lowerPriority, lowerPriorityOfThreads } from './cell-priority.ts';
+import { lowerPriority, lowerPriorityOfThreads, preamble } from './cell-priority.ts';
 import { cellProgram } from './cell-program.ts';
 
 const PAGE_BYTES = 4_096;
@@ -43,10 +43,8 @@ export class CellLauncher {
   launch({ marksFd, yielding }: LaunchOptions): LaunchedCell {
     const wrapped = this.#confinement.namespaces?.kind === 'bubblewrap';
     this.#turn += 1;
-    const [path = '', ...args] = confinedCommand(this.#confinement, this.#program, {
-      turn: this.#turn,
-      infoFd: INFO_FD,
-    });
+    const command = confinedCommand(this.#confinement, this.#program, { turn: this.#turn, infoFd: INFO_FD });
+    const [path = '', ...args] = [...preamble(yielding), ...command];
     const child = spawn(path, args, {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', marksFd, ...(wrapped ? (['pipe'] as const) : [])],
       env: {},
@@ -86,16 +84,9 @@ export class LaunchedCell {
     return this.#pid;
   }
 
-  /** To be called when the cell's script runs: by then it has its session. */
-  started(): void {
-    if (this.#pid !== undefined) lowerAutogroup(this.#pid, this.#yielding);
-  }
-
   /** From now on it yields to the other cells. */
   yieldCores(): void {
-    if (this.#pid === undefined) return;
-    lowerPriorityOfThreads(this.#pid);
-    lowerAutogroup(this.#pid, true);
+    if (this.#pid !== undefined) lowerPriorityOfThreads(this.#pid);
   }
 
   /** SIGKILL: the only end that a broken engine cannot delay. */

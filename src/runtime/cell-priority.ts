@@ -1,20 +1,33 @@
 /**
  * How cells yield to the host, so that its doors stay responsive whatever tenants do, and how a cell of tenants that burn
- * CPU yields to the other cells.
+ * CPU yields to the other cells: it runs where nobody else wants the core, and lets go of it the moment somebody does.
  *
- * A nice value does it, unless the system shares its cores out by session first (Linux' autogroups): a cell that has a
- * session of its own then needs one for its group, and its own counts only inside of that.
+ * Cells share the host's session. With sessions of their own, a Linux that shares its cores out by session first
+ * (autogroups) would give each cell as much as the host, whatever its priority is.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 const { PRIORITY_LOW, PRIORITY_BELOW_NORMAL } = constants.priority;
-const niceOf = (yielding: boolean): number => (yielding ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL);
+
+/**
+ * What comes before a cell's command. Signals of a terminal or a supervisor go to all that it has started; they are for the
+ * host, which lets its cells finish and then ends them. To ignore them is inherited, also by the tools on the way.
+ *
+ * @returns nothing where there is no such shell
+ */
+export function preamble(yielding: boolean): string[] {
+  if (process.platform === 'win32') return [];
+  const start = 'exec "$0" "$@"';
+  // `chrt` is of util-linux, as `setpriv` is; without it a low priority has to do.
+  const idle = yielding ? `command -v chrt >/dev/null && exec chrt --idle 0 "$0" "$@"; ${start}` : start;
+  return ['/bin/sh', '-c', `trap "" HUP INT TERM; ${idle}`];
+}
 
 /** To be called before the process has threads: those it starts later inherit it. */
 export function lowerPriority(pid: number, yielding: boolean): void {
   try {
-    setPriority(pid, niceOf(yielding));
+    setPriority(pid, yielding ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL);
   } catch {
     // A child that is already gone has no priority to lower.
   }
@@ -27,20 +40,4 @@ export function lowerPriorityOfThreads(pid: number): void {
   } catch {
     // The system does not list threads, or the cell is gone.
   }
-}
-
-/** To be called once the process has the session that it will keep. */
-export function lowerAutogroup(pid: number, yielding: boolean): void {
-  try {
-    const group = groupOf(pid);
-    // A group that the host is in would take the host down with it.
-    if (group !== undefined && group !== groupOf('self'))
-      writeFileSync(`/proc/${pid}/autogroup`, String(niceOf(yielding)));
-  } catch {
-    // The system has no such groups, or the child is gone.
-  }
-}
-
-function groupOf(pid: number | 'self'): string | undefined {
-  return /^\/autogroup-\d+/.exec(readFileSync(`/proc/${pid}/autogroup`, 'latin1'))?.[0];
 }

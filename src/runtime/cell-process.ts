@@ -236,7 +236,6 @@ export class CellProcess {
     switch (message.t) {
       case 'ready':
         this.worked = true;
-        this.#launched.started();
         return this.#onReady.resolve();
       case 'pulse':
         this.isolates = message.isolates;
