@@ -149,20 +149,38 @@ test('a publisher who goes away stops the build', async () => {
 });
 
 test('places are given in the order of arrival, and no more wait than may', async () => {
-  const slots = new BundlerSlots(1, 2);
+  const slots = new BundlerSlots(1, 8);
   const order: string[] = [];
-  const leave = await slots.enter();
+  const leave = await slots.enter('acme');
   const abort = new AbortController();
-  const second = slots.enter(abort.signal);
-  const third = slots.enter().then((leaveThird) => {
+  const second = slots.enter('acme', abort.signal);
+  const third = slots.enter('acme').then((leaveThird) => {
     order.push('third');
     leaveThird();
   });
-  await expect(slots.enter()).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
+  await expect(slots.enter('acme')).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
   abort.abort(new Error('gone'));
   await expect(second).rejects.toThrow('gone');
   expect(order).toEqual([]);
   leave();
   await third;
-  (await slots.enter())();
+  (await slots.enter('acme'))();
+});
+
+test('publishers take turns: one who uploads without pause keeps nobody else waiting', async () => {
+  const slots = new BundlerSlots(1, 8);
+  const order: string[] = [];
+  const leave = await slots.enter('busy');
+  const wait = (publisher: string, name: string) =>
+    slots.enter(publisher).then((leaveNext) => {
+      order.push(name);
+      leaveNext();
+    });
+  const waiting = [wait('busy', 'busy 1'), wait('busy', 'busy 2'), wait('other', 'other 1')];
+  await expect(slots.enter('busy')).rejects.toThrow('Too many uploads of this organization');
+  for (const publisher of ['a', 'b', 'c', 'd', 'e']) waiting.push(wait(publisher, publisher));
+  await expect(slots.enter('last')).rejects.toThrow('Too many uploads wait');
+  leave();
+  await Promise.all(waiting);
+  expect(order).toEqual(['busy 1', 'other 1', 'a', 'b', 'c', 'd', 'e', 'busy 2']);
 });

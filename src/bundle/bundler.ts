@@ -27,6 +27,8 @@ export interface BundleOptions {
   readonly limits: Limits;
   /** Value of `MODE` and `process.env.NODE_ENV`; `production` unless told. */
   readonly mode?: string;
+  /** Whose upload it is: publishers take turns. */
+  readonly publisher?: string;
   /** The publisher went away: the build is stopped, and its reason thrown. */
   readonly signal?: AbortSignal;
 }
@@ -44,7 +46,7 @@ export async function bundle(
   entry: string,
   options: BundleOptions,
 ): Promise<BundleResult> {
-  const { limits, mode = 'production', signal } = options;
+  const { limits, mode = 'production', publisher = '', signal } = options;
   const upload = new Upload(limits);
   for (const [path, bytes] of files) if (!upload.add(path, bytes)) break;
   if (upload.problems.length > 0) return { ok: false, problems: upload.problems };
@@ -53,7 +55,7 @@ export async function bundle(
     const hint = 'Name an uploaded file, relative to the manifest.';
     return { ok: false, problems: [problem(`The entry ${quote(entry)} is not in the upload.`, { hint })] };
   }
-  const leave = await slots.enter(signal);
+  const leave = await slots.enter(publisher, signal);
   try {
     signal?.throwIfAborted();
     const virtual = { entry: path, upload: files, sdk: SDK_SOURCE, sdkEntries: SDK_ENTRIES };

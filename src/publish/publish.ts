@@ -77,7 +77,8 @@ export class Publisher {
       secrets = resolved.secrets;
       problems.push(...resolved.problems);
     }
-    const code = await this.#code(upload, parsed.ok ? parsed.manifest.script : parsed.script, problems, gone);
+    const script = parsed.ok ? parsed.manifest.script : parsed.script;
+    const code = await this.#code(upload, script, problems, publisherOf(principal, parsed), gone);
     gone?.throwIfAborted();
     if (code !== undefined)
       problems.push(...(await this.#probed(code, parsed.ok ? parsed.manifest : undefined)));
@@ -105,6 +106,7 @@ export class Publisher {
     upload: ReceivedUpload,
     script: string | undefined,
     problems: Problem[],
+    publisher: string,
     gone: AbortSignal | undefined,
   ): Promise<Code | undefined> {
     const ready = upload.script;
@@ -118,7 +120,7 @@ export class Publisher {
       return undefined;
     }
     const { limits } = this.#parts;
-    const bundled = await bundle(files, entry, { limits, ...(gone && { signal: gone }) });
+    const bundled = await bundle(files, entry, { limits, publisher, ...(gone && { signal: gone }) });
     if (!bundled.ok) {
       problems.push(...bundled.problems);
       return undefined;
@@ -157,6 +159,10 @@ export class Publisher {
     return { ok: true, integration: manifest.name, version, warnings: bounded(warnings) };
   }
 }
+
+/** Who waits its turn: the organization, also where an admin publishes for it. */
+const publisherOf = (principal: Principal, parsed: ReturnType<typeof parseManifest>): string =>
+  (parsed.ok ? parsed.manifest.organization : principal.organization) ?? '';
 
 const nameTaken = (name: string): Problem =>
   problem(`The name "${name}" belongs to another organization.`, {
