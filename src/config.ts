@@ -253,7 +253,7 @@ function readSettings(
   try {
     given = parseArgs({ args: [...flags], options, allowPositionals: false }).values;
   } catch (cause) {
-    problems.push(`${(cause as Error).message} \`--help\` lists the flags.`);
+    problems.push(`${(cause as Error).message.replace(/\.$/, '')}. \`--help\` lists the flags.`);
   }
   return (flag) => {
     const setting = SETTINGS.find((candidate) => candidate.flag === flag);

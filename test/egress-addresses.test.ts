@@ -232,7 +232,7 @@ describe('the list of ports', () => {
   test('has ports in it and nothing else', () => {
     for (const ports of ['http', '0', '65536', '80-90', '1e2'])
       expect(EgressPolicy.parse({ ports }).problems).toEqual([
-        `"${ports}" among the ports of the egress is no port from 1 to 65535.`,
+        `"${ports}" in --egress-ports is no port from 1 to 65535.`,
       ]);
   });
 });

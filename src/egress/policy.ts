@@ -81,7 +81,7 @@ export class EgressPolicy {
     const only = entries('only', lists.only ?? '');
     const ports = partsOf(lists.ports ?? '').map((part) => {
       const port = parsePort(part);
-      if (port === undefined) problems.push(`"${part}" among the ports of the egress is ${NO_PORT}.`);
+      if (port === undefined) problems.push(`"${part}" in --egress-ports is ${NO_PORT}.`);
       return port ?? 0;
     });
     const policy = new EgressPolicy({
