@@ -1,5 +1,6 @@
 /** An installation that passes its limits again and again is left alone for a while; its neighbours are not. */
-import { describe, expect, test } from 'vitest';
+import { request } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CoolDown } from '../src/runtime/cool-down.ts';
 import { CpuLoad } from '../src/runtime/cpu-load.ts';
 import type { Outcome } from '../src/wire.ts';
@@ -227,4 +228,32 @@ test('calls of an installation that cools down are 503 with Retry-After, and its
     .poll(async () => (await fetch(`${hostile.endpoint}/quick`)).status, { timeout: 10_000 })
     .toBe(200);
   expect(await (await fetch(`${hostile.endpoint}/quick`)).text()).toBe('ok');
+});
+
+// Else strangers could have an honest installation shut: by uploads that they never finish, by answers that they never read.
+test('a call that its client has held beyond its time is no breach of the installation', async () => {
+  const annex = await startTestService({ limits: { callWallMs: 500, breachesBeforeCoolDown: 1 } });
+  const honest = await annex.deploy(
+    'honest',
+    `import { createIntegration } from '@annex/sdk';
+     export default createIntegration({ async fetch(request) {
+       if (request.method === 'POST') await request.text();
+       if (!request.url.endsWith('/endless')) return new Response('ok');
+       return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }));
+     } });`,
+  );
+  const upload = request(`${honest.endpoint}/`, {
+    method: 'POST',
+    headers: { 'transfer-encoding': 'chunked' },
+  });
+  onTestFinished(() => void upload.destroy());
+  const refused = new Promise<number | undefined>((resolve) =>
+    upload.once('response', (answer) => resolve(answer.statusCode)),
+  );
+  upload.write('the first bytes, and no more');
+  expect(await refused).toBe(504);
+  const unread = await fetch(`${honest.endpoint}/endless`);
+  await expect.poll(() => annex.metric('annex_calls_total{outcome="exceededWallTime"}')).toBe(2);
+  await unread.body?.cancel().catch(() => undefined);
+  expect(await (await fetch(`${honest.endpoint}/`)).text()).toBe('ok');
 });

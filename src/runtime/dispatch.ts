@@ -115,13 +115,16 @@ export class Dispatch {
     new RunningCall(id, target, requestId, caller, cell, this.#running, resolve).begin(envelope);
   }
 
-  #ended({ target, requestId, owner, startedAt }: RunningCall, end: CallEnd): void {
+  #ended(call: RunningCall, end: CallEnd): void {
+    const { target, requestId, owner, startedAt } = call;
     const { observer, load } = this.#parts;
     const now = performance.now();
     this.#inFlight -= 1;
     observer.ended(target, requestId, end, now - startedAt);
     load.add(owner, end.cpuMs);
-    const begun = this.#coolDown.ended(owner, end.outcome, startedAt, now);
+    // Attack: strangers who send or read so slowly that calls run out of time, to have an honest installation shut.
+    const isClients = end.outcome === 'exceededWallTime' && call.clientPaced;
+    const begun = this.#coolDown.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
     if (begun) observer.cooling(target, requestId, begun);
     // Last: whoever has the place next finds all this done.
     this.#admission.leave(owner);

@@ -38,6 +38,8 @@ export class RunningCall implements CellTask {
   #cell: CellProcess;
   #traffic: CallTraffic | undefined;
   #answered = false;
+  /** Its client sends the body, or reads the answer, while it runs: at what pace is up to the client. */
+  clientPaced = false;
   #refused: AnnexError | undefined;
 
   constructor(
@@ -88,7 +90,9 @@ export class RunningCall implements CellTask {
       environment,
       ...(whole ? [whole] : []),
     );
-    if (body && !(body instanceof Uint8Array)) this.#open().upload(body);
+    if (body === undefined || body instanceof Uint8Array) return;
+    this.clientPaced = true;
+    this.#open().upload(body);
   }
 
   log(level: LogLevel, text: string): void {
@@ -103,6 +107,7 @@ export class RunningCall implements CellTask {
   response(status: number, headers: [string, string][], bytes: Buffer, more: boolean): void {
     if (this.#answered) return;
     this.#answered = true;
+    this.clientPaced ||= more;
     const body = more ? this.#open().answer() : bytes;
     this.#resolve({ outcome: 'ok', response: { status, headers, body } });
   }
