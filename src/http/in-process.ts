@@ -9,7 +9,7 @@
 import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FindOwnDoor, OwnDoor } from '../egress/own-door.ts';
-import { ENDPOINT_PLACEHOLDER } from '../model/endpoint-url.ts';
+import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { connectionPair } from './connection-pair.ts';
 
@@ -64,7 +64,7 @@ function below({ origin, pathname, search }: URL, base: string): string | undefi
 
 /** An endpoint is the first segment behind the base, or a label of the host. Each is a realm of its own. */
 function placeOfEndpoint(url: URL, base: string): { realm: string; path: string } | undefined {
-  if (!base.includes(ENDPOINT_PLACEHOLDER)) {
+  if (!hasOwnOrigins(base)) {
     const path = below(url, base);
     if (path === undefined) return undefined;
     return {
@@ -73,7 +73,7 @@ function placeOfEndpoint(url: URL, base: string): { realm: string; path: string 
     };
   }
   const [label = ''] = url.host.split('.', 1);
-  const own = ENDPOINT_KEY.test(label) ? below(url, base.replace(ENDPOINT_PLACEHOLDER, label)) : undefined;
+  const own = ENDPOINT_KEY.test(label) ? below(url, endpointUrl(base, label)) : undefined;
   if (own === undefined) return undefined;
   return { realm: `endpoint ${label}`, path: own.startsWith('/') ? own : `/${own}` };
 }

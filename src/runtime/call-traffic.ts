@@ -3,28 +3,16 @@
  * the fetches. Made for each call and free of cost until one of them is there.
  */
 import type { Readable } from 'node:stream';
-import type { Egress, OutboundRequest } from '../egress/egress.ts';
-import type { LimitName, Limits } from '../limits.ts';
-import type { FetchMessage, LogLevel, StreamMessage } from '../wire.ts';
-import { CallFetches } from './call-fetches.ts';
-import { CallStreams, type TellCell } from './call-streams.ts';
+import type { LimitName } from '../limits.ts';
+import type { FetchMessage, StreamMessage } from '../wire.ts';
+import { CallFetches, type CallFetchParts } from './call-fetches.ts';
+import { CallStreams } from './call-streams.ts';
 
 /** The call's own streams: its upload one way, its answer the other. */
 const OWN_STREAM = 0;
 
-export interface CallTrafficParts {
-  readonly id: number;
-  readonly egress: Pick<Egress, 'fetch'>;
-  /** Installation whose call this is. */
-  readonly owner: string;
-  /** The hosts that the installation has said it reaches. */
-  readonly hosts?: OutboundRequest['hosts'];
-  /** How many calls this one is inside of, where it is inside of any. */
-  readonly depth?: number;
-  readonly limits: Limits;
-  readonly tell: TellCell;
-  log(level: LogLevel, text: string): void;
-}
+/** What its fetches need, but for the streams, which are made here. */
+export type CallTrafficParts = Omit<CallFetchParts, 'streams'>;
 
 export class CallTraffic {
   readonly #parts: CallTrafficParts;
