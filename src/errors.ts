@@ -71,6 +71,46 @@ export const ERRORS = {
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
   INSTALLATION_UNKNOWN: row(404, 'caller', 'No installation of this id that the token may see.'),
+  INSTALLATION_CHANGED: row(
+    412,
+    'caller',
+    'It is not what `If-Match` says any more: read it again, and change that.',
+  ),
+  INSTALLATION_BUSY: {
+    ...row(
+      503,
+      'integration',
+      'The integration has yet to hear of earlier changes; try again after `Retry-After`.',
+    ),
+    retryAfterS: 5,
+  },
+  CALL_TOO_DEEP: row(
+    508,
+    'integration',
+    'A change was made inside of too many calls that were made because of changes: most likely a loop.',
+  ),
+  INSTALLATION_LEVEL: row(
+    409,
+    'caller',
+    'The integration is not for spaces, or not for sites: its manifest has another `target`.',
+  ),
+  PROPERTY_UNKNOWN: row(
+    404,
+    'caller',
+    'The configuration has no property of this name, or none of the kind it takes.',
+  ),
+  COMPLETIONS_INVALID: row(
+    502,
+    'integration',
+    "The integration's `completion_url` answered with something else than `[{label, value}]`.",
+  ),
+  INSTALL_LINK_UNKNOWN: row(404, 'caller', 'No install link with this token; it may have been replaced.'),
+  INTEGRATION_INSTALLED: row(
+    409,
+    'caller',
+    'The integration has installations; `cascade=true` deletes them, too.',
+  ),
+  EVENT_UNKNOWN: row(404, 'caller', 'No event of this id that the token may see.'),
   INSTALLATION_EXISTS: row(409, 'caller', 'The organization has already installed this integration.'),
   INSTALLATION_FORBIDDEN: row(
     403,

@@ -107,6 +107,20 @@ export const DEFAULT_LIMITS = {
   secretsPerIntegration: 20,
   /** One secret. */
   secretBytes: 5 * KIB,
+  /** The configuration of one target, as JSON. */
+  configurationBytes: 64 * KIB,
+  /** Time for an integration to complete what is being typed into a configuration. */
+  completionMs: 5_000,
+  /** Versions of one integration that are kept, the active one among them. */
+  versionsPerIntegration: 50,
+  /** Spaces, and sites, that one installation is installed in. */
+  placesPerInstallation: 1_000,
+  /** Events of the life of one installation that its integration has not heard yet; beyond this, it cannot be changed. */
+  lifeEventsPendingPerInstallation: 1_000,
+  /** How long it is kept what became of an event. */
+  lifeEventDays: 30,
+  /** How long it is kept who changed what. */
+  auditDays: 365,
   /** Isolates one cell keeps. */
   isolatesPerCell: 100,
   /** V8 heaps of all isolates of one cell together; the least recently used go first. */

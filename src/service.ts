@@ -68,7 +68,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
     });
     stops.push(() => store.close());
-    const { registry, tokens, logs } = store;
+    const { registry, installations, tokens, logs } = store;
     const metrics = new CallMetrics();
     const load = new CpuLoad(() => performance.now());
     const pool = new Pool({
@@ -139,6 +139,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       limits,
       credentials,
       registry,
+      installations,
       tokens,
       logs,
       publisher: new Publisher({

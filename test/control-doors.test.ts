@@ -10,7 +10,7 @@ import { Publisher } from '../src/publish/publish.ts';
 import { describeLayers, UNCONFINED } from '../src/runtime/cell-layers.ts';
 import type { Store } from '../src/store/store.ts';
 import type { TokenGrant } from '../src/store/tokens.ts';
-import { CLOCK, ORIGINS, published, temporaryStore } from './support/temporary-store.ts';
+import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from './support/temporary-store.ts';
 
 interface Answer {
   readonly status: number;
@@ -82,7 +82,10 @@ const PLATFORM = { kind: 'platform' } as const;
 const member = (organization: string) => ({ kind: 'organization', organization }) as const;
 
 const publish = (store: Store, fields: Parameters<typeof published>[0] = {}) =>
-  store.registry.publish({ manifest: published(fields), script: '', sourceMap: '{}', secrets: new Map() });
+  store.registry.publish(
+    { manifest: published(fields), script: '', sourceMap: '{}', secrets: new Map() },
+    OPERATOR,
+  );
 
 const codeOf = ({ status, body }: Answer) => `${status} ${body?.error?.code}`;
 
@@ -342,9 +345,12 @@ describe('tokens', () => {
 describe('logs', () => {
   test('are read by who installed and by the author, and by nobody else', async () => {
     const found = await control();
-    const { registry, logs } = found.store;
+    const { installations, logs } = found.store;
     await publish(found.store);
-    const { id } = await registry.install({ integration: 'hello', organization: 'user', externalIds: [] });
+    const { installationId: id } = await installations.install(
+      { integration: 'hello', organization: 'user', externalIds: [] },
+      OPERATOR,
+    );
     const line = { installationId: id, version: 1, requestId: 'r1', at: CLOCK.now };
     logs.append({ ...line, level: 'info', text: 'one' });
     logs.append({ ...line, level: 'error', text: 'two' });

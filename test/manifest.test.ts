@@ -203,10 +203,13 @@ describe('secrets', () => {
 
 describe('a new installation', () => {
   const initial = (account: string) =>
-    initialInstallation(parsed(manifestYaml({}, `configurations:\n  account: ${account}`)).manifest);
+    initialInstallation(
+      parsed(manifestYaml({}, `configurations:\n  account: ${account}`)).manifest,
+      'organization',
+    );
 
   test('is active where nothing is required', () => {
-    expect(initialInstallation(parsed(manifestYaml()).manifest)).toEqual({
+    expect(initialInstallation(parsed(manifestYaml()).manifest, 'organization')).toEqual({
       configuration: {},
       status: 'active',
     });

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startTestService } from './support/service.ts';
+import { OPERATOR } from './support/temporary-store.ts';
 
 const INSTALLATIONS = 10_000;
 const CALLED = 200;
@@ -24,16 +25,19 @@ const rssMib = (pid: number): number =>
 test('of 10,000 installations 200 are called in turn with room for 50 isolates: every answer right, memory bounded', async () => {
   const annex = await startTestService({ limits: { isolatesPerCell: ROOM } });
   await annex.publish('worker', { 'index.js': WORKER });
-  const { registry } = annex.service.store;
+  const { registry, installations } = annex.service.store;
   const installed: { id: string; endpoint: string }[] = [];
   for (let i = 0; i < INSTALLATIONS; i++) {
-    const installation = await registry.install({
-      integration: 'worker',
-      organization: `organization-${i}`,
-      externalIds: [],
-    });
+    const installation = await installations.install(
+      {
+        integration: 'worker',
+        organization: `organization-${i}`,
+        externalIds: [],
+      },
+      OPERATOR,
+    );
     if (i % (INSTALLATIONS / CALLED) === 0) {
-      installed.push({ id: installation.id, endpoint: registry.publicEndpoint(installation) });
+      installed.push({ id: installation.installationId, endpoint: registry.publicEndpoint(installation) });
     }
   }
   expect(installed).toHaveLength(CALLED);

@@ -7,7 +7,7 @@ import type { Probe } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from './support/bundler-processes.ts';
 import { TestService } from './support/service.ts';
-import { manifestYaml } from './support/temporary-store.ts';
+import { manifestYaml, OPERATOR } from './support/temporary-store.ts';
 
 let annex: TestService;
 beforeAll(async () => {
@@ -16,7 +16,6 @@ beforeAll(async () => {
 });
 
 const FINE = 'export default { fetch: () => new Response() };';
-const ADMIN = { tokenId: 't', kind: 'admin' } as const;
 
 /** A publisher over the cells and the store of the service; `meanwhile` runs as each try-out has begun. */
 function publisherWith(meanwhile: () => void) {
@@ -30,7 +29,7 @@ function publisherWith(meanwhile: () => void) {
   return (name: string, gone?: AbortSignal) =>
     publisher.publish(
       { manifest: manifestYaml({ name }), files: new Map(), script: FINE, secrets: new Map() },
-      ADMIN,
+      OPERATOR,
       gone,
     );
 }

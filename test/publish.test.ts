@@ -7,7 +7,7 @@ import { inspectExports, probeProblem } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
 import { readUpload } from '../src/publish/upload.ts';
 import type { CallEnd } from '../src/wire.ts';
-import { manifestYaml, parsed, published, temporaryStore } from './support/temporary-store.ts';
+import { manifestYaml, OPERATOR, parsed, published, temporaryStore } from './support/temporary-store.ts';
 
 type Part = [name: string, content: string | Uint8Array<ArrayBuffer>, filename?: string];
 
@@ -162,7 +162,7 @@ describe('publishing', () => {
     const publish = async (parts: readonly Part[], principal: Principal) => {
       const reading = await read(parts);
       if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
-      return publisher.publish(reading.upload, principal);
+      return publisher.publish(reading.upload, { ...OPERATOR, principal });
     };
     return { registry, publish };
   };
@@ -180,12 +180,15 @@ describe('publishing', () => {
     ['its owner by the operator', admin],
   ])('does not take a name from %s', async (_who, principal) => {
     const { registry, publish } = await publisherOver();
-    await registry.publish({
-      manifest: published({ organization: 'rival' }),
-      script: '',
-      sourceMap: '{}',
-      secrets: new Map(),
-    });
+    await registry.publish(
+      {
+        manifest: published({ organization: 'rival' }),
+        script: '',
+        sourceMap: '{}',
+        secrets: new Map(),
+      },
+      OPERATOR,
+    );
     expect(await publish([MANIFEST, INDEX], principal)).toMatchObject({
       ok: false,
       problems: [{ message: 'The name "hello" belongs to another organization.' }],

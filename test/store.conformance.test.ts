@@ -7,12 +7,15 @@ import type { Dialect } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AnnexError } from '../src/errors.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { wholeInstallation } from '../src/model/installation.ts';
 import { openDatabase } from '../src/store/database.ts';
+import { Installations } from '../src/store/installations.ts';
 import { type LogLine, Logs } from '../src/store/logs.ts';
 import { Registry } from '../src/store/registry.ts';
+import { Sequence } from '../src/store/sequence.ts';
 import { sqliteDialect } from '../src/store/sqlite-dialect.ts';
 import { Vault } from '../src/store/vault.ts';
-import { CLOCK, ORIGINS, published, temporaryFolder } from './support/temporary-store.ts';
+import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from './support/temporary-store.ts';
 
 /** Name → an empty database of that engine. */
 const ENGINES: [string, () => Promise<Dialect>][] = [
@@ -28,16 +31,22 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
     const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
-    const registry = new Registry({ ...parts, database, limits: DEFAULT_LIMITS });
+    const auditIds = new Sequence(randomBytes);
+    const registry = new Registry({ ...parts, auditIds, database, limits: DEFAULT_LIMITS });
+    const changed = (id: string) => registry.installationChanged(id);
     return {
       database,
       registry,
+      installations: new Installations({ ...parts, auditIds, database, changed }),
       logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
     };
   };
 
-  const installed = async (registry: Registry, integration = 'hello', organization = 'acme') => {
-    const installation = await registry.install({ integration, organization, externalIds: [] });
+  const installed = async (installations: Installations, integration = 'hello', organization = 'acme') => {
+    const installation = await installations.install(
+      { integration, organization, externalIds: [] },
+      OPERATOR,
+    );
     return installation.endpointKey;
   };
 
@@ -45,12 +54,15 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     test('makes versions 1, 2, 3, and each of them stays as it was', async () => {
       const { registry } = await open();
       for (const script of ['one', 'two', 'three']) {
-        await registry.publish({
-          manifest: published(),
-          script,
-          sourceMap: `map of ${script}`,
-          secrets: NO_SECRETS,
-        });
+        await registry.publish(
+          {
+            manifest: published(),
+            script,
+            sourceMap: `map of ${script}`,
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        );
       }
       expect(String(await registry.script('hello@1'))).toBe('one');
       expect(String(await registry.script('hello@3'))).toBe('three');
@@ -64,16 +76,24 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     test('the same name many times at once gives consecutive numbers', async () => {
       const { registry } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
-      const numbers = await Promise.all(Array.from({ length: 8 }, () => registry.publish(publication)));
+      const numbers = await Promise.all(
+        Array.from({ length: 8 }, () => registry.publish(publication, OPERATOR)),
+      );
       expect(numbers.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     });
 
     test('over the name of another organization changes nothing', async () => {
       const { registry } = await open();
-      await registry.publish({ manifest: published(), script: 'ours', sourceMap: '{}', secrets: NO_SECRETS });
+      await registry.publish(
+        { manifest: published(), script: 'ours', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
       const stolen = published({ organization: 'rival', visibility: 'private' });
       expect(
-        await registry.publish({ manifest: stolen, script: 'theirs', sourceMap: '{}', secrets: NO_SECRETS }),
+        await registry.publish(
+          { manifest: stolen, script: 'theirs', sourceMap: '{}', secrets: NO_SECRETS },
+          OPERATOR,
+        ),
       ).toBeUndefined();
       expect(await registry.integration('hello')).toMatchObject({
         organization: 'acme',
@@ -84,80 +104,111 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
 
     test('that fails halfway leaves nothing behind', async () => {
       const { registry } = await open();
-      await registry.publish({ manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS });
+      await registry.publish(
+        { manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
       // The vault cannot seal this, which ends the transaction after the version's rows were written.
       const broken = new Map([['TOKEN', undefined as unknown as string]]);
       await expect(
-        registry.publish({ manifest: published(), script: 'two', sourceMap: '{}', secrets: broken }),
+        registry.publish(
+          { manifest: published(), script: 'two', sourceMap: '{}', secrets: broken },
+          OPERATOR,
+        ),
       ).rejects.toThrow();
       expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
       expect(await registry.script('hello@2')).toBeUndefined();
       expect(
-        await registry.publish({
-          manifest: published(),
-          script: 'two',
-          sourceMap: '{}',
-          secrets: NO_SECRETS,
-        }),
+        await registry.publish(
+          {
+            manifest: published(),
+            script: 'two',
+            sourceMap: '{}',
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        ),
       ).toBe(2);
     });
 
     test('takes a script of the largest size, in any script of the world', async () => {
       const { registry } = await open();
       const script = 'é😀 '.repeat(DEFAULT_LIMITS.scriptBytes / 7);
-      await registry.publish({ manifest: published(), script, sourceMap: '{}', secrets: NO_SECRETS });
+      await registry.publish(
+        { manifest: published(), script, sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
       expect(String(await registry.script('hello@1'))).toBe(script);
     });
   });
 
   describe('targets', () => {
     test('a call that starts after a publish is answered sees the new version', async () => {
-      const { registry } = await open();
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
-      const key = await installed(registry);
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const key = await installed(installations);
       expect(await registry.target(key)).toMatchObject({
         version: 1,
         integration: 'hello',
         organization: 'acme',
       });
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
       expect((await registry.target(key))?.version).toBe(2);
-      await registry.activate('hello', 1);
+      await registry.activate('hello', 1, OPERATOR);
       expect((await registry.target(key))?.version).toBe(1);
     });
 
     test('a read under way while a version is published is not remembered', async () => {
-      const { registry } = await open();
+      const { registry, installations } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
-      await registry.publish(publication);
-      const key = await installed(registry);
-      await Promise.all([registry.target(key), registry.publish(publication), registry.target(key)]);
+      await registry.publish(publication, OPERATOR);
+      const key = await installed(installations);
+      await Promise.all([
+        registry.target(key),
+        registry.publish(publication, OPERATOR),
+        registry.target(key),
+      ]);
       expect((await registry.target(key))?.version).toBe(2);
     });
 
     test('a publish of one integration leaves the targets of others remembered', async () => {
-      const { registry } = await open();
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
-      const target = await registry.target(await installed(registry));
-      await registry.publish({
-        manifest: published({ name: 'other' }),
-        script: '',
-        sourceMap: '{}',
-        secrets: NO_SECRETS,
-      });
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const target = await registry.target(await installed(installations));
+      await registry.publish(
+        {
+          manifest: published({ name: 'other' }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
       expect(await registry.target(target?.endpointKey ?? '')).toBe(target);
     });
 
     test('have the environment of their own installation, encoded once', async () => {
-      const { registry } = await open();
+      const { registry, installations } = await open();
       const manifest = published({}, 'secrets:\n  TOKEN: x');
-      await registry.publish({
-        manifest,
-        script: '',
-        sourceMap: '{}',
-        secrets: new Map([['TOKEN', 'value']]),
-      });
-      const [one, other] = [await installed(registry), await installed(registry, 'hello', 'rival')];
+      await registry.publish(
+        {
+          manifest,
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([['TOKEN', 'value']]),
+        },
+        OPERATOR,
+      );
+      const [one, other] = [await installed(installations), await installed(installations, 'hello', 'rival')];
       const target = await registry.target(one);
       expect(JSON.parse(String(Buffer.from(target?.environmentJson ?? [])))).toEqual(target?.environment);
       expect(target?.publicEndpoint).toBe(`${ORIGINS.publicUrl}/${one}`);
@@ -182,79 +233,99 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
 
     test('of a version that was rolled back to have the secrets it names, at their present values', async () => {
-      const { registry } = await open();
+      const { registry, installations } = await open();
       const named = (name: string) => published({}, `secrets:\n  ${name}: x\n  SHARED: x`);
-      await registry.publish({
-        manifest: named('OLD'),
-        script: '',
-        sourceMap: '{}',
-        secrets: new Map([
-          ['OLD', '1'],
-          ['SHARED', '1'],
-        ]),
-      });
-      await registry.publish({
-        manifest: named('NEW'),
-        script: '',
-        sourceMap: '{}',
-        secrets: new Map([
-          ['NEW', '2'],
-          ['SHARED', '2'],
-        ]),
-      });
-      const key = await installed(registry);
+      await registry.publish(
+        {
+          manifest: named('OLD'),
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([
+            ['OLD', '1'],
+            ['SHARED', '1'],
+          ]),
+        },
+        OPERATOR,
+      );
+      await registry.publish(
+        {
+          manifest: named('NEW'),
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([
+            ['NEW', '2'],
+            ['SHARED', '2'],
+          ]),
+        },
+        OPERATOR,
+      );
+      const key = await installed(installations);
       expect((await registry.target(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
-      await registry.activate('hello', 1);
+      await registry.activate('hello', 1, OPERATOR);
       expect((await registry.target(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
     });
   });
 
   test('activating a version that does not exist is refused and changes nothing', async () => {
     const { registry } = await open();
-    await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
-    await expect(registry.activate('hello', 2)).rejects.toMatchObject({ code: 'VERSION_UNKNOWN' });
-    await expect(registry.activate('nothing', 1)).rejects.toMatchObject({ code: 'VERSION_UNKNOWN' });
+    await registry.publish(
+      { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+      OPERATOR,
+    );
+    await expect(registry.activate('hello', 2, OPERATOR)).rejects.toMatchObject({ code: 'VERSION_UNKNOWN' });
+    await expect(registry.activate('nothing', 1, OPERATOR)).rejects.toMatchObject({
+      code: 'VERSION_UNKNOWN',
+    });
     expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
   });
 
   describe('installing', () => {
     test('is once an organization, also at the same moment', async () => {
-      const { registry } = await open();
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
-      const attempts = await Promise.allSettled([installed(registry), installed(registry)]);
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const attempts = await Promise.allSettled([installed(installations), installed(installations)]);
       const refused = attempts.filter((attempt) => attempt.status === 'rejected');
       expect(refused).toMatchObject([{ reason: { code: 'INSTALLATION_EXISTS' } }]);
-      expect((await registry.installations({ integration: 'hello', limit: 10 })).items).toHaveLength(1);
+      expect((await installations.list({ integration: 'hello', limit: 10 })).items).toHaveLength(1);
     });
 
     test.each(['private', 'unlisted'])('what is %s is for the owner alone', async (visibility) => {
-      const { registry } = await open();
-      await registry.publish({
-        manifest: published({ visibility }),
-        script: '',
-        sourceMap: '{}',
-        secrets: NO_SECRETS,
-      });
-      await installed(registry);
-      await expect(installed(registry, 'hello', 'other')).rejects.toMatchObject({
+      const { registry, installations } = await open();
+      await registry.publish(
+        {
+          manifest: published({ visibility }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
+      await installed(installations);
+      await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
         code: 'INSTALLATION_FORBIDDEN',
       });
     });
 
     test('what does not exist is refused', async () => {
-      const { registry } = await open();
-      await expect(installed(registry)).rejects.toBeInstanceOf(AnnexError);
+      const { installations } = await open();
+      await expect(installed(installations)).rejects.toBeInstanceOf(AnnexError);
     });
 
     test('keeps external ids, by which installations are found', async () => {
-      const { registry } = await open();
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
       const request = { integration: 'hello', organization: 'a', externalIds: ['x', 'y', 'x'] };
-      const { id } = await registry.install(request);
-      await registry.install({ ...request, organization: 'b', externalIds: ['y'] });
-      expect((await registry.installation(id))?.externalIds).toEqual(['x', 'y']);
+      const { installationId: id } = await installations.install(request, OPERATOR);
+      await installations.install({ ...request, organization: 'b', externalIds: ['y'] }, OPERATOR);
+      expect((await installations.read(wholeInstallation(id)))?.externalIds).toEqual(['x', 'y']);
       const found = async (externalId: string) =>
-        (await registry.installations({ integration: 'hello', externalId, limit: 9 })).items.map(
+        (await installations.list({ integration: 'hello', externalId, limit: 9 })).items.map(
           (one) => one.organization,
         );
       expect(await found('x')).toEqual(['a']);
@@ -263,19 +334,22 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
 
     test('pages visit every installation once, while others are added', async () => {
-      const { registry } = await open();
-      await registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS });
-      for (let i = 0; i < 10; i += 1) await installed(registry, 'hello', `o${i}`);
-      const before = await registry.installations({ integration: 'hello', limit: 100 });
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      for (let i = 0; i < 10; i += 1) await installed(installations, 'hello', `o${i}`);
+      const before = await installations.list({ integration: 'hello', limit: 100 });
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await registry.installations({ integration: 'hello', limit: 3, cursor });
-        seen.push(...page.items.map(({ id }) => id));
+        const page = await installations.list({ integration: 'hello', limit: 3, cursor });
+        seen.push(...page.items.map(({ installationId }) => installationId));
         cursor = page.next;
-        await installed(registry, 'hello', `late-${seen.length}`);
+        await installed(installations, 'hello', `late-${seen.length}`);
       } while (cursor !== undefined);
-      expect(seen).toEqual(expect.arrayContaining(before.items.map(({ id }) => id)));
+      expect(seen).toEqual(expect.arrayContaining(before.items.map(({ installationId }) => installationId)));
       expect(new Set(seen).size).toBe(seen.length);
     });
   });
@@ -287,12 +361,15 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       ['b', 'rival', 'public'],
       ['c', 'rival', 'private'],
     ] as const) {
-      await registry.publish({
-        manifest: published({ name, organization, visibility }),
-        script: '',
-        sourceMap: '{}',
-        secrets: NO_SECRETS,
-      });
+      await registry.publish(
+        {
+          manifest: published({ name, organization, visibility }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
     }
     const names = async (visibleTo?: string) =>
       (await registry.integrations({ visibleTo, limit: 9 })).items.map(({ name }) => name);
@@ -386,13 +463,24 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const made = await dialect();
     const first = await openDatabase(made);
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const parts = { vault, origins: ORIGINS, limits: DEFAULT_LIMITS, clock: () => CLOCK.now, randomBytes };
-    await new Registry({ ...parts, database: first }).publish({
-      manifest: published(),
-      script: 's',
-      sourceMap: '{}',
-      secrets: NO_SECRETS,
-    });
+    const auditIds = new Sequence(randomBytes);
+    const parts = {
+      vault,
+      origins: ORIGINS,
+      limits: DEFAULT_LIMITS,
+      clock: () => CLOCK.now,
+      randomBytes,
+      auditIds,
+    };
+    await new Registry({ ...parts, database: first }).publish(
+      {
+        manifest: published(),
+        script: 's',
+        sourceMap: '{}',
+        secrets: NO_SECRETS,
+      },
+      OPERATOR,
+    );
     await first.destroy();
     const second = await openDatabase(made);
     onTestFinished(() => second.destroy());

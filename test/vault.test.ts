@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openStore } from '../src/store/store.ts';
 import { Vault } from '../src/store/vault.ts';
 import { openVault } from '../src/store/vault-key.ts';
-import { published, storeOptions, temporaryFolder } from './support/temporary-store.ts';
+import { OPERATOR, published, storeOptions, temporaryFolder } from './support/temporary-store.ts';
 
 const PLACE = ['secrets', 'sealed_value', 'hello', 'TOKEN'] as const;
 
@@ -67,7 +67,10 @@ test('a store with sealed values does not start without its key, or with another
   const folder = await temporaryFolder();
   const file = join(folder, 'vault.key');
   const store = await openStore(storeOptions(folder));
-  await store.registry.publish({ manifest: published(), script: '', sourceMap: '{}', secrets: new Map() });
+  await store.registry.publish(
+    { manifest: published(), script: '', sourceMap: '{}', secrets: new Map() },
+    OPERATOR,
+  );
   await store.close();
   const key = await readFile(file, 'utf8');
   await rm(file);
@@ -85,17 +88,23 @@ test('no secret and no token stands in the data folder in clear', async () => {
   const store = await openStore(storeOptions(folder));
   const { token } = await store.tokens.create({ kind: 'admin' });
   const manifest = published({}, 'secrets:\n  TOKEN: written');
-  await store.registry.publish({
-    manifest,
-    script: '',
-    sourceMap: '{}',
-    secrets: new Map([['TOKEN', 'very-secret-value']]),
-  });
-  const { endpointKey } = await store.registry.install({
-    integration: 'hello',
-    organization: 'o',
-    externalIds: [],
-  });
+  await store.registry.publish(
+    {
+      manifest,
+      script: '',
+      sourceMap: '{}',
+      secrets: new Map([['TOKEN', 'very-secret-value']]),
+    },
+    OPERATOR,
+  );
+  const { endpointKey } = await store.installations.install(
+    {
+      integration: 'hello',
+      organization: 'o',
+      externalIds: [],
+    },
+    OPERATOR,
+  );
   const target = await store.registry.target(endpointKey);
   const signingSecrets = Object.values(target?.environment.signingSecrets ?? {});
   expect(signingSecrets).toHaveLength(2);

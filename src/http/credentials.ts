@@ -67,9 +67,14 @@ export class Credentials {
     if (key !== undefined) this.#failures.take(key);
   }
 
+  /** @returns where a request came from; undefined for an integration's own, which come in process */
+  addressOf(request: IncomingMessage): string | undefined {
+    return clientAddress(request, this.#parts.trustedProxies);
+  }
+
   /** Integrations, which reach the doors in process, are bounded by the limits on their fetches. */
   #keyOf(request: IncomingMessage): string | undefined {
-    const address = clientAddress(request, this.#parts.trustedProxies);
+    const address = this.addressOf(request);
     return address === undefined ? undefined : addressKey(address);
   }
 }

@@ -1,32 +1,69 @@
 /**
- * What a new installation starts as (SPEC "States and transitions", REFERENCE D11).
+ * Installations and what lies below them: which levels there are, and what a new one starts as (SPEC "States and
+ * transitions", REFERENCE D11).
  *
- * Pure: the store keeps the rows, this file says what goes into them. Later edits of a configuration are validated
- * against the whole schema; at install there is nothing to validate but what the defaults leave open.
+ * Pure: the store keeps the rows, this file says what goes into them. What makes a configuration valid is in
+ * `configuration-check.ts`.
  */
 import type { Configuration, Manifest } from './manifest.ts';
 
-/** `paused` is set and cleared by the API alone; `pending` waits for a valid configuration (REFERENCE D11). */
-export type InstallationStatus = 'active' | 'pending' | 'paused';
+/** Where an integration can be installed: an organization first, then spaces and sites of it. */
+export const LEVELS = ['organization', 'space', 'site'] as const;
+export type Level = (typeof LEVELS)[number];
 
-/** External ids of one installation (REFERENCE 2), and the length of each. */
+/** Names one target: an installation itself, or what of it is in one space or one site. */
+export interface TargetName {
+  readonly installationId: string;
+  readonly level: Level;
+  /** Id of the space or the site; empty at the level of the organization. */
+  readonly place: string;
+}
+
+/** The target of the organization. */
+export const wholeInstallation = (installationId: string): TargetName => ({
+  installationId,
+  level: 'organization',
+  place: '',
+});
+
+/** `paused` is set and cleared by the API alone; `pending` waits for a valid configuration (REFERENCE D11). */
+export const INSTALLATION_STATUSES = ['active', 'pending', 'paused'] as const;
+export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
+
+/** Whether an installation speaks for all spaces (or sites) of its organization, or for those alone it is installed in. */
+export const SELECTIONS = ['all', 'selected'] as const;
+export type Selection = (typeof SELECTIONS)[number];
+
+/** External ids of one target (REFERENCE 2), and the length of each. */
 export const EXTERNAL_IDS_MAX = 5;
 export const EXTERNAL_ID_CHARS = 256;
 
-/** A new installation's configuration and status. */
+/** The one property whose value is sealed at rest and shown to nobody but the integration itself (REFERENCE D12). */
+export const CREDENTIALS_PROPERTY = 'oauth_credentials';
+
+/** A new target's configuration and status. */
 export interface InitialInstallation {
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly status: InstallationStatus;
 }
 
+/** The configuration that a manifest declares for a level; `account` is the organization's. */
+export const configurationAt = (
+  { configurations }: Pick<Manifest, 'configurations'>,
+  level: Level,
+): Configuration | undefined => configurations[level === 'organization' ? 'account' : level];
+
 /**
- * Applies the defaults of the account configuration; what is required and still unset makes the installation
- * `pending`, otherwise it is `active` at once.
+ * Applies the defaults of the level's configuration; what is required and still unset makes the target `pending`,
+ * otherwise it is `active` at once.
  */
-export function initialInstallation(manifest: Pick<Manifest, 'configurations'>): InitialInstallation {
-  const account = manifest.configurations.account;
-  const configuration = defaults(account);
-  const complete = (account?.required ?? []).every((name) => Object.hasOwn(configuration, name));
+export function initialInstallation(
+  manifest: Pick<Manifest, 'configurations'>,
+  level: Level,
+): InitialInstallation {
+  const schema = configurationAt(manifest, level);
+  const configuration = defaults(schema);
+  const complete = (schema?.required ?? []).every((name) => Object.hasOwn(configuration, name));
   return { configuration, status: complete ? 'active' : 'pending' };
 }
 

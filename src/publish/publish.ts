@@ -11,8 +11,9 @@ import { bundle } from '../bundle/bundler.ts';
 import { createStackMapper } from '../bundle/source-map.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import type { Actor } from '../model/actor.ts';
 import { MANIFEST_FILE, type Manifest, parseManifest, publishedManifest } from '../model/manifest.ts';
-import { mayPublish, type Principal } from '../model/principal.ts';
+import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { resolveSecrets } from '../model/secrets.ts';
 import type { Registry } from '../store/registry.ts';
@@ -60,7 +61,8 @@ export class Publisher {
    * @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the manifest names; the reason
    *   of `gone` once it aborts.
    */
-  async publish(upload: ReceivedUpload, principal: Principal, gone?: AbortSignal): Promise<Publishing> {
+  async publish(upload: ReceivedUpload, by: Actor, gone?: AbortSignal): Promise<Publishing> {
+    const { principal } = by;
     const { egressRequired = false } = this.#parts;
     const parsed = parseManifest(upload.manifest, { egressRequired });
     const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
@@ -86,7 +88,7 @@ export class Publisher {
     gone?.throwIfAborted();
     if (!parsed.ok || code === undefined || problems.some(isError))
       return { ok: false, problems: bounded(problems) };
-    return this.#store(parsed.manifest, code, secrets, problems);
+    return this.#store(parsed.manifest, code, secrets, problems, by);
   }
 
   #requireRights(principal: Principal, organization: string): void {
@@ -148,12 +150,12 @@ export class Publisher {
     code: Code,
     secrets: ReadonlyMap<string, string>,
     warnings: readonly Problem[],
+    by: Actor,
   ): Promise<Publishing> {
-    const version = await this.#parts.registry.publish({
-      manifest: publishedManifest(manifest),
-      ...code,
-      secrets,
-    });
+    const version = await this.#parts.registry.publish(
+      { manifest: publishedManifest(manifest), ...code, secrets },
+      by,
+    );
     // Another organization took the name while this upload was being bundled.
     if (version === undefined) return { ok: false, problems: [nameTaken(manifest.name)] };
     return { ok: true, integration: manifest.name, version, warnings: bounded(warnings) };
@@ -162,7 +164,8 @@ export class Publisher {
 
 /** Who waits its turn: the organization, also where an admin publishes for it. */
 const publisherOf = (principal: Principal, parsed: ReturnType<typeof parseManifest>): string =>
-  (parsed.ok ? parsed.manifest.organization : principal.organization) ?? '';
+  (parsed.ok ? parsed.manifest.organization : isRuntime(principal) ? undefined : principal.organization) ??
+  '';
 
 const nameTaken = (name: string): Problem =>
   problem(`The name "${name}" belongs to another organization.`, {

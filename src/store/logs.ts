@@ -7,9 +7,10 @@
  * killed are lost: a log is not worth an fsync a line.
  */
 import type { Limits } from '../limits.ts';
-import { base64url, type RandomBytes } from '../model/identifiers.ts';
+import type { RandomBytes } from '../model/identifiers.ts';
 import { LOG_LEVELS, type LogLevel } from '../wire.ts';
 import { type Page, type PageRequest, page } from './page.ts';
+import { Sequence } from './sequence.ts';
 import type { Database, Tables } from './tables.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -50,16 +51,14 @@ interface Waiting {
 
 export class Logs {
   readonly #parts: LogsParts;
-  /** Tells the lines of this process from those of others that write to the same store. */
-  readonly #writer: string;
+  readonly #ids: Sequence;
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
-  #count = 0;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: LogsParts) {
     this.#parts = parts;
-    this.#writer = base64url(parts.randomBytes(6));
+    this.#ids = new Sequence(parts.randomBytes);
   }
 
   /** Takes a line for the next pass. Never waits, never throws. */
@@ -151,10 +150,8 @@ export class Logs {
       .execute();
   }
 
-  /** Time first, then the order within this process: fixed widths, so that text order is arrival order. */
   #row({ installationId, version, requestId, level, text, at }: LogLine): Tables['log_lines'] {
-    this.#count += 1;
-    const id = `${hex(at, 12)}-${hex(this.#count, 12)}-${this.#writer}`;
+    const id = this.#ids.next(at);
     // PostgreSQL refuses U+0000 in text: one such line would fail the whole pass.
     const clean = text.replaceAll('\0', '\u{fffd}');
     const rank = LOG_LEVELS.indexOf(level);
@@ -172,8 +169,6 @@ export class Logs {
 
 const mark = (dropped: number): string =>
   `${dropped} ${dropped === 1 ? 'line was' : 'lines were'} dropped: this installation logs faster than its log is written.`;
-
-const hex = (value: number, width: number): string => value.toString(16).padStart(width, '0');
 
 const lineOf = (row: Tables['log_lines']): StoredLine => ({
   id: row.id,

@@ -4,7 +4,7 @@
  * An entry that has been released is never edited; a change is a new entry. Only what kysely's schema builder says the
  * same way to every engine is used here.
  */
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,6 +12,10 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '002-tokens': { up: tokens },
   '003-logs': { up: logs },
   '004-lowered-limits': { up: loweredLimits },
+  '005-targets': { up: targets },
+  '006-life-events': { up: lifeEvents },
+  '007-audit': { up: audit },
+  '008-images-and-links': { up: imagesAndLinks },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -105,5 +109,151 @@ async function loweredLimits(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('integrations')
     .addColumn('lowered_limits', 'text', (column) => column.notNull().defaultTo('{}'))
+    .execute();
+}
+
+/** One table for installations and for what lies below them: whatever holds for a target holds at every level. */
+async function targets(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('targets')
+    .addColumn('installation_id', 'text', (column) => column.notNull())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('place', 'text', (column) => column.notNull())
+    .addColumn('integration', 'text', (column) => column.notNull().references('integrations.name'))
+    .addColumn('organization', 'text', (column) => column.notNull())
+    .addColumn('endpoint_key', 'text', (column) => column.notNull().unique())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('configuration', 'text', (column) => column.notNull())
+    .addColumn('sealed_credentials', 'text')
+    .addColumn('external_ids', 'text', (column) => column.notNull())
+    .addColumn('space_selection', 'text', (column) => column.notNull())
+    .addColumn('site_selection', 'text', (column) => column.notNull())
+    .addColumn('sealed_signing_secret', 'text', (column) => column.notNull())
+    .addColumn('revision', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('targets_key', ['installation_id', 'level', 'place'])
+    .addUniqueConstraint('targets_once', ['integration', 'organization', 'level', 'place'])
+    .execute();
+  await db.schema
+    .createIndex('targets_page')
+    .on('targets')
+    .columns(['integration', 'level', 'installation_id'])
+    .execute();
+  await sql`
+    insert into targets (installation_id, level, place, integration, organization, endpoint_key, status, configuration,
+      external_ids, space_selection, site_selection, sealed_signing_secret, revision, created_at, updated_at)
+    select id, 'organization', '', integration, organization, endpoint_key, status, configuration,
+      external_ids, 'all', 'all', sealed_signing_secret, 1, created_at, updated_at
+    from installations`.execute(db);
+  await db.schema.alterTable('external_ids').renameTo('external_ids_before').execute();
+  await db.schema
+    .createTable('external_ids')
+    .addColumn('integration', 'text', (column) => column.notNull())
+    .addColumn('external_id', 'text', (column) => column.notNull())
+    .addColumn('installation_id', 'text', (column) => column.notNull())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('place', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('external_ids_rows', [
+      'integration',
+      'external_id',
+      'installation_id',
+      'level',
+      'place',
+    ])
+    .addForeignKeyConstraint(
+      'external_ids_target',
+      ['installation_id', 'level', 'place'],
+      'targets',
+      ['installation_id', 'level', 'place'],
+      (constraint) => constraint.onDelete('cascade'),
+    )
+    .execute();
+  await sql`
+    insert into external_ids (integration, external_id, installation_id, level, place)
+    select integration, external_id, installation_id, 'organization', '' from external_ids_before`.execute(
+    db,
+  );
+  await db.schema
+    .createIndex('external_ids_target_index')
+    .on('external_ids')
+    .columns(['installation_id', 'level', 'place'])
+    .execute();
+  await db.schema.dropTable('external_ids_before').execute();
+  await db.schema.dropTable('installations').execute();
+}
+
+/** No foreign key: an event of what is deleted outlives it. */
+async function lifeEvents(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('life_events')
+    .addColumn('installation_id', 'text', (column) => column.notNull())
+    .addColumn('position', 'integer', (column) => column.notNull())
+    .addColumn('event_id', 'text', (column) => column.notNull().unique())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('place', 'text', (column) => column.notNull())
+    .addColumn('integration', 'text', (column) => column.notNull())
+    .addColumn('organization', 'text', (column) => column.notNull())
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('sealed_record', 'text', (column) => column.notNull())
+    .addColumn('depth', 'integer', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('due_at', 'bigint', (column) => column.notNull())
+    .addColumn('outcome', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('finished_at', 'bigint')
+    .addPrimaryKeyConstraint('life_events_key', ['installation_id', 'position'])
+    .execute();
+  await db.schema
+    .createIndex('life_events_due')
+    .on('life_events')
+    .columns(['state', 'due_at', 'installation_id'])
+    .execute();
+}
+
+/** No foreign key: who deleted something is of interest when it is gone. */
+async function audit(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('actor', 'text', (column) => column.notNull())
+    .addColumn('token_id', 'text')
+    .addColumn('address', 'text')
+    .addColumn('request_id', 'text', (column) => column.notNull())
+    .addColumn('organization', 'text')
+    .addColumn('integration', 'text')
+    .addColumn('installation_id', 'text')
+    .addColumn('level', 'text')
+    .addColumn('place', 'text')
+    .addColumn('details', 'text', (column) => column.notNull())
+    .execute();
+  for (const column of ['organization', 'integration', 'installation_id']) {
+    await db.schema.createIndex(`audit_${column}`).on('audit').columns([column, 'id']).execute();
+  }
+}
+
+async function imagesAndLinks(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('images')
+    .addColumn('integration', 'text', (column) => column.notNull())
+    .addColumn('number', 'integer', (column) => column.notNull())
+    .addColumn('path', 'text', (column) => column.notNull())
+    .addColumn('content', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('images_key', ['integration', 'number', 'path'])
+    .addForeignKeyConstraint(
+      'images_version',
+      ['integration', 'number'],
+      'versions',
+      ['integration', 'number'],
+      (constraint) => constraint.onDelete('cascade'),
+    )
+    .execute();
+  await db.schema.alterTable('integrations').addColumn('install_link_hash', 'text').execute();
+  await db.schema
+    .alterTable('secrets')
+    .addColumn('updated_at', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute();
 }

@@ -1,27 +1,19 @@
 /**
- * The registry: integrations, their versions, and where they are installed.
+ * The registry: integrations and their versions, and what a call to an endpoint is for.
  *
- * Draws the transactions around the rows (`integration-rows.ts`, `installation-rows.ts`) and keeps the targets
- * (`targets.ts`) true to them. A publish is one transaction: a crash leaves all of it or nothing. Who may ask for what
- * is decided at the doors; what no caller may break (one owner a name, one installation an organization, visibility)
- * is held here, inside the transaction.
+ * Draws the transactions around the rows (`integration-rows.ts`) and keeps the targets (`targets.ts`) true to them. A
+ * publish is one transaction: a crash leaves all of it or nothing. Who may ask for what is decided at the doors; what no
+ * caller may break (one owner a name) is held here, inside the transaction.
  */
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { endpointKey, installationId, type RandomBytes, signingSecret } from '../model/identifiers.ts';
-import { initialInstallation } from '../model/installation.ts';
+import type { Actor } from '../model/actor.ts';
+import { type RandomBytes, signingSecret } from '../model/identifiers.ts';
+import type { TargetName } from '../model/installation.ts';
 import type { LoweredLimits } from '../model/lowered-limits.ts';
 import type { PublishedManifest } from '../model/manifest.ts';
 import type { Target } from '../model/target.ts';
-import { mayInstall } from '../model/visibility.ts';
-import {
-  type Installation,
-  type InstallationQuery,
-  insertInstallation,
-  installationSecretPlace,
-  listInstallations,
-  readInstallation,
-} from './installation-rows.ts';
+import { insertAudit } from './audit-rows.ts';
 import {
   activateVersion,
   type Integration,
@@ -36,9 +28,12 @@ import {
   upsertSecrets,
   type Version,
 } from './integration-rows.ts';
+import type { GoneTarget } from './life-event-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import type { Page, PageRequest } from './page.ts';
+import type { Sequence } from './sequence.ts';
 import type { Database } from './tables.ts';
+import type { Installation } from './target-rows.ts';
 import { type Origins, publicEndpoint, Targets } from './targets.ts';
 import type { Vault } from './vault.ts';
 
@@ -49,6 +44,8 @@ export interface RegistryParts {
   readonly limits: Limits;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
+  /** Numbers the entries of the audit. */
+  readonly auditIds: Sequence;
 }
 
 /** Everything a publish stores. */
@@ -76,8 +73,11 @@ export class Registry {
    *
    * @returns the version's number, or undefined, with nothing changed, where the name belongs to another organization.
    */
-  async publish({ manifest, script, sourceMap, secrets }: Publication): Promise<number | undefined> {
-    const { database, vault, clock, randomBytes } = this.#parts;
+  async publish(
+    { manifest, script, sourceMap, secrets }: Publication,
+    by: Actor,
+  ): Promise<number | undefined> {
+    const { database, vault, clock, randomBytes, auditIds } = this.#parts;
     const { name } = manifest;
     const now = clock();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
@@ -86,6 +86,10 @@ export class Registry {
       if (taken === undefined) return undefined;
       await insertVersion(transaction, { number: taken, manifest, script, sourceMap, createdAt: now });
       await upsertSecrets(transaction, vault, name, secrets);
+      const { organization } = manifest;
+      const details = { version: taken };
+      const entry = { action: 'integration.publish', organization, integration: name, details } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       return taken;
     });
     this.#targets.forget(name);
@@ -111,14 +115,19 @@ export class Registry {
   }
 
   /** Makes a version the active one: how a publish is rolled back. @throws `VERSION_UNKNOWN` */
-  async activate(integration: string, number: number): Promise<void> {
-    const { database, clock } = this.#parts;
+  async activate(integration: string, number: number, by: Actor): Promise<void> {
+    const { database, clock, auditIds } = this.#parts;
+    const now = clock();
     await database.transaction().execute(async (transaction) => {
       const version = await readVersion(transaction, integration, number);
       if (version === undefined) {
         throw new AnnexError('VERSION_UNKNOWN', `Integration "${integration}" has no version ${number}.`);
       }
-      await activateVersion(transaction, version, clock());
+      await activateVersion(transaction, version, now);
+      const { organization } = version.manifest;
+      const details = { version: number };
+      const entry = { action: 'integration.activate', organization, integration, details } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
     });
     this.#targets.forget(integration);
   }
@@ -135,56 +144,6 @@ export class Registry {
     this.#targets.forget(integration);
   }
 
-  /**
-   * Installs the active version into an organization: status and configuration as REFERENCE D11 has them at first.
-   *
-   * @throws `INTEGRATION_UNKNOWN`, `INSTALLATION_FORBIDDEN` (REFERENCE D12), `INSTALLATION_EXISTS`
-   */
-  async install(request: {
-    readonly integration: string;
-    readonly organization: string;
-    readonly externalIds: readonly string[];
-  }): Promise<Installation> {
-    const { database, vault, clock, randomBytes } = this.#parts;
-    const { integration: name, organization } = request;
-    return database.transaction().execute(async (transaction) => {
-      const integration = await readIntegration(transaction, name);
-      const version = integration && (await readVersion(transaction, name, integration.activeVersion));
-      if (integration === undefined || version === undefined) {
-        throw new AnnexError('INTEGRATION_UNKNOWN', `There is no integration "${name}".`);
-      }
-      if (!mayInstall(integration.visibility, integration.organization, organization)) {
-        const message = `Integration "${name}" is ${integration.visibility}; "${organization}" may not install it.`;
-        throw new AnnexError('INSTALLATION_FORBIDDEN', message);
-      }
-      const id = installationId(randomBytes);
-      const now = clock();
-      const installation: Installation = {
-        ...request,
-        ...initialInstallation(version.manifest),
-        // One row an id: the external ids are a set.
-        externalIds: [...new Set(request.externalIds)],
-        id,
-        endpointKey: endpointKey(randomBytes),
-        createdAt: now,
-        updatedAt: now,
-      };
-      const sealedSigningSecret = vault.seal(installationSecretPlace(id), signingSecret(randomBytes));
-      if (!(await insertInstallation(transaction, { ...installation, sealedSigningSecret }))) {
-        throw new AnnexError('INSTALLATION_EXISTS', `"${organization}" has already installed "${name}".`);
-      }
-      return installation;
-    });
-  }
-
-  installation(id: string): Promise<Installation | undefined> {
-    return readInstallation(this.#parts.database, id);
-  }
-
-  installations(query: InstallationQuery): Promise<Page<Installation>> {
-    return listInstallations(this.#parts.database, query);
-  }
-
   /** The URL at which an installation answers (REFERENCE D7). */
   publicEndpoint(installation: Pick<Installation, 'endpointKey'>): string {
     return publicEndpoint(this.#parts.origins, installation.endpointKey);
@@ -193,6 +152,21 @@ export class Registry {
   /** What a call to this endpoint is for; undefined where no installation has it. */
   target(key: string): Promise<Target | undefined> {
     return this.#targets.get(key);
+  }
+
+  /** What a call to this target is for; undefined where there is none of that name. */
+  targetNamed(name: TargetName): Promise<Target | undefined> {
+    return this.#targets.named(name);
+  }
+
+  /** What a call to a target that is deleted is for; undefined where its integration is gone, too. */
+  goneTarget(gone: GoneTarget): Promise<Target | undefined> {
+    return this.#targets.gone(gone);
+  }
+
+  /** Has calls that start from now on see what has become of an installation. Called after a commit, before its answer. */
+  installationChanged(installationId: string): void {
+    this.#targets.forgetInstallation(installationId);
   }
 
   /** The bundle of one version. @param key as `scriptKey` makes it. */

@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { openDatabase } from './database.ts';
+import { Installations } from './installations.ts';
 import { Logs } from './logs.ts';
 import { Registry } from './registry.ts';
+import { Sequence } from './sequence.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import type { Database } from './tables.ts';
 import type { Origins } from './targets.ts';
@@ -34,6 +36,7 @@ export interface StoreOptions {
 
 export interface Store {
   readonly registry: Registry;
+  readonly installations: Installations;
   readonly tokens: Tokens;
   readonly logs: Logs;
   /** Writes what is buffered and lets go of the folder. */
@@ -51,11 +54,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const sample = await sealedSample(database);
     const vault = await openVault({ file: join(folder, 'vault.key'), randomBytes, sample });
-    const parts = { ...options, database, vault };
+    const parts = { ...options, database, vault, auditIds: new Sequence(randomBytes) };
+    const registry = new Registry(parts);
     const logs = new Logs({ database, limits, randomBytes });
     const timer = setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref();
     return {
-      registry: new Registry(parts),
+      registry,
+      installations: new Installations({ ...parts, changed: (id) => registry.installationChanged(id) }),
       tokens: new Tokens(parts),
       logs,
       async close() {

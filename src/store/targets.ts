@@ -11,12 +11,19 @@ import { EgressHosts } from '../model/egress-hosts.ts';
 import { endpointUrl } from '../model/endpoint-url.ts';
 import { buildEnvironment } from '../model/environment.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
+import type { TargetName } from '../model/installation.ts';
 import { isolateLimits, limitsUnder } from '../model/lowered-limits.ts';
 import { isolateKey, type Target } from '../model/target.ts';
-import { installationSecretPlace, readInstallationByEndpoint } from './installation-rows.ts';
 import { integrationSecretPlace, openSecrets, readVersion } from './integration-rows.ts';
+import type { GoneTarget } from './life-event-rows.ts';
 import { loweredLimitsOf } from './limit-rows.ts';
 import type { Database } from './tables.ts';
+import {
+  readTarget,
+  readTargetByEndpoint,
+  type SealedInstallation,
+  signingSecretPlace,
+} from './target-rows.ts';
 import type { Vault } from './vault.ts';
 
 const TARGETS_CACHED = 20_000;
@@ -84,24 +91,45 @@ export class Targets {
     }
   }
 
+  /** Drops every target of an installation. Called after a commit, before its answer. */
+  forgetInstallation(installationId: string): void {
+    this.#reading.clear();
+    for (const [key, target] of this.#cache.entries()) {
+      if (target.installationId === installationId) this.#cache.delete(key);
+    }
+  }
+
+  /** A target by its name rather than its endpoint; undefined where there is none. */
+  async named(name: TargetName): Promise<Target | undefined> {
+    const row = await readTarget(this.#parts.database, name);
+    return row && this.get(row.endpointKey);
+  }
+
+  /** A target that is deleted, as it was; undefined where its integration is gone, too. Never cached. */
+  async gone({ target }: GoneTarget): Promise<Target | undefined> {
+    return this.#build(target);
+  }
+
   async #read(endpointKey: string): Promise<Target | undefined> {
+    const row = await readTargetByEndpoint(this.#parts.database, endpointKey);
+    return row && this.#build(row);
+  }
+
+  async #build(installation: SealedInstallation): Promise<Target | undefined> {
     const { database, vault, origins, limits: deployment } = this.#parts;
-    const installation = await readInstallationByEndpoint(database, endpointKey);
-    if (installation === undefined) return undefined;
+    const { endpointKey } = installation;
     const active = await database
       .selectFrom('integrations')
       .select(['active_version', 'sealed_signing_secret', 'lowered_limits'])
       .where('name', '=', installation.integration)
-      .executeTakeFirstOrThrow();
+      .executeTakeFirst();
+    if (active === undefined) return undefined;
     const version = await readVersion(database, installation.integration, active.active_version);
     if (version === undefined)
       throw new Error(`Version ${active.active_version} of ${installation.integration} is gone.`);
     const { number, manifest } = version;
     const endpoint = publicEndpoint(origins, endpointKey);
-    const signingSecret = vault.open(
-      installationSecretPlace(installation.id),
-      installation.sealedSigningSecret,
-    );
+    const signingSecret = vault.open(signingSecretPlace(installation), installation.sealedSigningSecret);
     const environment = buildEnvironment({
       apiEndpoint: origins.apiUrl,
       publicEndpoint: endpoint,
@@ -112,7 +140,7 @@ export class Targets {
         integration: vault.open(integrationSecretPlace(manifest.name), active.sealed_signing_secret),
         installation: signingSecret,
       },
-      installation,
+      installation: { ...installation, id: installation.installationId },
     });
     const limits = limitsUnder(deployment, loweredLimitsOf(active.lowered_limits));
     const lowered = isolateLimits(deployment, limits);
@@ -121,12 +149,12 @@ export class Targets {
       publicEndpoint: endpoint,
       integration: manifest.name,
       version: number,
-      installationId: installation.id,
+      installationId: installation.installationId,
       organization: installation.organization,
       status: installation.status,
       limits,
       ...(lowered && { isolateLimits: lowered }),
-      isolate: isolateKey(installation.id, manifest.name, number, lowered),
+      isolate: isolateKey(installation.installationId, manifest.name, number, lowered),
       environment,
       environmentJson: Buffer.from(JSON.stringify(environment), 'utf8'),
       ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
+import type { Actor } from '../../src/model/actor.ts';
 import {
   type ParsedManifest,
   type PublishedManifest,
@@ -38,6 +39,14 @@ export function storeOptions(folder: string, limits: Partial<Limits> = {}): Stor
     },
   };
 }
+
+/** The operator, from outside. */
+export const OPERATOR: Actor = {
+  principal: { kind: 'admin', tokenId: 'tok_operator' },
+  requestId: 'req-test',
+  address: '127.0.0.1',
+  depth: 0,
+};
 
 /** Opens a store; closed when the test is over. */
 export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Store> {

@@ -6,14 +6,16 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
-import type { Principal } from '../../model/principal.ts';
+import type { Actor } from '../../model/actor.ts';
+import { type HolderPrincipal, isRuntime, type Principal } from '../../model/principal.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
+import { inProcessDepth } from '../in-process.ts';
 
-const PRINCIPAL = 'principal';
+const ACTOR = 'actor';
 
 /** Demands a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
-  app.decorateRequest(PRINCIPAL);
+  app.decorateRequest(ACTOR);
   app.addHook('onRequest', async (request) => {
     const token = bearerToken(request.raw);
     if (token === undefined) {
@@ -21,12 +23,23 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
     }
     const principal = await credentials.principal(request.raw, token);
     if (principal === undefined) throw new AnnexError('TOKEN_INVALID', 'The token is unknown or revoked.');
-    request.setDecorator(PRINCIPAL, principal);
+    const address = credentials.addressOf(request.raw);
+    const depth = inProcessDepth(request.raw.socket) ?? 0;
+    const actor: Actor = {
+      principal,
+      requestId: request.id,
+      depth,
+      ...(address !== undefined && { address }),
+    };
+    request.setDecorator(ACTOR, actor);
   });
 }
 
+/** Who asks, and from where, of a request that went through `authenticate`. */
+export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);
+
 /** The principal of a request that went through `authenticate`. */
-export const principalOf = (request: FastifyRequest): Principal => request.getDecorator<Principal>(PRINCIPAL);
+export const principalOf = (request: FastifyRequest): Principal => actorOf(request).principal;
 
 /** For what the operator alone may do. @throws `TOKEN_FORBIDDEN` */
 export function requireAdmin(request: FastifyRequest): void {
@@ -35,5 +48,19 @@ export function requireAdmin(request: FastifyRequest): void {
   throw new AnnexError(
     'TOKEN_FORBIDDEN',
     `This needs an admin token; the request came with one of kind ${kind}.`,
+  );
+}
+
+/**
+ * The principal of a request, for what is no business of an integration's own code.
+ *
+ * @throws `TOKEN_FORBIDDEN` for runtime tokens
+ */
+export function holderOf(request: FastifyRequest): HolderPrincipal {
+  const principal = principalOf(request);
+  if (!isRuntime(principal)) return principal;
+  throw new AnnexError(
+    'TOKEN_FORBIDDEN',
+    `This is not for runtime tokens; the request came with one of kind ${principal.kind}.`,
   );
 }

@@ -24,7 +24,7 @@ import { tokensDoor } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
 import { versionsDoor } from './versions.ts';
 
-export interface ControlDoorParts extends Pick<Store, 'registry' | 'tokens' | 'logs'> {
+export interface ControlDoorParts extends Pick<Store, 'registry' | 'installations' | 'tokens' | 'logs'> {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly limits: Limits;
   readonly metrics: Exposition;

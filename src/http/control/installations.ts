@@ -3,11 +3,12 @@
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
-import { EXTERNAL_ID_CHARS, EXTERNAL_IDS_MAX } from '../../model/installation.ts';
-import { mayInstallFor, maySee } from '../../model/principal.ts';
-import type { Installation } from '../../store/installation-rows.ts';
+import { EXTERNAL_ID_CHARS, EXTERNAL_IDS_MAX, wholeInstallation } from '../../model/installation.ts';
+import { mayInstallFor, mayReadInstallation, maySee } from '../../model/principal.ts';
+import type { Installations } from '../../store/installations.ts';
 import type { Registry } from '../../store/registry.ts';
-import { principalOf } from './authenticate.ts';
+import type { Installation } from '../../store/target-rows.ts';
+import { actorOf, holderOf, principalOf } from './authenticate.ts';
 import { unknownIntegration, visibleIntegration } from './integrations.ts';
 import {
   ERRORS_VIEW,
@@ -55,22 +56,26 @@ const InstallationsQuery = Type.Object(
 );
 
 export interface InstallationsDoorParts {
-  readonly registry: Pick<
-    Registry,
-    'integration' | 'install' | 'installation' | 'installations' | 'publicEndpoint'
-  >;
+  readonly registry: Pick<Registry, 'integration' | 'publicEndpoint'>;
+  readonly installations: Pick<Installations, 'install' | 'read' | 'list'>;
 }
 
-export function installationsDoor(app: TypedApp, { registry }: InstallationsDoorParts): void {
+export function installationsDoor(app: TypedApp, { registry, installations }: InstallationsDoorParts): void {
   const view = ({
+    installationId,
+    integration,
+    organization,
+    status,
     endpointKey,
     configuration,
     externalIds,
     createdAt,
     updatedAt,
-    ...rest
   }: Installation) => ({
-    ...rest,
+    id: installationId,
+    integration,
+    organization,
+    status,
     configuration: { ...configuration },
     externalIds: [...externalIds],
     urls: { publicEndpoint: registry.publicEndpoint({ endpointKey }) },
@@ -93,7 +98,10 @@ export function installationsDoor(app: TypedApp, { registry }: InstallationsDoor
         throw new AnnexError('TOKEN_FORBIDDEN', `This token does not install for "${organization}".`);
       }
       const { name } = await visibleIntegration(registry, request, request.params.name);
-      const installation = await registry.install({ integration: name, organization, externalIds });
+      const installation = await installations.install(
+        { integration: name, organization, externalIds },
+        actorOf(request),
+      );
       return reply.code(201).send(view(installation));
     },
   );
@@ -108,10 +116,10 @@ export function installationsDoor(app: TypedApp, { registry }: InstallationsDoor
       },
     },
     async (request) => {
-      const principal = principalOf(request);
+      const principal = holderOf(request);
       const { name } = request.params;
       const integration = await registry.integration(name);
-      const page = await registry.installations({
+      const page = await installations.list({
         ...pageRequest(request.query),
         integration: name,
         organization: principal.organization,
@@ -134,9 +142,9 @@ export function installationsDoor(app: TypedApp, { registry }: InstallationsDoor
     },
     async (request) => {
       const { name, id } = request.params;
-      const installation = await registry.installation(id);
+      const installation = await installations.read(wholeInstallation(id));
       const mine =
-        installation?.integration === name && mayInstallFor(principalOf(request), installation.organization);
+        installation?.integration === name && mayReadInstallation(principalOf(request), installation);
       if (installation === undefined || !mine) throw unknownInstallation(id);
       return view(installation);
     },

@@ -8,7 +8,7 @@ import { mayPublish, maySee } from '../../model/principal.ts';
 import { VISIBILITIES } from '../../model/visibility.ts';
 import type { Integration } from '../../store/integration-rows.ts';
 import type { Registry } from '../../store/registry.ts';
-import { principalOf } from './authenticate.ts';
+import { holderOf, principalOf } from './authenticate.ts';
 import { ERRORS_VIEW, isoTime, Name, PageOf, PageQuery, pageAnswer, pageRequest, Time } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
 
@@ -47,8 +47,10 @@ export function integrationsDoor(app: TypedApp, { registry }: IntegrationsDoorPa
       },
     },
     async (request) => {
-      const { organization } = principalOf(request);
-      const page = await registry.integrations({ ...pageRequest(request.query), visibleTo: organization });
+      const page = await registry.integrations({
+        ...pageRequest(request.query),
+        visibleTo: holderOf(request).organization,
+      });
       return pageAnswer(page, integrationView);
     },
   );
@@ -94,11 +96,9 @@ export async function ownIntegration(
   name: string,
 ): Promise<Integration> {
   const principal = principalOf(request);
-  if (principal.kind === 'platform') {
-    throw new AnnexError(
-      'TOKEN_FORBIDDEN',
-      "A platform token has no business with an integration's versions.",
-    );
+  if (principal.kind !== 'admin' && principal.kind !== 'organization') {
+    const message = `A token of kind ${principal.kind} has no business with what only the owner of an integration may do.`;
+    throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
   const integration = await registry.integration(name);
   if (integration !== undefined && mayPublish(principal, integration.organization)) return integration;

@@ -2,7 +2,9 @@
  * `/v1/logs`: what an installation's calls logged, newest first. For the organization that installed and for the author.
  */
 import Type from 'typebox';
+import { wholeInstallation } from '../../model/installation.ts';
 import { mayReadLog } from '../../model/principal.ts';
+import type { Installations } from '../../store/installations.ts';
 import type { Logs, StoredLine } from '../../store/logs.ts';
 import type { Registry } from '../../store/registry.ts';
 import { LOG_LEVELS } from '../../wire.ts';
@@ -32,10 +34,11 @@ const LogsQuery = Type.Object(
 
 export interface LogsDoorParts {
   readonly logs: Pick<Logs, 'list'>;
-  readonly registry: Pick<Registry, 'installation' | 'integration'>;
+  readonly registry: Pick<Registry, 'integration'>;
+  readonly installations: Pick<Installations, 'read'>;
 }
 
-export function logsDoor(app: TypedApp, { logs, registry }: LogsDoorParts): void {
+export function logsDoor(app: TypedApp, { logs, registry, installations }: LogsDoorParts): void {
   app.get(
     '/logs',
     {
@@ -47,7 +50,7 @@ export function logsDoor(app: TypedApp, { logs, registry }: LogsDoorParts): void
     },
     async (request) => {
       const { installation: id, level } = request.query;
-      const installation = await registry.installation(id);
+      const installation = await installations.read(wholeInstallation(id));
       const integration = installation && (await registry.integration(installation.integration));
       if (
         installation === undefined ||

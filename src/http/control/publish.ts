@@ -11,7 +11,7 @@ import type { LimitName, Limits } from '../../limits.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import { readUpload } from '../../publish/upload.ts';
-import { principalOf } from './authenticate.ts';
+import { actorOf, principalOf } from './authenticate.ts';
 import { ERRORS_VIEW, ProblemView } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
 
@@ -45,16 +45,16 @@ export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
         },
       },
       async (request, reply) => {
-        const principal = principalOf(request);
-        if (principal.kind === 'platform') {
-          throw new AnnexError('TOKEN_FORBIDDEN', 'A platform token does not publish.');
+        const { kind } = principalOf(request);
+        if (kind !== 'admin' && kind !== 'organization') {
+          throw new AnnexError('TOKEN_FORBIDDEN', `A token of kind ${kind} does not publish.`);
         }
         const gone = goneSignal(reply.raw);
         const read = await readUpload(request.raw, request.headers['content-type'], limits).catch((cause) => {
           if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
           throw cause;
         });
-        const published = read.ok ? await publisher.publish(read.upload, principal, gone) : read;
+        const published = read.ok ? await publisher.publish(read.upload, actorOf(request), gone) : read;
         if (!published.ok) {
           for (const name of limitsOf(published.problems)) parts.limitMet(name);
           throw refusal(published.problems);

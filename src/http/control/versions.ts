@@ -3,6 +3,7 @@
  */
 import Type from 'typebox';
 import type { Registry } from '../../store/registry.ts';
+import { actorOf } from './authenticate.ts';
 import { ownIntegration } from './integrations.ts';
 import { ERRORS_VIEW, isoTime, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest, Time } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
@@ -56,7 +57,7 @@ export function versionsDoor(app: TypedApp, { registry }: VersionsDoorParts): vo
     async (request) => {
       const { name } = await ownIntegration(registry, request, request.params.name);
       const { version } = request.params;
-      await registry.activate(name, version);
+      await registry.activate(name, version, actorOf(request));
       return { integration: name, version };
     },
   );

@@ -12,6 +12,7 @@ import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../../model/identifiers.ts';
 import { limitSentence } from '../../model/limit-met.ts';
+import { maySendEnvelopes } from '../../model/principal.ts';
 import type { Target } from '../../model/target.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { AddressList } from '../address-list.ts';
@@ -104,10 +105,10 @@ export class Visits {
       const token = bearerToken(request.raw);
       const principal = token === undefined ? undefined : await credentials.principal(request.raw, token);
       if (principal === undefined) return unauthorized();
-      if (principal.kind !== 'organization') return {};
+      if (maySendEnvelopes(principal)) return {};
       return new AnnexError(
         'TOKEN_FORBIDDEN',
-        'The envelope door needs a platform token; this one is an organization token.',
+        `The envelope door needs a platform token; this one is of kind ${principal.kind}.`,
       );
     }
     const signature = request.headers['x-platform-signature'];
