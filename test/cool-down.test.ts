@@ -17,7 +17,7 @@ function installation(limits = LIMITS) {
   const call = (outcome: Outcome, tookMs = 0) => {
     expect(refuses()).toBeUndefined();
     const startedAt = now;
-    coolDown.began('one');
+    coolDown.began('one', now);
     now += tookMs;
     return coolDown.ended('one', outcome, startedAt, now)?.coolMs;
   };
@@ -45,7 +45,7 @@ describe('a cool-down', () => {
     const { coolDown, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
-    coolDown.began('one');
+    coolDown.began('one', now());
     expect(refuses()).toBe(1_000);
     coolDown.ended('one', 'ok', now(), now());
     expect(refuses()).toBeUndefined();
@@ -53,15 +53,35 @@ describe('a cool-down', () => {
   });
 
   test('is for the next call to end where the first one was broken off by somebody else', () => {
-    const { coolDown, call, breach, refuses, wait } = installation();
+    const { coolDown, call, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
     for (const outcome of ['canceled', 'cellCrashed'] as const) {
       expect(call(outcome)).toBeUndefined();
       expect(refuses()).toBeUndefined();
     }
-    coolDown.began('one');
+    coolDown.began('one', now());
     expect(refuses()).toBe(1_000);
+  });
+
+  // Attack: whoever is let in first sends so slowly that nobody else is for as long as a call may take.
+  test('is not prolonged by a first call that goes on and on: two seconds later the next one may show it', () => {
+    const { coolDown, breach, refuses, wait, now } = installation();
+    breach(3);
+    wait(1_000);
+    coolDown.began('one', now());
+    const slowSince = now();
+    wait(1_999);
+    expect(refuses()).toBe(1_000);
+    wait(1);
+    expect(refuses()).toBeUndefined();
+    coolDown.began('one', now());
+    expect(refuses()).toBe(1_000);
+    coolDown.ended('one', 'ok', now(), now());
+    expect(refuses()).toBeUndefined();
+    // The slow one ends long after, by its own fault, and is a breach like any other.
+    wait(20_000);
+    expect(coolDown.ended('one', 'exceededWallTime', slowSince, now())).toBeUndefined();
   });
 
   test('doubles with each breach in a row, up to its maximum; each good call halves it', () => {

@@ -27,6 +27,11 @@ const FORGOTTEN_MS = 120_000;
 const REMEMBERED = 10_000;
 /** How soon to try again while the one call that was let in still runs. */
 const PROBING_MS = 1_000;
+/**
+ * How long others wait for it. Attack: a stranger who is the one that is let in, and sends so slowly that the installation
+ * stays shut for as long as a call may take; so it is one call each time instead.
+ */
+const PROBE_MS = 2_000;
 
 export type CoolDownLimits = Pick<Limits, 'breachesBeforeCoolDown' | 'coolDownMs' | 'coolDownMsMax'>;
 
@@ -53,8 +58,8 @@ interface Conduct {
   until: number;
   /** After `until`: the time is over, and nobody knows yet whether it has helped. */
   halfOpen: boolean;
-  /** The one call that is to show it runs. */
-  probing: boolean;
+  /** When the call that is to show it began; none runs where it is undefined. */
+  probedAt: number | undefined;
 }
 
 export class CoolDown {
@@ -72,18 +77,19 @@ export class CoolDown {
     if (conduct === undefined) return undefined;
     if (now < conduct.until) return conduct.until - now;
     // Nobody has called for long: there is nothing left to find out.
-    if (conduct.halfOpen && !conduct.probing && now - conduct.until > FORGOTTEN_MS) {
+    if (conduct.halfOpen && conduct.probedAt === undefined && now - conduct.until > FORGOTTEN_MS) {
       this.#conducts.delete(installationId);
       return undefined;
     }
-    return conduct.probing ? PROBING_MS : undefined;
+    const { probedAt } = conduct;
+    return probedAt !== undefined && now - probedAt < PROBE_MS ? PROBING_MS : undefined;
   }
 
   /** A call begins that was not refused; to be followed by `ended`. */
-  began(installationId: string): void {
+  began(installationId: string, now: number): void {
     if (this.#conducts.size === 0) return;
     const conduct = this.#conducts.get(installationId);
-    if (conduct?.halfOpen) conduct.probing = true;
+    if (conduct?.halfOpen) conduct.probedAt = now;
   }
 
   /**
@@ -100,7 +106,7 @@ export class CoolDown {
     if (conduct !== undefined && startedAt < conduct.since) return undefined;
     if (weight !== undefined) return this.#breached(installationId, conduct ?? fresh(now), weight, now);
     if (conduct === undefined) return undefined;
-    conduct.probing = false;
+    conduct.probedAt = undefined;
     if (!NEUTRAL.has(outcome)) this.#behaved(installationId, conduct, now);
     return undefined;
   }
@@ -126,7 +132,7 @@ export class CoolDown {
     conduct.since = conduct.until;
     conduct.at = conduct.until;
     conduct.halfOpen = true;
-    conduct.probing = false;
+    conduct.probedAt = undefined;
     return { coolMs, breaches: conduct.breaches };
   }
 
@@ -161,7 +167,7 @@ const fresh = (now: number): Conduct => ({
   since: 0,
   until: 0,
   halfOpen: false,
-  probing: false,
+  probedAt: undefined,
 });
 
 function fade(conduct: Conduct, now: number): void {

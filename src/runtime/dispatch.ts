@@ -111,7 +111,7 @@ export class Dispatch {
     }
     const id = this.#nextId++;
     this.#inFlight += 1;
-    this.#coolDown.began(target.installationId);
+    this.#coolDown.began(target.installationId, performance.now());
     new RunningCall(id, target, requestId, caller, cell, this.#running, resolve).begin(envelope);
   }
 
