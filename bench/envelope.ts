@@ -135,7 +135,6 @@ const quantile = (sorted: readonly number[], share: number): number =>
 
 async function prepare(service: Service): Promise<Bench> {
   const admin = service.firstAdminToken ?? '';
-  const { token: platform } = await service.store.tokens.create({ kind: 'platform' });
   const api = async (path: string, init: RequestInit): Promise<Record<string, unknown>> => {
     const headers = { ...init.headers, authorization: `Bearer ${admin}` };
     const response = await fetch(`${service.controlUrl}/v1/${path}`, { ...init, method: 'POST', headers });
@@ -143,6 +142,11 @@ async function prepare(service: Service): Promise<Bench> {
       throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
+  const json = (body: object) => ({
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+  const platform = String((await api('tokens', json({ kind: 'platform' })))['token']);
   const publish = async (name: string, files: Record<string, string>): Promise<void> => {
     const form = new FormData();
     form.append(
@@ -155,10 +159,7 @@ async function prepare(service: Service): Promise<Bench> {
   await publish('tiny', { 'index.ts': TINY });
   await publish('router', await routerApp());
   const install: Bench['install'] = async (integration, organization) => {
-    const { urls } = await api(`integrations/${integration}/installations`, {
-      body: JSON.stringify({ organization }),
-      headers: { 'content-type': 'application/json' },
-    });
+    const { urls } = await api(`integrations/${integration}/installations`, json({ organization }));
     return (urls as { publicEndpoint: string }).publicEndpoint;
   };
   return { service, platform, admin, install };

@@ -310,6 +310,8 @@ declare var navigator: Navigator;
 declare var self: typeof globalThis;
 declare function atob(data: string): string;
 declare function btoa(data: string): string;
+/** Within a call alone; what it may reach, how often and how long is bounded by the platform. */
+declare function fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
 declare function queueMicrotask(callback: () => void): void;
 /** Logs an exception as if nobody had caught it; listeners of `error` at the global scope are told first. */
 declare function reportError(exception: unknown): void;

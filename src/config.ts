@@ -5,15 +5,21 @@
  * A flag `--public-port 7701` is the variable `ANNEX_PUBLIC_PORT`; a limit `callCpuMs` is `ANNEX_LIMIT_CALL_CPU_MS`.
  */
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { ORGANIZATION_ID } from './model/identifiers.ts';
+import { nearest } from './model/nearest.ts';
 import { CELL_SANDBOX } from './runtime/cell-layers.ts';
+import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 
 export interface Config {
   /** Folder of the database, the vault key and the first admin token. */
   readonly dataFolder: string;
+  /** Where the key ring of the vault is. */
+  readonly vaultKeys: KeySource;
   /** Address both listeners bind to: `[control, public]`. */
   readonly controlHost: string;
   readonly controlPort: number;
@@ -42,6 +48,8 @@ export interface Config {
   readonly egress: EgressPolicy;
   /** Whether a manifest has to list the hosts that its integration reaches. */
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
+  /** Organizations whose integrations may have the scopes that are reserved for internal use. */
+  readonly internalOrganizations: readonly string[];
   readonly limits: Limits;
 }
 
@@ -59,13 +67,27 @@ export class ConfigError extends Error {
 }
 
 interface Setting {
+  /** Without its dashes. */
   readonly flag: string;
+  /** Only the variable sets it: `ps` shows flags to everybody. Messages never hold its value. */
+  readonly isSecret?: true;
   readonly value: string;
   readonly help: string;
 }
 
 const SETTINGS: readonly Setting[] = [
   { flag: 'data', value: './data', help: 'folder for the database, keys and the first admin token' },
+  {
+    flag: 'vault-key-file',
+    value: '',
+    help: 'file of the keys that secrets are sealed with, made at the first start (default: vault.key in --data)',
+  },
+  {
+    flag: 'vault-keys',
+    value: '',
+    isSecret: true,
+    help: 'those keys themselves, base64url, the one that seals first',
+  },
   { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
   { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
   {
@@ -106,6 +128,11 @@ const SETTINGS: readonly Setting[] = [
     flag: 'egress-manifest',
     value: 'optional',
     help: 'required: an integration reaches only hosts that its manifest lists',
+  },
+  {
+    flag: 'internal-organizations',
+    value: '',
+    help: 'organizations whose integrations may have the scopes site:script:inject and site:script:cookies, as acme,other',
   },
   {
     flag: 'cells',
@@ -162,11 +189,15 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   const egressManifest = EGRESS_MANIFEST.find((word) => word === text('egress-manifest'));
   if (egressManifest === undefined)
     problems.push(`--egress-manifest must be optional or required; it is "${text('egress-manifest')}".`);
+  const internalOrganizations = words(text('internal-organizations'));
+  for (const name of internalOrganizations.filter((id) => !ORGANIZATION_ID.test(id)))
+    problems.push(`--internal-organizations: "${name}" is no id or subdomain of an organization.`);
   const trustedProxies = AddressList.parse(text('trusted-proxies'));
   for (const entry of trustedProxies.mistakes)
     problems.push(`--trusted-proxies: "${entry}" is neither an address nor a range, as 10.0.0.0/8.`);
   const config: Config = {
     dataFolder: text('data'),
+    vaultKeys: readVaultKeys(text, problems),
     controlHost: text('control-host'),
     controlPort: integer('control-port', 0, PORT_MAX),
     publicHost: text('public-host'),
@@ -181,11 +212,28 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
     egress: egress.policy,
     egressManifest: egressManifest ?? 'required',
+    internalOrganizations,
     limits: readLimits(env, problems),
   };
+  problems.push(...unknownVariables(env));
   if (config.dataFolder === '') problems.push('--data must name a folder.');
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** The keys as they are given, else a file. */
+function readVaultKeys(text: (flag: string) => string, problems: string[]): KeySource {
+  const file = text('vault-key-file') || join(text('data'), 'vault.key');
+  if (text('vault-keys').trim() === '') return { file };
+  if (text('vault-key-file') !== '') {
+    problems.push('ANNEX_VAULT_KEYS and --vault-key-file both say where the keys are; leave one out.');
+  }
+  const parsed = parseKeyRing(text('vault-keys'));
+  if (parsed.ok) return { ring: parsed.ring };
+  problems.push(
+    `ANNEX_VAULT_KEYS must be keys of 32 bytes in base64url, separated by commas: ${parsed.problem}.`,
+  );
+  return { file };
 }
 
 /** One of a few words. */
@@ -202,11 +250,13 @@ function oneOf<Word extends string>(
 
 const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-const names = (list: string): string[] =>
+const names = (list: string): string[] => words(list.toLowerCase());
+
+const words = (list: string): string[] =>
   list
     .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '');
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
 
 /** As another URL, but `{endpoint}` may stand for the first label of its host. */
 function readPublicUrl(text: string, problems: string[]): string | undefined {
@@ -224,16 +274,16 @@ function readPublicUrl(text: string, problems: string[]): string | undefined {
 
 /** The text of `--help`. */
 export function configHelp(): string {
-  const rows = SETTINGS.map(({ flag, value, help }) => {
+  const rows = SETTINGS.map(({ flag, value, help, isSecret }) => {
     const shown = value === '' ? '' : ` (${value})`;
-    return `  --${flag.padEnd(14)} ${variable(flag).padEnd(20)} ${help}${shown}`;
+    return `  ${(isSecret ? '' : `--${flag}`).padEnd(16)} ${variable(flag).padEnd(20)} ${help}${shown}`;
   });
   return [
     'usage: npm start -- [flags]',
     '',
     ...rows,
     '',
-    'Each limit has a variable, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; the README lists them.',
+    'Each limit has a variable, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; docs/operating.md lists them.',
   ].join('\n');
 }
 
@@ -248,9 +298,18 @@ function readSettings(
   env: NodeJS.ProcessEnv,
   problems: string[],
 ): (flag: string) => string {
-  const options = Object.fromEntries(SETTINGS.map(({ flag }) => [flag, { type: 'string' as const }]));
+  const open = SETTINGS.filter(({ isSecret }) => !isSecret);
+  const options = Object.fromEntries(open.map(({ flag }) => [flag, { type: 'string' as const }]));
   let given: Record<string, string | boolean | undefined> = {};
+  const secret = SETTINGS.find(
+    ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
+  );
   try {
+    // Found before the parser finds it: its own words could quote what follows.
+    if (secret !== undefined)
+      throw new Error(
+        `--${secret.flag} is no flag, because \`ps\` shows flags to everybody: set ${variable(secret.flag)}`,
+      );
     given = parseArgs({ args: [...flags], options, allowPositionals: false }).values;
   } catch (cause) {
     problems.push(`${(cause as Error).message.replace(/\.$/, '')}. \`--help\` lists the flags.`);
@@ -261,6 +320,32 @@ function readSettings(
   };
 }
 
+/** Variables that settings do not read: those of the tests, and those that Kubernetes sets for services named "annex…". */
+const FOREIGN_VARIABLE =
+  /^ANNEX_(TEST|FUZZ)_|^ANNEX_PORT$|_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
+
+/**
+ * A mistyped `ANNEX_EGRES_DENY` that nobody reads would leave open what the operator means to have closed. Names alone are
+ * told: what is mistyped may be the variable of a secret.
+ */
+function unknownVariables(env: NodeJS.ProcessEnv): string[] {
+  const known = new Set(SETTINGS.map(({ flag }) => variable(flag)));
+  const isUnknown = (key: string) =>
+    key.startsWith('ANNEX_') &&
+    !key.startsWith('ANNEX_LIMIT_') &&
+    !known.has(key) &&
+    !FOREIGN_VARIABLE.test(key);
+  return Object.keys(env)
+    .filter(isUnknown)
+    .map((key) => `${key} is not the name of a setting${meant(key, known)}. \`--help\` lists them.`);
+}
+
+/** The rest of a sentence about a wrong name. */
+function meant(key: string, known: Iterable<string>): string {
+  const near = nearest(key, known);
+  return near === undefined ? '' : ` (did you mean ${near}?)`;
+}
+
 function readLimits(env: NodeJS.ProcessEnv, problems: string[]): Limits {
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
   const names = new Map(Object.keys(DEFAULT_LIMITS).map((name) => [limitVariable(name), name]));
@@ -268,8 +353,10 @@ function readLimits(env: NodeJS.ProcessEnv, problems: string[]): Limits {
     if (!key.startsWith('ANNEX_LIMIT_') || value === undefined) continue;
     const name = names.get(key);
     const number = Number(value);
-    if (name === undefined) problems.push(`${key} is not the name of a limit; the README lists them.`);
-    else if (!Number.isSafeInteger(number) || number < 1)
+    if (name === undefined) {
+      const rest = 'docs/operating.md lists them.';
+      problems.push(`${key} is not the name of a limit${meant(key, names.keys())}; ${rest}`);
+    } else if (!Number.isSafeInteger(number) || number < 1)
       problems.push(`${key} must be a whole number above 0; it is "${value}".`);
     else limits[name] = number;
   }

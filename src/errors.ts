@@ -25,7 +25,7 @@ export interface ErrorRow {
 const row = (status: number, blame: Blame, meaning: string): ErrorRow => ({ status, blame, meaning });
 const passing = (meaning: string): ErrorRow => ({ status: 503, blame: 'platform', meaning, retryAfterS: 1 });
 
-/** All codes, `NOUN_PROBLEM` (REFERENCE D9). The README lists them; a test keeps the two in step. */
+/** All codes, `NOUN_PROBLEM` (REFERENCE D9). docs/api.md lists them; a test keeps the two in step. */
 export const ERRORS = {
   REQUEST_INVALID: row(
     400,
@@ -53,7 +53,7 @@ export const ERRORS = {
   REQUEST_SHED: passing('Too many bodies are being held; try again after `Retry-After`.'),
   ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
   TOKEN_MISSING: row(401, 'caller', 'Send `Authorization: Bearer <token>`.'),
-  TOKEN_INVALID: row(401, 'caller', 'The token is unknown or revoked.'),
+  TOKEN_INVALID: row(401, 'caller', 'The token is unknown, revoked, or has expired.'),
   TOKEN_FORBIDDEN: row(
     403,
     'caller',
@@ -70,6 +70,7 @@ export const ERRORS = {
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
+  IMAGE_UNKNOWN: row(404, 'caller', 'The active version has no image of this path.'),
   INSTALLATION_UNKNOWN: row(404, 'caller', 'No installation of this id that the token may see.'),
   INSTALLATION_CHANGED: row(
     412,
@@ -87,12 +88,17 @@ export const ERRORS = {
   CALL_TOO_DEEP: row(
     508,
     'integration',
-    'A change was made inside of too many calls that were made because of changes: most likely a loop.',
+    'It was asked for inside of too many calls that come of each other: most likely a loop.',
   ),
   INSTALLATION_LEVEL: row(
     409,
     'caller',
     'The integration is not for spaces, or not for sites: its manifest has another `target`.',
+  ),
+  INSTALLATION_FULL: row(
+    409,
+    'caller',
+    'The installation is in as many spaces, or sites, as it may be; the message names the limit.',
   ),
   PROPERTY_UNKNOWN: row(
     404,
@@ -103,6 +109,32 @@ export const ERRORS = {
     502,
     'integration',
     "The integration's `completion_url` answered with something else than `[{label, value}]`.",
+  ),
+  COMPONENT_UNKNOWN: row(
+    404,
+    'caller',
+    'The integration has no component of this id; the message lists those it has.',
+  ),
+  RENDER_INVALID: row(
+    422,
+    'integration',
+    'What the component drew is no ContentKit; `problems` has each fault with its path in the tree.',
+  ),
+  RENDER_FAILED: row(
+    502,
+    'integration',
+    'The component threw; the message has the reason where the integration shows it, its log in any case.',
+  ),
+  UNFURL_UNMATCHED: row(
+    404,
+    'caller',
+    'No block that is installed there has made anything of the URL: leave it a link.',
+  ),
+  SECRET_UNKNOWN: row(404, 'caller', 'The integration has no secret of this name.'),
+  SECRET_NEEDED: row(
+    409,
+    'caller',
+    'The active version declares the secret: it can be set, not removed. Publish a version without it first.',
   ),
   INSTALL_LINK_UNKNOWN: row(404, 'caller', 'No install link with this token; it may have been replaced.'),
   INTEGRATION_INSTALLED: row(

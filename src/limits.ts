@@ -109,9 +109,11 @@ export const DEFAULT_LIMITS = {
   secretBytes: 5 * KIB,
   /** The configuration of one target, as JSON. */
   configurationBytes: 64 * KIB,
+  /** Changes of one installation and what is below it, by organizations and by its own code; beyond this, 429. */
+  editsPerMinutePerInstallation: 600,
   /** Time for an integration to complete what is being typed into a configuration. */
   completionMs: 5_000,
-  /** Versions of one integration that are kept, the active one among them. */
+  /** Versions of one integration that are kept; the active one and the one before it always are. */
   versionsPerIntegration: 50,
   /** Spaces, and sites, that one installation is installed in. */
   placesPerInstallation: 1_000,

@@ -29,7 +29,10 @@ async function main(flags: readonly string[]): Promise<void> {
       log.info({ signal }, 'stopping');
       // A second signal finds no handler and ends the process at once.
       service.stop().then(
-        () => process.exit(0),
+        () => {
+          log.info('stopped');
+          process.exit(0);
+        },
         (cause) => fail(cause),
       );
     });

@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { watchLifeEvents } from './delivery/delivery-metrics.ts';
+import { LifeCourier } from './delivery/life-courier.ts';
 import { Egress } from './egress/egress.ts';
 import { Connections } from './http/connections.ts';
 import { controlDoor } from './http/control/door.ts';
@@ -15,6 +17,7 @@ import { controlHosts, publicHosts } from './http/hosts.ts';
 import { inProcessDoors } from './http/in-process.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { publicDoor } from './http/public/door.ts';
+import { withoutTokens } from './model/redaction.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell } from './runtime/cell-build.ts';
@@ -43,6 +46,7 @@ export interface Service {
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const { limits } = config;
   const clock = () => Date.now();
+  const ticks = () => performance.now();
   const origins = { publicUrl: config.publicUrl ?? '', apiUrl: config.apiUrl ?? '' };
   const stops: (() => void | Promise<void>)[] = [];
   const unwind = async () => {
@@ -65,12 +69,14 @@ export async function startService(config: Config, log: Logger): Promise<Service
       limits,
       clock,
       randomBytes,
+      keys: config.vaultKeys,
+      onReseal: ({ level, message, details }) => log[level](details, message),
       onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
     });
     stops.push(() => store.close());
-    const { registry, installations, tokens, logs } = store;
+    const { registry, secrets, installations, installLinks, tokens, logs, lifeEvents, audit } = store;
     const metrics = new CallMetrics();
-    const load = new CpuLoad(() => performance.now());
+    const load = new CpuLoad(ticks);
     const pool = new Pool({
       build,
       launcher: new CellLauncher(build, confinement),
@@ -81,7 +87,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       events: {
         cellDied: (reason, how, lastWords, suspects) => {
           metrics.cellDied(reason);
-          log.warn({ reason, how, lastWords, suspects }, 'a cell died');
+          log.warn({ reason, how, lastWords: withoutTokens(lastWords), suspects }, 'a cell died');
         },
         cellUnwell: (how) => log.warn({ how }, 'a cell is being replaced'),
         contained: (change, script) => journal.contained(change, script),
@@ -112,7 +118,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
       answersTo: controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]),
     });
     const open = listener({ log, limits, isStopping, answersTo: publicHosts(knownUrl) });
-    const ticks = () => performance.now();
     new Connections({ limits, trustedProxies, clock: ticks }).guard(open.server);
     const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
     const egress = new Egress({
@@ -133,19 +138,43 @@ export async function startService(config: Config, log: Logger): Promise<Service
       refusal: (id) => pool.refusal(id),
     });
     metrics.watch(pool, dispatch);
+    const courier = new LifeCourier({
+      events: lifeEvents,
+      registry,
+      dispatch,
+      journal,
+      clock,
+      ticks,
+      chance: Math.random,
+      after: later,
+      settled: watchLifeEvents(metrics.registry, lifeEvents),
+      onError: (cause) => log.error({ err: cause }, 'a life event could not be read or marked'),
+    });
     await pool.ready();
 
     controlDoor(control, {
       limits,
+      clock: ticks,
       credentials,
       registry,
+      secrets,
       installations,
+      installLinks,
       tokens,
       logs,
+      lifeEvents,
+      audit,
+      credentialLeases: store.credentialLeases,
+      installedBlocks: store.installedBlocks,
+      dispatch,
+      observer: journal,
       publisher: new Publisher({
         registry,
         limits,
-        egressRequired: config.egressManifest === 'required',
+        rules: {
+          egressRequired: config.egressManifest === 'required',
+          internalOrganizations: config.internalOrganizations,
+        },
         probe: (script) => pool.tryOut(script),
       }),
       metrics: metrics.registry,
@@ -166,17 +195,22 @@ export async function startService(config: Config, log: Logger): Promise<Service
     });
     stops.push(() => open.close());
 
-    const controlUrl = await listen(control, config.controlHost, config.controlPort);
-    const publicUrl = await listen(open, config.publicHost, config.publicPort);
+    const controlUrl = await listen(control, 'control', config.controlHost, config.controlPort);
+    const publicUrl = await listen(open, 'public', config.publicHost, config.publicPort);
     origins.publicUrl ||= publicUrl;
     origins.apiUrl ||= `${controlUrl}/v1`;
+    // Not before the URLs are known: they are part of what an integration is told.
+    lifeEvents.onWritten = (installationId) => courier.tell(installationId);
+    await courier.start();
     const stop = async () => {
+      const told = courier.stop();
       const closed = open.close();
       const drained = await within(limits.stopMs, dispatch.drain());
       if (!drained)
         log.warn({ inFlight: dispatch.inFlight }, 'calls were still in flight at the end of the stop');
       // Calls that did not end in time are answered before their connections are.
       pool.stop();
+      await told;
       await hangUp(open, closed);
       await hangUp(control, control.close());
       await unwind();
@@ -196,6 +230,12 @@ export async function startService(config: Config, log: Logger): Promise<Service
     await unwind();
     throw cause;
   }
+}
+
+/** Runs something later, without keeping the process for it. @returns what calls it off */
+function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms).unref();
+  return () => clearTimeout(timer);
 }
 
 /** @returns whether the work was done in time */

@@ -164,3 +164,22 @@ test('a signature is compared in constant time, and one of another length is non
     expect(verifySignature(`t=1,v1=${digest}`, body, ['secret'])).toBe(false);
   expect(verifySignature.toString()).toContain('timingSafeEqual');
 });
+
+// Attack, or a slip: a link's token where no route is. The message quotes the path, and messages are logged.
+test('the token of an install link is neither logged nor told where a path with it leads nowhere', async () => {
+  const made = await annex.api('POST', '/v1/integrations/thrower/install-link');
+  const token = String(made.body['token']);
+  const before = log.length;
+  for (const [method, path] of [
+    ['DELETE', `/v1/install-links/${token}`],
+    ['GET', `/v1/install-links/${token}/x`],
+    ['GET', `/v1/install-link/${token}`],
+  ] as const) {
+    const { status, body } = await annex.api(method, path);
+    expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN' }]);
+    expect(JSON.stringify(body)).not.toContain(token);
+  }
+  const lines = log.slice(before).join('');
+  expect(lines).toContain('No route DELETE /v1/install-links/[redacted].');
+  expect(lines).not.toContain(token);
+});

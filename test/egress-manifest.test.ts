@@ -1,7 +1,7 @@
 /** The hosts that a manifest lists: what may stand there, and that an integration's fetch reaches no others. */
 import { describe, expect, test } from 'vitest';
-import { EGRESS_HOSTS_MAX, EgressHosts, egressHostFault } from '../src/model/egress-hosts.ts';
-import { parseManifest } from '../src/model/manifest.ts';
+import { EGRESS_HOSTS_MAX, EgressHosts, egressHostFault } from '../src/model/manifest/egress-hosts.ts';
+import { parseManifest } from '../src/model/manifest/manifest.ts';
 import { failure, newEgress, outbound, serve } from './support/egress.ts';
 import { startTestService } from './support/service.ts';
 import { manifestYaml, parsed } from './support/temporary-store.ts';

@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ParsedManifest, parseManifest } from '../src/model/manifest.ts';
+import { type ParsedManifest, parseManifest } from '../src/model/manifest/manifest.ts';
+import { readPng } from '../src/model/manifest/png.ts';
 import { readArchive } from '../src/publish/archive.ts';
 import { type Chance, fuzz, UNTHROTTLED } from './support/fuzz.ts';
 import { mutateBytes, mutateText } from './support/fuzz-mutations.ts';
+import { png } from './support/png.ts';
 import { TestService } from './support/service.ts';
 
 /** CPU that one small manifest may take: what else the machine does must not fail the test. */
@@ -36,21 +38,31 @@ organization: &org acme
 visibility: 'public'
 scopes: [space:content:read, "space:content:write"]
 script: index.js
-categories: [other, *org]
+categories: [other, visitor-auth]
+target: all
 blocks:
   - &block {id: one, title: One}
   - id: two
     title: Two
+    description: The second.
+    urlUnfurl: ["https://e.example/boards/*"]
+    markdown: {codeblock: two, body: content}
 configurations:
   account:
     properties:
       greeting: {type: string, title: Greeting, default: Hello}
       count: {type: number, default: 1}
-    required: [greeting]
+      color: {type: string, enum: [red, blue], default: red, completion_url: /colors}
+      shown: {type: boolean, default: true}
+      oauth_credentials: {type: button, button_text: Connect, callback_url: /oauth}
+    required: [greeting, oauth_credentials]
   space: {componentId: settings}
-secrets: {API_KEY: "\${{ env.KEY }}"}
+secrets: {API_KEY: "\${{ env.KEY }}", OWNER: *org}
 icon: ./icon.png
+previewImages: [images/one.png]
 externalLinks: [{label: Site, url: "https://e.example"}]
+contentSecurityPolicy: {default-src: "'self'", img-src: https}
+egress: [api.e.example]
 `;
 const MANIFESTS = [...written, RICH, 'name: a\n', '{"name": "json", "scopes": []}', '- a\n- b\n'];
 /** What YAML is made of. */
@@ -166,6 +178,20 @@ test('a manifest is read, or its problems are told where they are, in little tim
   expect(read).toBeGreaterThan(0);
 });
 
+test('bytes are a PNG image of a size, or it is told what is wrong with them', async () => {
+  const images = [png(1, 1), png(64, 64), png(16, 8, 100)];
+  const words = ['IHDR', 'IDAT', 'IEND', '\0\0\0\0', '\xff\xff\xff\xff', '\x89PNG\r\n\x1a\n'];
+  await fuzz('images', {
+    make: (chance) => mutateBytes(chance, images, words),
+    check: (bytes) => {
+      const read = readPng(bytes);
+      if (!read.ok) return assert.match(read.fault, /^is /);
+      assert(read.width > 0 && read.height > 0);
+      assert.deepEqual(bytes.subarray(-8, -4), Buffer.from('IEND'));
+    },
+  });
+});
+
 const LIMITS = { uploadFiles: 20, uploadBytes: 50_000 };
 
 async function tar(
@@ -262,13 +288,16 @@ const UPLOAD_WORDS = [
   '\0',
 ];
 
+/** The images are not among the files. */
+const PUBLISHABLE = RICH.replaceAll(/^(icon|previewImages): .*\n/gm, '');
+
 /** An upload whose manifest is wrong, or whose multipart is. */
 function hostileUpload(chance: Chance): Buffer {
-  const manifest = chance.once(2) ? mutateText(chance, [RICH, ...written], WORDS) : RICH;
+  const manifest = chance.once(2) ? mutateText(chance, [RICH, ...written], WORDS) : PUBLISHABLE;
   const upload =
     field('manifest', manifest) + field('files', SCRIPT, 'index.js') + field('secrets', '{"API_KEY":"x"}');
   const body = Buffer.from(`${upload}--b--${CRLF}`);
-  return manifest === RICH ? mutateBytes(chance, [body], UPLOAD_WORDS) : body;
+  return manifest === PUBLISHABLE ? mutateBytes(chance, [body], UPLOAD_WORDS) : body;
 }
 
 test('an upload is published, or refused for what is wrong with it', async () => {

@@ -8,6 +8,7 @@ import { limitVariable } from '../src/config.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { limitSentence } from '../src/model/limit-met.ts';
 import { LOWERABLE_LIMITS } from '../src/model/lowered-limits.ts';
+import { DOCUMENTATION } from './support/documents.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
@@ -39,6 +40,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'door-rates',
     'requests to one endpoint are bounded, those to others are not',
   ],
+  editsPerMinutePerInstallation: [
+    'edit-rate',
+    'of one installation are bounded, whichever level they are of',
+  ],
   failedCredentialsPerMinutePerAddress: [
     'door-rates',
     'are bounded at the control listener, and a good token',
@@ -64,6 +69,13 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   breachesBeforeCoolDown: ['cool-down', 'begins with one breach too many'],
   coolDownMs: ['cool-down', 'begins with one breach too many, and lasts its time'],
   coolDownMsMax: ['cool-down', 'doubles with each breach in a row, up to its maximum'],
+  configurationBytes: ['installations-edit', 'a configuration may be so large, and no larger'],
+  placesPerInstallation: ['installations-levels', 'is in so many spaces and so many sites, and no more'],
+  lifeEventsPendingPerInstallation: ['installations-events', 'attack: edits in a loop that nobody hears of'],
+  completionMs: ['completions', 'is given up, and completionMs is named'],
+  versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
+  auditDays: ['audit', 'are forgotten auditDays after they were made, not a day before'],
+  lifeEventDays: ['life-events-store', 'what became of an event is kept for so long, and no longer'],
   logLinesPerInstallation: [
     'store.conformance',
     'keep the newest lines of each installation, up to the limit',
@@ -94,9 +106,7 @@ describe('every limit', () => {
   });
 });
 
-test('the README marks the limits that can be lowered for an integration, and no others', () => {
-  const marked = [...read('README.md').matchAll(/^\| `(ANNEX_LIMIT_\w+)` .* ↓ \|$/gm)].map(
-    ([, name]) => name,
-  );
+test('the documentation marks the limits that can be lowered for an integration, and no others', () => {
+  const marked = [...DOCUMENTATION.matchAll(/^\| `(ANNEX_LIMIT_\w+)` .* ↓ \|$/gm)].map(([, name]) => name);
   expect(marked.sort()).toEqual(LOWERABLE_LIMITS.map(limitVariable).sort());
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { LOWERABLE_LIMITS, limitsUnder } from '../src/model/lowered-limits.ts';
 import { type Installed, TestService } from './support/service.ts';
+import { OPERATOR } from './support/temporary-store.ts';
 
 let annex: TestService;
 let installed: Installed;
@@ -15,7 +16,7 @@ beforeAll(async () => {
     `let calls = 0; export default { fetch() { calls += 1; return new Response('x'.repeat(1_000), { headers: { calls: String(calls) } }); } };`,
   );
   const token = async (organization: string) =>
-    (await annex.service.store.tokens.create({ kind: 'organization', organization })).token;
+    (await annex.service.store.tokens.create({ kind: 'organization', organization }, OPERATOR)).token;
   owner = await token('acme');
   stranger = await token('stranger');
 });

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { initialInstallation } from '../src/model/installation.ts';
-import { parseManifest } from '../src/model/manifest.ts';
+import { parseManifest } from '../src/model/manifest/manifest.ts';
+import { resolveSecrets } from '../src/model/manifest/secrets.ts';
+import { YAML_BYTES_MAX } from '../src/model/manifest/yaml-source.ts';
 import { nearest } from '../src/model/nearest.ts';
-import { resolveSecrets } from '../src/model/secrets.ts';
-import { YAML_BYTES_MAX } from '../src/model/yaml-source.ts';
 import { manifestYaml, parsed } from './support/temporary-store.ts';
 
 /** Errors as `line:column message`. */
@@ -77,16 +77,14 @@ describe('a manifest', () => {
       count: {type: number, title: Count, default: many}
     required: [county]`;
     expect(errorsOf(manifestYaml({}, configurations))).toEqual([
-      '10:52 The default of a number property must be a number.',
-      '11:15 "required" names "county", which is not among the properties.',
+      '10:52 "configurations.account.properties.count.default" must be a number, not text.',
+      '11:16 "configurations.account.required[0]" must name one of the properties, not "county".',
     ]);
   });
 
-  test('keeps what only a marketplace shows as it was written', () => {
-    const { manifest } = parsed(
-      manifestYaml({}, 'icon: ./icon.png\nexternalLinks:\n  - {label: Docs, url: u}'),
-    );
-    expect(manifest.carried).toEqual({ icon: './icon.png', externalLinks: [{ label: 'Docs', url: 'u' }] });
+  test('names its images as the uploaded files are named', () => {
+    const { manifest } = parsed(manifestYaml({}, 'icon: ./icon.png\npreviewImages: [a/one.png]'));
+    expect(manifest).toMatchObject({ icon: 'icon.png', previewImages: ['a/one.png'] });
   });
 });
 

@@ -1,6 +1,6 @@
 /** "Did you mean …?": which slips are recognised, and that no word makes guessing dear. */
 import { expect, test } from 'vitest';
-import { parseManifest } from '../src/model/manifest.ts';
+import { parseManifest } from '../src/model/manifest/manifest.ts';
 import { nearest } from '../src/model/nearest.ts';
 import { inspectExports } from '../src/publish/inspection.ts';
 import { manifestYaml, parsed } from './support/temporary-store.ts';
@@ -42,12 +42,13 @@ test('a manifest full of unknown blocks beside a script full of components is lo
   // Alike but for their ends, so that no comparison can stop early.
   const id = (kind: string, i: number) => `${kind}${'a'.repeat(18)}${String(i).padStart(4, '0')}`;
   const blocks = Array.from({ length: 1_500 }, (_, i) => `- {id: ${id('b', i)}, title: T}`).join('\n');
-  const { manifest } = parsed(manifestYaml({}, `blocks:\n${blocks}`));
+  const manifest = parsed(manifestYaml({}, `blocks:\n${blocks}`));
   const components = Array.from({ length: 1_000 }, (_, i) => `c${'a'.repeat(57)}${9_000 - i}`);
   const alike = components.map((_, i) => id('c', 9_000 - i));
   for (const declared of [components, alike]) {
     const started = performance.now();
-    const problems = inspectExports({ fetch: true, sdk: true, components: declared, events: [] }, manifest);
+    const exports = { fetch: true, sdk: true, components: declared, events: [] };
+    const problems = inspectExports(exports, 'index.ts', manifest);
     expect(performance.now() - started).toBeLessThan(500);
     expect(problems).toHaveLength(1_500);
   }
@@ -56,11 +57,10 @@ test('a manifest full of unknown blocks beside a script full of components is lo
 test('the first hundred missing components come with a guess, and later ones without', () => {
   const id = (i: number) => `clock-${String(i).padStart(3, '0').repeat(3)}`;
   const blocks = Array.from({ length: 101 }, (_, i) => `- {id: ${id(i)}, title: T}`).join('\n');
-  const { manifest } = parsed(manifestYaml({}, `blocks:\n${blocks}`));
-  const components = manifest.blocks.map((block) => `${block.id}y`);
-  const hints = inspectExports({ fetch: true, sdk: true, components, events: [] }, manifest).map(
-    ({ hint }) => hint,
-  );
+  const against = parsed(manifestYaml({}, `blocks:\n${blocks}`));
+  const components = against.manifest.blocks.map((block) => `${block.id}y`);
+  const exports = { fetch: true, sdk: true, components, events: [] };
+  const hints = inspectExports(exports, 'index.ts', against).map(({ hint }) => hint);
   expect(hints[99]).toBe(`Did you mean "${components[99]}"?`);
   expect(hints[100]).toBe('Give a component this componentId.');
 });

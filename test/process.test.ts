@@ -67,6 +67,7 @@ test('the first start makes an admin token, prints it once and keeps it where on
   expect((await fetch(`${control}/v1/tokens`, { headers: { authorization } })).status).toBe(200);
   first.child.kill('SIGTERM');
   expect(await first.exited).toBe(0);
+  expect(first.output().trimEnd().split('\n').at(-1)).toContain('"stopped"');
 
   const second = start(free(data));
   const again = await second.ready;
@@ -120,6 +121,12 @@ test('every mistake in the settings is named at once, and nothing is started', a
   const wrong = start(['--control-port', '70000', '--cells', 'many', '--public-url', 'ftp://x'], {
     ANNEX_LIMIT_CALL_CPU_MS: '-1',
     ANNEX_LIMIT_CALL_CPU: '5',
+    ANNEX_EGRES_DENY: 'planted-value',
+    // As Kubernetes sets them where a service has this name.
+    ANNEX_SERVICE_HOST: '10.0.0.1',
+    ANNEX_SERVICE_PORT_HTTP: '7701',
+    ANNEX_PORT: 'tcp://10.0.0.1:7701',
+    ANNEX_PORT_7701_TCP_ADDR: '10.0.0.1',
   });
   expect(await wrong.exited).toBe(2);
   for (const said of [
@@ -131,6 +138,11 @@ test('every mistake in the settings is named at once, and nothing is started', a
   ]) {
     expect(wrong.output()).toContain(said);
   }
+  expect(wrong.output()).toContain(
+    'ANNEX_EGRES_DENY is not the name of a setting (did you mean ANNEX_EGRESS_DENY?).',
+  );
+  for (const unsaid of ['planted-value', 'ANNEX_SERVICE', 'ANNEX_PORT'])
+    expect(wrong.output()).not.toContain(unsaid);
 });
 
 test('a mistyped flag is refused, and --help lists the right ones', async () => {
@@ -148,7 +160,7 @@ test('a data folder that another process has open is refused', async () => {
   await first.ready;
   const second = start(free(data));
   expect(await second.exited).toBe(1);
-  expect(second.output()).toContain('another process has the data folder open');
+  expect(second.output()).toContain(`another process has the data folder open: ${data} (--data)`);
 });
 
 test('a port that is taken ends the start with its number, and leaves nothing running', async () => {
@@ -157,5 +169,17 @@ test('a port that is taken ends the start with its number, and leaves nothing ru
   const port = new URL((await first.ready).control).port;
   const second = start([...free(await folder()), '--control-port', port]);
   expect(await second.exited).toBe(1);
-  expect(second.output()).toContain(port);
+  expect(second.output()).toContain(`--control-port: ${port} is taken`);
+});
+
+test('a data folder and a key file that cannot be are named with their flags', async () => {
+  const data = await folder();
+  const isFile = start(['--data', MAIN]);
+  expect(await isFile.exited).toBe(1);
+  expect(isFile.output()).toContain(`the data folder ${MAIN} is a file; name a folder (--data)`);
+  const nowhere = join(data, 'none', 'keys');
+  const missing = start([...free(data), '--vault-key-file', nowhere]);
+  expect(await missing.exited).toBe(1);
+  expect(missing.output()).toContain(`${nowhere} cannot be made`);
+  expect(missing.output()).toContain('(--vault-key-file)');
 });

@@ -45,6 +45,37 @@ test('an exception at load is shown at the line of its own file', async () => {
   expect(problem?.message).not.toContain('annex:/');
 });
 
+test.each([
+  ['createIntegration({ evnts: {} })', 'evnts'],
+  ['createIntegration({ components: [createComponent({ componentId: "" })] })', 'componentId'],
+])('a mistake in a call of the SDK is shown where the call is: %s', async (call, said) => {
+  const [problem] = await refused({
+    'index.js': `import { createIntegration, createComponent } from '@annex/sdk';\n\nexport default ${call};`,
+  });
+  expect(problem).toMatchObject({ file: 'index.js', line: 3, message: expect.stringContaining(said) });
+});
+
+test('an import of what the SDK does not have says what it has', async () => {
+  const source = "import { createIntegraton } from '@annex/sdk';\nexport default createIntegraton({});";
+  const [problem] = await refused({ 'index.js': source });
+  expect(problem).toMatchObject({ file: 'index.js', line: 1, hint: 'Did you mean "createIntegration"?' });
+});
+
+test('an entrypoint that lost its folder on the way is told how to send it; of more problems there is the number', async () => {
+  const { body } = await annex.tryPublish('probed', { 'other.js': '' }, 'icon: images/icon.png\n');
+  expect(body['error']).toMatchObject({
+    message: expect.stringMatching(/^The upload .* \(and 1 more problem\)$/),
+  });
+  const manifest =
+    'name: probed\ntitle: P\ndescription: P.\norganization: acme\nvisibility: public\nscopes: []\nscript: src/index.tsx\n';
+  const form = new FormData();
+  form.append('manifest', manifest);
+  form.append('files', new Blob(['']), 'index.tsx');
+  const lost = await annex.api('POST', '/v1/integrations', { form });
+  const hint = `There is "index.tsx": send its path as the file name, as curl -F 'files=@src/index.tsx;filename=src/index.tsx'.`;
+  expect(lost.body['error']).toMatchObject({ problems: [{ hint }] });
+});
+
 test('a block of the manifest needs a component of the script', async () => {
   const source = `
     import { createIntegration, createComponent } from '@annex/sdk';

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS, type Limits } from '../src/limits.ts';
+import type { Scope } from '../src/model/manifest/scope.ts';
 import type { Principal } from '../src/model/principal.ts';
 import { inspectExports, probeProblem } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
@@ -79,7 +80,7 @@ describe('an upload', () => {
     ]);
     expect(problems).toEqual(
       expect.arrayContaining([
-        'secrets: The secrets must be a JSON object of texts.',
+        'secrets: The value of "A" must be a text.',
         'script: This is not UTF-8 text.',
         'script: The part "script" is there twice.',
         'The upload has no manifest.',
@@ -90,6 +91,20 @@ describe('an upload', () => {
         expect.stringContaining('contains a backslash'),
       ]),
     );
+  });
+
+  test.each([
+    ['[]', ['The secrets must be a JSON object of texts.']],
+    ['{"A": "planted",\n}', ['The secrets are no JSON: a name in double quotes is expected here.']],
+    [
+      '{"A": ["planted"], "B": "x", "C": null}',
+      ['A', 'C'].map((name) => `The value of "${name}" must be a text.`),
+    ],
+  ])('names the secrets that are no texts, and no value: %s', async (secrets, told) => {
+    const reading = await read([MANIFEST, INDEX, ['secrets', secrets]]);
+    expect(reading.ok ? [] : reading.problems.map(({ message }) => message)).toEqual(told);
+    expect(JSON.stringify(reading)).not.toContain('planted');
+    if (secrets.endsWith('\n}')) expect(reading).toMatchObject({ problems: [{ line: 2, column: 1 }] });
   });
 
   test('without code is refused', async () => {
@@ -265,37 +280,44 @@ describe('publishing', () => {
 
 describe('a script that was run once', () => {
   const exports = { fetch: true, sdk: true, components: ['unfurl'], events: ['space_view'] };
-  const withBlocks = parsed(manifestYaml({}, 'blocks:\n  - {id: unfurll, title: T}')).manifest;
-  const plain = parsed(manifestYaml()).manifest;
+  const withBlocks = parsed(manifestYaml({}, 'blocks:\n  - {id: unfurll, title: T}'));
+  const plain = parsed(manifestYaml());
+  const inspect = (found: Partial<typeof exports>, against = plain) =>
+    inspectExports({ ...exports, ...found }, 'src/index.ts', against);
+  const withScope = (scope: Scope) => ({ ...plain, manifest: { ...plain.manifest, scopes: [scope] } });
 
   test('must export a fetch function', () => {
-    expect(inspectExports({ ...exports, fetch: false }, plain)).toMatchObject([{ severity: 'error' }]);
+    expect(inspect({ fetch: false })).toMatchObject([{ severity: 'error', file: 'src/index.ts' }]);
   });
 
   test('must have a component for each block', () => {
-    const [missing] = inspectExports(exports, withBlocks);
-    expect(missing).toMatchObject({ severity: 'error', hint: 'Did you mean "unfurl"?' });
+    const [missing] = inspect({}, withBlocks);
+    expect(missing).toMatchObject({
+      severity: 'error',
+      file: 'platform-manifest.yaml',
+      line: 8,
+      column: 10,
+      hint: 'Did you mean "unfurl"?',
+    });
     expect(missing?.message).toBe('The block "unfurll" has no component. The script declares "unfurl".');
   });
 
   test('that does not use the SDK answers for its own components', () => {
-    expect(inspectExports({ ...exports, sdk: false, components: [], events: [] }, withBlocks)).toEqual([]);
+    expect(inspect({ sdk: false, components: [], events: [] }, withBlocks)).toEqual([]);
   });
 
   test('is warned of a handler whose scope the manifest lacks', () => {
-    expect(inspectExports(exports, plain)).toMatchObject([
-      { severity: 'warning', message: expect.stringContaining('space:metadata:read') },
+    expect(inspect({})).toMatchObject([
+      { severity: 'warning', line: 6, message: expect.stringContaining('space:metadata:read') },
     ]);
-    expect(inspectExports(exports, { ...plain, scopes: ['space:metadata:read'] })).toEqual([]);
-    for (const scope of ['site:views:read', 'page:feedback:read']) {
-      expect(
-        inspectExports({ ...exports, events: ['page_feedback'] }, { ...plain, scopes: [scope] }),
-      ).toEqual([]);
-    }
+    expect(inspect({}, withScope('space:metadata:read'))).toEqual([]);
+    for (const scope of ['site:views:read', 'page:feedback:read'] as const)
+      expect(inspect({ events: ['page_feedback'] }, withScope(scope))).toEqual([]);
   });
 
   test('that did not load is told why', () => {
-    const told = (end: CallEnd) => probeProblem(end, DEFAULT_LIMITS, (text) => text).message;
+    const context = { limits: DEFAULT_LIMITS, entry: 'src/index.ts', toSource: (text: string) => text };
+    const told = (end: CallEnd) => probeProblem(end, context).message;
     expect(told({ outcome: 'exception', cpuMs: 1, detail: 'TypeError: no' })).toBe(
       'The script throws while it loads. TypeError: no',
     );

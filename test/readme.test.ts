@@ -1,93 +1,44 @@
 /**
- * The README, taken at its word: its walk-through runs line by line in a shell, against the service as `npm start` runs it,
- * and answers what is printed below each line; its tables list what there is, and nothing else.
+ * The README and the pages in `docs/`, taken at their word: each walk-through runs line by line in a shell, against the
+ * service as `npm start` runs it, and answers what is printed below each line; tables list what there is, and nothing else.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { spawnSync } from 'node:child_process';
+import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configHelp } from '../src/config.ts';
+import { ELEMENTS } from '../src/model/contentkit/contentkit.ts';
+import { parseManifest } from '../src/model/manifest/manifest.ts';
 import { OUTCOMES } from '../src/wire.ts';
+import { DOCUMENTATION, DOCUMENTS, type Document, section } from './support/documents.ts';
 import { Shell } from './support/shell.ts';
+import { StartedService } from './support/started-service.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const README = await readFile(join(ROOT, 'README.md'), 'utf8');
-const WALK = [README.indexOf('\n## Five minutes'), README.indexOf('\n## The SDK')] as const;
 const TOOLS = ['bash', 'curl', 'grep', 'tar'];
 
-/** A block of shell and what the README says it prints; `…` stands for anything. */
+/** A block of shell and what the page says it prints; `…` stands for anything. */
 interface Step {
   readonly line: number;
   readonly script: string;
   readonly answer: string;
 }
 
-const fences = [...README.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(({ index, 1: language, 2: body }) => ({
-  index,
-  language,
-  body: body?.trim() ?? '',
-}));
-const inWalk = ({ index }: { index: number }): boolean => index > WALK[0] && index < WALK[1];
-const steps: Step[] = fences.flatMap(({ index, language, body }, at) => {
-  if (language !== 'sh' || !inWalk({ index })) return [];
-  const next = fences[at + 1];
-  const line = README.slice(0, index).split('\n').length;
-  return [{ line, script: body, answer: next?.language === 'json' ? next.body : '' }];
-});
+const fencesOf = ({ text }: Document) =>
+  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(({ index, 1: language, 2: body }) => ({
+    index,
+    language,
+    body: body?.trim() ?? '',
+  }));
 
-/** The service, started by its own `main.ts` in a folder of its own beside the fixtures. */
-let folder: string;
-let service: ChildProcess;
-let control: string;
-let open: string;
-let exited: Promise<number | null>;
-
-beforeAll(async () => {
-  const home = await mkdtemp(join(tmpdir(), 'annex-readme-'));
-  folder = join(home, 'annex');
-  await mkdir(folder);
-  await symlink(join(ROOT, 'fixtures'), join(folder, 'fixtures'));
-  service = spawn(process.execPath, [join(ROOT, 'src/main.ts')], {
-    cwd: folder,
-    env: {
-      ANNEX_CONTROL_PORT: '0',
-      ANNEX_PUBLIC_PORT: '0',
-      ANNEX_PUBLIC_HOST: '127.0.0.1',
-      ANNEX_CELLS: '1',
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  exited = new Promise((resolve) => service.once('exit', resolve));
-  [control, open] = await listening(service);
-});
-
-afterAll(async () => {
-  service.kill('SIGTERM');
-  await exited;
-  await rm(join(folder, '..'), { recursive: true, force: true });
-});
-
-/** URLs of the two listeners, from the log line that says the service is ready. */
-async function listening({ stdout, stderr }: ChildProcess): Promise<[string, string]> {
-  if (stdout === null || stderr === null) throw new Error('The service was started without its output.');
-  const complaints = text(stderr);
-  return new Promise((resolve, reject) => {
-    // Every line is read to the end: a full pipe would hold the service up.
-    createInterface(stdout).on('line', (line) => {
-      const said = line.startsWith('{') ? (JSON.parse(line) as Record<string, string>) : {};
-      if (said['msg'] === 'annex is ready') resolve([said['control'] ?? '', said['public'] ?? '']);
-    });
-    void exited.then(async (code) => reject(new Error(`Exit code ${code}. ${await complaints}`)));
+/** The steps of a page. What needs a fresh machine, or another one, is not among them: `npm ci …`, `docker …`. */
+function stepsOf(document: Document): Step[] {
+  const fences = fencesOf(document);
+  return fences.flatMap(({ index, language, body }, at) => {
+    if (language !== 'sh' || /^(npm|docker) /.test(body)) return [];
+    const next = fences[at + 1];
+    const line = document.text.slice(0, index).split('\n').length;
+    return [{ line, script: body, answer: next?.language === 'json' ? next.body : '' }];
   });
 }
-
-/** The README names the default ports; a machine that runs tests may have them taken. */
-const onFreePorts = (printed: string): string =>
-  printed.replaceAll('http://127.0.0.1:7700', control).replaceAll('http://127.0.0.1:7701', open);
 
 /** @returns the answer itself where the output fits it, `…` standing for anything on its line; otherwise the output */
 function told(output: string, answer: string): string {
@@ -96,56 +47,100 @@ function told(output: string, answer: string): string {
 }
 
 const missingTools = TOOLS.filter((tool) => spawnSync(tool, ['--version']).error !== undefined);
+const walks = DOCUMENTS.filter((document) => stepsOf(document).length > 0);
 
-describe.skipIf(missingTools.length > 0)(`the walk-through (needs ${TOOLS.join(', ')})`, () => {
+describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(', ')})`, (document) => {
+  let service: StartedService;
   let shell: Shell;
-  beforeAll(() => {
-    shell = new Shell(folder);
+  beforeAll(async () => {
+    service = await StartedService.start();
+    shell = new Shell(service.folder);
   });
-  afterAll(() => shell.end());
+  afterAll(async () => {
+    shell.end();
+    await service.stop();
+  });
 
-  test.each(steps)('README.md:$line answers what is printed below it', async (step) => {
-    const answer = onFreePorts(step.answer);
-    const run = async () => told(await shell.run(onFreePorts(step.script)), answer);
-    // A log line can be read a moment after the call; every other step happens once.
-    if (step.script.includes('/logs?')) await expect.poll(run).toBe(answer);
+  test.each(stepsOf(document))('line $line answers what is printed below it', async (step) => {
+    const answer = service.onFreePorts(step.answer);
+    const run = async () => told(await shell.run(service.onFreePorts(step.script)), answer);
+    // What a call leaves behind can be read a moment later; every other step happens once.
+    if (/\/(logs|events)\?/.test(step.script)) await expect.poll(run).toBe(answer);
     else expect(await run()).toBe(answer);
   });
 });
 
-describe('the README', () => {
-  test('prints no curl line outside of the walk-through', () => {
-    const outside = fences.filter((fence) => fence.body.includes('curl') && !inWalk(fence));
-    expect(outside.map(({ body }) => body)).toEqual([]);
+describe('the documentation', () => {
+  let service: StartedService;
+  beforeAll(async () => {
+    service = await StartedService.start();
+  });
+  afterAll(() => service.stop());
+
+  test('prints curl lines that are run, and no others', () => {
+    const others = DOCUMENTS.flatMap(fencesOf).filter(
+      ({ language, body }) => language !== 'sh' && /^curl/m.test(body),
+    );
+    expect(others.map(({ body }) => body)).toEqual([]);
+  });
+
+  test('shows manifests that can be published', () => {
+    const manifests = DOCUMENTS.flatMap(fencesOf).filter(
+      ({ language, body }) => language === 'yaml' && /^name:/m.test(body),
+    );
+    expect(manifests.length).toBeGreaterThan(0);
+    for (const { body } of manifests) expect(parseManifest(body)).toMatchObject({ ok: true, warnings: [] });
   });
 
   test('lists every route of the API, and no other', async () => {
-    const { paths } = (await (await fetch(`${control}/v1/openapi.json`)).json()) as {
+    const { paths } = (await (await fetch(`${service.control}/v1/openapi.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const listed = [...README.matchAll(/^\| `([A-Z]+)` \| `(\/v1[^`]*)` \|/gm)];
-    expect(listed.map(([, method, path]) => `${method} ${path}`).sort()).toEqual(routes.sort());
+    const installation = '/v1/integrations/{name}/installations/{id}';
+    const targets = [installation, `${installation}/spaces/{space}`, `${installation}/sites/{site}`];
+    const listed = [...DOCUMENTATION.matchAll(/^\| `([A-Z]+)` \| `((?:\/v1|\{target\})[^`]*)` \|/gm)].flatMap(
+      ([, method, path = '']) =>
+        path.startsWith('{target}')
+          ? targets.map((target) => `${method} ${path.replace('{target}', target)}`)
+          : [`${method} ${path}`],
+    );
+    expect(listed.sort()).toEqual(routes.sort());
   });
 
   test('lists every metric of calls and cells, and no other', async () => {
-    const exposed = (await (await fetch(`${control}/metrics`)).text()).matchAll(/^# TYPE (annex_\w+)/gm);
-    const listed = README.matchAll(/^\| `(annex_\w+)` \|/gm);
+    const exposed = (await (await fetch(`${service.control}/metrics`)).text()).matchAll(
+      /^# TYPE (annex_\w+)/gm,
+    );
+    const listed = DOCUMENTATION.matchAll(/^\| `(annex_\w+)` \|/gm);
     expect([...listed].map(([, name]) => name).sort()).toEqual([...exposed].map(([, name]) => name).sort());
   });
 
   test('lists every setting with its flag and its variable, and no other', () => {
     const settings = [...configHelp().matchAll(/^ +(--\S+) +(ANNEX_\S+)/gm)];
-    const listed = [...README.matchAll(/^\| `(--[a-z-]+)` \| `(ANNEX_\w+)` \|/gm)];
+    const listed = [...DOCUMENTATION.matchAll(/^\| `(--[a-z-]+)` \| `(ANNEX_\w+)` \|/gm)];
     const pairs = (rows: RegExpExecArray[]) => rows.map(([, flag, variable]) => `${flag} ${variable}`);
     expect(pairs(listed)).toEqual(pairs(settings));
   });
 
+  test('lists every element of ContentKit with its attributes, and no other', () => {
+    const wanted = Object.entries(ELEMENTS).map(([name, { attributes }]) => {
+      const marked = Object.entries(attributes).map(([key, schema]) =>
+        Type.IsOptional(schema) ? `\`${key}\`` : `\`${key}\`\\*`,
+      );
+      return `${name}: ${marked.sort().join(' ')}`;
+    });
+    const rows = [...section('## ContentKit').matchAll(/^\| ((?:`\w+` ?)+)\| (.*?) ?\| [^|]*\|$/gm)];
+    const listed = rows.flatMap(([, names = '', attributes = '']) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name}: ${attributes.split(' ').sort().join(' ')}`),
+    );
+    expect(listed.sort()).toEqual(wanted.sort());
+  });
+
   test('lists every outcome of a call, and no other', () => {
-    const table = README.slice(README.indexOf('\n## Outcomes'), README.indexOf('\n## Metrics'));
-    const listed = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
+    const listed = [...section('## Outcomes').matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
     expect(listed).toEqual([...OUTCOMES]);
   });
 });

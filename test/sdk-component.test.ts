@@ -124,9 +124,66 @@ test('setCache becomes Cache-Control, and without it there is none', async () =>
   expect(response.headers.get('content-type')).toBe('application/json');
 });
 
+test('dynamicState stands for a value of client state', async () => {
+  const integration = withComponent({
+    render: (element) => ({ type: 'button', label: element.dynamicState('name') }),
+  });
+  expect((await answer(integration, render())).element).toEqual({
+    type: 'button',
+    label: { $state: 'name' },
+  });
+});
+
+test('props and context that are not sent are empty', async () => {
+  const integration = withComponent({
+    render: ({ props, context }) => ({ type: 'drawn', props, context }),
+  });
+  const event = { type: 'ui_render', componentId: 'c' };
+  expect(await answer(integration, event)).toMatchObject({ props: {}, element: { props: {}, context: {} } });
+});
+
+describe('a component that breaks its word is 500, and the error says how, where the component is defined', () => {
+  const draw = (result: unknown): Definition => ({ render: () => result as never });
+  const act = (result: unknown): Definition => ({ action: () => result as never });
+  test.each<[Definition, string]>([
+    [draw(undefined), 'render must return an element, not nothing'],
+    [draw(null), 'render must return an element, not nothing'],
+    [draw('text'), 'render must return an element, not a string'],
+    [draw([]), 'render must return an element, not a list: put one element around it'],
+    [draw({}), 'render must return an element, not an object without a type'],
+    [{ initialState: (() => 5) as never }, 'initialState must be an object or make one, not a number'],
+    [act('text'), 'action must return an object or nothing, not a string'],
+    [act({ stat: {}, prop: {} }), 'action returned "stat", "prop"; a result has state and props'],
+    [act({ type: 'done' }), 'action returned a type that is not "complete": "done"'],
+    [act({ type: 'complete', value: 1 }), 'action returned "value"; complete has returnValue'],
+    [act({ state: [] }), 'action returned a state that is a list'],
+    [act({ props: 'a' }), 'action returned a props that is a string'],
+  ])('%#: %s', async (definition, complaint) => {
+    const event = render({ action: { action: 'press' } });
+    const { response, reported } = await call(withComponent(definition), event);
+    expect(response.status).toBe(500);
+    const error = reported[0] as Error;
+    expect(error.message).toContain(`Component "c": ${complaint}`);
+    expect(error.stack).toMatch(/^TypeError: Component "c"[^\n]*\n +at withComponent .*sdk-component\.test/);
+  });
+
+  test.each([-1, 1.5, Number.NaN, 31_536_001, '60', undefined])('setCache of %s', async (maxAge) => {
+    const integration = withComponent({
+      render: (element) => {
+        element.setCache({ maxAge: maxAge as number });
+        return { type: 'block' };
+      },
+    });
+    const { response, reported } = await call(integration, render());
+    expect(response.status).toBe(500);
+    expect(String(reported[0])).toMatch(/^RangeError: setCache: maxAge must be a whole number of seconds/);
+  });
+});
+
 test.each(['unknown', '__proto__', 'toString'])('a component %s is 404', async (componentId) => {
   const { response, text } = await call(withComponent({}), render({ componentId }));
   expect([response.status, text]).toEqual([404, `Component ${componentId} not found`]);
+  expect(response.headers.get('x-known-components')).toBe('c');
 });
 
 test('events.ui_render runs after, and the answer does not wait for it', async () => {

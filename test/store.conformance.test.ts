@@ -9,12 +9,12 @@ import { AnnexError } from '../src/errors.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { wholeInstallation } from '../src/model/installation.ts';
 import { openDatabase } from '../src/store/database.ts';
-import { Installations } from '../src/store/installations.ts';
+import { Installations } from '../src/store/installations/installations.ts';
+import { Registry } from '../src/store/integrations/registry.ts';
 import { type LogLine, Logs } from '../src/store/logs.ts';
-import { Registry } from '../src/store/registry.ts';
 import { Sequence } from '../src/store/sequence.ts';
 import { sqliteDialect } from '../src/store/sqlite-dialect.ts';
-import { Vault } from '../src/store/vault.ts';
+import { Vault } from '../src/store/vault/vault.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from './support/temporary-store.ts';
 
 /** Name → an empty database of that engine. */
@@ -37,7 +37,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     return {
       database,
       registry,
-      installations: new Installations({ ...parts, auditIds, database, changed }),
+      installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
       logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
     };
   };
@@ -274,7 +274,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     );
     await expect(registry.activate('hello', 2, OPERATOR)).rejects.toMatchObject({ code: 'VERSION_UNKNOWN' });
     await expect(registry.activate('nothing', 1, OPERATOR)).rejects.toMatchObject({
-      code: 'VERSION_UNKNOWN',
+      code: 'INTEGRATION_UNKNOWN',
     });
     expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
   });

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { limitVariable } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { anchors, DOCUMENTATION, DOCUMENTS } from './support/documents.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LINES_MAX = 400;
@@ -33,7 +34,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/service.ts'],
   ['src/config.ts'],
   ['src/http/'],
-  ['src/publish/'],
+  ['src/publish/', 'src/delivery/'],
   ['src/runtime/'],
   ['src/bundle/', 'src/store/', 'src/egress/'],
   ['src/model/'],
@@ -113,7 +114,7 @@ describe('files', () => {
 
   test('are all used: each is imported, or is where a process or a bundle begins', () => {
     const roots =
-      /^(src\/main\.ts|src\/cli\/demo\.ts|src\/cell\/main\.ts|src\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/.*\.d\.ts)/;
+      /^(src\/main\.ts|src\/cli\/demo\.ts|src\/cli\/types\.ts|src\/cli\/vault-rotate\.ts|src\/cell\/main\.ts|src\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/.*\.d\.ts)/;
     // A lazy `require` is an import too, and `parts/names.ts` names files for esbuild.
     const named = (path: string) =>
       path.startsWith('sandbox/parts/') ||
@@ -125,26 +126,25 @@ describe('files', () => {
   });
 });
 
-describe('the README', () => {
+describe('the documentation', () => {
   test('lists every error code with its status', () => {
-    const readme = read('README.md');
     const missing = Object.entries(ERRORS).filter(
-      ([code, { status }]) => !readme.includes(`| \`${code}\` | ${status} |`),
+      ([code, { status }]) => !DOCUMENTATION.includes(`| \`${code}\` | ${status} |`),
     );
     expect(missing.map(([code]) => code)).toEqual([]);
   });
 
   test('lists every limit with its default and its variable', () => {
-    const readme = read('README.md').replaceAll(',', '');
+    const plain = DOCUMENTATION.replaceAll(',', '');
     const missing = Object.entries(DEFAULT_LIMITS).filter(
-      ([name, value]) => !readme.includes(`| \`${limitVariable(name)}\` | ${value} |`),
+      ([name, value]) => !plain.includes(`| \`${limitVariable(name)}\` | ${value} |`),
     );
     expect(missing.map(([name]) => name)).toEqual([]);
   });
 
   test('names every global of the web platform in its table, and no other', () => {
-    const readme = read('README.md');
-    const table = readme.slice(readme.indexOf('| globals | standard |'), readme.indexOf('\n### Streaming'));
+    const page = read('docs/web-platform.md');
+    const table = page.slice(page.indexOf('| globals | standard |'), page.indexOf('\n## Streaming'));
     const named = [...table.matchAll(/^\| (`.*?`) \| \[/gm)].flatMap(([, names = '']) =>
       [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
@@ -186,25 +186,30 @@ describe('SECURITY.md', () => {
     expect(cited.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test('names files, limits, and words of the README, and nothing that is not there', () => {
-    const readme = read('README.md');
-    const isWord = (name: string) => new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(readme);
+  test('names files, limits, and words of the documentation, and nothing that is not there', () => {
+    const isWord = (name: string) =>
+      new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(DOCUMENTATION);
     const isFile = (name: string) =>
       /\.(ts|json|md)$|\/$/.test(name) && ['', 'src', 'test'].some((at) => existsSync(join(ROOT, at, name)));
     const known = (name: string) => isAttack(name) || isFile(name) || name in DEFAULT_LIMITS || isWord(name);
     expect(names.filter((name) => !known(name))).toEqual([]);
   });
+});
 
-  test('leads to headings that are there', () => {
-    const anchors = (text: string) =>
-      [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-        title
-          .toLowerCase()
-          .replace(/[^\w -]/g, '')
-          .replaceAll(' ', '-'),
-      );
-    const links = [...security.matchAll(/\]\((?:(\w+\.md))?#([^)]*)\)/g)];
-    const broken = links.filter(([, file, to = '']) => !anchors(file ? read(file) : security).includes(to));
+describe('documents', () => {
+  const others = ['SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'].map((path) => ({
+    path,
+    text: read(path),
+  }));
+  const all = [...DOCUMENTS, ...others];
+
+  test.each(all)('$path leads to files and headings that are there', ({ path, text }) => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+    const broken = links.filter(([, file, anchor]) => {
+      const to = file ? join(dirname(path), file) : path;
+      if (!existsSync(join(ROOT, to))) return true;
+      return anchor !== undefined && !anchors(read(to)).includes(anchor);
+    });
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 /** Tokens: who holds one is recognised until it is revoked, and not a moment longer. */
 import { expect, test } from 'vitest';
 import { mayInstallFor, mayPublish, mayReadLog, maySee, type Principal } from '../src/model/principal.ts';
-import { temporaryStore } from './support/temporary-store.ts';
+import { OPERATOR, temporaryStore } from './support/temporary-store.ts';
 
 test('a token has the form of its kind and makes its holder known', async () => {
   const { tokens } = await temporaryStore();
-  const admin = await tokens.create({ kind: 'admin' });
-  const member = await tokens.create({ kind: 'organization', organization: 'acme' });
+  const admin = await tokens.create({ kind: 'admin' }, OPERATOR);
+  const member = await tokens.create({ kind: 'organization', organization: 'acme' }, OPERATOR);
   expect(admin.token).toMatch(/^annex_admin_[A-Za-z0-9_-]{43}$/);
   expect(member.token).toMatch(/^annex_organization_[A-Za-z0-9_-]{43}$/);
   expect(await tokens.authenticate(admin.token)).toEqual({ tokenId: admin.id, kind: 'admin' });
@@ -17,7 +17,7 @@ test('a token has the form of its kind and makes its holder known', async () => 
 
 test('a token of another kind, a shortened one and an unknown one are nobody', async () => {
   const { tokens } = await temporaryStore();
-  const { token } = await tokens.create({ kind: 'platform' });
+  const { token } = await tokens.create({ kind: 'platform' }, OPERATOR);
   for (const wrong of [
     token.replace('platform', 'admin'),
     token.slice(0, -1),
@@ -31,19 +31,22 @@ test('a token of another kind, a shortened one and an unknown one are nobody', a
 
 test('a revoked token is nobody at once, cached or not', async () => {
   const { tokens } = await temporaryStore();
-  const [used, unused] = [await tokens.create({ kind: 'admin' }), await tokens.create({ kind: 'admin' })];
+  const [used, unused] = [
+    await tokens.create({ kind: 'admin' }, OPERATOR),
+    await tokens.create({ kind: 'admin' }, OPERATOR),
+  ];
   await tokens.authenticate(used.token);
-  expect(await tokens.revoke(used.id)).toBe(true);
-  expect(await tokens.revoke(unused.id)).toBe(true);
+  expect(await tokens.revoke(used.id, OPERATOR)).toBe(true);
+  expect(await tokens.revoke(unused.id, OPERATOR)).toBe(true);
   expect(await tokens.authenticate(used.token)).toBeUndefined();
   expect(await tokens.authenticate(unused.token)).toBeUndefined();
-  expect(await tokens.revoke(used.id)).toBe(false);
+  expect(await tokens.revoke(used.id, OPERATOR)).toBe(false);
 });
 
 test('a look-up under way while the token is revoked does not bring it back', async () => {
   const { tokens } = await temporaryStore();
-  const { id, token } = await tokens.create({ kind: 'admin' });
-  await Promise.all([tokens.authenticate(token), tokens.revoke(id), tokens.authenticate(token)]);
+  const { id, token } = await tokens.create({ kind: 'admin' }, OPERATOR);
+  await Promise.all([tokens.authenticate(token), tokens.revoke(id, OPERATOR), tokens.authenticate(token)]);
   expect(await tokens.authenticate(token)).toBeUndefined();
 });
 
@@ -51,7 +54,7 @@ test('a list pages through every token and shows none', async () => {
   const { tokens } = await temporaryStore();
   const made = [];
   for (let i = 0; i < 5; i += 1)
-    made.push(await tokens.create({ kind: 'organization', organization: `o${i}` }));
+    made.push(await tokens.create({ kind: 'organization', organization: `o${i}` }, OPERATOR));
   const first = await tokens.list({ limit: 3 });
   const second = await tokens.list({ limit: 3, cursor: first.next });
   const listed = [...first.items, ...second.items];
@@ -65,7 +68,7 @@ test('the first admin token is made once, and again only after the last is gone'
   const [one, two] = await Promise.all([tokens.firstAdmin(), tokens.firstAdmin()]);
   expect([one, two].filter((token) => token !== undefined)).toHaveLength(1);
   const [first] = (await tokens.list({ limit: 1 })).items;
-  await tokens.revoke(first?.id ?? '');
+  await tokens.revoke(first?.id ?? '', OPERATOR);
   expect(await tokens.firstAdmin()).toMatch(/^annex_admin_/);
 });
 

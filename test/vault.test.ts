@@ -4,9 +4,13 @@ import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore } from '../src/store/store.ts';
-import { Vault } from '../src/store/vault.ts';
-import { openVault } from '../src/store/vault-key.ts';
+import { Vault, vaultKeyId } from '../src/store/vault/vault.ts';
+import { openVault } from '../src/store/vault/vault-key.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from './support/temporary-store.ts';
+
+/** What a store says that holds these values. */
+const usesOf = (...sealed: string[]) =>
+  sealed.map((value) => ({ keyId: value.split('.', 1)[0] ?? '', values: 1 }));
 
 const PLACE = ['secrets', 'sealed_value', 'hello', 'TOKEN'] as const;
 
@@ -48,19 +52,23 @@ test('a new first key seals, and the old one still opens', () => {
 
 test('the first start makes a key that only its owner can read, and the next start uses it', async () => {
   const file = join(await temporaryFolder(), 'vault.key');
-  const sealed = (await openVault({ file, randomBytes, sample: undefined })).seal(PLACE, 'value');
+  const sealed = (await openVault({ source: { file }, randomBytes, inUse: [] })).seal(PLACE, 'value');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect((await openVault({ file, randomBytes, sample: sealed })).open(PLACE, sealed)).toBe('value');
+  expect(
+    (await openVault({ source: { file }, randomBytes, inUse: usesOf(sealed) })).open(PLACE, sealed),
+  ).toBe('value');
 });
 
 test('a key file that is open to others, or malformed, is refused', async () => {
   const file = join(await temporaryFolder(), 'vault.key');
-  await openVault({ file, randomBytes, sample: undefined });
+  await openVault({ source: { file }, randomBytes, inUse: [] });
   await chmod(file, 0o640);
-  await expect(openVault({ file, randomBytes, sample: undefined })).rejects.toThrow('open to other users');
+  await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow(
+    'open to other users',
+  );
   await chmod(file, 0o600);
   await writeFile(file, 'short\n');
-  await expect(openVault({ file, randomBytes, sample: undefined })).rejects.toThrow('one key a line');
+  await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow('one key a line');
 });
 
 test('a store with sealed values does not start without its key, or with another', async () => {
@@ -78,7 +86,10 @@ test('a store with sealed values does not start without its key, or with another
     'is missing, and the store holds values sealed with it',
   );
   await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  await expect(openStore(storeOptions(folder))).rejects.toThrow('is not the key this store was sealed with');
+  const id = vaultKeyId(Buffer.from(key, 'base64url'));
+  await expect(openStore(storeOptions(folder))).rejects.toThrow(
+    `The key ring in ${file} lacks what this store was sealed with: key ${id} (1 value). Add that key behind the first one`,
+  );
   await writeFile(file, key);
   await (await openStore(storeOptions(folder))).close();
 });
@@ -86,7 +97,7 @@ test('a store with sealed values does not start without its key, or with another
 test('no secret and no token stands in the data folder in clear', async () => {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
-  const { token } = await store.tokens.create({ kind: 'admin' });
+  const { token } = await store.tokens.create({ kind: 'admin' }, OPERATOR);
   const manifest = published({}, 'secrets:\n  TOKEN: written');
   await store.registry.publish(
     {

@@ -5,8 +5,8 @@
  */
 import type { Element } from './contentkit.ts';
 import type { Context } from './context.ts';
-import type { Configuration } from './environment.ts';
 import type { Action, RenderContext, UIRenderEvent } from './event.ts';
+import type { AccountConfiguration, ComponentId, Configuration } from './manifest-types.ts';
 
 /** The component as its `action` and `render` see it. */
 export interface ComponentElement<Props extends object, State extends object> {
@@ -14,8 +14,22 @@ export interface ComponentElement<Props extends object, State extends object> {
   readonly state: State;
   /** Where it is shown. */
   readonly context: RenderContext;
-  /** Lets the platform reuse the drawing for `maxAge` seconds instead of asking again. */
+  /**
+   * Lets the platform reuse the drawing for `maxAge` seconds instead of asking again.
+   *
+   * @throws RangeError where that is no whole number from 0 to a year.
+   */
   setCache(cache: { readonly maxAge: number }): void;
+  /**
+   * Stands for a value of client state, such as what is in the `<textinput>` of that `state`: the platform puts it in before
+   * anything is dispatched.
+   */
+  dynamicState(key: string): Binding;
+}
+
+/** The name of client state to take a value from. */
+export interface Binding {
+  readonly $state: string;
 }
 
 /**
@@ -37,7 +51,7 @@ export interface ComponentDefinition<
   C extends Configuration,
 > {
   /** Unique among the components of the integration; the `id` of a block in the manifest. */
-  readonly componentId: string;
+  readonly componentId: ComponentId;
   /** State of the first rendering; `{}` where absent. */
   readonly initialState?:
     | State
@@ -66,6 +80,11 @@ export class Component {
 
 /** A misspelt key would publish cleanly and never be called. */
 const KEYS: readonly string[] = ['componentId', 'initialState', 'action', 'render'];
+/** What an action may return; a misspelt key would change nothing. */
+const RESULT_KEYS: readonly string[] = ['type', 'state', 'props'];
+const COMPLETE_KEYS: readonly string[] = ['type', 'returnValue'];
+/** Seconds: a year, beyond which caches do not look. */
+const MAX_AGE_MAX = 31_536_000;
 
 /**
  * Defines a component.
@@ -91,7 +110,7 @@ export function createComponent<
   Props extends object = Readonly<Record<string, unknown>>,
   State extends object = Readonly<Record<string, unknown>>,
   Actions extends Action = Action,
-  C extends Configuration = Configuration,
+  C extends Configuration = AccountConfiguration,
 >(definition: ComponentDefinition<Props, State, Actions, C>): Component {
   for (const key of Object.keys(definition)) {
     if (!KEYS.includes(key)) throw new TypeError(`createComponent: "${key}" is none of ${KEYS.join(', ')}`);
@@ -106,28 +125,34 @@ export function createComponent<
   if (action !== undefined && typeof action !== 'function') {
     throw new TypeError(`createComponent: action of "${componentId}" must be a function`);
   }
+  const fault = faultAt(componentId, createComponent);
   return new Component(componentId, async (event, platformContext) => {
     // The platform knows no type parameters: the author states what the manifest and the document hold.
     const context = platformContext as Context<C>;
+    const { context: renderContext = {} } = event;
     let maxAge: number | undefined;
-    let props = event.props as Props;
-    let state = (event.state ?? (await firstState(initialState, props, event.context, context))) as State;
+    let props = (event.props ?? {}) as Props;
+    const first = event.state ?? (await firstState(initialState, props, renderContext, context));
+    if (!isObject(first)) throw fault(`initialState must be an object or make one, not ${kindOf(first)}`);
+    let state = first as State;
     const element = (): ComponentElement<Props, State> => ({
       props,
       state,
-      context: event.context,
+      context: renderContext,
       setCache: (cache) => {
-        maxAge = cache.maxAge;
+        maxAge = readMaxAge(cache);
       },
+      dynamicState: (key) => ({ $state: key }),
     });
 
     if (event.action !== undefined && action !== undefined) {
-      const result = (await action(element(), event.action as Actions, context)) ?? {};
+      const result = readResult(await action(element(), event.action as Actions, context), fault);
       if (result.type === 'complete') return answer(result, maxAge);
       state = result.state ?? state;
       props = result.props ?? props;
     }
     const drawn = await render(element(), context);
+    if (!isDrawn(drawn)) throw fault(`render must return an element, not ${kindOf(drawn)}`);
     return answer({ type: 'element', state, props, element: drawn }, maxAge);
   });
 }
@@ -137,8 +162,78 @@ async function firstState<Props extends object, State extends object, C extends 
   props: Props,
   renderContext: RenderContext,
   context: Context<C>,
-): Promise<object> {
+): Promise<unknown> {
   return (typeof initial === 'function' ? await initial(props, renderContext, context) : initial) ?? {};
+}
+
+type Fault = (complaint: string) => TypeError;
+
+/**
+ * Errors of a component whose own functions are over when its fault is seen: no stack of then has a line of the author's, so
+ * they have that of where the component is defined.
+ */
+function faultAt(componentId: string, caller: (...args: never[]) => unknown): Fault {
+  const defined = { stack: undefined as unknown };
+  // Of V8; what is formatted is formatted when it is read.
+  const { captureStackTrace } = Error as { captureStackTrace?: (at: object, below: unknown) => void };
+  captureStackTrace?.(defined, caller);
+  return (complaint) => {
+    const error = new TypeError(`Component "${componentId}": ${complaint}`);
+    const { stack } = defined;
+    const frames = typeof stack === 'string' ? stack.indexOf('\n') : -1;
+    if (typeof stack === 'string' && frames !== -1)
+      error.stack = `TypeError: ${error.message}${stack.slice(frames)}`;
+    return error;
+  };
+}
+
+/** @throws RangeError */
+function readMaxAge(cache: { readonly maxAge: number }): number {
+  const maxAge: unknown = cache?.maxAge;
+  if (typeof maxAge === 'number' && Number.isInteger(maxAge) && maxAge >= 0 && maxAge <= MAX_AGE_MAX)
+    return maxAge;
+  const got = typeof maxAge === 'number' ? maxAge : kindOf(maxAge);
+  throw new RangeError(
+    `setCache: maxAge must be a whole number of seconds from 0 to ${MAX_AGE_MAX}, got ${got}`,
+  );
+}
+
+/** What an action returned, as far as it may return it. @throws TypeError that names what it may not */
+function readResult<Props extends object, State extends object>(
+  returned: ActionResult<Props, State>,
+  fault: Fault,
+): NonNullable<ActionResult<Props, State>> {
+  const result: unknown = returned ?? {};
+  if (!isObject(result)) throw fault(`action must return an object or nothing, not ${kindOf(result)}`);
+  const { type } = result as { readonly type?: unknown };
+  if (type !== undefined && type !== 'complete')
+    throw fault(`action returned a type that is not "complete": ${JSON.stringify(type)}`);
+  const allowed = type === undefined ? RESULT_KEYS : COMPLETE_KEYS;
+  const unknown = Object.keys(result).filter((key) => !allowed.includes(key));
+  if (unknown.length > 0) {
+    const names = unknown.map((key) => `"${key}"`).join(', ');
+    const there = type === undefined ? 'state and props' : 'returnValue';
+    throw fault(`action returned ${names}; ${type === undefined ? 'a result has' : 'complete has'} ${there}`);
+  }
+  for (const key of ['state', 'props']) {
+    const value = (result as Readonly<Record<string, unknown>>)[key];
+    if (value !== undefined && !isObject(value))
+      throw fault(`action returned a ${key} that is ${kindOf(value)}, not an object`);
+  }
+  return result as NonNullable<ActionResult<Props, State>>;
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isDrawn = (value: unknown): boolean =>
+  isObject(value) && typeof (value as { readonly type?: unknown }).type === 'string';
+
+/** What somebody returned instead. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list: put one element around it';
+  return typeof value === 'object' ? 'an object without a type' : `a ${typeof value}`;
 }
 
 const answer = (output: object, maxAge: number | undefined): Response =>

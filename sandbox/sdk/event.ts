@@ -3,13 +3,18 @@
  *
  * The platform may send members that are not listed here; they reach the handler untouched.
  */
-import type { Configuration, InstallationStatus } from './environment.ts';
+import type { InstallationStatus } from './environment.ts';
+import type { AccountConfiguration, SiteConfiguration, SpaceConfiguration } from './manifest-types.ts';
 
 interface EventBase<Type extends string> {
   /** The same for every delivery of one event: deduplicate by it. */
   readonly eventId: string;
   readonly type: Type;
   readonly installationId?: string;
+  /** Where the target of the event is a space. */
+  readonly spaceId?: string;
+  /** Where the target of the event is a site. */
+  readonly siteId?: string;
 }
 
 /** The platform user behind a call, where there is one. */
@@ -58,13 +63,13 @@ export interface UIRenderEvent extends EventBase<'ui_render'> {
   readonly auth?: Auth;
 }
 
-interface Setup {
+interface Setup<C> {
   readonly status: InstallationStatus;
   /** Absent at the installation itself. */
-  readonly previous?: { readonly status: InstallationStatus; readonly configuration: Configuration };
+  readonly previous?: { readonly status: InstallationStatus; readonly configuration: Partial<C> };
 }
-interface Deleted {
-  readonly previous: { readonly configuration: Configuration };
+interface Deleted<C> {
+  readonly previous: { readonly configuration: Partial<C> };
 }
 interface InSpace {
   readonly spaceId: string;
@@ -86,12 +91,12 @@ interface GitSync {
 /** Event name → event. */
 export interface RuntimeEvents {
   ui_render: UIRenderEvent;
-  installation_setup: EventBase<'installation_setup'> & Setup;
-  space_installation_setup: EventBase<'space_installation_setup'> & InSpace & Setup;
-  site_installation_setup: EventBase<'site_installation_setup'> & InSite & Setup;
-  installation_deleted: EventBase<'installation_deleted'> & Deleted;
-  space_installation_deleted: EventBase<'space_installation_deleted'> & InSpace & Deleted;
-  site_installation_deleted: EventBase<'site_installation_deleted'> & InSite & Deleted;
+  installation_setup: EventBase<'installation_setup'> & Setup<AccountConfiguration>;
+  space_installation_setup: EventBase<'space_installation_setup'> & InSpace & Setup<SpaceConfiguration>;
+  site_installation_setup: EventBase<'site_installation_setup'> & InSite & Setup<SiteConfiguration>;
+  installation_deleted: EventBase<'installation_deleted'> & Deleted<AccountConfiguration>;
+  space_installation_deleted: EventBase<'space_installation_deleted'> & InSpace & Deleted<SpaceConfiguration>;
+  site_installation_deleted: EventBase<'site_installation_deleted'> & InSite & Deleted<SiteConfiguration>;
   space_view: EventBase<'space_view'> & InSpace & PageView;
   space_content_updated: EventBase<'space_content_updated'> & InSpace & { readonly revisionId: string };
   space_visibility_updated: EventBase<'space_visibility_updated'> &

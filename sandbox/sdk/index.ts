@@ -3,8 +3,17 @@
  *
  * Bundled into every script that uses it, so it stays small and depends on nothing but the web platform.
  */
+export { type Api, type ApiAnswer, ApiError, type ApiOptions, type ApiRoute } from './api.ts';
+export type {
+  ApiConfigurationForm,
+  ApiInstallation,
+  ApiRoutes,
+  ApiSiteInstallation,
+  ApiSpaceInstallation,
+} from './api-routes.ts';
 export {
   type ActionResult,
+  type Binding,
   Component,
   type ComponentDefinition,
   type ComponentElement,
@@ -16,17 +25,20 @@ export type {
   Control,
   Dynamic,
   Element,
+  ElementChildren,
   Icon,
   Press,
   SelectOption,
+  TextChildren,
 } from './contentkit.ts';
 export type { Context } from './context.ts';
 export type {
-  Configuration,
   Environment,
   Installation,
   InstallationStatus,
   IntegrationDetails,
+  SiteInstallation,
+  SpaceInstallation,
   Urls,
 } from './environment.ts';
 export type {
@@ -40,3 +52,31 @@ export type {
 } from './event.ts';
 export { ExposableError } from './exposable-error.ts';
 export { createIntegration, type Integration, type IntegrationDefinition } from './integration.ts';
+export type {
+  AccountConfiguration,
+  ComponentId,
+  Configuration,
+  ManifestTypes,
+  OAuthCredentials,
+  Secrets,
+  SiteConfiguration,
+  SpaceConfiguration,
+  TargetConfiguration,
+} from './manifest-types.ts';
+export { createOAuthHandler, type OAuthOptions } from './oauth.ts';
+export type {
+  ExtractedCredentials,
+  OAuthConfig,
+  OAuthSetting,
+  OAuthTokenResponse,
+} from './oauth-provider.ts';
+export { getOAuthToken } from './oauth-token.ts';
+export {
+  endpointPath,
+  endpointURL,
+  type QueryValue,
+  readQuery,
+  resolveInEndpoint,
+  safeRedirect,
+  withQuery,
+} from './url.ts';

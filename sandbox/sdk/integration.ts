@@ -6,12 +6,14 @@
  * handling of an envelope that is already in parts, so that the platform need not build multipart only to have it
  * taken apart here.
  */
+import { Api } from './api.ts';
 import { Component } from './component.ts';
 import type { Context } from './context.ts';
 import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
-import type { Configuration, Environment } from './environment.ts';
+import type { Environment } from './environment.ts';
 import type { FetchEvent, RuntimeEvents, UIRenderEvent } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
+import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 
 /** Logs the stack with the author's own lines and marks the call as failed; given by the platform. */
 declare function reportError(error: unknown): void;
@@ -25,7 +27,7 @@ type EventHandler<Event, C extends Configuration> = (
 ) => Promise<unknown> | unknown;
 
 /** The parameter of `createIntegration`; every member is optional. */
-export interface IntegrationDefinition<C extends Configuration = Configuration> {
+export interface IntegrationDefinition<C extends Configuration = AccountConfiguration> {
   /** Answers HTTP traffic of the public endpoint, whatever the method and the path below it. */
   readonly fetch?: (request: Request, context: Context<C>) => Promise<Response> | Response;
   readonly components?: readonly Component[];
@@ -56,10 +58,11 @@ export interface Integration {
 /**
  * Defines an integration. Write `export default createIntegration({ … })`.
  *
- * @typeParam C the configuration, as the manifest declares it.
+ * @typeParam C the configuration at the level of the account. Better left to the types that `npm run types` makes of the
+ *   manifest.
  * @throws TypeError where the definition is wrong, so that publishing fails and not the first call.
  */
-export function createIntegration<C extends Configuration = Configuration>(
+export function createIntegration<C extends Configuration = AccountConfiguration>(
   definition: IntegrationDefinition<C>,
 ): Integration {
   const routes = readDefinition(definition as IntegrationDefinition);
@@ -82,13 +85,16 @@ export function createIntegration<C extends Configuration = Configuration>(
 interface Routes {
   readonly fetch: IntegrationDefinition['fetch'];
   readonly components: ReadonlyMap<string, Component>;
-  readonly events: ReadonlyMap<string, readonly EventHandler<object, Configuration>[]>;
+  readonly events: ReadonlyMap<string, readonly EventHandler<object, AccountConfiguration>[]>;
 }
 
 /** A token of RFC 9110, section 5.6.2. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** A misspelt key would publish cleanly and never be called. */
 const KEYS: readonly string[] = ['fetch', 'components', 'events'];
+/** Names that an answer to an unknown one lists. */
+const COMPONENTS_TOLD_MAX = 20;
+const COMPONENT_CHARS_TOLD_MAX = 64;
 
 function readDefinition(definition: IntegrationDefinition): Routes {
   check(isObject(definition), 'expects an object with fetch, components or events');
@@ -105,10 +111,10 @@ function readDefinition(definition: IntegrationDefinition): Routes {
     check(!byId.has(component.componentId), `componentId "${component.componentId}" is used twice`);
     byId.set(component.componentId, component);
   }
-  const byName = new Map<string, readonly EventHandler<object, Configuration>[]>();
+  const byName = new Map<string, readonly EventHandler<object, AccountConfiguration>[]>();
   for (const [name, value] of Object.entries(events)) {
     if (value === undefined) continue;
-    const handlers = [value].flat() as EventHandler<object, Configuration>[];
+    const handlers = [value].flat() as EventHandler<object, AccountConfiguration>[];
     const functions = handlers.every((handler) => typeof handler === 'function');
     check(functions, `events.${name} must be a function or an array of functions`);
     byName.set(name, handlers);
@@ -118,8 +124,10 @@ function readDefinition(definition: IntegrationDefinition): Routes {
 
 /** Routes one envelope; whatever a handler throws becomes an answer. */
 async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
+  const environment = envelope.environment as Environment;
   const context: Context = {
-    environment: envelope.environment as Environment,
+    environment,
+    api: new Api(environment),
     waitUntil: (promise) => execution.waitUntil(promise),
   };
   const event = envelope.event as { readonly type: string };
@@ -169,10 +177,19 @@ function rebuild({ request }: FetchEvent, body: ArrayBuffer | undefined): Reques
 
 async function answerRender(routes: Routes, event: UIRenderEvent, context: Context): Promise<Response> {
   const component = routes.components.get(event.componentId);
-  if (component === undefined) return text(`Component ${event.componentId} not found`, 404);
+  if (component === undefined) return unknownComponent(routes, event.componentId);
   const response = await component.handle(event, context);
   const handlers = routes.events.get('ui_render');
   if (handlers !== undefined) context.waitUntil(runAll(handlers, event, context).catch(report));
+  return response;
+}
+
+/** The platform tells its caller which there are; to whoever sends envelopes the answer stays one line. */
+function unknownComponent({ components }: Routes, componentId: string): Response {
+  const response = text(`Component ${componentId} not found`, 404);
+  const short = [...components.keys()].filter((id) => id.length <= COMPONENT_CHARS_TOLD_MAX);
+  const known = short.slice(0, COMPONENTS_TOLD_MAX).map((id) => encodeURIComponent(id.toWellFormed()));
+  response.headers.set('x-known-components', known.join(', '));
   return response;
 }
 
@@ -189,7 +206,7 @@ async function answerEvent(
 
 /** Runs handlers together and lets each finish: one that fails does not cut another short. Throws the first failure. */
 async function runAll(
-  handlers: readonly EventHandler<object, Configuration>[],
+  handlers: readonly EventHandler<object, AccountConfiguration>[],
   event: object,
   context: Context,
 ): Promise<void> {

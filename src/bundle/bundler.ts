@@ -12,6 +12,7 @@ import type { Limits } from '../limits.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import type { BundleResult, BundlerJob, BundlerMessage } from './bundler-job.ts';
 import { BundlerSlots } from './bundler-slots.ts';
+import { withExportHint } from './sdk-exports.ts';
 import { SDK_ENTRIES, SDK_SOURCE } from './sdk-source.ts';
 import { quote, Upload } from './upload.ts';
 
@@ -59,7 +60,9 @@ export async function bundle(
   try {
     signal?.throwIfAborted();
     const virtual = { entry: path, upload: files, sdk: SDK_SOURCE, sdkEntries: SDK_ENTRIES };
-    return await runJob({ files: virtual, mode, scriptBytes: limits.scriptBytes }, limits, signal);
+    const job = { files: virtual, mode, scriptBytes: limits.scriptBytes };
+    const result = await runJob(job, limits, signal);
+    return result.ok ? result : { ...result, problems: result.problems.map(withExportHint) };
   } finally {
     leave();
   }

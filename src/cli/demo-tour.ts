@@ -6,6 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { tourSettings } from './demo-settings.ts';
 import { type Exchange, type Sent, Transcript } from './transcript.ts';
 import { uploadFolder } from './upload-folder.ts';
 
@@ -130,7 +131,32 @@ export async function tour({ controlUrl, adminToken, print }: TourStart): Promis
     isDeepStrictEqual((pressed.json as { state?: object }).state, { count: 1 }),
     'counter should have counted to 1.',
   );
+  await tourMenu({ controlUrl, platformToken, transcript });
+  const upload = () => uploadFolder(`${FIXTURES}greeter`);
+  await tourSettings({ controlUrl, adminToken, platformToken, transcript, upload });
   return { surprises: transcript.surprises, platformToken, endpoints };
+}
+
+/** As the host product would: the quick insert menu of a space, and a block of it. */
+async function tourMenu({
+  controlUrl,
+  platformToken: token,
+  transcript,
+}: Pick<TourStart, 'controlUrl'> & Pick<TourEnd, 'platformToken'> & { transcript: Transcript }) {
+  const api = `${controlUrl}/v1`;
+  transcript.title('The blocks that the quick insert menu of a space lists');
+  const url = `${api}/blocks?organization=${ORGANIZATION}&space=garden`;
+  const menu = await transcript.exchange({ method: 'GET', url, token });
+  const { items: [block] = [] } = menu.json as { items?: { integration: string; installation: string }[] };
+  transcript.expect(block?.integration === 'counter', 'The block of counter should be listed.');
+  transcript.title('One of them, drawn: its answer is checked on the way');
+  const drawn = await transcript.exchange({
+    method: 'POST',
+    url: `${api}/integrations/${block?.integration}/installations/${block?.installation}/render`,
+    token,
+    json: { componentId: 'counter', state: { count: 6 }, action: { action: 'increment' } },
+  });
+  transcript.expect(drawn.text.includes('Pressed 7 times'), 'counter should have been drawn at 7.');
 }
 
 /** The parts of SPEC "Request envelope". The host ignores what `environment` claims and builds its own. */

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { MANIFEST_FILE } from '../model/manifest.ts';
+import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
 
 /** @param secrets values for the manifest's `secrets`, by secret name */
 export async function uploadFolder(folder: string, secrets: Record<string, string> = {}): Promise<FormData> {

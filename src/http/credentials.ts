@@ -10,6 +10,7 @@ import { AnnexError } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import type { Principal } from '../model/principal.ts';
+import { isRuntimeToken } from '../model/runtime-token.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
@@ -20,12 +21,15 @@ const MINUTE_MS = 60_000;
 const LIMIT = 'failedCredentialsPerMinutePerAddress' as const satisfies LimitName;
 
 export interface CredentialsParts {
-  readonly tokens: Pick<Tokens, 'known' | 'authenticate'>;
+  readonly tokens: Pick<Tokens, 'known' | 'authenticate' | 'runtime'>;
   readonly limits: Pick<Limits, typeof LIMIT>;
   readonly trustedProxies: AddressList;
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;
 }
+
+/** Why a token is nobody's. `expired` is said only of one that was good. */
+export type Refused = 'unknown' | 'expired';
 
 export class Credentials {
   readonly #parts: CredentialsParts;
@@ -41,16 +45,29 @@ export class Credentials {
   }
 
   /**
-   * @returns who holds the token; undefined where it is malformed, unknown or revoked, which counts as a failure
+   * @returns who holds the token, or why nobody does, which counts as a failure
    * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
-  async principal(request: IncomingMessage, token: string): Promise<Principal | undefined> {
+  async principal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
+    if (isRuntimeToken(token)) return this.#runtimePrincipal(request, token);
     const known = this.#parts.tokens.known(token);
     if (known !== undefined) return known;
     this.refuseSpent(request);
     const principal = await this.#parts.tokens.authenticate(token);
-    if (principal === undefined) this.failed(request);
-    return principal;
+    if (principal !== undefined) return principal;
+    this.failed(request);
+    return 'unknown';
+  }
+
+  /** One that is genuine and not over is no guess, however many there have been from its address. */
+  async #runtimePrincipal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
+    const { runtime } = this.#parts.tokens;
+    const read = runtime.read(token);
+    if (read === undefined || read.isExpired) this.refuseSpent(request);
+    const grant = read && !read.isExpired ? await runtime.grant(read.claims) : undefined;
+    if (grant !== undefined) return grant.principal;
+    this.failed(request);
+    return read?.isExpired ? 'expired' : 'unknown';
   }
 
   /** @throws AnnexError REQUEST_RATE_EXCEEDED where the address has failed too often */

@@ -13,12 +13,14 @@ import type { Logger } from 'pino';
 import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
+import { withoutTokens } from '../model/redaction.ts';
 
 /** Answers every error and every unknown route of this instance. */
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   app.setNotFoundHandler((request, reply) => {
-    const path = request.originalUrl.split('?', 1)[0];
+    // Attack, or a slip: the token of an install link in a path that is nearly right. Messages are logged.
+    const path = withoutTokens(request.originalUrl.split('?', 1)[0] ?? '');
     return answerError(
       new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`),
       request,

@@ -58,7 +58,8 @@ export function listener({ log, limits, answersTo, isStopping }: ListenerParts):
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+    // Ids of the host product may have 128 characters, each of which may be written as three.
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 384 },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request as FastifyRequest, reply as FastifyReply);
@@ -95,12 +96,37 @@ export function listener({ log, limits, answersTo, isStopping }: ListenerParts):
   return app;
 }
 
-/** @returns the URL of the listener, as seen from this machine */
-export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
-  await app.listen({ host, port });
+/**
+ * @param door which listener it is, as its flags are named: `--control-port`
+ * @returns the URL of the listener, as seen from this machine
+ * @throws Error that names the flag to change
+ */
+export async function listen(
+  app: FastifyInstance,
+  door: 'control' | 'public',
+  host: string,
+  port: number,
+): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    throw cannotListen(cause, door, host, port);
+  }
   const { port: bound } = app.server.address() as AddressInfo;
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${bound}`;
+}
+
+function cannotListen(cause: unknown, door: string, host: string, port: number): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const told = {
+    EADDRINUSE: `--${door}-port: ${port} is taken on ${host}. Name another port, or stop what listens there.`,
+    EACCES: `--${door}-port: this user may not listen on ${port}. Name a port from 1024 on.`,
+    EADDRNOTAVAIL: `--${door}-host: ${host} is no address of this machine.`,
+    ENOTFOUND: `--${door}-host: ${host} is the name of no address.`,
+  };
+  const message = told[code as keyof typeof told];
+  return message === undefined ? cause : new Error(message, { cause });
 }
 
 /** Ends the connections of a listener that is closing: each when its answer is out, the last ones by force. */

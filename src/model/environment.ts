@@ -1,121 +1,189 @@
 /**
  * The environment context: what code of one target may see of the world (SPEC "Environment context", REFERENCE 2).
  *
- * Built by one pure function from what the registry holds; nothing of another target can be in it because nothing of
- * another target is passed in.
+ * Built by one pure function from what the store holds; nothing of another target can be in it, because nothing of another
+ * target is passed in. A target in a space or a site is part of an installation and sees that, too; the installation sees
+ * none of those below it. Members are in both shapes: nested, and flat for the most specific target.
  */
+import type { InstallationStatus, Selection, TargetName } from './installation.ts';
+import type { PublishedManifest } from './manifest/manifest.ts';
+import type { Visibility } from './manifest/visibility.ts';
 
-import type { InstallationStatus } from './installation.ts';
-import type { PublishedManifest } from './manifest.ts';
+interface Urls {
+  readonly publicEndpoint: string;
+}
 
 export interface EnvironmentIntegration {
   readonly name: string;
   readonly title: string;
+  readonly description: string;
   readonly version: number;
-  readonly visibility: string;
+  readonly visibility: Visibility;
   readonly scopes: readonly string[];
   readonly categories: readonly string[];
   readonly owner: { readonly id: string };
   /** The public endpoint of the most specific target of the call. */
-  readonly urls: { readonly publicEndpoint: string };
+  readonly urls: Urls;
 }
 
-export interface EnvironmentInstallation {
-  readonly id: string;
+/** What targets of all levels show of themselves. */
+interface EnvironmentTarget {
   readonly status: InstallationStatus;
-  readonly target: { readonly organization: string };
-  readonly space_selection: 'all' | 'selected';
-  readonly site_selection: 'all' | 'selected';
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly externalIds: readonly string[];
-  readonly urls: { readonly publicEndpoint: string };
+  /** The target's own. */
+  readonly urls: Urls;
+}
+
+export interface EnvironmentInstallation extends EnvironmentTarget {
+  readonly id: string;
+  readonly target: { readonly organization: string };
+  readonly space_selection: Selection;
+  readonly site_selection: Selection;
   /** ISO 8601. */
   readonly createdAt: string;
   /** ISO 8601. */
   readonly updatedAt: string;
 }
 
-export interface Environment {
-  readonly apiEndpoint: string;
-  readonly apiTokens: Readonly<Record<string, string>>;
-  readonly secrets: Readonly<Record<string, string>>;
-  readonly signingSecrets: { readonly integration: string; readonly installation?: string };
-  readonly integration: EnvironmentIntegration;
-  readonly installation?: EnvironmentInstallation;
-  /** Flat keys of the specification's table, for the most specific target. */
-  readonly id?: string;
-  readonly status?: InstallationStatus;
-  readonly target?: { readonly organization: string };
-  readonly configuration?: Readonly<Record<string, unknown>>;
-  readonly externalIds?: readonly string[];
-  readonly urls?: { readonly publicEndpoint: string };
-  readonly space_selection?: 'all' | 'selected';
+export interface EnvironmentPlace extends EnvironmentTarget {
+  /** Name of the integration. */
+  readonly integration: string;
+  /** Id of the installation that it is part of. */
+  readonly installation: string;
 }
 
-/** Everything of which an installation's environment is made. */
+export interface EnvironmentSpace extends EnvironmentPlace {
+  readonly space: string;
+}
+
+export interface EnvironmentSite extends EnvironmentPlace {
+  readonly site: string;
+}
+
+/** Runtime tokens (REFERENCE D8). */
+export interface ApiTokens {
+  readonly integration: string;
+  /** Absent where the installation is deleted: nothing is left that it could speak for. */
+  readonly installation?: string;
+}
+
+export interface Environment {
+  readonly apiEndpoint: string;
+  readonly apiTokens: ApiTokens;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** `installation` is the most specific target's own, and never that of the installation above it. */
+  readonly signingSecrets: { readonly integration: string; readonly installation: string };
+  readonly integration: EnvironmentIntegration;
+  readonly installation: EnvironmentInstallation;
+  readonly spaceInstallation?: EnvironmentSpace;
+  readonly siteInstallation?: EnvironmentSite;
+  /** Flat keys of the specification's table, for the most specific target. */
+  readonly id: string;
+  readonly space?: string;
+  readonly site?: string;
+  readonly status: InstallationStatus;
+  readonly target: { readonly organization: string };
+  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly externalIds: readonly string[];
+  readonly urls: Urls;
+  readonly space_selection: Selection;
+}
+
+/** A target, its credentials opened. */
+export interface TargetParts extends TargetName {
+  readonly status: InstallationStatus;
+  /** `oauth_credentials` included, where they are set. */
+  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly externalIds: readonly string[];
+  readonly publicEndpoint: string;
+}
+
+/** Everything of which a target's environment is made, but for the tokens. */
 export interface EnvironmentParts {
   /** Base URL of the API. */
   readonly apiEndpoint: string;
-  /** Public endpoint of the installation. */
-  readonly publicEndpoint: string;
   readonly manifest: PublishedManifest;
   readonly version: number;
   /** Values of the integration's secrets; those that this version's manifest does not name stay out. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly signingSecrets: { readonly integration: string; readonly installation: string };
-  readonly installation: {
-    readonly id: string;
+  readonly installation: TargetParts & {
     readonly organization: string;
-    readonly status: InstallationStatus;
-    readonly configuration: Readonly<Record<string, unknown>>;
-    readonly externalIds: readonly string[];
+    readonly spaceSelection: Selection;
+    readonly siteSelection: Selection;
     /** Milliseconds since 1970. */
     readonly createdAt: number;
     readonly updatedAt: number;
   };
+  /** What of the installation is in the space or the site that the environment is for; absent for its own. */
+  readonly below?: TargetParts;
 }
 
-/** The environment of an organization installation, flat keys included. */
-export function buildEnvironment(parts: EnvironmentParts): Environment {
-  const { manifest, installation } = parts;
-  const urls = { publicEndpoint: parts.publicEndpoint };
-  const { id, status, configuration, externalIds } = installation;
-  const target = { organization: installation.organization };
+/** The environment of a target, complete but for its tokens, which are made anew every so often. */
+export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'apiTokens'> {
+  const { manifest, below } = parts;
+  const installation = installationView(parts.installation);
+  const { id, target, space_selection } = installation;
+  const specific = below === undefined ? shown(installation) : targetView(below);
   return {
     apiEndpoint: parts.apiEndpoint,
-    apiTokens: {},
     secrets: named(manifest.secrets, parts.secrets),
     signingSecrets: parts.signingSecrets,
     integration: {
       name: manifest.name,
       title: manifest.title,
+      description: manifest.description,
       version: parts.version,
       visibility: manifest.visibility,
       scopes: manifest.scopes,
       categories: manifest.categories,
       owner: { id: manifest.organization },
-      urls,
+      urls: specific.urls,
     },
-    installation: {
-      id,
-      status,
-      target,
-      space_selection: 'all',
-      site_selection: 'all',
-      configuration,
-      externalIds,
-      urls,
-      createdAt: new Date(installation.createdAt).toISOString(),
-      updatedAt: new Date(installation.updatedAt).toISOString(),
-    },
+    installation,
+    ...(below && placeView(manifest.name, below)),
     id,
-    status,
     target,
-    configuration,
-    externalIds,
-    urls,
-    space_selection: 'all',
+    space_selection,
+    ...(below?.level === 'space' && { space: below.place }),
+    ...(below?.level === 'site' && { site: below.place }),
+    ...specific,
   };
+}
+
+const targetView = ({ status, configuration, externalIds, publicEndpoint }: TargetParts) => ({
+  status,
+  configuration,
+  externalIds,
+  urls: { publicEndpoint },
+});
+
+const shown = ({ status, configuration, externalIds, urls }: EnvironmentTarget): EnvironmentTarget => ({
+  status,
+  configuration,
+  externalIds,
+  urls,
+});
+
+const installationView = (installation: EnvironmentParts['installation']): EnvironmentInstallation => ({
+  id: installation.installationId,
+  target: { organization: installation.organization },
+  space_selection: installation.spaceSelection,
+  site_selection: installation.siteSelection,
+  ...targetView(installation),
+  createdAt: new Date(installation.createdAt).toISOString(),
+  updatedAt: new Date(installation.updatedAt).toISOString(),
+});
+
+function placeView(
+  integration: string,
+  below: TargetParts,
+): Pick<Environment, 'spaceInstallation' | 'siteInstallation'> {
+  const view = { integration, installation: below.installationId, ...targetView(below) };
+  return below.level === 'space'
+    ? { spaceInstallation: { ...view, space: below.place } }
+    : { siteInstallation: { ...view, site: below.place } };
 }
 
 function named(names: readonly string[], values: ReadonlyMap<string, string>): Record<string, string> {

@@ -14,6 +14,9 @@ export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 /** Id or subdomain of an organization. Annex does not own organizations: the host product names them. */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+/** Id of a space or a site, which the host product names, too. */
+export const PLACE_ID = ORGANIZATION_ID;
+
 /** What `endpointKey` makes: whatever does not match can be refused without asking the store. */
 export const ENDPOINT_KEY = /^[a-z2-7]{32}$/;
 
@@ -21,6 +24,9 @@ export const ENDPOINT_KEY = /^[a-z2-7]{32}$/;
 export const endpointKey = (random: RandomBytes): string => base32(random(20));
 
 export const installationId = (random: RandomBytes): string => `ins_${base32(random(15))}`;
+
+/** Id of an event in the life of an installation, by which its integration knows one that it hears twice. */
+export const lifeEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
 
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 

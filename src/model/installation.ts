@@ -5,7 +5,7 @@
  * Pure: the store keeps the rows, this file says what goes into them. What makes a configuration valid is in
  * `configuration-check.ts`.
  */
-import type { Configuration, Manifest } from './manifest.ts';
+import type { Configuration, Manifest, ManifestTarget } from './manifest/manifest.ts';
 
 /** Where an integration can be installed: an organization first, then spaces and sites of it. */
 export const LEVELS = ['organization', 'space', 'site'] as const;
@@ -41,6 +41,10 @@ export const EXTERNAL_ID_CHARS = 256;
 /** The one property whose value is sealed at rest and shown to nobody but the integration itself (REFERENCE D12). */
 export const CREDENTIALS_PROPERTY = 'oauth_credentials';
 
+/** The levels that a manifest's `target` asks for; every integration is in an organization first. */
+export const admitsLevel = (target: ManifestTarget, level: Level): boolean =>
+  level === 'organization' || target === 'all' || target === level;
+
 /** A new target's configuration and status. */
 export interface InitialInstallation {
   readonly configuration: Readonly<Record<string, unknown>>;
@@ -70,6 +74,8 @@ export function initialInstallation(
 function defaults(schema: Configuration | undefined): Record<string, unknown> {
   const values: [string, unknown][] = [];
   for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+    // Credentials are granted, and sealed: no default is either.
+    if (name === CREDENTIALS_PROPERTY) continue;
     if (property.default !== undefined) values.push([name, property.default]);
   }
   // `fromEntries` defines members; assigning a property named `__proto__` would set the prototype instead.

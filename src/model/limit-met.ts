@@ -25,6 +25,7 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   requestStallMs: ['Nothing came for #', 'The body of the request came too slowly'],
   requestsPerSecondPerAddress: ['# requests in a second', 'Too many requests from this address'],
   requestsPerSecondPerEndpoint: ['# requests in a second', 'Too many requests to this endpoint'],
+  editsPerMinutePerInstallation: ['# edits in a minute', 'Too many edits of this installation'],
   failedCredentialsPerMinutePerAddress: [
     '# requests with wrong credentials',
     'Too many requests with wrong credentials from this address',
@@ -48,6 +49,16 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   ],
   callsWaiting: ['# calls wait for their turn', 'Too many calls wait for their turn'],
   secretsPerIntegration: ['There are # secrets', 'There are too many secrets'],
+  completionMs: ['The choices took #', 'The integration did not supply the choices in time'],
+  configurationBytes: ['The configuration has #', 'The configuration is too large'],
+  placesPerInstallation: [
+    'The installation would be in # places of its kind',
+    'The installation is in too many spaces or sites',
+  ],
+  lifeEventsPendingPerInstallation: [
+    'The integration has yet to hear of # earlier changes of the installation; try again later',
+    'The integration has yet to hear of too many earlier changes of the installation; try again later',
+  ],
   secretBytes: ['The secret has #', 'The secret is too large'],
   fetchesInFlightPerInstallation: [
     '# fetches of the installation are in flight',

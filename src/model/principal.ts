@@ -5,6 +5,7 @@
  * into 403 where the caller may know that the thing exists, and into 404 where it may not. A rule lists who may; whoever
  * is not listed, may not.
  */
+import type { TargetName } from './installation.ts';
 
 export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
 
@@ -25,7 +26,13 @@ export interface HolderPrincipal {
  */
 export type RuntimePrincipal =
   | { readonly kind: 'integration'; readonly integration: string }
-  | { readonly kind: 'installation'; readonly integration: string; readonly installationId: string };
+  | {
+      readonly kind: 'installation';
+      readonly integration: string;
+      readonly installationId: string;
+      /** What the call is for that the token was made for. */
+      readonly target: TargetName;
+    };
 
 export type Principal = HolderPrincipal | RuntimePrincipal;
 
@@ -37,9 +44,8 @@ export interface Owned {
   readonly visibility: string;
 }
 
-/** What the rules need to know of an installation. */
-export interface InstalledIn {
-  readonly installationId: string;
+/** What the rules need to know of an installation, or of what of it is in a space or a site. */
+export interface InstalledIn extends TargetName {
   readonly integration: string;
   /** The organization that installed it. */
   readonly organization: string;
@@ -49,7 +55,7 @@ export const isRuntime = (principal: Principal): principal is RuntimePrincipal =
   principal.kind === 'integration' || principal.kind === 'installation';
 
 /** The operator and the host product, which act for every organization. */
-const isPlatform = ({ kind }: Principal): boolean => kind === 'admin' || kind === 'platform';
+export const isPlatform = ({ kind }: Principal): boolean => kind === 'admin' || kind === 'platform';
 
 const isOf = (principal: Principal, organization: string): boolean =>
   principal.kind === 'organization' && principal.organization === organization;
@@ -68,14 +74,21 @@ export const maySee = (principal: Principal, { name, organization, visibility }:
 export const mayInstallFor = (principal: Principal, organization: string): boolean =>
   isPlatform(principal) || isOf(principal, organization);
 
-/** Read an installation and what lies below it: who may install it, and the code that it is of. */
+/**
+ * Read an installation and what lies below it: who may install it, and the code that it is of. A call for one space or site
+ * reads that and the installation it is part of, as its environment does: what is in another is not its business.
+ */
 export function mayReadInstallation(principal: Principal, installed: InstalledIn): boolean {
   if (!isRuntime(principal)) return mayInstallFor(principal, installed.organization);
   return (
     principal.integration === installed.integration &&
-    (principal.kind === 'integration' || principal.installationId === installed.installationId)
+    (principal.kind === 'integration' || isInReach(principal.target, installed))
   );
 }
+
+const isInReach = (own: TargetName, { installationId, level, place }: TargetName): boolean =>
+  own.installationId === installationId &&
+  (own.level === 'organization' || level === 'organization' || (own.level === level && own.place === place));
 
 /**
  * See the configuration of an installation. An integration that speaks for itself as a whole does not: a configuration of
@@ -84,9 +97,34 @@ export function mayReadInstallation(principal: Principal, installed: InstalledIn
 export const mayReadConfiguration = (principal: Principal, installed: InstalledIn): boolean =>
   principal.kind !== 'integration' && mayReadInstallation(principal, installed);
 
+/**
+ * Renew the credentials of a target, and so see them: code of a call whose environment shows them in any case. That is the
+ * target of the call, and the installation that it is part of; never a space or a site beside it or below it (REFERENCE D12).
+ */
+export const mayRenewCredentials = (
+  principal: Principal,
+  { installationId, level, place }: TargetName,
+): boolean =>
+  principal.kind === 'installation' &&
+  principal.installationId === installationId &&
+  (level === 'organization' || (principal.target.level === level && principal.target.place === place));
+
+/** What code of an integration may change of the installations that it may read. */
+const EDITABLE_BY_CODE: Readonly<Record<RuntimePrincipal['kind'], readonly string[]>> = {
+  integration: ['externalIds'],
+  installation: ['configuration', 'externalIds'],
+};
+
+/** Change this field of an installation that the principal may read. */
+export const mayEdit = (principal: Principal, field: string): boolean =>
+  !isRuntime(principal) || EDITABLE_BY_CODE[principal.kind].includes(field);
+
 /** Read the log of an installation: the author needs it as much as the organization that installed. */
 export const mayReadLog = (principal: Principal, installedIn: string, owner: string): boolean =>
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
+
+/** Ask what a runtime token stands for: the host product, whose own API may be what it was sent to. */
+export const mayIntrospect = (principal: Principal): boolean => isPlatform(principal);
 
 /** Hand over envelopes for any endpoint. */
 export const maySendEnvelopes = (principal: Principal): boolean => isPlatform(principal);

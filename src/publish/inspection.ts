@@ -3,10 +3,11 @@
  */
 import type { LimitMet, Limits } from '../limits.ts';
 import { limitClause } from '../model/limit-met.ts';
-import type { Manifest } from '../model/manifest.ts';
+import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
+import { HANDLED_EVENTS, missingScopes } from '../model/manifest/scope.ts';
+import type { YamlPath } from '../model/manifest/yaml-source.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
-import { missingScopes } from '../model/scope.ts';
 import { limitMet } from '../runtime/outcome.ts';
 import { type CallEnd, type Outcome, type ScriptExports, withoutPreludeFrames } from '../wire.ts';
 
@@ -17,6 +18,8 @@ export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonl
 export const PROBLEMS_MAX = 100;
 /** Names of components listed in one message. */
 const NAMES_SHOWN = 10;
+/** Of a name in a message. */
+const NAME_CHARS = 80;
 
 const LOADING: Partial<Record<Outcome, string>> = {
   exception: 'The script throws while it loads.',
@@ -26,28 +29,41 @@ const LOADING: Partial<Record<Outcome, string>> = {
   cellCrashed: 'The script crashes the process that loads it.',
 };
 
-/** First line of a stack trace that names a place. */
-const FRAME = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/m;
+/** Lines of a stack trace that name a place. */
+const FRAMES = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/gm;
+/** Of the lines looked through; a trace has ten, unless its code wants more. */
+const FRAMES_MAX = 50;
 
-/**
- * Why a script that did not load cannot be published.
- *
- * @param toSource maps positions of the script in a text to those of the author's files
- */
-export function probeProblem(end: CallEnd, limits: Limits, toSource: (text: string) => string): Problem {
+/** What there is to say about a try-out. */
+export interface ProbeContext {
+  readonly limits: Limits;
+  /** Path of the entrypoint inside the upload. */
+  readonly entry: string;
+  /** Maps positions of the script in a text to those of the author's files. */
+  toSource(text: string): string;
+}
+
+/** Why a script that did not load cannot be published. */
+export function probeProblem(end: CallEnd, { limits, entry, toSource }: ProbeContext): Problem {
   const { outcome, detail } = end;
   const limit = loadingLimit(limitMet(end, limits), limits);
   const message = LOADING[outcome] ?? 'The script could not be tried out.';
   const hint = 'Code outside of handlers runs once when the script is loaded.';
   if (limit) {
     const text = `${message.slice(0, -1)}; ${limitClause(limit)}.`;
-    return limitProblem(limit, { file: 'script', hint }, text);
+    return limitProblem(limit, { file: entry, hint }, text);
   }
-  if (detail === undefined) return problem(message, { file: 'script', hint });
+  if (detail === undefined) return problem(message, { file: entry, hint });
   const said = toSource(withoutPreludeFrames(detail));
-  const [, file = 'script', line, column] = FRAME.exec(said) ?? [];
+  const [, file = entry, line, column] = authorFrame(said) ?? [];
   const place = line === undefined ? {} : { line: Number(line), column: Number(column) };
   return problem(`${message} ${said}`, { file, ...place, hint });
+}
+
+/** The first place in the author's own code: a mistake in a call of the SDK is where the call is. */
+function authorFrame(said: string): RegExpMatchArray | undefined {
+  const frames = [...said.matchAll(FRAMES).take(FRAMES_MAX)];
+  return frames.find(([, file]) => !file?.startsWith('@annex/sdk')) ?? frames[0];
 }
 
 /** A try-out has less time than a call, where the operator says so. */
@@ -56,35 +72,68 @@ function loadingLimit(limit: LimitMet | undefined, { probeWallMs }: Limits): Lim
   return { ...limit, name: 'probeWallMs', max: probeWallMs };
 }
 
+/** The manifest that a script is held against, and where its members are written. */
+export interface InspectedManifest {
+  readonly manifest: Manifest;
+  readonly placeOf: PlaceOf;
+}
+
 /**
  * Problems of a script that loads. Without a manifest, one that is broken itself, only the script is looked at.
  *
  * Components are known where the SDK made the default export; a script without the SDK answers for its own.
+ *
+ * @param entry path of the entrypoint inside the upload
  */
-export function inspectExports(exports: ScriptExports, manifest: Manifest | undefined): readonly Problem[] {
+export function inspectExports(
+  exports: ScriptExports,
+  entry: string,
+  against: InspectedManifest | undefined,
+): readonly Problem[] {
   if (!exports.fetch) {
     const hint = 'Export default createIntegration({ … }), or an object with a fetch function.';
-    return [problem('The default export of the script has no "fetch" function.', { file: 'script', hint })];
+    return [problem('The default export of the script has no "fetch" function.', { file: entry, hint })];
   }
-  if (manifest === undefined || !exports.sdk) return [];
-  return [...missingComponents(exports, manifest), ...handlersWithoutScope(exports, manifest)];
+  if (!exports.sdk) return [];
+  const unknown = unknownHandlers(exports, entry);
+  if (against === undefined) return unknown;
+  return [...missingComponents(exports, against), ...handlersWithoutScope(exports, against), ...unknown];
 }
 
-function missingComponents({ components }: ScriptExports, manifest: Manifest): Problem[] {
-  const wanted = manifest.blocks.map((block) => ({ id: block.id, where: `The block "${block.id}"` }));
-  for (const [level, configuration] of Object.entries(manifest.configurations)) {
+/** A component that the manifest names. */
+interface WantedComponent {
+  readonly id: string;
+  /** What names it, as the beginning of a sentence. */
+  readonly who: string;
+  readonly at: YamlPath;
+}
+
+function wantedComponents({ blocks, configurations }: Manifest): WantedComponent[] {
+  const wanted = blocks.map(
+    ({ id }, index): WantedComponent => ({ id, who: `The block "${id}"`, at: ['blocks', index, 'id'] }),
+  );
+  for (const [level, configuration] of Object.entries(configurations)) {
     const id = configuration?.componentId;
-    if (id !== undefined) wanted.push({ id, where: `The ${level} configuration "${id}"` });
+    if (id === undefined) continue;
+    const at = ['configurations', level, 'componentId'];
+    wanted.push({ id, who: `The ${level} configuration "${id}"`, at });
   }
+  return wanted;
+}
+
+function missingComponents(
+  { components }: ScriptExports,
+  { manifest, placeOf }: InspectedManifest,
+): Problem[] {
   const declared = new Set(components);
   const known = knownComponents(components);
-  return wanted
+  return wantedComponents(manifest)
     .filter(({ id }) => !declared.has(id))
-    .map(({ id, where }, index) => {
+    .map(({ id, who, at }, index) => {
       // A guess costs a look at every component; 1,500 missing blocks must not hold the host up with guesses nobody reads.
       const near = index < PROBLEMS_MAX ? nearest(id, components) : undefined;
       const hint = near === undefined ? 'Give a component this componentId.' : `Did you mean "${near}"?`;
-      return problem(`${where} has no component. ${known}`, { file: 'script', hint });
+      return problem(`${who} has no component. ${known}`, { ...placeOf(at), hint });
     });
 }
 
@@ -95,11 +144,31 @@ function knownComponents(components: readonly string[]): string {
   return `The script declares ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
-function handlersWithoutScope({ events }: ScriptExports, { scopes }: Manifest): Problem[] {
+function handlersWithoutScope(
+  { events }: ScriptExports,
+  { manifest: { scopes }, placeOf }: InspectedManifest,
+): Problem[] {
   return events.flatMap((event) => {
     const missing = missingScopes(event, scopes);
     if (missing === undefined) return [];
     const message = `The handler of "${event}" will not be called: it needs the scope ${missing.join(' or ')}.`;
-    return [warning(message, { file: 'script', hint: 'Add the scope to "scopes" in the manifest.' })];
+    const hint = 'Add the scope to "scopes" in the manifest.';
+    return [warning(message, { ...placeOf(['scopes']), hint })];
   });
+}
+
+/** Handlers of events that never come; the host product may send types of its own, so this is no mistake for sure. */
+function unknownHandlers({ events }: ScriptExports, entry: string): Problem[] {
+  return events
+    .filter((event) => !HANDLED_EVENTS.includes(event))
+    .map((event, index) => {
+      const near = index < PROBLEMS_MAX ? nearest(event, HANDLED_EVENTS) : undefined;
+      const message = `"${event.slice(0, NAME_CHARS)}" is not a known event, so its handler may never be called.`;
+      return warning(message, { file: entry, hint: eventHint(event, near) });
+    });
+}
+
+function eventHint(event: string, near: string | undefined): string {
+  if (event === 'fetch') return 'Requests go to the "fetch" of the integration itself, beside "events".';
+  return near === undefined ? `Known are ${HANDLED_EVENTS.join(', ')}.` : `Did you mean "${near}"?`;
 }

@@ -1,7 +1,7 @@
 /**
  * Publishing (REFERENCE D10): an upload becomes a new active version, or a list of everything wrong with it.
  *
- *   upload → manifest → rights → secrets → bundle → probe → registry
+ *   upload → manifest → rights → secrets → images → bundle → probe → registry
  *
  * The steps that find problems run on past each other's problems as far as they can, so that the author sees them all at
  * once; rights come before the steps that cost time. Nothing is stored before the last step, which stores everything:
@@ -9,15 +9,27 @@
  */
 import { bundle } from '../bundle/bundler.ts';
 import { createStackMapper } from '../bundle/source-map.ts';
+import { quote } from '../bundle/upload.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Actor } from '../model/actor.ts';
-import { MANIFEST_FILE, type Manifest, parseManifest, publishedManifest } from '../model/manifest.ts';
+import {
+  MANIFEST_FILE,
+  type Manifest,
+  type ManifestRules,
+  type ParsedManifest,
+  parseManifest,
+  publishedManifest,
+} from '../model/manifest/manifest.ts';
+import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
+import { resolveSecrets } from '../model/manifest/secrets.ts';
 import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
-import { resolveSecrets } from '../model/secrets.ts';
-import type { Registry } from '../store/registry.ts';
-import { PROBED_SCRIPT, scriptUrl } from '../wire.ts';
+import type { VersionCode } from '../store/integrations/integration-rows.ts';
+import type { Publication, Registry } from '../store/integrations/registry.ts';
+import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../wire.ts';
+import { absentHint } from './absent-file.ts';
+import { collectImages } from './images.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 import type { ReceivedUpload } from './upload.ts';
 
@@ -28,8 +40,8 @@ export interface PublisherParts {
   readonly registry: Pick<Registry, 'integration' | 'publish'>;
   readonly probe: Probe;
   readonly limits: Limits;
-  /** Whether a manifest has to list the hosts that its integration reaches; by default it may. */
-  readonly egressRequired?: boolean;
+  /** What this deployment asks of manifests. */
+  readonly rules?: ManifestRules;
 }
 
 export type Publishing =
@@ -45,6 +57,17 @@ export type Publishing =
 interface Code {
   readonly script: string;
   readonly sourceMap: string;
+  /** Path of its entrypoint inside the upload. */
+  readonly entry: string;
+}
+
+/** What goes into a publish beside its code. */
+type Contents = Pick<Publication, 'secrets' | 'images'>;
+
+/** What running the code once has told. */
+interface Probed {
+  readonly problems: readonly Problem[];
+  readonly exports?: ScriptExports;
 }
 
 export class Publisher {
@@ -63,32 +86,38 @@ export class Publisher {
    */
   async publish(upload: ReceivedUpload, by: Actor, gone?: AbortSignal): Promise<Publishing> {
     const { principal } = by;
-    const { egressRequired = false } = this.#parts;
-    const parsed = parseManifest(upload.manifest, { egressRequired });
+    const parsed = parseManifest(upload.manifest, this.#parts.rules);
     const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
-    let secrets: ReadonlyMap<string, string> = new Map();
+    let contents: Contents = { secrets: new Map() };
     if (parsed.ok) {
-      const { manifest, placeOf } = parsed;
-      this.#requireRights(principal, manifest.organization);
-      const { limits, registry } = this.#parts;
-      const existing = await registry.integration(manifest.name);
-      if (existing !== undefined && existing.organization !== manifest.organization) {
-        return { ok: false, problems: [nameTaken(manifest.name)] };
-      }
-      const resolved = resolveSecrets({ manifest, values: upload.secrets, limits, placeOf });
-      secrets = resolved.secrets;
-      problems.push(...resolved.problems);
+      const { name, organization } = parsed.manifest;
+      this.#requireRights(principal, organization);
+      const existing = await this.#parts.registry.integration(name);
+      if (existing !== undefined && existing.organization !== organization)
+        return { ok: false, problems: [nameTaken(name)] };
+      contents = this.#contents(upload, parsed, problems);
     }
-    const script = parsed.ok ? parsed.manifest.script : parsed.script;
-    const code = await this.#code(upload, script, problems, publisherOf(principal, parsed), gone);
+    const code = await this.#code(upload, parsed, problems, publisherOf(principal, parsed), gone);
     gone?.throwIfAborted();
-    if (code !== undefined)
-      problems.push(...(await this.#probed(code, parsed.ok ? parsed.manifest : undefined)));
+    const probed = code && (await this.#probed(code, parsed));
+    problems.push(...(probed?.problems ?? []));
     // Nobody would learn that a new version has become the active one.
     gone?.throwIfAborted();
     if (!parsed.ok || code === undefined || problems.some(isError))
       return { ok: false, problems: bounded(problems) };
-    return this.#store(parsed.manifest, code, secrets, problems, by);
+    const ready = { script: code.script, sourceMap: code.sourceMap, ...handled(probed?.exports) };
+    return this.#store(parsed.manifest, ready, contents, problems, by);
+  }
+
+  /** Secrets and images of an upload; what is wrong with them is noted. */
+  #contents(upload: ReceivedUpload, parsed: ParsedManifest & { ok: true }, problems: Problem[]): Contents {
+    const { limits } = this.#parts;
+    const { manifest, placeOf } = parsed;
+    const resolved = resolveSecrets({ manifest, values: upload.secrets, limits, placeOf });
+    const files = upload.script === undefined ? { files: upload.files } : {};
+    const collected = collectImages({ manifest, placeOf, ...files });
+    problems.push(...resolved.problems, ...collected.problems);
+    return { secrets: resolved.secrets, images: collected.images };
   }
 
   #requireRights(principal: Principal, organization: string): void {
@@ -106,21 +135,15 @@ export class Publisher {
    */
   async #code(
     upload: ReceivedUpload,
-    script: string | undefined,
+    parsed: ParsedManifest,
     problems: Problem[],
     publisher: string,
     gone: AbortSignal | undefined,
   ): Promise<Code | undefined> {
     const ready = upload.script;
     const files = ready === undefined ? upload.files : new Map([[READY_SCRIPT, Buffer.from(ready, 'utf8')]]);
-    const entry = ready === undefined ? script : READY_SCRIPT;
-    if (entry === undefined) {
-      const hint = 'Add, for instance, "script: src/index.ts".';
-      problems.push(
-        problem('"script" must name the entrypoint among the files.', { file: MANIFEST_FILE, hint }),
-      );
-      return undefined;
-    }
+    const entry = ready === undefined ? entryOf(upload, parsed, problems) : READY_SCRIPT;
+    if (entry === undefined) return undefined;
     const { limits } = this.#parts;
     const bundled = await bundle(files, entry, { limits, publisher, ...(gone && { signal: gone }) });
     if (!bundled.ok) {
@@ -129,31 +152,31 @@ export class Publisher {
     }
     problems.push(...bundled.warnings);
     // Text columns of PostgreSQL hold no U+0000. The bundler escapes it wherever that changes nothing.
-    if (!bundled.script.includes('\0')) return { script: bundled.script, sourceMap: bundled.map };
+    if (!bundled.script.includes('\0')) return { script: bundled.script, sourceMap: bundled.map, entry };
     const hint = 'Look at regular expressions and tagged templates, and write it as \\0.';
     problems.push(problem('The code contains a NUL character.', { file: entry, hint }));
     return undefined;
   }
 
   /** Runs the code once and holds what it exports against the manifest. */
-  async #probed(code: Code, manifest: Manifest | undefined): Promise<readonly Problem[]> {
-    const { end, exports } = await this.#parts.probe(code.script);
+  async #probed({ script, sourceMap, entry }: Code, parsed: ParsedManifest): Promise<Probed> {
+    const { end, exports } = await this.#parts.probe(script);
     if (end.outcome !== 'ok' || exports === undefined) {
-      const toSource = createStackMapper(code.sourceMap, scriptUrl(PROBED_SCRIPT));
-      return [probeProblem(end, this.#parts.limits, toSource)];
+      const toSource = createStackMapper(sourceMap, scriptUrl(PROBED_SCRIPT));
+      return { problems: [probeProblem(end, { limits: this.#parts.limits, entry, toSource })] };
     }
-    return inspectExports(exports, manifest);
+    return { problems: inspectExports(exports, entry, parsed.ok ? parsed : undefined), exports };
   }
 
   async #store(
     manifest: Manifest,
-    code: Code,
-    secrets: ReadonlyMap<string, string>,
+    code: VersionCode,
+    contents: Contents,
     warnings: readonly Problem[],
     by: Actor,
   ): Promise<Publishing> {
     const version = await this.#parts.registry.publish(
-      { manifest: publishedManifest(manifest), ...code, secrets },
+      { manifest: publishedManifest(manifest), ...code, ...contents },
       by,
     );
     // Another organization took the name while this upload was being bundled.
@@ -162,10 +185,37 @@ export class Publisher {
   }
 }
 
+/** Names that are no event's are left out: there could be any number of them. */
+const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> =>
+  exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
+
 /** Who waits its turn: the organization, also where an admin publishes for it. */
-const publisherOf = (principal: Principal, parsed: ReturnType<typeof parseManifest>): string =>
+const publisherOf = (principal: Principal, parsed: ParsedManifest): string =>
   (parsed.ok ? parsed.manifest.organization : isRuntime(principal) ? undefined : principal.organization) ??
   '';
+
+/** The uploaded file that the code begins in; what is wrong with it is noted. */
+function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Problem[]): string | undefined {
+  const script = parsed.ok ? (parsed.manifest.script ?? null) : parsed.script;
+  if (script === null) {
+    const hint = 'Add, for instance, "script: src/index.ts".';
+    problems.push(
+      problem('"script" must name the entrypoint among the files.', { file: MANIFEST_FILE, hint }),
+    );
+  }
+  // Where the manifest could not be read that far, it has said so; a guess would be one problem too many.
+  if (script === null || script === undefined) return undefined;
+  const entry = script.replace(/^(\.\/)+/, '');
+  if (upload.files.has(entry)) return entry;
+  const hint = absentHint(entry, upload.files) ?? 'Name an uploaded file, relative to the manifest.';
+  problems.push(
+    problem(`The entrypoint ${quote(script)} is not among the uploaded files.`, {
+      ...parsed.placeOf(['script']),
+      hint,
+    }),
+  );
+  return undefined;
+}
 
 const nameTaken = (name: string): Problem =>
   problem(`The name "${name}" belongs to another organization.`, {

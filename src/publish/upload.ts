@@ -16,11 +16,13 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { Upload } from '../bundle/upload.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { jsonFault } from '../model/json-fault.ts';
 import { limitError } from '../model/limit-met.ts';
-import { MANIFEST_FILE } from '../model/manifest.ts';
+import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import { readArchive } from './archive.ts';
+import { missingManifest } from './misplaced-manifest.ts';
 
 /** Parts that are not `files`: each is read at most once, but a repeated one has to be noticed. */
 const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets'] as const;
@@ -75,7 +77,8 @@ export async function readUpload(
 }
 
 function parserFor(contentType: string | undefined, limits: Limits): BusboyInstance {
-  const invalid = 'The body must be multipart/form-data with a boundary.';
+  const invalid =
+    'The body must be multipart/form-data with a boundary, as curl -F archive=@upload.tar.gz sends it.';
   if (contentType === undefined || !/^multipart\/form-data\s*;/i.test(contentType)) {
     throw new AnnexError('REQUEST_INVALID', invalid);
   }
@@ -201,8 +204,7 @@ class Parts {
     if (this.#singles.has('manifest')) return this.#text('manifest', 'uploadBytes');
     const bytes = files.get(MANIFEST_FILE);
     if (bytes !== undefined) return this.#decoded(bytes, MANIFEST_FILE);
-    const hint = `Send it as the part "manifest", or as the file ${MANIFEST_FILE}.`;
-    this.#problems.push(problem('The upload has no manifest.', { hint }));
+    this.#problems.push(missingManifest(files.keys()));
     return undefined;
   }
 
@@ -211,8 +213,8 @@ class Parts {
     if (text === undefined) return new Map();
     const { secretsPerIntegration } = this.#limits;
     const entries = stringEntries(text);
-    if (entries === undefined) {
-      this.#problems.push(problem('The secrets must be a JSON object of texts.', { file: 'secrets' }));
+    if (!Array.isArray(entries)) {
+      this.#problems.push(...secretsProblems(text, entries));
     } else if (entries.length > secretsPerIntegration) {
       const limit = { max: secretsPerIntegration, used: entries.length };
       this.#problems.push(limitProblem({ name: 'secretsPerIntegration', ...limit }, { file: 'secrets' }));
@@ -244,17 +246,39 @@ function unknownPart(name: string | undefined): Problem {
   return problem(`The part "${(name ?? '').slice(0, 80)}" is not a known part.`, { hint });
 }
 
-/** The members of a JSON object of strings; undefined where it is anything else. */
-function stringEntries(text: string): [string, string][] | undefined {
+/** Problems of secrets in one answer. */
+const SECRETS_SHOWN = 10;
+const SECRET_CHARS_SHOWN = 64;
+/** Longer texts are not searched for their fault: that takes the thread of everybody a second for 20 MiB. */
+const SEARCHED_CHARS_MAX = 1024 * 1024;
+
+/** What keeps a text from being a JSON object of strings. Values are in no problem: they are secrets. */
+function secretsProblems(text: string, { wrong }: { readonly wrong: readonly string[] }): Problem[] {
+  const file = 'secrets';
+  const fault = text.length <= SEARCHED_CHARS_MAX ? jsonFault(text) : undefined;
+  if (fault !== undefined) {
+    const { line, column, expected } = fault;
+    return [problem(`The secrets are no JSON: ${expected} is expected here.`, { file, line, column })];
+  }
+  if (wrong.length === 0) return [problem('The secrets must be a JSON object of texts.', { file })];
+  return wrong.slice(0, SECRETS_SHOWN).map((name) => {
+    const message = `The value of "${name.slice(0, SECRET_CHARS_SHOWN)}" must be a text.`;
+    return problem(message, { file, hint: 'Write it in double quotes.' });
+  });
+}
+
+/** The members of a JSON object of strings, or the names of those that are none. */
+function stringEntries(text: string): [string, string][] | { readonly wrong: readonly string[] } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return undefined;
+    return { wrong: [] };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { wrong: [] };
   const entries = Object.entries(value);
-  return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
+  return entries.every(isText)
     ? entries
-    : undefined;
+    : { wrong: entries.filter((entry) => !isText(entry)).map(([name]) => name) };
 }

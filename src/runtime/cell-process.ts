@@ -32,6 +32,13 @@ const SUSPECTS_WITH_CALLS_MAX = 8;
 const STDERR_CHARS_MAX = 4_096;
 /** How far past its wall time a call may be before the cell counts as hung. */
 const OVERDUE_MS = 2_000;
+/**
+ * Stands in for a version that was deleted after a call to it had begun, so that this call fails and nothing else does.
+ * Attack: an owner who publishes, calls and deletes in a loop, to have cells killed with everybody else's calls in them.
+ */
+const DELETED_SCRIPT = Buffer.from(
+  "(async function () { throw new Error('This version was deleted before it could be loaded.'); })",
+);
 /** How long a script that was sent need not be asked for again: a cell keeps it as long as there is room. */
 const ASK_AGAIN_MS = 250;
 
@@ -309,8 +316,9 @@ export class CellProcess {
     if (this.#asked.has(key)) return this.kill('asked for a script again and again');
     this.#asked.add(key);
     if (this.#asked.size === 1) setTimeout(() => this.#asked.clear(), ASK_AGAIN_MS).unref();
-    const source = await this.#owner.script(key).catch(() => undefined);
-    if (source) this.#writer.send({ t: 'script', script: key } satisfies HostMessage, source);
+    const source = await this.#owner.script(key).catch((cause: unknown) => cause);
+    if (source instanceof Uint8Array || source === undefined)
+      this.#writer.send({ t: 'script', script: key } satisfies HostMessage, source ?? DELETED_SCRIPT);
     else this.kill(`could not be given the script ${key}`);
     return undefined;
   }

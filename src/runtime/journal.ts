@@ -3,15 +3,19 @@
  *
  * Positions in a tenant's stack traces are mapped here, on the host, to the author's own files: the source map never
  * goes into a cell. Lines keep their order while a map is being fetched.
+ *
+ * Whatever is written here, the host's own words included, is written without the secrets of its target.
  */
 import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';
 import type { AnnexError } from '../errors.ts';
 import type { LimitMet, LimitName } from '../limits.ts';
+import type { Environment } from '../model/environment.ts';
 import { limitSentence } from '../model/limit-met.ts';
+import { Redactor, secretsOf } from '../model/redaction.ts';
 import { scriptKey, scriptVersion, type Target } from '../model/target.ts';
+import type { Registry } from '../store/integrations/registry.ts';
 import type { Logs } from '../store/logs.ts';
-import type { Registry } from '../store/registry.ts';
 import { type CallEnd, type LogLevel, scriptUrl, withoutPreludeFrames } from '../wire.ts';
 import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
@@ -24,6 +28,9 @@ const MAPPERS_MAX = 200;
 /** A decoded map takes some 35 times its text: authors who publish large ones and throw once must not fill the heap. */
 const MAPPER_BYTES_PER_MAP_BYTE = 35;
 const MAPPER_BYTES_MAX = 256 * 1024 * 1024;
+const REDACTORS_MAX = 2_000;
+/** A target's secrets, in all the shapes that are looked for, can take megabytes: those of many must not fill the heap. */
+const REDACTOR_BYTES_MAX = 64 * 1024 * 1024;
 /** Lines that wait for one script's map; what comes beyond is lost, as it would be in a full log. */
 const WAITING_MAX = 1_000;
 
@@ -54,6 +61,12 @@ export class Journal implements CallObserver {
     max: MAPPERS_MAX,
     maxSize: MAPPER_BYTES_MAX,
   });
+  /** By the secrets that an environment was built with: made when a target first logs, and again when it was built anew. */
+  readonly #redactors = new LRUCache<Environment['secrets'], Redactor>({
+    max: REDACTORS_MAX,
+    maxSize: REDACTOR_BYTES_MAX,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
   /** Lines that wait for their script's map. */
   readonly #waiting = new Map<string, Line[]>();
 
@@ -83,7 +96,9 @@ export class Journal implements CallObserver {
     if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
     for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
     if (end.outcome === 'ok' || end.outcome === 'canceled') return;
-    this.#parts.failed(target, requestId, end);
+    const { detail, ...rest } = end;
+    const told = detail === undefined ? rest : { ...rest, detail: this.#redacted(target, detail) };
+    this.#parts.failed(target, requestId, told);
     // An exception has left its own line, with the stack; every other end is told by the host alone.
     if (end.outcome === 'exception') return;
     const limit = limitMet(end, target.limits);
@@ -139,8 +154,18 @@ export class Journal implements CallObserver {
     for (const line of lines) this.#write(line, mapper(line.text));
   }
 
-  #write({ target, requestId, level, at }: Line, text: string): void {
+  #redacted({ environment }: Target, text: string): string {
+    let redactor = this.#redactors.get(environment.secrets);
+    if (redactor === undefined) {
+      redactor = new Redactor(secretsOf(environment));
+      this.#redactors.set(environment.secrets, redactor);
+    }
+    return redactor.redact(text);
+  }
+
+  #write({ target, requestId, level, at }: Line, raw: string): void {
     const { installationId, version } = target;
+    const text = this.#redacted(target, raw);
     this.#parts.logs.append({ installationId, version, requestId, level, text, at });
   }
 }

@@ -30,14 +30,15 @@ const ROWS: Readonly<Record<Exclude<Outcome, 'ok'>, OutcomeRow>> = {
   internalError: { code: 'INTERNAL_ERROR', message: 'A fault of the service; its log has the reason.' },
 };
 
-/** The error a caller sees when a call ended without an answer of the integration's own. */
-export function outcomeError(outcome: Outcome, why: { detail?: string; limit?: LimitMet } = {}): AnnexError {
-  const { detail, limit } = why;
-  if (outcome === 'ok')
-    return new AnnexError('INTERNAL_ERROR', 'The call ended without an answer.', { detail });
+/**
+ * The error a caller sees when a call ended without an answer of the integration's own. What the cell said of the end is
+ * not in it: the journal tells that, without the secrets of its target.
+ */
+export function outcomeError(outcome: Outcome, { limit }: { limit?: LimitMet } = {}): AnnexError {
+  if (outcome === 'ok') return new AnnexError('INTERNAL_ERROR', 'The call ended without an answer.');
   const { code, message } = ROWS[outcome];
   const told = limit ? limitSentence(limit) : message;
-  return new AnnexError(code, told, { detail, extra: { outcome }, ...(limit && { limit }) });
+  return new AnnexError(code, told, { extra: { outcome }, ...(limit && { limit }) });
 }
 
 /** The limit that ended a call, as the limits of its target have it: a cell only says which one it was. */

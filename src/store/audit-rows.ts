@@ -44,6 +44,7 @@ export async function insertAudit(
       at,
       action: entry.action,
       actor: principal.kind,
+      actor_organization: (principal.kind === 'organization' && principal.organization) || null,
       token_id: isRuntime(principal) ? null : principal.tokenId,
       address: by.address ?? null,
       request_id: by.requestId,

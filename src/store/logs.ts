@@ -17,6 +17,8 @@ const BUFFERED_BYTES = 8 * 1024 * 1024;
 const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;
 /** What a line takes beside its text, roughly. */
 const LINE_BASE_BYTES = 128;
+/** Installations that one sweep looks at. */
+const INSTALLATIONS_PER_SWEEP = 200;
 /** Rows of one insert: 7 columns each, and engines bound the parameters of a statement (SQLite: 32,766). */
 const ROWS_PER_INSERT = 1_000;
 
@@ -55,6 +57,8 @@ export class Logs {
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
   #writing: Promise<void> = Promise.resolve();
+  /** The last installation that a sweep has looked at. */
+  #swept = '';
 
   constructor(parts: LogsParts) {
     this.#parts = parts;
@@ -109,6 +113,38 @@ export class Logs {
       .limit(limit + 1)
       .execute();
     return page(rows, limit, (row) => row.id, lineOf);
+  }
+
+  /**
+   * Removes lines of installations that are gone: of calls that were under way when one was deleted, and of the call that told
+   * its integration. Nobody may read them. Looks at some installations each time, and at all of them in turn.
+   */
+  async sweep(): Promise<void> {
+    const { database } = this.#parts;
+    for (let looked = 0; looked < INSTALLATIONS_PER_SWEEP; looked += 1) {
+      const next = await database
+        .selectFrom('log_lines')
+        .select('installation_id')
+        .where('installation_id', '>', this.#swept)
+        .orderBy('installation_id')
+        .limit(1)
+        .executeTakeFirst();
+      this.#swept = next?.installation_id ?? '';
+      if (next === undefined) return;
+      await database
+        .deleteFrom('log_lines')
+        .where('installation_id', '=', next.installation_id)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('targets')
+                .select('targets.installation_id')
+                .where('targets.installation_id', '=', next.installation_id),
+            ),
+          ),
+        )
+        .execute();
+    }
   }
 
   async #flush(): Promise<void> {

@@ -16,6 +16,11 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '006-life-events': { up: lifeEvents },
   '007-audit': { up: audit },
   '008-images-and-links': { up: imagesAndLinks },
+  '009-deleted-integrations': { up: deletedIntegrations },
+  '010-handled-events': { up: handledEvents },
+  '011-credential-leases': { up: credentialLeases },
+  '012-targets-of-organizations': { up: targetsOfOrganizations },
+  '013-organizations-of-actors': { up: organizationsOfActors },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -205,11 +210,13 @@ async function lifeEvents(db: Kysely<unknown>): Promise<void> {
     .addColumn('finished_at', 'bigint')
     .addPrimaryKeyConstraint('life_events_key', ['installation_id', 'position'])
     .execute();
+  // The first of those that wait, of one installation and of each.
   await db.schema
-    .createIndex('life_events_due')
+    .createIndex('life_events_waiting')
     .on('life_events')
-    .columns(['state', 'due_at', 'installation_id'])
+    .columns(['state', 'installation_id', 'position'])
     .execute();
+  await db.schema.createIndex('life_events_finished').on('life_events').columns(['finished_at']).execute();
 }
 
 /** No foreign key: who deleted something is of interest when it is gone. */
@@ -253,7 +260,59 @@ async function imagesAndLinks(db: Kysely<unknown>): Promise<void> {
     .execute();
   await db.schema.alterTable('integrations').addColumn('install_link_hash', 'text').execute();
   await db.schema
+    .createIndex('integrations_install_link')
+    .on('integrations')
+    .column('install_link_hash')
+    .execute();
+  await db.schema
     .alterTable('secrets')
     .addColumn('updated_at', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute();
+}
+
+/** What is left of an integration: its name is free again, the numbers of its versions are not. */
+async function deletedIntegrations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('deleted_integrations')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('latest_version', 'integer', (column) => column.notNull())
+    .execute();
+}
+
+async function handledEvents(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('versions').addColumn('handled_events', 'text').execute();
+}
+
+/** At most one row a target: a lease that nobody gave back is written over by the next. */
+async function credentialLeases(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('credential_leases')
+    .addColumn('installation_id', 'text', (column) => column.notNull())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('place', 'text', (column) => column.notNull())
+    .addColumn('holder', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('credential_leases_key', ['installation_id', 'level', 'place'])
+    .addForeignKeyConstraint(
+      'credential_leases_target',
+      ['installation_id', 'level', 'place'],
+      'targets',
+      ['installation_id', 'level', 'place'],
+      (constraint) => constraint.onDelete('cascade'),
+    )
+    .execute();
+}
+
+/** What an organization has installed, by the name of the integration. */
+async function targetsOfOrganizations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createIndex('targets_organization')
+    .on('targets')
+    .columns(['organization', 'level', 'integration'])
+    .execute();
+}
+
+/** Whoever changes something may be of another organization than the one that it concerns. */
+async function organizationsOfActors(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('audit').addColumn('actor_organization', 'text').execute();
 }

@@ -20,6 +20,11 @@ export class Sequence {
     this.#latest = Math.max(this.#latest, at);
     return `${hex(this.#latest, 12)}-${hex(this.#count, 12)}-${this.#writer}`;
   }
+
+  /** What sorts before every id that is made at this time or later, and after all that were made before it. */
+  static first(at: number): string {
+    return hex(Math.max(0, at), 12);
+  }
 }
 
 const hex = (value: number, width: number): string => value.toString(16).padStart(width, '0');

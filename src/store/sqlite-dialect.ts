@@ -5,6 +5,7 @@
  * loses rows that were acknowledged. One connection serves the whole process, and kysely hands it out one transaction
  * at a time. The calls are synchronous: a statement holds up the event loop for as long as it runs.
  */
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
   CompiledQuery,
@@ -65,7 +66,9 @@ function open(file: string): SqliteDatabase {
   } catch (cause) {
     database.close();
     const locked = (cause as { errcode?: number }).errcode === SQLITE_BUSY;
-    throw locked ? new Error('another process has the data folder open', { cause }) : cause;
+    throw locked
+      ? new Error(`another process has the data folder open: ${dirname(file)} (--data)`, { cause })
+      : cause;
   }
   database.exec('pragma synchronous = full');
   return {

@@ -1,26 +1,35 @@
 /**
  * The store, opened: a data folder becomes a registry, tokens and logs.
  *
- * The folder holds the database (`annex.db` and its write-ahead log) and the vault's key (`vault.key`); both belong in
- * a backup. One process at a time may have a folder open, because targets and principals are cached in its memory.
+ * The folder holds the database (`annex.db` and its write-ahead log) and, unless a setting says otherwise, the vault's keys
+ * (`vault.key`); both belong in a backup. One process at a time may have a folder open, because targets and principals are cached in its memory.
  */
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
+import { Audit } from './audit.ts';
 import { openDatabase } from './database.ts';
-import { Installations } from './installations.ts';
+import { CredentialLeases } from './installations/credential-leases.ts';
+import { InstallLinks } from './installations/install-links.ts';
+import { Installations } from './installations/installations.ts';
+import { InstalledBlocks } from './installations/installed-blocks.ts';
+import { LifeEvents } from './installations/life-events.ts';
+import type { Origins } from './installations/targets.ts';
+import { Registry } from './integrations/registry.ts';
+import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
-import { Registry } from './registry.ts';
 import { Sequence } from './sequence.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
-import type { Database } from './tables.ts';
-import type { Origins } from './targets.ts';
 import { Tokens } from './tokens.ts';
-import { openVault } from './vault-key.ts';
+import { Reseal, type ResealNote } from './vault/reseal.ts';
+import { keysInUse } from './vault/sealed-columns.ts';
+import { type KeySource, openVault } from './vault/vault-key.ts';
 
 /** How long a log line waits before it can be read. */
 const LOG_PASS_MS = 250;
+/** How often what is too old is removed. */
+const PRUNE_EVERY_MS = 60_000;
 
 export interface StoreOptions {
   /** Data folder; made, for its owner alone, where it does not exist. */
@@ -32,39 +41,76 @@ export interface StoreOptions {
   readonly randomBytes: RandomBytes;
   /** Told when a pass over the logs fails; its lines are lost, and the next pass runs all the same. */
   readonly onError: (error: unknown) => void;
+  /** Where the vault's keys are; `vault.key` in the folder unless told. */
+  readonly keys?: KeySource;
+  /** Told of values that are sealed anew after the ring has got another first key. */
+  readonly onReseal?: (note: ResealNote) => void;
 }
 
 export interface Store {
   readonly registry: Registry;
+  readonly secrets: Secrets;
   readonly installations: Installations;
+  readonly installLinks: InstallLinks;
   readonly tokens: Tokens;
   readonly logs: Logs;
+  readonly lifeEvents: LifeEvents;
+  readonly audit: Audit;
+  readonly credentialLeases: CredentialLeases;
+  readonly installedBlocks: InstalledBlocks;
   /** Writes what is buffered and lets go of the folder. */
   close(): Promise<void>;
 }
 
-/** @throws where the folder cannot be written, the schema cannot be migrated, or the vault's key is not the right one. */
+/** @throws where the folder cannot be written, the schema cannot be migrated, or a key is missing that values are sealed with. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, limits, randomBytes, onError } = options;
   const file = join(folder, 'annex.db');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
+    throw unusableFolder(folder, cause);
+  });
   // SQLite gives its files the mode of the database file: made here, they are private in a folder that is not.
-  await (await open(file, 'a', 0o600)).close();
+  const handle = await open(file, 'a', 0o600).catch((cause) => {
+    throw unusableFolder(folder, cause);
+  });
+  await handle.close();
   const database = await openDatabase(sqliteDialect(file));
   try {
-    const sample = await sealedSample(database);
-    const vault = await openVault({ file: join(folder, 'vault.key'), randomBytes, sample });
+    const source = options.keys ?? { file: join(folder, 'vault.key') };
+    const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
+    const reseal = new Reseal({ database, vault, tell: (note) => options.onReseal?.(note) });
     const parts = { ...options, database, vault, auditIds: new Sequence(randomBytes) };
     const registry = new Registry(parts);
     const logs = new Logs({ database, limits, randomBytes });
+    const lifeEvents = new LifeEvents(parts);
     const timer = setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref();
+    void reseal.start();
+    const audit = new Audit(parts);
+    const prune = () => {
+      void lifeEvents.prune().catch(onError);
+      void logs.sweep().catch(onError);
+      void audit.prune().catch(onError);
+    };
+    const pruneTimer = setInterval(prune, PRUNE_EVERY_MS).unref();
+    const changed = (installationId: string) => {
+      registry.installationChanged(installationId);
+      lifeEvents.onWritten?.(installationId);
+    };
     return {
       registry,
-      installations: new Installations({ ...parts, changed: (id) => registry.installationChanged(id) }),
+      secrets: new Secrets({ ...parts, changed: (name) => registry.integrationChanged(name) }),
+      installations: new Installations({ ...parts, changed }),
+      installLinks: new InstallLinks(parts),
       tokens: new Tokens(parts),
       logs,
+      lifeEvents,
+      audit,
+      credentialLeases: new CredentialLeases(parts),
+      installedBlocks: new InstalledBlocks(parts),
       async close() {
         clearInterval(timer);
+        clearInterval(pruneTimer);
+        await reseal.stop();
         await logs.pass().catch(onError);
         await database.destroy();
       },
@@ -75,12 +121,16 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** Any value sealed in this store: an integration is the first thing that has one. */
-async function sealedSample(database: Database): Promise<string | undefined> {
-  const row = await database
-    .selectFrom('integrations')
-    .select('sealed_signing_secret')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.sealed_signing_secret;
+/** The setting to change, for the few mistakes that an operator makes with a folder. */
+function unusableFolder(folder: string, cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const told = {
+    EEXIST: 'is a file; name a folder',
+    ENOTDIR: 'lies below a file; name a folder',
+    EACCES: 'may not be used by this user',
+    EPERM: 'may not be used by this user',
+    EROFS: 'is on a file system that is read-only',
+  };
+  const why = told[code as keyof typeof told];
+  return why === undefined ? cause : new Error(`the data folder ${folder} ${why} (--data).`, { cause });
 }

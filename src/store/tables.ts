@@ -6,8 +6,8 @@
  */
 import type { Generated, Kysely } from 'kysely';
 import type { InstallationStatus, Level, Selection } from '../model/installation.ts';
+import type { Visibility } from '../model/manifest/visibility.ts';
 import type { TokenKind } from '../model/principal.ts';
-import type { Visibility } from '../model/visibility.ts';
 
 export interface Tables {
   integrations: {
@@ -27,12 +27,22 @@ export interface Tables {
     created_at: number;
     updated_at: number;
   };
+  /**
+   * Names that had an integration once. Whoever takes one next goes on counting its versions: caches know code by name
+   * and number, and must not take one owner's for another's.
+   */
+  deleted_integrations: {
+    name: string;
+    latest_version: number;
+  };
   versions: {
     integration: string;
     number: number;
     manifest: string;
     script: string;
     source_map: string;
+    /** JSON list of the event types that it has handlers for; null where only the code itself can tell. */
+    handled_events: string | null;
     created_at: number;
   };
   /** Icon and preview images of a version. */
@@ -74,6 +84,15 @@ export interface Tables {
     created_at: number;
     updated_at: number;
   };
+  /** Who is renewing the credentials of a target; one row a target at the most. */
+  credential_leases: {
+    installation_id: string;
+    level: Level;
+    place: string;
+    /** Random; known to whoever took it. */
+    holder: string;
+    expires_at: number;
+  };
   external_ids: {
     integration: string;
     external_id: string;
@@ -112,6 +131,8 @@ export interface Tables {
     action: string;
     /** Kind of the token. */
     actor: string;
+    /** The organization of the token. */
+    actor_organization: string | null;
     token_id: string | null;
     address: string | null;
     request_id: string;

@@ -4,14 +4,20 @@
  * A token is `annex_<kind>_` and 256 random bits. Only its SHA-256 is stored: with that much randomness a plain hash
  * cannot be reversed by guessing, and a stolen database opens nothing. Looking up by hash is also what makes the
  * comparison safe against timing: how far a look-up gets tells something about the hash, which the caller cannot steer,
- * and nothing about the token. The kind in the text is for people and secret scanners; the row alone decides.
+ * and nothing about the token. The kind in the text is for people and secret scanners; the row alone decides. Runtime tokens
+ * are signed instead (`runtime-tokens.ts`).
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
+import { type AuditAction, insertAudit } from './audit-rows.ts';
 import { type Page, type PageRequest, page } from './page.ts';
+import { RuntimeTokens } from './runtime-tokens.ts';
+import type { Sequence } from './sequence.ts';
 import type { Database, Tables } from './tables.ts';
+import type { Vault } from './vault/vault.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
@@ -31,11 +37,16 @@ export type TokenGrant =
 
 export interface TokensParts {
   readonly database: Database;
+  readonly vault: Pick<Vault, 'deriveKeys'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
+  /** Numbers the entries of the audit. */
+  readonly auditIds: Sequence;
 }
 
 export class Tokens {
+  /** Those of running code. */
+  readonly runtime: RuntimeTokens;
   readonly #parts: TokensParts;
   /** Principals by hash. Unknown tokens are not kept: guesses must not push real ones out. */
   readonly #cache = new LRUCache<string, Principal>({ max: PRINCIPALS_CACHED });
@@ -44,6 +55,7 @@ export class Tokens {
 
   constructor(parts: TokensParts) {
     this.#parts = parts;
+    this.runtime = new RuntimeTokens(parts);
   }
 
   /** Who holds this token; undefined where it is malformed, unknown or revoked. */
@@ -70,8 +82,12 @@ export class Tokens {
   }
 
   /** Makes a token. The answer is the only place where it is ever seen. */
-  async create(grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
-    return this.#insert(this.#parts.database, grant);
+  async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
+    return this.#parts.database.transaction().execute(async (transaction) => {
+      const made = await this.#insert(transaction, grant);
+      await this.#note(transaction, 'token.create', made, by);
+      return made;
+    });
   }
 
   /** In the order of their ids. */
@@ -86,19 +102,23 @@ export class Tokens {
   }
 
   /** From the moment this resolves, nothing accepts the token. @returns false where there is no such token. */
-  async revoke(id: string): Promise<boolean> {
-    const row = await this.#parts.database
-      .deleteFrom('tokens')
-      .where('id', '=', id)
-      .returning('hash')
-      .executeTakeFirst();
+  async revoke(id: string, by: Actor): Promise<boolean> {
+    const row = await this.#parts.database.transaction().execute(async (transaction) => {
+      const revoked = await transaction
+        .deleteFrom('tokens')
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst();
+      if (revoked) await this.#note(transaction, 'token.revoke', recordOf(revoked), by);
+      return revoked;
+    });
     if (row === undefined) return false;
     this.#revocations += 1;
     this.#cache.delete(row.hash);
     return true;
   }
 
-  /** For the first start: makes an admin token where the store has none. @returns it, or undefined. */
+  /** For the first start: makes an admin token where the store has none, which nobody asked for. @returns it, or undefined. */
   async firstAdmin(): Promise<string | undefined> {
     return this.#parts.database.transaction().execute(async (transaction) => {
       const admin = await transaction
@@ -110,6 +130,18 @@ export class Tokens {
       if (admin !== undefined) return undefined;
       return (await this.#insert(transaction, { kind: 'admin' })).token;
     });
+  }
+
+  async #note(
+    transaction: Database,
+    action: AuditAction,
+    { id, kind, organization }: TokenRecord,
+    by: Actor,
+  ): Promise<void> {
+    const { clock, auditIds } = this.#parts;
+    const now = clock();
+    const entry = { action, ...(organization && { organization }), details: { token: id, kind } };
+    await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
   }
 
   async #insert(database: Database, grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {

@@ -27,7 +27,10 @@ const INPUTS = {
   egressLists: 6_000,
   egressHeads: 10_000,
   archives: 6_000,
+  images: 4_000,
   fetchEvents: 6_000,
+  runtimeTokens: 8_000,
+  drawings: 8_000,
 } as const;
 
 export type Target = keyof typeof INPUTS;

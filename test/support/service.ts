@@ -8,7 +8,10 @@ import { startTemporaryService } from '../../src/cli/temporary-service.ts';
 import { type Sent, toRequest } from '../../src/cli/transcript.ts';
 import { uploadFolder } from '../../src/cli/upload-folder.ts';
 import type { Limits } from '../../src/limits.ts';
+import type { Level } from '../../src/model/installation.ts';
 import type { Service } from '../../src/service.ts';
+import type { Store } from '../../src/store/store.ts';
+import { OPERATOR } from './temporary-store.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 
@@ -28,12 +31,14 @@ export class TestService {
   /** A platform token. */
   readonly platform: string;
   #organizations = 0;
+  readonly #quiet: QuietInstalls;
 
   readonly #end: () => Promise<void>;
 
   private constructor(service: Service, platform: string, end: () => Promise<void>) {
     this.#end = end;
     this.service = service;
+    this.#quiet = new QuietInstalls(service.store.lifeEvents);
     this.admin = service.firstAdminToken ?? '';
     this.platform = platform;
   }
@@ -54,7 +59,7 @@ export class TestService {
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),
     });
-    const { token } = await service.store.tokens.create({ kind: 'platform' });
+    const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
     return new TestService(service, token, end);
   }
 
@@ -98,13 +103,40 @@ export class TestService {
     if (status !== 201) throw new Error(`publish answered ${status}: ${JSON.stringify(body)}`);
   }
 
-  /** Installs for an organization nobody has used yet, or the one given. */
-  async install(name: string, organization = this.#newOrganization()): Promise<Installed> {
+  /**
+   * Installs for an organization nobody has used yet, or the one given. Its integration does not hear of it, so that a test's
+   * calls are the only ones; with `told` it does, as it would anywhere else.
+   */
+  install(name: string, organization = this.#newOrganization(), { told = false } = {}): Promise<Installed> {
+    const install = () => this.#install(name, organization);
+    return told ? install() : this.#quiet.run(install);
+  }
+
+  async #install(name: string, organization: string): Promise<Installed> {
     const { status, body } = await this.api('POST', `/v1/integrations/${name}/installations`, {
       json: { organization },
     });
     if (status !== 201) throw new Error(`install answered ${status}: ${JSON.stringify(body)}`);
     const { id, urls } = body as { id: string; urls: { publicEndpoint: string } };
+    return { id, endpoint: urls.publicEndpoint };
+  }
+
+  /** Installs what an organization has installed into a space or a site of it, too. */
+  async installBelow(
+    name: string,
+    { id }: Installed,
+    level: Exclude<Level, 'organization'>,
+    place: string,
+  ): Promise<Installed> {
+    const { status, body } = await this.api(
+      'POST',
+      `/v1/integrations/${name}/installations/${id}/${level}s`,
+      {
+        json: { [level]: place },
+      },
+    );
+    if (status !== 201) throw new Error(`install answered ${status}: ${JSON.stringify(body)}`);
+    const { urls } = body as { urls: { publicEndpoint: string } };
     return { id, endpoint: urls.publicEndpoint };
   }
 
@@ -114,9 +146,9 @@ export class TestService {
   }
 
   /** Publishes and installs at once. */
-  async deploy(name: string, source: string): Promise<Installed> {
+  async deploy(name: string, source: string, { told = false } = {}): Promise<Installed> {
     await this.publish(name, { 'index.js': source });
-    return this.install(name);
+    return this.install(name, undefined, { told });
   }
 
   /** One envelope, with the platform's token unless told otherwise. */
@@ -156,6 +188,41 @@ export class TestService {
 
   get cellPids(): number[] {
     return this.service.pool.cells.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+}
+
+/** Installs of which no integration hears: their events are over before the courier knows of them. */
+class QuietInstalls {
+  readonly #events: Store['lifeEvents'];
+  /** Whom the courier is to look at once nobody installs. */
+  readonly #held = new Set<string>();
+  #running = 0;
+  #tell: Store['lifeEvents']['onWritten'];
+
+  constructor(events: Store['lifeEvents']) {
+    this.#events = events;
+  }
+
+  async run(install: () => Promise<Installed>): Promise<Installed> {
+    if (this.#running === 0) {
+      this.#tell = this.#events.onWritten;
+      this.#events.onWritten = (id) => this.#held.add(id);
+    }
+    this.#running += 1;
+    try {
+      const installed = await install();
+      const event = await this.#events.first(installed.id);
+      const end = { state: 'canceled', outcome: 'not told in this test', called: false } as const;
+      if (event) await this.#events.finish(event, end);
+      return installed;
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) {
+        this.#events.onWritten = this.#tell;
+        for (const id of this.#held) this.#tell?.(id);
+        this.#held.clear();
+      }
+    }
   }
 }
 

@@ -2,6 +2,7 @@
  * A real store in a folder of its own, gone with the test; time stands still until the test moves it.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import {
   type PublishedManifest,
   parseManifest,
   publishedManifest,
-} from '../../src/model/manifest.ts';
+} from '../../src/model/manifest/manifest.ts';
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts';
 
 export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' };
@@ -21,8 +22,13 @@ export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https:/
 /** A clock that a test moves by assigning `now`. */
 export const CLOCK = { now: Date.UTC(2026, 0, 1) };
 
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'annex-test-'));
+/** Memory as a file system, which Linux has. */
+const MEMORY = '/dev/shm';
+
+/** A folder for one test. @param inMemory for one that commits thousands of times, and is not about the disk */
+export async function temporaryFolder({ inMemory = false } = {}): Promise<string> {
+  const parent = inMemory && existsSync(MEMORY) ? MEMORY : tmpdir();
+  const folder = await mkdtemp(join(parent, 'annex-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -2,7 +2,8 @@
  * Who is calling: the bearer token of a request (RFC 6750) becomes its principal.
  *
  * Runs before the body is read, so that a caller without a token cannot make the host take an upload. What the principal
- * may do is decided route by route.
+ * may do is decided route by route; but code of an integration gets no further than here, unless the route says that it is
+ * for it. A route that forgets the question is closed to tenants' code, not open.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
@@ -13,6 +14,21 @@ import { inProcessDepth } from '../in-process.ts';
 
 const ACTOR = 'actor';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether runtime tokens may ask; the route then decides which. */
+    runtime?: true;
+  }
+}
+
+/** `config` of a route that an integration's own code may ask. */
+export const FOR_RUNTIME = { runtime: true } as const;
+
+const REFUSALS = {
+  unknown: 'The token is unknown or revoked.',
+  expired: 'The token has expired. Those of the environment are made for one call: read them anew in each.',
+} as const;
+
 /** Demands a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(ACTOR);
@@ -22,7 +38,9 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }
     const principal = await credentials.principal(request.raw, token);
-    if (principal === undefined) throw new AnnexError('TOKEN_INVALID', 'The token is unknown or revoked.');
+    if (typeof principal !== 'object') throw new AnnexError('TOKEN_INVALID', REFUSALS[principal]);
+    if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
+      throw notForRuntime(request, principal);
     const address = credentials.addressOf(request.raw);
     const depth = inProcessDepth(request.raw.socket) ?? 0;
     const actor: Actor = {
@@ -59,8 +77,12 @@ export function requireAdmin(request: FastifyRequest): void {
 export function holderOf(request: FastifyRequest): HolderPrincipal {
   const principal = principalOf(request);
   if (!isRuntime(principal)) return principal;
-  throw new AnnexError(
-    'TOKEN_FORBIDDEN',
-    `This is not for runtime tokens; the request came with one of kind ${principal.kind}.`,
-  );
+  throw notForRuntime(request, principal);
+}
+
+function notForRuntime({ routeOptions }: FastifyRequest, { kind }: Principal): AnnexError {
+  const { summary } = routeOptions.schema ?? {};
+  const what = summary === undefined ? 'This' : `"${summary}"`;
+  const message = `${what} is not for runtime tokens; the request came with one of kind ${kind}.`;
+  return new AnnexError('TOKEN_FORBIDDEN', message);
 }

@@ -10,23 +10,60 @@ import type { FastifyInstance } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
+import type { Dispatch } from '../../runtime/dispatch.ts';
+import type { Journal } from '../../runtime/journal.ts';
 import type { Store } from '../../store/store.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../in-process.ts';
+import { auditDoor } from './audit.ts';
 import { authenticate } from './authenticate.ts';
-import { installationsDoor } from './installations.ts';
-import { integrationsDoor } from './integrations.ts';
-import { limitsDoor } from './limits.ts';
+import { blockMarkdownDoor } from './components/block-markdown.ts';
+import { blocksDoor } from './components/blocks.ts';
+import { contentKitSchemaDoor } from './components/contentkit-schema.ts';
+import { renderDoor } from './components/render.ts';
+import { Renderer } from './components/renderer.ts';
+import { described } from './description.ts';
+import { eventsDoor } from './events.ts';
+import { completionsDoor } from './installations/completions.ts';
+import { configurationDoor } from './installations/configuration.ts';
+import { credentialLeasesDoor } from './installations/credential-leases.ts';
+import { EditRate } from './installations/edit-rate.ts';
+import { installationsDoor } from './installations/installations.ts';
+import { imagesDoor } from './integrations/images.ts';
+import { installLinksDoor } from './integrations/install-links.ts';
+import { integrationsDoor } from './integrations/integrations.ts';
+import { limitsDoor } from './integrations/limits.ts';
+import { manifestSchemaDoor } from './integrations/manifest-schema.ts';
+import { publishDoor } from './integrations/publish.ts';
+import { secretsDoor } from './integrations/secrets.ts';
+import { versionsDoor } from './integrations/versions.ts';
+import { introspectionDoor } from './introspection.ts';
 import { logsDoor } from './logs.ts';
 import { type CellHealth, type Exposition, operationsDoor } from './operations.ts';
-import { publishDoor } from './publish.ts';
 import { tokensDoor } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
-import { versionsDoor } from './versions.ts';
 
-export interface ControlDoorParts extends Pick<Store, 'registry' | 'installations' | 'tokens' | 'logs'> {
+export interface ControlDoorParts
+  extends Pick<
+    Store,
+    | 'registry'
+    | 'secrets'
+    | 'installations'
+    | 'installLinks'
+    | 'tokens'
+    | 'logs'
+    | 'lifeEvents'
+    | 'audit'
+    | 'credentialLeases'
+    | 'installedBlocks'
+  > {
   readonly publisher: Pick<Publisher, 'publish'>;
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  /** Hears of what the log of an installation should say. */
+  readonly observer: Pick<Journal, 'log'>;
   readonly limits: Limits;
+  /** Milliseconds that only ever grow. */
+  readonly clock: () => number;
   readonly metrics: Exposition;
   readonly cells: CellHealth;
   readonly credentials: Credentials;
@@ -64,19 +101,35 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
         security: [{ token: [] }],
       },
+      transform: described,
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
+    manifestSchemaDoor(root);
+    contentKitSchemaDoor(root);
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
         const typed = withTypedRoutes(api);
         integrationsDoor(typed, parts);
         publishDoor(typed, parts);
+        imagesDoor(typed, parts);
         versionsDoor(typed, parts);
         limitsDoor(typed, parts);
-        installationsDoor(typed, parts);
+        secretsDoor(typed, parts);
+        installationsDoor(typed, { ...parts, edits: new EditRate(parts.limits, parts.clock) });
+        installLinksDoor(typed, parts);
         tokensDoor(typed, parts);
+        introspectionDoor(typed, parts);
+        configurationDoor(typed, parts);
+        credentialLeasesDoor(typed, parts);
+        completionsDoor(typed, parts);
+        const renderer = new Renderer(parts);
+        renderDoor(typed, { ...parts, renderer });
+        blocksDoor(typed, { ...parts, renderer });
+        blockMarkdownDoor(typed, parts);
         logsDoor(typed, parts);
+        auditDoor(typed, parts);
+        eventsDoor(typed, parts);
       },
       { prefix: '/v1' },
     );

@@ -4,12 +4,12 @@
 import Type from 'typebox';
 import { wholeInstallation } from '../../model/installation.ts';
 import { mayReadLog } from '../../model/principal.ts';
-import type { Installations } from '../../store/installations.ts';
+import { unknownInstallation } from '../../model/unknown.ts';
+import type { Installations } from '../../store/installations/installations.ts';
+import type { Registry } from '../../store/integrations/registry.ts';
 import type { Logs, StoredLine } from '../../store/logs.ts';
-import type { Registry } from '../../store/registry.ts';
 import { LOG_LEVELS } from '../../wire.ts';
 import { principalOf } from './authenticate.ts';
-import { unknownInstallation } from './installations.ts';
 import { ERRORS_VIEW, isoTime, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest, Time } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
 

@@ -5,8 +5,9 @@
  * text with U+0000, and such a request is the caller's mistake, not a fault of ours.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import { ORGANIZATION_ID } from '../../model/identifiers.ts';
+import { ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
 import type { Page } from '../../store/page.ts';
+import { cursorOf, keyOf } from './cursor.ts';
 
 const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 50;
@@ -19,21 +20,34 @@ export const Organization = Type.String({
   pattern: ORGANIZATION_ID.source,
 });
 
+export const Place = Type.String({
+  description: 'Id of a space or a site of the host product.',
+  pattern: PLACE_ID.source,
+});
+
+/** A path that takes no query: a parameter that is not understood must not be taken for one that was heeded. */
+export const NoQuery = Type.Object({}, { additionalProperties: false });
+
 export const Time = Type.String({ format: 'date-time' });
 
 /** Members of the query string of every list. */
 export const PAGE_QUERY = {
   cursor: Type.Optional(
-    Type.String({ description: '`next` of the page before.', maxLength: 128, pattern: '^[A-Za-z0-9_-]+$' }),
+    Type.String({ description: '`next` of the page before.', maxLength: 512, pattern: '^[A-Za-z0-9_-]+$' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
 };
 
 export const PageQuery = Type.Object(PAGE_QUERY, { additionalProperties: false });
 
-/** What a list asks of the store. */
-export const pageRequest = (query: Static<typeof PageQuery>) => ({
-  cursor: query.cursor,
+/**
+ * What a list asks of the store.
+ *
+ * @param shape of its keys, where not every name is one
+ * @throws `REQUEST_INVALID` where the cursor is none
+ */
+export const pageRequest = (query: Static<typeof PageQuery>, shape?: RegExp) => ({
+  cursor: query.cursor === undefined ? undefined : keyOf(query.cursor, shape),
   limit: query.limit ?? LIMIT_DEFAULT,
 });
 
@@ -47,7 +61,7 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
 /** Turns a page of the store into one to answer. */
 export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item: Item) => View) => ({
   items: items.map(view),
-  ...(next === undefined ? {} : { next }),
+  ...(next === undefined ? {} : { next: cursorOf(next) }),
 });
 
 export const LimitMetView = Type.Object(
@@ -64,6 +78,7 @@ export const ProblemView = Type.Object({
   file: Type.Optional(Type.String()),
   line: Type.Optional(Type.Integer()),
   column: Type.Optional(Type.Integer()),
+  path: Type.Optional(Type.String({ description: 'Of what a component drew: the place in its tree.' })),
   message: Type.String(),
   hint: Type.Optional(Type.String()),
   limit: Type.Optional(LimitMetView),

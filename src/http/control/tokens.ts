@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import { TOKEN_KINDS } from '../../model/principal.ts';
 import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
-import { requireAdmin } from './authenticate.ts';
+import { actorOf, requireAdmin } from './authenticate.ts';
 import {
   ERRORS_VIEW,
   isoTime,
@@ -53,7 +53,7 @@ export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void 
         },
       },
       async (request, reply) => {
-        const { token, ...record } = await tokens.create(grantOf(request.body));
+        const { token, ...record } = await tokens.create(grantOf(request.body), actorOf(request));
         return reply.code(201).send({ ...tokenView(record), token });
       },
     );
@@ -79,7 +79,8 @@ export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void 
       },
       async (request, reply) => {
         const { id } = request.params;
-        if (!(await tokens.revoke(id))) throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
+        if (!(await tokens.revoke(id, actorOf(request))))
+          throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
         return reply.code(204).send(null);
       },
     );

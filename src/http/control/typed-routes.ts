@@ -11,6 +11,7 @@ import type { Static, TSchema } from 'typebox';
 import Schema from 'typebox/schema';
 import Value from 'typebox/value';
 import { AnnexError } from '../../errors.ts';
+import { jsonFault } from '../../model/json-fault.ts';
 
 export interface TypeBoxProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
@@ -29,16 +30,60 @@ export type TypedApp = FastifyInstance<
 /** Has this instance, and what is registered below it, validate with TypeBox. */
 export function withTypedRoutes(app: FastifyInstance): TypedApp {
   const typed = app.withTypeProvider<TypeBoxProvider>();
+  readBodies(typed);
   return typed.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
     const validator = Schema.Compile(schema);
     const isText = httpPart !== 'body';
     const part = PART_NAMES.get(httpPart ?? '') ?? 'request';
     return (data: unknown) => {
+      if (!isText && (data === null || data === undefined)) return { error: NO_BODY };
       const value = isText ? Value.Convert(schema, data) : data;
       return validator.Check(value) ? { value } : { error: invalid(part, validator.Errors(value)[1]) };
     };
   });
 }
+
+/** Reads JSON and nothing else. Many clients send a content type with every request: without a body it counts for nothing. */
+function readBodies(typed: TypedApp): void {
+  const parse = typed.getDefaultJsonParser('error', 'error');
+  typed.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined);
+    return parse(request, String(body), (error, value) => done(error && noJson(String(body)), value));
+  });
+  typed.removeContentTypeParser('text/plain');
+  typed.addContentTypeParser('*', ({ headers, routeOptions }, _stream, done) => {
+    const isEmpty = (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined;
+    return isEmpty ? done(null, undefined) : done(wrongType(routeOptions.schema?.consumes));
+  });
+  typed.addHook('preValidation', async ({ body, routeOptions: { schema } }) => {
+    // A body that nobody reads may hold what its sender thinks has been changed.
+    const isRead = schema?.body !== undefined || schema?.consumes !== undefined;
+    if (!isRead && body !== undefined && body !== null && JSON.stringify(body) !== '{}') throw NOT_EXPECTED;
+  });
+}
+
+function wrongType(consumed: readonly string[] = ['application/json']): AnnexError {
+  const how = consumed.includes('multipart/form-data') ? ', as curl -F archive=@upload.tar.gz does' : '';
+  const message = `body is of no type that is read here: send it with "Content-Type: ${consumed.join(', or ')}"${how}.`;
+  return new AnnexError('REQUEST_INVALID', message);
+}
+
+/** Says where, and not what is there: it may be a secret. */
+function noJson(body: string): AnnexError {
+  const fault = jsonFault(body);
+  const message =
+    fault === undefined
+      ? 'body has a member that is named as prototypes are: "__proto__", or "constructor" with a "prototype".'
+      : `body is no JSON: at line ${fault.line}, column ${fault.column}, ${fault.expected} is expected.`;
+  return new AnnexError('REQUEST_INVALID', message);
+}
+
+const NOT_EXPECTED = new AnnexError('REQUEST_INVALID', 'body is not expected: this takes none.');
+
+const NO_BODY = new AnnexError(
+  'REQUEST_INVALID',
+  'body is missing: send JSON, with "Content-Type: application/json".',
+);
 
 const PART_NAMES = new Map([
   ['body', 'body'],
@@ -67,10 +112,14 @@ function invalid(part: string, faults: readonly Fault[]): AnnexError {
 
 function messageOf({ params, message }: Fault): string {
   if ('additionalProperties' in params && Array.isArray(params.additionalProperties)) {
-    return `has unknown members: ${params.additionalProperties.slice(0, 8).join(', ').slice(0, 200)}`;
+    return `has unknown members: ${params.additionalProperties.slice(0, 8).map(nameIn).join(', ').slice(0, 200)}`;
   }
   if ('allowedValues' in params && Array.isArray(params.allowedValues)) {
     return `must be one of ${params.allowedValues.join(', ')}`;
   }
   return message;
 }
+
+/** A name that may be repeated. What looks like none may be a value, put where its name belongs. */
+const nameIn = (name: unknown): string =>
+  typeof name === 'string' && /^[\w$.-]{1,64}$/.test(name) ? name : 'one whose name is none';

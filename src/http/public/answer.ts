@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, pipeline, type Readable } from 'node:stream';
 import type { CallResponse } from '../../runtime/call.ts';
-import { answerHeaders } from './response-headers.ts';
+import { answerHeaders, guardPage } from './response-headers.ts';
 import type { CookieHome } from './set-cookie.ts';
 
 /** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
@@ -21,6 +21,7 @@ const PIECE_BYTES = 64 * 1024;
 
 /**
  * @param home where its cookies may be kept; undefined where every header goes out as it was given
+ * @param pagePolicy `content-security-policy` of pages that bring none of their own
  * @returns what was held back of its headers, one clause each
  */
 export function sendAnswer(
@@ -28,10 +29,13 @@ export function sendAnswer(
   raw: ServerResponse,
   response: CallResponse,
   home: CookieHome | undefined,
+  pagePolicy?: string,
 ): { readonly withheld?: ReadonlySet<string> } {
   const { status, headers, body } = response;
   const { flat, withheld } = answerHeaders(headers, home);
   const bodiless = BODILESS.has(status);
+  // One without a body is no page; and what a 304 says of a page replaces what the page itself has said.
+  if (pagePolicy !== undefined && home !== undefined && !bodiless) guardPage(flat, pagePolicy);
   const length = contentLength(request.method, response);
   if (length !== undefined) flat.push('content-length', length);
   // What is left of an upload that nobody read: the connection cannot carry another request.

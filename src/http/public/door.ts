@@ -133,7 +133,13 @@ async function answer(
   if (Buffer.isBuffer(response.body))
     holdUntilSent(reply.raw, response.body.byteLength, parts.budget.open(target.installationId));
   reply.hijack();
-  const { withheld } = sendAnswer(request.raw, reply.raw, response, cookieHome(visit, parts));
+  const { withheld } = sendAnswer(
+    request.raw,
+    reply.raw,
+    response,
+    cookieHome(visit, parts),
+    target.contentSecurityPolicy,
+  );
   if (withheld !== undefined) {
     for (const what of withheld) parts.observer.log(target, request.id, 'warn', `Held back: ${what}.`);
   }

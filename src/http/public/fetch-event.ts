@@ -4,10 +4,10 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
-import type { Target } from '../../model/target.ts';
+import { eventIds, type Target } from '../../model/target.ts';
 
 /** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
-const OWN_TOKEN = /annex_(?:admin|platform|organization)_/;
+const OWN_TOKEN = /annex_(?:admin|platform|organization|run)_/;
 
 export interface RawRequest {
   readonly method: string;
@@ -22,7 +22,7 @@ export function fetchEvent(eventId: string, target: Target, request: RawRequest)
     JSON.stringify({
       eventId,
       type: 'fetch',
-      installationId: target.installationId,
+      ...eventIds(target),
       request: {
         method: request.method,
         url: target.publicEndpoint + request.pathAndQuery,

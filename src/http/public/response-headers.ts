@@ -71,3 +71,21 @@ export function answerHeaders(
   }
   return { flat, ...(withheld && { withheld }) };
 }
+
+/** What browsers run scripts of; what has no type, they look at and may take for a page. */
+const PAGE = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)\s*(;|$)/i;
+
+/**
+ * Gives a page the policy of its manifest. One of its own stays: the code knows its page better, nonces for one.
+ *
+ * @param flat names and values, alternating; added to
+ */
+export function guardPage(flat: string[], policy: string): void {
+  let isPage = true;
+  for (let at = 0; at < flat.length; at += 2) {
+    const name = flat[at]?.toLowerCase();
+    if (name === 'content-security-policy') return;
+    if (name === 'content-type') isPage = PAGE.test(flat[at + 1] ?? '');
+  }
+  if (isPage) flat.push('content-security-policy', policy);
+}

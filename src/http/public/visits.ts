@@ -14,7 +14,7 @@ import { ENDPOINT_KEY } from '../../model/identifiers.ts';
 import { limitSentence } from '../../model/limit-met.ts';
 import { maySendEnvelopes } from '../../model/principal.ts';
 import type { Target } from '../../model/target.ts';
-import type { Registry } from '../../store/registry.ts';
+import type { Registry } from '../../store/integrations/registry.ts';
 import type { AddressList } from '../address-list.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
@@ -104,7 +104,7 @@ export class Visits {
     if (request.headers.authorization !== undefined) {
       const token = bearerToken(request.raw);
       const principal = token === undefined ? undefined : await credentials.principal(request.raw, token);
-      if (principal === undefined) return unauthorized();
+      if (typeof principal !== 'object') return unauthorized();
       if (maySendEnvelopes(principal)) return {};
       return new AnnexError(
         'TOKEN_FORBIDDEN',

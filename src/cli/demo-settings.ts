@@ -1,0 +1,171 @@
+/**
+ * The part of the tour that is about the life of an installation: settings that are incomplete, then valid; the events that
+ * the integration hears of them; choices that it supplies; a space; a new version and the way back; the end.
+ *
+ * Like the rest of the tour it is a client, and knows nothing of the inside.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { type Exchange, type Sent, type Transcript, toRequest } from './transcript.ts';
+
+const NAME = 'greeter';
+const ORGANIZATION = 'acme';
+const SPACE = 'space-1';
+/** How often, and how many times, the tour looks whether an event has been told. */
+const EVERY_MS = 50;
+const TRIES = 200;
+
+export interface SettingsStart {
+  /** Control listener. */
+  readonly controlUrl: string;
+  readonly adminToken: string;
+  readonly platformToken: string;
+  readonly transcript: Transcript;
+  /** The upload of the fixture. */
+  upload(): Promise<FormData>;
+}
+
+interface EventView {
+  readonly type: string;
+  readonly state: string;
+}
+
+/** Goes through the life of an installation; what was not as expected is in the transcript. */
+export async function tourSettings(start: SettingsStart): Promise<void> {
+  const tour = new SettingsTour(start);
+  await tour.publish(`Publish "${NAME}", which has settings`);
+  const installation = await tour.install();
+  await tour.edit(installation);
+  await tour.complete(installation);
+  await tour.addSpace(installation);
+  await tour.publish('A second version');
+  await tour.rollBack(installation);
+  await tour.remove(installation);
+}
+
+interface Installation {
+  /** In the API. */
+  readonly path: string;
+  readonly id: string;
+  readonly endpoint: string;
+}
+
+class SettingsTour {
+  readonly #start: SettingsStart;
+  readonly #transcript: Transcript;
+
+  constructor(start: SettingsStart) {
+    this.#start = start;
+    this.#transcript = start.transcript;
+  }
+
+  async publish(title: string): Promise<void> {
+    const form = await this.#start.upload();
+    const token = this.#start.adminToken;
+    const { status } = await this.#ask(title, 'POST', '/integrations', { token, form });
+    this.#transcript.expect(status === 201, `"${NAME}" should have been published.`);
+  }
+
+  async install(): Promise<Installation> {
+    const title = 'Install it: a required setting is missing, so it is pending';
+    const json = { organization: ORGANIZATION };
+    const installed = await this.#ask(title, 'POST', `/integrations/${NAME}/installations`, { json });
+    this.#transcript.expect(hasStatus(installed, 'pending'), 'The installation should be pending.');
+    const { id, urls } = installed.json as { id: string; urls: { publicEndpoint: string } };
+    const [setup] = await this.#told('Its integration has heard of it', id, 1);
+    this.#transcript.expect(
+      setup?.type === 'installation_setup',
+      'installation_setup should have been told.',
+    );
+    return { path: `/integrations/${NAME}/installations/${id}`, id, endpoint: urls.publicEndpoint };
+  }
+
+  async edit({ path, id }: Installation): Promise<void> {
+    const edit = (title: string, configuration: object) =>
+      this.#ask(title, 'PATCH', path, { json: { configuration } });
+    const wrong = await edit('A wrong edit: it is kept, and the answer says what is wrong', {
+      greeting: 'Howdy',
+    });
+    this.#transcript.expect(hasStatus(wrong, 'pending'), 'A wrong setting should leave it pending.');
+    const valid = { greeting: 'Good day', audience: 'world', times: 2 };
+    const right = await edit('A right one: it is active', valid);
+    this.#transcript.expect(hasStatus(right, 'active'), 'With valid settings it should be active.');
+    const events = await this.#told(
+      'One event for the installation and for each edit, in their order',
+      id,
+      3,
+    );
+    const delivered = events.every(({ state }) => state === 'delivered');
+    this.#transcript.expect(delivered, 'All three events should have been delivered.');
+    await this.#listed('What its handlers logged', `/logs?installation=${id}`, 3);
+  }
+
+  async complete({ path }: Installation): Promise<void> {
+    const title = 'The choices of a setting, from the integration itself';
+    const json = { property: 'city', search: 'be' };
+    const completed = await this.#ask(title, 'POST', `${path}/completions`, { json });
+    this.#transcript.expect(completed.text.includes('"Berlin"'), 'Berlin should be among the choices.');
+  }
+
+  async addSpace({ path, id }: Installation): Promise<void> {
+    const title = 'In a space it has settings, an endpoint and events of its own';
+    const added = await this.#ask(title, 'POST', `${path}/spaces`, { json: { space: SPACE } });
+    this.#transcript.expect(added.status === 201, 'It should have been installed in the space.');
+    await this.#told('Its integration has heard of the space', id, 4);
+  }
+
+  async rollBack({ endpoint }: Installation): Promise<void> {
+    const token = this.#start.adminToken;
+    const path = `/integrations/${NAME}/versions/1/activate`;
+    const back = await this.#ask('The way back to the first', 'POST', path, { token });
+    this.#transcript.expect(back.status === 200, 'Version 1 should be active again.');
+    this.#transcript.title('It is called with the settings that it has');
+    const greeted = await this.#transcript.exchange({ method: 'GET', url: endpoint });
+    const twice = greeted.text === 'Good day, world! Good day, world!';
+    this.#transcript.expect(twice, 'greeter should have greeted twice.');
+  }
+
+  async remove({ path, id }: Installation): Promise<void> {
+    const removed = await this.#ask('The end of the installation', 'DELETE', path);
+    this.#transcript.expect(removed.status === 204, 'The installation should have been removed.');
+    const [last] = await this.#told(
+      'Its integration has heard of that, although nothing is left of it',
+      id,
+      6,
+    );
+    const isLast = last?.type === 'installation_deleted';
+    this.#transcript.expect(isLast, 'installation_deleted should have come last.');
+  }
+
+  /** One request to the API, with the platform's token unless told otherwise. */
+  #ask(title: string, method: string, path: string, rest: Partial<Sent> = {}): Promise<Exchange> {
+    this.#transcript.title(title);
+    return this.#transcript.exchange({ ...this.#sent(method, path), ...rest });
+  }
+
+  #sent(method: string, path: string): Sent {
+    const { controlUrl, platformToken: token } = this.#start;
+    return { method, url: `${controlUrl}/v1${path}`, token };
+  }
+
+  /** The events of an installation once there are so many and all have been told, newest first. */
+  #told(title: string, id: string, count: number): Promise<readonly EventView[]> {
+    return this.#listed<EventView>(title, `/events?installation=${id}`, count);
+  }
+
+  /** Waits until so many items are listed and none of them is pending, and shows them. */
+  async #listed<Item extends object>(title: string, path: string, count: number): Promise<readonly Item[]> {
+    const itemsOf = (text: string): Item[] => (JSON.parse(text) as { items?: Item[] }).items ?? [];
+    const waits = (item: object): boolean => 'state' in item && item.state === 'pending';
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const items = itemsOf(await (await fetch(toRequest(this.#sent('GET', path)))).text());
+      if (items.length >= count && !items.some(waits)) break;
+      await setTimeout(EVERY_MS);
+    }
+    const items = itemsOf((await this.#ask(title, 'GET', path)).text);
+    this.#transcript.expect(items.length === count, `${count} items should be listed.`);
+    return items;
+  }
+}
+
+const hasStatus = ({ json }: Exchange, status: string): boolean =>
+  (json as { status?: string } | undefined)?.status === status;

@@ -1,0 +1,168 @@
+/**
+ * `npm run types -- <folder>`: the types of one integration, from its manifest, beside its code.
+ *
+ * Writes `annex-env.d.ts` (what the manifest declares), `annex-sdk.d.ts` (the SDK and the globals of an isolate) and, where
+ * there is none, a `tsconfig.json` with which an editor and `tsc` find both. With `--check` it writes nothing and tells
+ * whether the first two are as they would be written: 0 where they are, 1 where not.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
+import { MANIFEST_FILE, type Manifest, parseManifest } from '../model/manifest/manifest.ts';
+import type { Problem } from '../model/problem.ts';
+import { SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
+
+const HELP = `usage: npm run types -- <folder> [--check]
+
+Reads <folder>/${MANIFEST_FILE} and writes beside it
+  ${AUTHOR_TYPES_FILE}   types of its configurations, secrets and components
+  ${SDK_DECLARATIONS_FILE}   types of @annex/sdk and of the globals of an isolate
+  tsconfig.json    settings for editors and tsc, where there are none yet
+
+  --check   write nothing; exit 1 where one of the first two is not up to date
+  --help    print this
+`;
+
+const EXIT_TROUBLE = 1;
+const EXIT_USAGE = 2;
+
+/** As the bundler reads the code: JSX of the SDK, every file by itself, nothing of a browser or of Node. */
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "esnext",
+    "lib": ["esnext"],
+    "types": [],
+    "module": "esnext",
+    "moduleResolution": "bundler",
+    "allowImportingTsExtensions": true,
+    "isolatedModules": true,
+    "jsx": "react-jsx",
+    "jsxImportSource": "@annex/sdk",
+    "strict": true,
+    "skipLibCheck": true,
+    "noEmit": true
+  }
+}
+`;
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const complain = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+/** npm runs scripts in its own folder, and notes where the user was. */
+const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
+const shown = (path: string): string => relative(CALLED_FROM, path) || '.';
+
+/** @returns the exit code */
+async function run(folder: string, onlyCheck: boolean): Promise<number> {
+  const path = join(folder, MANIFEST_FILE);
+  const yaml = await textOf(path);
+  if (yaml === undefined) {
+    complain(`There is no ${shown(path)}. Give the folder of an integration.`);
+    return EXIT_USAGE;
+  }
+  const manifest = read(yaml, path);
+  if (manifest === undefined) return EXIT_TROUBLE;
+  const files = [
+    [AUTHOR_TYPES_FILE, authorTypes(manifest)],
+    [SDK_DECLARATIONS_FILE, await sdkDeclarations()],
+  ] as const;
+  let code = 0;
+  for (const [name, text] of files) {
+    const file = join(folder, name);
+    // Where Git ends lines in its own way the file is still the same.
+    const upToDate = (await textOf(file))?.replaceAll('\r\n', '\n') === text;
+    if (upToDate) say(`${shown(file)} is up to date`);
+    else if (onlyCheck) {
+      complain(`${shown(file)} is not up to date: npm run types -- ${shown(folder)}`);
+      code = EXIT_TROUBLE;
+    } else {
+      await replace(file, text);
+      say(`${shown(file)} written`);
+    }
+  }
+  if (!onlyCheck) await offerSettings(join(folder, 'tsconfig.json'));
+  return code;
+}
+
+/** Lists what is wrong with a manifest. @returns undefined where it cannot be used */
+function read(yaml: string, path: string): Manifest | undefined {
+  const parsed = parseManifest(yaml);
+  for (const problem of parsed.ok ? parsed.warnings : parsed.problems) complain(problemLine(problem, path));
+  return parsed.ok ? parsed.manifest : undefined;
+}
+
+/** A problem quotes the manifest, which may be a stranger's: what in it would steer a terminal is shown as a question. */
+function problemLine({ severity, line, column, message, hint }: Problem, path: string): string {
+  const place = [shown(path), line, column].filter((part) => part !== undefined).join(':');
+  const text = `${place}: ${severity}: ${message}${hint === undefined ? '' : ` ${hint}`}`;
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '?');
+}
+
+/** An author's own settings are the author's. */
+async function offerSettings(file: string): Promise<void> {
+  try {
+    await writeFile(file, TSCONFIG, { flag: 'wx' });
+    say(`${shown(file)} written`);
+  } catch (cause) {
+    if (!isErrno(cause, 'EEXIST')) throw cause;
+    say(`${shown(file)} left as it is`);
+  }
+}
+
+/** Puts a whole file in place of another, so that an editor never reads half of one, and a link leads nowhere. */
+async function replace(file: string, text: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, text, { flag: 'wx' });
+  await rename(draft, file);
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT') || isErrno(cause, 'ENOTDIR')) return undefined;
+    throw cause;
+  }
+}
+
+const isErrno = (cause: unknown, code: string): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === code;
+
+/** What the command line asks for; a sentence where it cannot be understood. */
+function readFlags(args: string[]): { folder?: string; check: boolean; help: boolean } | string {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+    const { check = false, help = false } = values;
+    const [folder, ...others] = positionals;
+    if (help) return { check, help };
+    if (folder === undefined) return 'The folder of an integration is missing.';
+    if (others.length > 0) return 'One folder at a time.';
+    return { folder, check, help };
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause);
+  }
+}
+
+const asked = readFlags(process.argv.slice(2));
+if (typeof asked === 'string') {
+  complain(`${asked}\n\n${HELP}`);
+  process.exitCode = EXIT_USAGE;
+} else if (asked.folder === undefined) {
+  process.stdout.write(HELP);
+} else {
+  try {
+    process.exitCode = await run(resolve(CALLED_FROM, asked.folder), asked.check);
+  } catch (cause) {
+    complain(cause instanceof Error ? cause.message : String(cause));
+    process.exitCode = EXIT_TROUBLE;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * `npm run vault:rotate`: puts a fresh key before those of the vault's key file, and says what happens next.
+ *
+ * It is given the same settings as the service. Nothing is sealed anew here: the next start of the service does that, in
+ * the background. A ring that comes from a variable is not in its reach, and it never shows a key.
+ */
+import { randomBytes } from 'node:crypto';
+import { ConfigError, readConfig } from '../config.ts';
+import { addKeyTo } from '../store/vault/vault-key.ts';
+
+const EXIT_USAGE = 2;
+
+const HELP = `usage: npm run vault:rotate -- [--data <folder>] [--vault-key-file <file>]
+
+Puts a fresh key before those of the vault's key file. Give it the settings of the service, as flags or as variables:
+  --data             its data folder, whose vault.key is the file unless the other flag names one (./data)
+  --vault-key-file   the file of the keys
+  --help             print this
+`;
+
+async function main(flags: readonly string[]): Promise<void> {
+  if (flags.includes('--help') || flags.includes('-h')) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const { vaultKeys } = readConfig(flags, process.env);
+  if (!('file' in vaultKeys)) {
+    throw new Error(
+      'The keys are in ANNEX_VAULT_KEYS. Put a new one before them there (openssl rand -base64 32), and start the service again.',
+    );
+  }
+  const key = await addKeyTo(vaultKeys.file, randomBytes);
+  process.stdout.write(
+    `${vaultKeys.file} begins with a new key, ${key}. Put the file into your backup, and start the service again:\n` +
+      'it seals everything anew in the background, and its log says when the keys after the first are no longer needed.\n',
+  );
+}
+
+main(process.argv.slice(2)).catch((cause: unknown) => {
+  process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+  if (cause instanceof ConfigError) process.stderr.write(`\n${HELP}`);
+  process.exit(cause instanceof ConfigError ? EXIT_USAGE : 1);
+});

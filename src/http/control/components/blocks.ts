@@ -1,0 +1,123 @@
+/**
+ * `/v1/blocks`: what the quick insert menu of a space lists, and what becomes of a URL that is pasted there (REFERENCE 4, 5).
+ *
+ * One list over all integrations, because whoever opens the menu does not care whose a block is. A block is then drawn with
+ * `…/render` of the installation that the list names.
+ */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import { UNFURLED_CHARS_MAX } from '../../../model/manifest/unfurl-pattern.ts';
+import { mayInstallFor } from '../../../model/principal.ts';
+import type {
+  BlockHome,
+  InstalledBlock,
+  InstalledBlocks,
+} from '../../../store/installations/installed-blocks.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { holderOf } from '../authenticate.ts';
+import { BlockView, blockMembers, imageUrl } from '../integrations/manifest-view.ts';
+import { ERRORS_VIEW, Organization, PAGE_QUERY, PageOf, Place, pageAnswer, pageRequest } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { ComponentId, DRAWN, SHOWN_TO } from './render.ts';
+import { Unfurling, type UnfurlingParts } from './unfurling.ts';
+
+/** Members of a query or a body: whose blocks are meant. */
+export const MENU_OF = {
+  organization: Organization,
+  space: Type.Optional(
+    Type.Unsafe<string>({
+      ...Place,
+      description: 'Id of the space; without one, of what speaks for every space of the organization.',
+    }),
+  ),
+};
+
+/** Members of an answer: what draws a block. */
+export const DRAWN_BY = {
+  integration: Type.String(),
+  installation: Type.String(),
+  space: Type.Optional(
+    Type.String({ description: 'Where it is what is installed in the space that draws it.' }),
+  ),
+  componentId: ComponentId,
+};
+
+const { id: _, ...ofManifest } = BlockView.properties;
+const InstalledBlockView = Type.Object({ ...DRAWN_BY, ...ofManifest });
+
+const UnfurlBody = Type.Object(
+  {
+    ...MENU_OF,
+    url: Type.String({ description: 'What was pasted.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
+    ...SHOWN_TO,
+  },
+  { additionalProperties: false },
+);
+
+/** Written by hand, as drawings are. */
+const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
+
+export interface BlocksDoorParts extends UnfurlingParts {
+  readonly installedBlocks: InstalledBlocks;
+  readonly registry: Pick<Registry, 'apiUrl' | 'targetNamed'>;
+}
+
+export function blocksDoor(app: TypedApp, parts: BlocksDoorParts): void {
+  const unfurling = new Unfurling(parts);
+  app.get(
+    '/blocks',
+    {
+      schema: {
+        summary: 'List the blocks that can be inserted in a space, by integration',
+        description:
+          'Those of all integrations that are installed and active there. Icons are URLs of this API.',
+        querystring: Type.Object({ ...MENU_OF, ...PAGE_QUERY }, { additionalProperties: false }),
+        response: { 200: PageOf(InstalledBlockView), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { organization, space, ...query } = request.query;
+      requireOrganization(request, organization);
+      const page = await parts.installedBlocks.page({ organization, space, ...pageRequest(query) });
+      return pageAnswer(page, (installed) => blockView(installed, parts.registry.apiUrl));
+    },
+  );
+  app.post(
+    '/blocks/unfurl',
+    {
+      schema: {
+        summary: 'Make a block of a URL',
+        description:
+          'The blocks whose `urlUnfurl` covers it are asked, the most specific first; the first that draws something has it.',
+        body: UnfurlBody,
+        response: { 200: UnfurlView, ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { organization, space, ...asked } = request.body;
+      requireOrganization(request, organization);
+      const blocks = await parts.installedBlocks.all({ organization, space });
+      const { home, block, rendering } = await unfurling.unfurl(request, reply, { ...asked, blocks });
+      const answer = { ...drawnBy(home, block.id), ...rendering };
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer));
+    },
+  );
+}
+
+/** @throws `TOKEN_FORBIDDEN` */
+export function requireOrganization(request: FastifyRequest, organization: string): void {
+  if (mayInstallFor(holderOf(request), organization)) return;
+  throw new AnnexError('TOKEN_FORBIDDEN', `This token does not speak for "${organization}".`);
+}
+
+export const drawnBy = ({ integration, installationId, space }: BlockHome, componentId: string) => ({
+  ...{ integration, installation: installationId },
+  ...(space !== undefined && { space }),
+  componentId,
+});
+
+function blockView({ home, block }: InstalledBlock, apiUrl: string) {
+  const { id, ...members } = blockMembers(block, (path) => imageUrl(apiUrl, home.integration, path));
+  return { ...drawnBy(home, id), ...members };
+}

@@ -1,0 +1,110 @@
+/**
+ * `…/configuration`: what the host product draws as the settings of an installation, of a space or of a site: the fields
+ * as the active version's manifest declares them, with what is set.
+ *
+ * For whoever may read the configuration. Values of credentials are in no answer.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
+import { type ConfigurationForm, configurationForm } from '../../../model/configuration-form.ts';
+import { INSTALLATION_STATUSES, LEVELS } from '../../../model/installation.ts';
+import { mayReadConfiguration } from '../../../model/principal.ts';
+import { unknownIntegration } from '../../../model/unknown.ts';
+import type { Installations } from '../../../store/installations/installations.ts';
+import type { Version } from '../../../store/integrations/integration-rows.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
+import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { visibleTarget } from './installation-rights.ts';
+import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from './target-paths.ts';
+
+const FieldView = Type.Object({
+  name: Type.String(),
+  type: Type.Enum(['string', 'number', 'boolean', 'button']),
+  title: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  required: Type.Boolean(),
+  default: Type.Optional(Type.Unknown()),
+  enum: Type.Optional(Type.Array(Type.String(), { description: 'Choices of a dropdown.' })),
+  completion: Type.Optional(
+    Type.Boolean({ description: 'The integration supplies the choices: ask for them at `…/completions`.' }),
+  ),
+  button_text: Type.Optional(Type.String()),
+  callback_url: Type.Optional(Type.String({ description: 'Where the button leads; absolute.' })),
+  value: Type.Optional(Type.Unknown({ description: 'Absent where nothing is set, and for what is sealed.' })),
+  sealed: Type.Optional(Type.Boolean({ description: 'It holds credentials, which are never shown.' })),
+  isSet: Type.Optional(Type.Boolean({ description: 'Whether it has a value; of what is sealed.' })),
+});
+
+const FormView = Type.Object({
+  level: Type.Enum([...LEVELS]),
+  status: Type.Enum([...INSTALLATION_STATUSES]),
+  componentId: Type.Optional(
+    Type.String({ description: 'The component that draws the settings itself, instead of fields.' }),
+  ),
+  properties: Type.Optional(Type.Array(FieldView, { description: "In the manifest's order." })),
+  problems: Type.Optional(
+    Type.Array(
+      Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
+      { description: 'What keeps the configuration from being valid.' },
+    ),
+  ),
+});
+
+export interface ConfigurationDoorParts {
+  readonly registry: Pick<Registry, 'integration' | 'version' | 'publicEndpoint'>;
+  readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
+}
+
+export function configurationDoor(app: TypedApp, { registry, installations }: ConfigurationDoorParts): void {
+  for (const level of LEVELS) {
+    app.get(
+      `${TARGET_PATHS[level]}/configuration`,
+      {
+        config: FOR_RUNTIME,
+        schema: {
+          summary: `Read the settings of ${TARGET_NOUNS[level]} as a form`,
+          params: TARGET_PARAMS[level],
+          querystring: NoQuery,
+          response: { 200: FormView, ...ERRORS_VIEW },
+        },
+      },
+      async (request) => {
+        const principal = principalOf(request);
+        const { name } = request.params;
+        const target = await visibleTarget(installations, request, name, targetNameOf(level, request.params));
+        if (!mayReadConfiguration(principal, target)) {
+          const message = `A token of kind ${principal.kind} does not see configurations.`;
+          throw new AnnexError('TOKEN_FORBIDDEN', message);
+        }
+        const version = await activeVersion(registry, name);
+        const publicEndpoint = registry.publicEndpoint(target);
+        const form = configurationForm(version.manifest, { ...target, publicEndpoint });
+        return formView(form, await installations.problemsOf(target));
+      },
+    );
+  }
+}
+
+async function activeVersion(
+  registry: Pick<Registry, 'integration' | 'version'>,
+  name: string,
+): Promise<Version> {
+  const integration = await registry.integration(name);
+  const version = integration && (await registry.version(name, integration.activeVersion));
+  if (version === undefined) throw unknownIntegration(name);
+  return version;
+}
+
+const formView = ({ properties, ...form }: ConfigurationForm, problems: readonly ConfigurationProblem[]) => ({
+  ...form,
+  ...(properties && {
+    properties: properties.map(({ enum: choices, ...field }) => ({
+      ...field,
+      ...(choices && { enum: [...choices] }),
+    })),
+  }),
+  ...(problems.length > 0 && { problems: [...problems] }),
+});

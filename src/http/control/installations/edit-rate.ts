@@ -1,0 +1,39 @@
+/**
+ * How often an installation may be changed by those who act for nobody but themselves.
+ *
+ * Each edit is an event, a call and an entry in the audit that is kept for a year. The attack: an organization, or the code of
+ * an integration, that edits in a loop and fills the disk with them. To pause and resume, to add and remove a space, or to
+ * uninstall and install does the same, so every change counts; and it counts for what the organization has of the
+ * integration, not for the id, which is another with each install. The operator and the host product, which edit for
+ * everybody, are not counted.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Limits } from '../../../limits.ts';
+import { limitError } from '../../../model/limit-met.ts';
+import { isPlatform } from '../../../model/principal.ts';
+import type { Installation } from '../../../store/installations/target-rows.ts';
+import { RateLimit } from '../../rate-limit.ts';
+import { principalOf } from '../authenticate.ts';
+
+const LIMIT = 'editsPerMinutePerInstallation';
+const MINUTE_MS = 60_000;
+
+export class EditRate {
+  readonly #max: number;
+  readonly #rate: RateLimit;
+
+  /** @param clock milliseconds that only ever grow */
+  constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number) {
+    this.#max = limits[LIMIT];
+    this.#rate = new RateLimit({ timesMax: this.#max, windowMs: MINUTE_MS, clock });
+  }
+
+  /** Counts a change. @throws `REQUEST_RATE_EXCEEDED` */
+  async take(
+    request: FastifyRequest,
+    { integration, organization }: Pick<Installation, 'integration' | 'organization'>,
+  ): Promise<void> {
+    if (isPlatform(principalOf(request)) || this.#rate.take(`${integration} ${organization}`)) return;
+    throw limitError('REQUEST_RATE_EXCEEDED', { name: LIMIT, max: this.#max });
+  }
+}

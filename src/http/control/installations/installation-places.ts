@@ -1,0 +1,77 @@
+/**
+ * `/v1/integrations/{name}/installations/{id}/spaces` and `…/sites`: add what is installed in an organization to a space or
+ * a site of it, and list where it is. What happens to one of them then is in `installation-target.ts`.
+ */
+import Type from 'typebox';
+import { type Level, wholeInstallation } from '../../../model/installation.ts';
+import { actorOf, FOR_RUNTIME } from '../authenticate.ts';
+import { tagReply } from '../entity-tag.ts';
+import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { visibleTarget } from './installation-rights.ts';
+import { countingLimits, type InstallationsDoorParts, viewOf, wholeView } from './installation-target.ts';
+import { InstallationsQuery, PLACE_BODIES, VIEWS } from './installation-view.ts';
+import { INSTALLATIONS } from './target-paths.ts';
+
+const PARAMS = Type.Object({ name: Name, id: Name });
+
+/** Registers the routes of a level below the organization. */
+export function placesDoor(
+  app: TypedApp,
+  parts: InstallationsDoorParts,
+  level: Exclude<Level, 'organization'>,
+): void {
+  const { installations } = parts;
+  const path = `${INSTALLATIONS}/:id/${level}s`;
+  app.post(
+    path,
+    {
+      schema: {
+        summary: `Install into a ${level}`,
+        params: PARAMS,
+        querystring: NoQuery,
+        body: PLACE_BODIES[level],
+        response: { 201: VIEWS[level], ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { name, id } = request.params;
+      const { externalIds = [], ...where } = request.body;
+      const place = 'space' in where ? where.space : where.site;
+      const installation = await visibleTarget(installations, request, name, wholeInstallation(id));
+      await countingLimits(parts, parts.edits.take(request, installation));
+      const { installationId } = installation;
+      const change = installations.installBelow(
+        { installationId, level, place, externalIds },
+        actorOf(request),
+      );
+      const added = await countingLimits(parts, change);
+      const whole = await wholeView(parts, request, added);
+      return tagReply(reply, added, whole.problems).code(201).send(whole);
+    },
+  );
+  app.get(
+    path,
+    {
+      config: FOR_RUNTIME,
+      schema: {
+        summary: `List the ${level}s that it is installed in, by id`,
+        params: PARAMS,
+        querystring: InstallationsQuery,
+        response: { 200: PageOf(VIEWS[level]), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { name, id } = request.params;
+      const { installationId } = await visibleTarget(installations, request, name, wholeInstallation(id));
+      const { externalId } = request.query;
+      const page = await installations.listBelow({
+        ...pageRequest(request.query),
+        installationId,
+        level,
+        externalId,
+      });
+      return pageAnswer(page, (target) => viewOf(parts, request, target));
+    },
+  );
+}

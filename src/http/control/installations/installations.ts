@@ -1,0 +1,113 @@
+/**
+ * `/v1/integrations/{name}/installations`: install into organizations, and list. An organization sees its own installation
+ * alone, whoever owns the integration; code of an integration sees the installations of that, or the one it runs for.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import { LEVELS } from '../../../model/installation.ts';
+import { isRuntime, mayInstallFor, maySee, type Principal } from '../../../model/principal.ts';
+import { unknownIntegration } from '../../../model/unknown.ts';
+import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';
+import { tagReply } from '../entity-tag.ts';
+import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { placesDoor } from './installation-places.ts';
+import {
+  countingLimits,
+  type InstallationsDoorParts,
+  targetDoor,
+  viewOf,
+  wholeView,
+} from './installation-target.ts';
+import { InstallationsQuery, InstallBody, VIEWS } from './installation-view.ts';
+import { INSTALLATIONS } from './target-paths.ts';
+
+const PARAMS = Type.Object({ name: Name });
+
+export function installationsDoor(app: TypedApp, parts: InstallationsDoorParts): void {
+  installRoute(app, parts);
+  listRoute(app, parts);
+  for (const level of LEVELS) targetDoor(app, parts, level);
+  for (const level of ['space', 'site'] as const) placesDoor(app, parts, level);
+}
+
+function installRoute(app: TypedApp, parts: InstallationsDoorParts): void {
+  app.post(
+    INSTALLATIONS,
+    {
+      schema: {
+        summary: 'Install into an organization',
+        params: PARAMS,
+        querystring: NoQuery,
+        body: InstallBody,
+        response: { 201: VIEWS.organization, ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const principal = holderOf(request);
+      const { name } = request.params;
+      const { space_selection: spaceSelection, site_selection: siteSelection, ...body } = request.body;
+      const { organization, externalIds = [], installToken } = body;
+      if (!mayInstallFor(principal, organization)) {
+        throw new AnnexError('TOKEN_FORBIDDEN', `This token does not install for "${organization}".`);
+      }
+      await countingLimits(parts, parts.edits.take(request, { integration: name, organization }));
+      const integration = await parts.registry.integration(name);
+      const isSeen = integration !== undefined && maySee(principal, integration);
+      const asked = {
+        integration: name,
+        organization,
+        externalIds,
+        installToken,
+        spaceSelection,
+        siteSelection,
+      };
+      const change = parts.installations.install(asked, actorOf(request)).catch((cause: unknown) => {
+        // Whoever comes with a wrong link to what it cannot see learns no more than that there is nothing.
+        const isRefused = cause instanceof AnnexError && cause.code === 'INSTALLATION_FORBIDDEN';
+        throw isRefused && !isSeen ? unknownIntegration(name) : cause;
+      });
+      const installation = await countingLimits(parts, change);
+      const whole = await wholeView(parts, request, installation);
+      return tagReply(reply, installation, whole.problems).code(201).send(whole);
+    },
+  );
+}
+
+function listRoute(app: TypedApp, parts: InstallationsDoorParts): void {
+  app.get(
+    INSTALLATIONS,
+    {
+      config: FOR_RUNTIME,
+      schema: {
+        summary: 'List installations',
+        params: PARAMS,
+        querystring: InstallationsQuery,
+        response: { 200: PageOf(VIEWS.organization), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      const { name } = request.params;
+      const integration = await parts.registry.integration(name);
+      const isSeen = integration !== undefined && maySee(principal, integration);
+      // What was installed while it could be stays listed for its organization; of code, each asks about its own.
+      if (integration === undefined || (isRuntime(principal) && !isSeen)) throw unknownIntegration(name);
+      const page = await parts.installations.list({
+        ...pageRequest(request.query),
+        ...shownTo(principal),
+        integration: name,
+        externalId: request.query.externalId,
+      });
+      if (page.items.length === 0 && !isSeen) throw unknownIntegration(name);
+      return pageAnswer(page, (installation) => viewOf(parts, request, installation));
+    },
+  );
+}
+
+/** What of a list a principal may see. */
+function shownTo(principal: Principal): { organization?: string; installationId?: string } {
+  if (principal.kind === 'installation') return { installationId: principal.installationId };
+  if (principal.kind === 'organization') return { organization: principal.organization ?? '' };
+  return {};
+}

@@ -1,0 +1,97 @@
+/**
+ * `/v1/integrations/{name}/install-link`: make, replace and take away the link by which other organizations install an
+ * `unlisted` integration; `/v1/install-links/{token}`: what a link is for, shown before it is used (REFERENCE D12).
+ *
+ * A link is used by installing with its token (`installations.ts`). Where to put the token in a page, and the page itself,
+ * are the host product's.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
+import type { InstallLinks } from '../../../store/installations/install-links.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { actorOf } from '../authenticate.ts';
+import { ERRORS_VIEW, Name, NoQuery } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { ownIntegration } from './integrations.ts';
+
+const LINK = '/integrations/:name/install-link';
+const PARAMS = Type.Object({ name: Name });
+
+const NewLinkView = Type.Object({
+  integration: Type.String(),
+  token: Type.String({ description: 'Shown here and never again; `installToken` of who installs with it.' }),
+});
+
+const LinkView = Type.Object({
+  integration: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  visibility: Type.Enum([...VISIBILITIES]),
+  organization: Type.String({ description: 'The owner of the integration.' }),
+});
+
+export interface InstallLinksDoorParts {
+  readonly registry: Pick<Registry, 'integration'>;
+  readonly installLinks: Pick<InstallLinks, 'create' | 'remove' | 'integration'>;
+}
+
+export function installLinksDoor(app: TypedApp, { registry, installLinks }: InstallLinksDoorParts): void {
+  app.post(
+    LINK,
+    {
+      schema: {
+        summary: 'Make an install link',
+        description: 'In place of the one there was: its token opens nothing any more.',
+        params: PARAMS,
+        querystring: NoQuery,
+        response: { 201: NewLinkView, ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      const token = await installLinks.create(name, actorOf(request));
+      return reply.code(201).send({ integration: name, token });
+    },
+  );
+  app.delete(
+    LINK,
+    {
+      schema: {
+        summary: 'Take the install link away',
+        description: 'What was installed with it stays.',
+        params: PARAMS,
+        querystring: NoQuery,
+        response: { 204: Type.Null(), ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      await installLinks.remove(name, actorOf(request));
+      return reply.code(204).send(null);
+    },
+  );
+  app.get(
+    '/install-links/:token',
+    {
+      schema: {
+        summary: 'See what an install link is for',
+        params: Type.Object({ token: Name }),
+        querystring: NoQuery,
+        response: { 200: LinkView, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const integration = await installLinks.integration(request.params.token);
+      // The token itself is not repeated: whoever reads the message could use it.
+      if (integration === undefined) {
+        throw new AnnexError(
+          'INSTALL_LINK_UNKNOWN',
+          'There is no install link with this token; it may have been replaced.',
+        );
+      }
+      const { name, title, description, visibility, organization } = integration;
+      return { integration: name, title, description, visibility, organization };
+    },
+  );
+}

@@ -1,0 +1,177 @@
+/**
+ * `/v1/integrations`: list, read and delete. An organization sees what it owns and what is public; the rest is not there
+ * for it.
+ */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
+import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
+import { unknownIntegration } from '../../../model/unknown.ts';
+import type { Integration } from '../../../store/integrations/integration-rows.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';
+import {
+  ERRORS_VIEW,
+  isoTime,
+  Name,
+  NoQuery,
+  PageOf,
+  PageQuery,
+  pageAnswer,
+  pageRequest,
+  Time,
+} from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { imageUrl, MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
+
+const IntegrationView = Type.Object({
+  name: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  organization: Type.String({ description: 'The owner.' }),
+  visibility: Type.Enum([...VISIBILITIES]),
+  version: Type.Integer({ description: 'The active version.' }),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+const IntegrationDetail = Type.Object({
+  ...IntegrationView.properties,
+  ...MANIFEST_MEMBERS,
+  installLink: Type.Optional(
+    Type.Boolean({ description: 'Whether it has an install link. Only its owner is told.' }),
+  ),
+});
+
+const DeleteQuery = Type.Object(
+  {
+    cascade: Type.Optional(
+      Type.Boolean({ description: 'Deletes its installations, too. They are told nothing.', default: false }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export interface IntegrationsDoorParts {
+  readonly registry: Pick<
+    Registry,
+    'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete' | 'apiUrl'
+  >;
+}
+
+export function integrationsDoor(app: TypedApp, { registry }: IntegrationsDoorParts): void {
+  app.get(
+    '/integrations',
+    {
+      schema: {
+        summary: 'List integrations, by name',
+        querystring: PageQuery,
+        response: { 200: PageOf(IntegrationView), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const page = await registry.integrations({
+        ...pageRequest(request.query),
+        visibleTo: holderOf(request).organization,
+      });
+      return pageAnswer(page, integrationView);
+    },
+  );
+  app.get(
+    '/integrations/:name',
+    {
+      config: FOR_RUNTIME,
+      schema: {
+        summary: 'Read an integration',
+        description:
+          'What it says of itself is what the manifest of its active version says. Images are URLs of this API.',
+        params: Type.Object({ name: Name }),
+        querystring: NoQuery,
+        response: { 200: IntegrationDetail, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const integration = await visibleIntegration(registry, request, request.params.name);
+      const { name, organization, hasInstallLink } = integration;
+      const active = await registry.version(name, integration.activeVersion);
+      // It was deleted meanwhile.
+      if (active === undefined) throw unknownIntegration(name);
+      return {
+        ...integrationView(integration),
+        ...manifestMembers(active.manifest, (path) => imageUrl(registry.apiUrl, name, path)),
+        ...(mayPublish(principalOf(request), organization) && { installLink: hasInstallLink }),
+      };
+    },
+  );
+  app.delete(
+    '/integrations/:name',
+    {
+      schema: {
+        summary: 'Delete an integration',
+        description:
+          'With its versions, images and secrets. Where it is installed, 409, unless `cascade=true`. The name is free then.',
+        params: Type.Object({ name: Name }),
+        querystring: DeleteQuery,
+        response: { 204: Type.Null(), ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const integration = await ownIntegration(registry, request, request.params.name);
+      const { cascade = false } = request.query;
+      await registry.delete(integration, { cascade }, actorOf(request));
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/**
+ * The integration of this name. Who has installed it goes on seeing it, also where it was made private since or came by an
+ * install link.
+ *
+ * @throws `INTEGRATION_UNKNOWN` where there is none that the caller may see
+ */
+export async function visibleIntegration(
+  registry: Pick<Registry, 'integration' | 'isInstalledIn'>,
+  request: FastifyRequest,
+  name: string,
+): Promise<Integration> {
+  const integration = await registry.integration(name);
+  const principal = principalOf(request);
+  if (integration !== undefined && maySee(principal, integration)) return integration;
+  const { organization } = isRuntime(principal) ? {} : principal;
+  const isInstalled = organization !== undefined && (await registry.isInstalledIn(name, organization));
+  if (integration !== undefined && isInstalled) return integration;
+  throw unknownIntegration(name);
+}
+
+/**
+ * The integration of this name, for what its owner alone may do.
+ *
+ * @throws `INTEGRATION_UNKNOWN` where it is another tenant's, `TOKEN_FORBIDDEN` for a kind of token that never may
+ */
+export async function ownIntegration(
+  registry: Pick<Registry, 'integration'>,
+  request: FastifyRequest,
+  name: string,
+): Promise<Integration> {
+  const principal = principalOf(request);
+  if (principal.kind !== 'admin' && principal.kind !== 'organization') {
+    const message = `A token of kind ${principal.kind} has no business with what only the owner of an integration may do.`;
+    throw new AnnexError('TOKEN_FORBIDDEN', message);
+  }
+  const integration = await registry.integration(name);
+  if (integration !== undefined && mayPublish(principal, integration.organization)) return integration;
+  throw unknownIntegration(name);
+}
+
+const integrationView = ({ activeVersion, createdAt, updatedAt, ...rest }: Integration) => ({
+  name: rest.name,
+  title: rest.title,
+  description: rest.description,
+  organization: rest.organization,
+  visibility: rest.visibility,
+  version: activeVersion,
+  createdAt: isoTime(createdAt),
+  updatedAt: isoTime(updatedAt),
+});

@@ -1,0 +1,105 @@
+/**
+ * `/v1/integrations/{name}/limits`: what the operator allows one integration, below what the deployment allows all.
+ *
+ * The operator alone sets them: an author who could would have none. Its owner may read them, to know what to build for.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import type { Limits } from '../../../limits.ts';
+import {
+  LOWERABLE_LIMITS,
+  type LowerableLimit,
+  type LoweredLimits,
+  limitsUnder,
+  readLowered,
+} from '../../../model/lowered-limits.ts';
+import { unknownIntegration } from '../../../model/unknown.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { actorOf, requireAdmin } from '../authenticate.ts';
+import { ERRORS_VIEW, Name } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { ownIntegration } from './integrations.ts';
+
+const LimitsOfAll = Type.Object(
+  Object.fromEntries(LOWERABLE_LIMITS.map((name) => [name, Type.Integer()])) as Record<
+    LowerableLimit,
+    Type.TInteger
+  >,
+);
+const LimitsView = Type.Object({
+  limits: LimitsOfAll,
+  deployment: LimitsOfAll,
+  lowered: Type.Array(Type.String(), { description: "Names of those that are not the deployment's." }),
+});
+/** Names and values are looked at together, so that every mistake is answered at once. */
+const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
+  description: `Limit to value: a whole number from 1 to the deployment's. Those left out are the deployment's. They are ${LOWERABLE_LIMITS.join(', ')}.`,
+});
+const PARAMS = Type.Object({ name: Name });
+const RESPONSE = { 200: LimitsView, ...ERRORS_VIEW };
+
+export interface LimitsDoorParts {
+  readonly registry: Pick<Registry, 'integration' | 'loweredLimits' | 'lowerLimits'>;
+  readonly limits: Limits;
+}
+
+export function limitsDoor(parent: TypedApp, { registry, limits: deployment }: LimitsDoorParts): void {
+  parent.get(
+    '/integrations/:name/limits',
+    { schema: { summary: 'Read the limits of an integration', params: PARAMS, response: RESPONSE } },
+    async (request) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      const lowered = await registry.loweredLimits(name);
+      if (lowered === undefined) throw unknownIntegration(name);
+      return limitsView(deployment, lowered);
+    },
+  );
+  parent.register(async (app: TypedApp) => {
+    app.addHook('onRequest', async (request) => requireAdmin(request));
+    app.put(
+      '/integrations/:name/limits',
+      {
+        schema: {
+          summary: 'Lower the limits of an integration',
+          description:
+            'Replaces all that were lowered before. Calls that start after the answer are held to them.',
+          params: PARAMS,
+          body: LimitsBody,
+          response: RESPONSE,
+        },
+      },
+      async (request) => {
+        const read = readLowered(request.body, deployment);
+        if (!read.ok) throw new AnnexError('REQUEST_INVALID', read.problems.join(' '));
+        await registry.lowerLimits(request.params.name, read.lowered, actorOf(request));
+        return limitsView(deployment, read.lowered);
+      },
+    );
+    app.delete(
+      '/integrations/:name/limits',
+      {
+        schema: {
+          summary: 'Give an integration the limits of the deployment again',
+          params: PARAMS,
+          response: { 204: Type.Null(), ...ERRORS_VIEW },
+        },
+      },
+      async (request, reply) => {
+        await registry.lowerLimits(request.params.name, {}, actorOf(request));
+        return reply.code(204).send(null);
+      },
+    );
+  });
+}
+
+function limitsView(deployment: Limits, lowered: LoweredLimits) {
+  const limits = limitsUnder(deployment, lowered);
+  return {
+    limits: lowerable(limits),
+    deployment: lowerable(deployment),
+    lowered: LOWERABLE_LIMITS.filter((name) => limits[name] < deployment[name]),
+  };
+}
+
+const lowerable = (limits: Limits): Record<LowerableLimit, number> =>
+  Object.fromEntries(LOWERABLE_LIMITS.map((name) => [name, limits[name]])) as Record<LowerableLimit, number>;

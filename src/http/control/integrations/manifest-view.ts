@@ -1,0 +1,64 @@
+/**
+ * What a manifest shows of an integration to those who may see it: for the page that it is installed from, and of each
+ * version for its owner. Nothing of its secrets, not even their names.
+ */
+import Type, { type Static } from 'typebox';
+import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
+import type { Block } from '../../../model/manifest/manifest-blocks.ts';
+
+export const BlockView = Type.Object({
+  id: Type.String(),
+  title: Type.String(),
+  description: Type.Optional(Type.String()),
+  icon: Type.Optional(Type.String()),
+  urlUnfurl: Type.Optional(Type.Array(Type.String())),
+  markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
+});
+
+/** Schemas of the members, to be spread. */
+export const MANIFEST_MEMBERS = {
+  summary: Type.Optional(Type.String({ description: 'Markdown.' })),
+  target: Type.String({ description: 'Where it can be installed: all, organization, space or site.' }),
+  scopes: Type.Array(Type.String()),
+  categories: Type.Array(Type.String()),
+  blocks: Type.Array(BlockView),
+  icon: Type.Optional(Type.String()),
+  previewImages: Type.Array(Type.String()),
+  externalLinks: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
+  egress: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The hosts that its fetch may reach, where the manifest lists them.',
+    }),
+  ),
+};
+
+/** Where an image of the active version is. @param path as the manifest names it */
+export const imageUrl = (apiUrl: string, integration: string, path: string): string =>
+  `${apiUrl}/integrations/${integration}/images/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+/** @param imageOf what stands for an image, of its path in the upload */
+export const blockMembers = (
+  { icon, urlUnfurl, ...block }: Block,
+  imageOf: (path: string) => string,
+): Static<typeof BlockView> => ({
+  ...block,
+  ...(icon !== undefined && { icon: imageOf(icon) }),
+  ...(urlUnfurl && { urlUnfurl: [...urlUnfurl] }),
+});
+
+/** @param imageOf as of `blockMembers` */
+export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
+  const { summary, target, scopes, categories, blocks, icon, previewImages, externalLinks, egress } =
+    manifest;
+  return {
+    ...(summary !== undefined && { summary }),
+    target,
+    scopes: [...scopes],
+    categories: [...categories],
+    blocks: blocks.map((block) => blockMembers(block, imageOf)),
+    ...(icon !== undefined && { icon: imageOf(icon) }),
+    previewImages: previewImages.map(imageOf),
+    externalLinks: [...externalLinks],
+    ...(egress && { egress: [...egress] }),
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * `/v1/integrations/{name}/secrets`: which secrets an integration has, and new values for them without a publish.
+ *
+ * For its owner alone. Values go in and never come out: an answer has names, and a message about a value names its secret.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import type { LimitName } from '../../../limits.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import type { SecretState, Secrets } from '../../../store/integrations/secrets.ts';
+import { actorOf } from '../authenticate.ts';
+import { ERRORS_VIEW, isoTime, Name, Time } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { ownIntegration } from './integrations.ts';
+
+const SecretView = Type.Object({
+  name: Type.String(),
+  isSet: Type.Boolean({ description: 'Whether it has a value.' }),
+  isDeclared: Type.Boolean({
+    description: 'Whether the active version declares it. One that it does not, its calls do not see.',
+  }),
+  updatedAt: Type.Optional(Time),
+});
+const SecretsView = Type.Object({ items: Type.Array(SecretView) });
+/** Names and values are looked at together, so that every mistake is answered at once. */
+const SecretsBody = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Name to value, both text. Secrets left out keep their values.',
+});
+const PARAMS = Type.Object({ name: Name });
+
+export interface SecretsDoorParts {
+  readonly registry: Pick<Registry, 'integration'>;
+  readonly secrets: Pick<Secrets, 'list' | 'set' | 'delete'>;
+  limitMet(limit: LimitName): void;
+}
+
+export function secretsDoor(app: TypedApp, { registry, secrets, limitMet }: SecretsDoorParts): void {
+  app.get(
+    '/integrations/:name/secrets',
+    {
+      schema: {
+        summary: 'List the secrets of an integration, by name',
+        description: 'Without their values, which nobody is ever shown.',
+        params: PARAMS,
+        response: { 200: SecretsView, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const integration = await ownIntegration(registry, request, request.params.name);
+      return secretsView(await secrets.list(integration));
+    },
+  );
+  app.put(
+    '/integrations/:name/secrets',
+    {
+      schema: {
+        summary: 'Set secrets of an integration',
+        description:
+          'Sets those named, all of them or none; the active version has to declare each. Calls that start after the answer see the new values.',
+        params: PARAMS,
+        body: SecretsBody,
+        response: { 200: SecretsView, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const integration = await ownIntegration(registry, request, request.params.name);
+      await secrets.set(integration, request.body, actorOf(request)).catch((cause) => {
+        if (cause instanceof AnnexError && cause.limit) limitMet(cause.limit.name);
+        throw cause;
+      });
+      return secretsView(await secrets.list(integration));
+    },
+  );
+  app.delete(
+    '/integrations/:name/secrets/:secret',
+    {
+      schema: {
+        summary: 'Remove a secret that the active version does not declare',
+        params: Type.Object({ name: Name, secret: Name }),
+        response: { 204: Type.Null(), ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const integration = await ownIntegration(registry, request, request.params.name);
+      await secrets.delete(integration, request.params.secret, actorOf(request));
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+const secretsView = (states: readonly SecretState[]) => ({
+  items: states.map(({ updatedAt, ...rest }) => ({
+    ...rest,
+    ...(updatedAt !== undefined && { updatedAt: isoTime(updatedAt) }),
+  })),
+});

@@ -1,0 +1,124 @@
+/**
+ * `/v1/integrations/{name}/versions`: list, read, and activate, which is also how a publish is rolled back. For the owner.
+ */
+import Type from 'typebox';
+import { unknownVersion } from '../../../model/unknown.ts';
+import type { Version } from '../../../store/integrations/integration-rows.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
+import { actorOf } from '../authenticate.ts';
+import {
+  ERRORS_VIEW,
+  isoTime,
+  Name,
+  NoQuery,
+  PageOf,
+  PageQuery,
+  pageAnswer,
+  pageRequest,
+  Time,
+} from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { ownIntegration } from './integrations.ts';
+import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
+
+const VersionView = Type.Object({ version: Type.Integer(), active: Type.Boolean(), createdAt: Time });
+
+const VersionDetail = Type.Object({
+  ...VersionView.properties,
+  title: Type.String(),
+  description: Type.String(),
+  visibility: Type.String(),
+  ...MANIFEST_MEMBERS,
+  script: Type.Optional(Type.String()),
+  configurations: Type.Record(Type.String(), Type.Unknown()),
+  contentSecurityPolicy: Type.Optional(Type.Unknown()),
+});
+
+const VERSION_PARAMS = Type.Object({
+  name: Name,
+  version: Type.Integer({ minimum: 1, maximum: 999_999_999 }),
+});
+
+/** Versions page by number. */
+const PAGE_KEY = /^\d{1,9}$/;
+
+export interface VersionsDoorParts {
+  readonly registry: Pick<Registry, 'integration' | 'version' | 'versions' | 'activate'>;
+}
+
+export function versionsDoor(app: TypedApp, { registry }: VersionsDoorParts): void {
+  app.get(
+    '/integrations/:name/versions',
+    {
+      schema: {
+        summary: 'List versions, newest first',
+        params: Type.Object({ name: Name }),
+        querystring: PageQuery,
+        response: { 200: PageOf(VersionView), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { name, activeVersion } = await ownIntegration(registry, request, request.params.name);
+      const page = await registry.versions({ ...pageRequest(request.query, PAGE_KEY), integration: name });
+      return pageAnswer(page, ({ number, createdAt }) => ({
+        version: number,
+        active: number === activeVersion,
+        createdAt: isoTime(createdAt),
+      }));
+    },
+  );
+  app.get(
+    '/integrations/:name/versions/:version',
+    {
+      schema: {
+        summary: 'Read a version: what its manifest says',
+        description: 'Images are paths as the manifest has them.',
+        params: VERSION_PARAMS,
+        querystring: NoQuery,
+        response: { 200: VersionDetail, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { name, activeVersion } = await ownIntegration(registry, request, request.params.name);
+      const version = await registry.version(name, request.params.version);
+      if (version === undefined) throw unknownVersion(name, request.params.version);
+      return versionView(version, activeVersion);
+    },
+  );
+  app.post(
+    '/integrations/:name/versions/:version/activate',
+    {
+      schema: {
+        summary: 'Make a version the active one',
+        description:
+          'Calls that start after the answer run this version. Secrets keep their present values, and installations their ' +
+          'status, also where it asks for other settings: until they are edited.',
+        params: VERSION_PARAMS,
+        response: {
+          200: Type.Object({ integration: Type.String(), version: Type.Integer() }),
+          ...ERRORS_VIEW,
+        },
+      },
+    },
+    async (request) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      const { version } = request.params;
+      await registry.activate(name, version, actorOf(request));
+      return { integration: name, version };
+    },
+  );
+}
+
+function versionView({ number, manifest, createdAt }: Version, activeVersion: number) {
+  const { title, description, visibility, script, configurations, contentSecurityPolicy } = manifest;
+  return {
+    version: number,
+    active: number === activeVersion,
+    createdAt: isoTime(createdAt),
+    ...{ title, description, visibility },
+    ...manifestMembers(manifest, (path) => path),
+    ...(script !== undefined && { script }),
+    configurations: { ...configurations },
+    ...(contentSecurityPolicy !== undefined && { contentSecurityPolicy }),
+  };
+}

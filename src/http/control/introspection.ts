@@ -1,0 +1,84 @@
+/**
+ * `/v1/tokens/introspect`: what a runtime token stands for, in the manner of RFC 7662.
+ *
+ * The API that integrations are shown may be the host product's own. It is sent runtime tokens then, and asks here whose they
+ * are and what the manifest's scopes allow. Tokens that are stored are answered as unknown ones: who holds an admin token is
+ * nobody's question.
+ */
+import Type from 'typebox';
+import { AnnexError } from '../../errors.ts';
+import { mayIntrospect } from '../../model/principal.ts';
+import { RUNTIME_TOKEN_CHARS_MAX } from '../../model/runtime-token.ts';
+import type { RuntimeGrant } from '../../store/runtime-tokens.ts';
+import type { Tokens } from '../../store/tokens.ts';
+import { principalOf } from './authenticate.ts';
+import { placeView } from './installations/target-paths.ts';
+import { ERRORS_VIEW, isoTime, Time } from './schemas.ts';
+import type { TypedApp } from './typed-routes.ts';
+
+const IntrospectionBody = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: RUNTIME_TOKEN_CHARS_MAX }) },
+  { additionalProperties: false },
+);
+
+const IntrospectionView = Type.Object({
+  active: Type.Boolean({ description: 'The other members are there where this is true, and only there.' }),
+  kind: Type.Optional(Type.Enum(['integration', 'installation'])),
+  integration: Type.Optional(Type.String({ description: 'Its name.' })),
+  installation: Type.Optional(Type.String({ description: 'Its id.' })),
+  organization: Type.Optional(Type.String({ description: 'The organization that installed.' })),
+  space: Type.Optional(Type.String({ description: 'The space of the call that the token was made for.' })),
+  site: Type.Optional(Type.String({ description: 'The site of the call that the token was made for.' })),
+  scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of the version that runs.' })),
+  expiresAt: Type.Optional(Time),
+});
+
+export interface IntrospectionDoorParts {
+  readonly tokens: Pick<Tokens, 'runtime'>;
+}
+
+export function introspectionDoor(parent: TypedApp, { tokens: { runtime } }: IntrospectionDoorParts): void {
+  parent.register(async (app: TypedApp) => {
+    app.addHook('onRequest', async (request) => {
+      const principal = principalOf(request);
+      if (mayIntrospect(principal)) return;
+      const message = `This needs a platform token; the request came with one of kind ${principal.kind}.`;
+      throw new AnnexError('TOKEN_FORBIDDEN', message);
+    });
+    app.post(
+      '/tokens/introspect',
+      {
+        schema: {
+          summary: 'Ask what a runtime token stands for',
+          description:
+            'One that is forged, expired, or for what was deleted, is answered `{"active": false}`.',
+          body: IntrospectionBody,
+          response: { 200: IntrospectionView, ...ERRORS_VIEW },
+        },
+      },
+      async (request) => {
+        const read = runtime.read(request.body.token);
+        const grant = read && !read.isExpired ? await runtime.grant(read.claims) : undefined;
+        return grant === undefined ? { active: false } : grantView(grant);
+      },
+    );
+  });
+}
+
+function grantView({ claims, organization }: RuntimeGrant) {
+  const { kind, integration, scopes, expiresAt } = claims;
+  const common = {
+    active: true,
+    kind,
+    integration,
+    scopes: [...scopes],
+    expiresAt: isoTime(expiresAt * 1_000),
+  };
+  if (claims.kind === 'integration') return common;
+  return {
+    ...common,
+    installation: claims.target.installationId,
+    ...(organization !== undefined && { organization }),
+    ...placeView(claims.target),
+  };
+}

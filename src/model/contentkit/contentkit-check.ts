@@ -1,0 +1,208 @@
+/**
+ * What a component drew, checked and normalised: the tree that is passed on has known elements with known attributes and
+ * nothing else (REFERENCE 5).
+ *
+ * The tree is a tenant's JSON, so its depth, its elements and what is told of its faults are bounded, and the work grows
+ * with its size alone. Harmless noise is taken out: nested lists, `null`, `false`, numbers where text may be. What is made of
+ * the catalogue is made once, when this module is loaded.
+ */
+import { type ChildrenRule, DEFINITIONS, ELEMENTS, type ElementKind, ROOTS } from './contentkit.ts';
+import { type DrawingProblem, Findings, meant, type Place, quoted } from './contentkit-problem.ts';
+import { VALUES } from './contentkit-values.ts';
+import {
+  alternatives,
+  type Check,
+  type Definitions,
+  isObject,
+  type JsonObject,
+  valueCheck,
+} from './contentkit-values-check.ts';
+
+/** Elements inside of one another, the root included; lists inside of lists are bounded alike. */
+const DRAWING_DEPTH_MAX = 64;
+/** Elements of one drawing, texts counted alike. */
+const DRAWING_ELEMENTS_MAX = 10_000;
+/** Names of elements that one message lists. */
+const NAMES_TOLD_MAX = 7;
+
+export type CheckedDrawing =
+  | { readonly ok: true; readonly element: JsonObject }
+  | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
+
+/** Checks the tree below `element`. @param element JSON, not trusted */
+export function checkDrawing(element: unknown): CheckedDrawing {
+  const findings = new Findings();
+  const checked = rootCheck(element, ROOT, findings);
+  if (findings.problems.length > 0) return { ok: false, problems: findings.problems };
+  return { ok: true, element: checked as JsonObject };
+}
+
+const ROOT: Place = { key: 'element' };
+
+/**
+ * How many elements a place is inside of. The attack is a drawing of ten thousand elements below sixty that each stand in
+ * sixty lists: so the way up is only taken to the next element, which knows the rest.
+ */
+function depthAt(at: Place): number {
+  let place: Place | undefined = at;
+  while (place !== undefined && place.depth === undefined) place = place.parent;
+  return place?.depth ?? 0;
+}
+
+const definitions: Definitions = {
+  value: (name) => VALUES[name],
+  element: (names) => elementCheck(names),
+  elements: (names) => childrenCheck({ elements: names, text: false, required: false }),
+};
+
+/** A compiled element. */
+interface Kind {
+  readonly attributes: ReadonlyMap<string, Check>;
+  readonly required: readonly string[];
+  /** Names of attributes, `children` included where there can be any. */
+  readonly known: readonly string[];
+  readonly children: Check | undefined;
+}
+
+const KINDS: ReadonlyMap<string, Kind> = new Map(
+  Object.entries(ELEMENTS).map(([name, kind]) => [name, compiled(name, kind)]),
+);
+const rootCheck = elementCheck(ROOTS);
+
+function compiled(name: string, { attributes, children }: ElementKind): Kind {
+  const entries = Object.entries(attributes);
+  const { required = [] } = DEFINITIONS[name] as { readonly required?: readonly string[] };
+  return {
+    attributes: new Map(entries.map(([name, schema]) => [name, valueCheck(schema, definitions)])),
+    required,
+    known: [...entries.map(([name]) => name), ...(children ? ['children'] : [])],
+    children: children && childrenCheck(children),
+  };
+}
+
+/** A check of an element that has to be one of these. */
+function elementCheck(names: readonly string[]): Check {
+  const allowed = new Set(names);
+  const listed = alternatives(names.map((name) => `<${name}>`));
+  return (value, at, findings) => {
+    if (!isObject(value) || typeof value['type'] !== 'string') {
+      const expected = names.length > NAMES_TOLD_MAX ? 'an element: an object with a `type`' : listed;
+      return findings.add(at, `must be ${expected}`);
+    }
+    const depth = depthAt(at);
+    const place: Place = { ...at, tag: value['type'], depth: depth + 1 };
+    const kind = KINDS.get(value['type']);
+    if (kind === undefined) {
+      const hint = meant(value['type'], KINDS.keys(), (name) => `<${name}>`);
+      return findings.add(place, 'there is no such element', hint);
+    }
+    if (!allowed.has(value['type']))
+      return findings.add(
+        place,
+        names.length > NAMES_TOLD_MAX ? 'may not stand here' : `may not stand here, only ${listed} may`,
+        hintOfPlace(value['type']),
+      );
+    if (isTooMany(findings, place)) return undefined;
+    if (depth >= DRAWING_DEPTH_MAX) return findings.add(place, `is nested deeper than ${DRAWING_DEPTH_MAX}`);
+    return checkedElement(value, kind, place, findings);
+  };
+}
+
+/** Counts one more. Attack: a million elements, each looked at after the one that was too many. */
+function isTooMany(findings: Findings, at: Place): boolean {
+  findings.elements += 1;
+  if (findings.elements <= DRAWING_ELEMENTS_MAX) return false;
+  findings.add(at, `is one too many: there are more than ${DRAWING_ELEMENTS_MAX} elements and texts`);
+  findings.stopped = true;
+  return true;
+}
+
+/** Where an element may stand that only few others take. */
+function hintOfPlace(name: string): string | undefined {
+  const parents = Object.entries(ELEMENTS).filter(([, { children }]) => children?.elements.includes(name));
+  if (parents.length === 0) return `<${name}> is never inside of another element.`;
+  if (parents.length > NAMES_TOLD_MAX) return undefined;
+  return `<${name}> stands in ${alternatives(parents.map(([parent]) => `<${parent}>`))}.`;
+}
+
+function checkedElement(value: JsonObject, kind: Kind, at: Place, findings: Findings): JsonObject {
+  const checked: Record<string, unknown> = { type: value['type'] };
+  for (const key of Object.keys(value)) {
+    if (findings.full) break;
+    const place: Place = { parent: at, key };
+    const check = key === 'children' ? (kind.children ?? noChildren) : kind.attributes.get(key);
+    if (check !== undefined) checked[key] = check(value[key], place, findings);
+    else if (key !== 'type') findings.add(place, unknownText(kind), meant(key, kind.known));
+  }
+  if (kind.children === undefined) delete checked['children'];
+  for (const key of kind.required)
+    if (!Object.hasOwn(value, key)) findings.add({ parent: at, key }, 'is required');
+  return checked;
+}
+
+const unknownText = ({ known }: Kind): string =>
+  known.length === 0 ? 'is unknown; there are no attributes' : `is unknown; there are ${known.join(', ')}`;
+
+/** Of an element that is always empty; noise is nothing. */
+const noChildren: Check = (value, at, findings) => {
+  const items = openedList(value, at, findings);
+  return items.length > 0 ? findings.add(at, 'must not be there: the element is always empty') : undefined;
+};
+
+function childrenCheck(rule: ChildrenRule): Check {
+  const check = elementCheck(rule.elements);
+  return (value, at, findings) => {
+    const checked: unknown[] = [];
+    for (const { item, place } of openedList(value, at, findings)) {
+      if (findings.full) break;
+      const isText = typeof item === 'string' || typeof item === 'number';
+      if (isText && rule.text) {
+        if (!isTooMany(findings, place)) checked.push(String(item));
+      }
+      // What stands between two tags on one line.
+      else if (typeof item === 'string' && item.trim() === '') continue;
+      else if (isText) findings.add(place, `is text: "${quoted(String(item))}"`, TEXT_HINT);
+      else checked.push(check(item, place, findings));
+    }
+    if (rule.alone !== undefined && checked.length > 1) standAlone(checked, rule.alone, at, findings);
+    return checked;
+  };
+}
+
+const TEXT_HINT = 'Put text into <text>.';
+
+/** What `cond && <x/>` leaves behind. */
+const isNothing = (item: unknown): boolean =>
+  item === null || item === undefined || typeof item === 'boolean';
+
+function standAlone(items: readonly unknown[], alone: string, at: Place, findings: Findings): void {
+  if (items.some((item) => isObject(item) && item['type'] === alone))
+    findings.add(at, `must be one <${alone}> and nothing beside it, or have none`);
+}
+
+/** Something in a list, with its place as it was drawn. */
+interface Item {
+  readonly item: unknown;
+  readonly place: Place;
+}
+
+/** The items of a list, nested ones opened; one value is a list of one. What draws nothing is left out. */
+function openedList(value: unknown, at: Place, findings: Findings): readonly Item[] {
+  const items: Item[] = [];
+  open(value, at, findings, items, 0);
+  return items;
+}
+
+function open(value: unknown, at: Place, findings: Findings, into: Item[], depth: number): void {
+  if (!Array.isArray(value)) {
+    if (!isNothing(value)) into.push({ item: value, place: at });
+  } else if (depth === DRAWING_DEPTH_MAX) {
+    findings.add(at, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
+  } else {
+    for (const [key, item] of value.entries()) {
+      // Beyond the bound on elements nothing is looked at.
+      if (findings.full || into.length > DRAWING_ELEMENTS_MAX) return;
+      if (!isNothing(item)) open(item, { parent: at, key }, findings, into, depth + 1);
+    }
+  }
+}

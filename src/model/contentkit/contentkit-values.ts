@@ -1,0 +1,154 @@
+/**
+ * The values that attributes of ContentKit elements take: texts, URLs, icons, actions, bindings to client state
+ * (REFERENCE 5). Schemas only; which element has which is in `contentkit.ts`.
+ *
+ * A schema here says in its description what it means: the author reads it in an editor, the host product in the JSON Schema.
+ */
+import Type, { type TSchema } from 'typebox';
+
+/** Where a definition of the document is. */
+const DEFINITIONS = '#/$defs/';
+
+/** Refers to an element, or to a definition of this file, by its name. */
+export const ref = (name: string, description?: string): TSchema =>
+  Type.Ref(`${DEFINITIONS}${name}`, description === undefined ? {} : { description });
+
+/** The name that a schema refers to, where it is such a reference. */
+export const referred = (schema: object): string | undefined =>
+  '$ref' in schema && typeof schema.$ref === 'string' ? schema.$ref.slice(DEFINITIONS.length) : undefined;
+
+const ICONS = [
+  ...(['close', 'edit', 'github', 'gitlab', 'maximize', 'email', 'settings', 'search', 'delete'] as const),
+  ...([
+    'star',
+    'warning',
+    'link',
+    'link-external',
+    'eye',
+    'eye-off',
+    'lock',
+    'check',
+    'check-circle',
+  ] as const),
+] as const;
+
+const BUTTON_STYLES = ['primary', 'secondary', 'danger'] as const;
+
+/**
+ * Attack: `javascript:`, `data:` or `file:` in a link, run or read by the page of the host product. Nothing may stand before
+ * the scheme, and nothing that a browser drops inside of it.
+ */
+const WEB_URL = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\u0000-\\u0020\\u007f]+$';
+const LINK_URL = '^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\\s\\u0000-\\u0020\\u007f]+$';
+/** An action of the component: what begins with `@` is the platform's. */
+const OWN_ACTION = '^[^@]';
+
+/** What a text has to be that must fit a pattern. */
+export const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
+  [WEB_URL, 'an absolute URL with http or https'],
+  [LINK_URL, 'an absolute URL with http, https or mailto'],
+  [OWN_ACTION, 'the name of an action of the component, or of one that the platform has'],
+]);
+
+/** An object of these members and no others. */
+export const shape = (members: Record<string, TSchema>, description: string): TSchema =>
+  Type.Object(members, { description, additionalProperties: false });
+
+/** Any JSON object. */
+export const anyObject = (description: string): TSchema =>
+  Type.Object({}, { description, additionalProperties: Type.Unknown() });
+
+export const text = (description: string, rule: { maxLength?: number; minLength?: number } = {}): TSchema =>
+  Type.String({ description, ...rule });
+
+export const flag = (description: string): TSchema => Type.Boolean({ description });
+
+/** A value, or the client state to take it from. */
+export const dynamic = (schema: TSchema, description: string): TSchema =>
+  Type.Union([schema, ref('binding')], { description });
+
+export const webUrl = (description: string): TSchema =>
+  dynamic(Type.String({ pattern: WEB_URL }), description);
+export const linkUrl = (description: string): TSchema =>
+  dynamic(Type.String({ pattern: LINK_URL }), description);
+
+/** `{url}`, of what is shown or opened. */
+export const source = (url: TSchema, description: string): TSchema => shape({ url }, description);
+
+export const icon = (description: string): TSchema => ref('icon', description);
+export const press = (description: string): TSchema => ref('press', description);
+export const buttonStyle = Type.Enum([...BUTTON_STYLES], { description: 'How much weight it has.' });
+
+/** One of the actions that the platform carries out itself. */
+const builtIn = (action: string, members: Record<string, TSchema>, description: string): TSchema =>
+  shape({ action: Type.Literal(action), ...members }, description);
+
+const BUILT_IN_ACTIONS: readonly TSchema[] = [
+  builtIn(
+    '@ui.modal.open',
+    {
+      componentId: text('Component that draws the modal.', { minLength: 1 }),
+      props: anyObject('Its props.'),
+    },
+    'Opens a modal.',
+  ),
+  builtIn('@ui.modal.close', { returnValue: anyObject('For whoever opened it.') }, 'Closes the modal.'),
+  builtIn('@ui.url.open', { url: linkUrl('What is opened.') }, 'Opens a URL.'),
+  builtIn('@link.unfurl', { url: webUrl('What is looked at.') }, 'Turns a URL into a block.'),
+  builtIn(
+    '@editor.node.updateProps',
+    { props: anyObject('The next props.') },
+    'Replaces the props of the block in the document.',
+  ),
+];
+
+/** Definitions that elements refer to, by name. */
+export const VALUES: Readonly<Record<string, TSchema>> = {
+  binding: shape(
+    { $state: text('Name of the client state.', { minLength: 1 }) },
+    'Taken from client state before anything is dispatched. Whoever resolves a URL has to check its scheme then.',
+  ),
+  icon: Type.Enum([...ICONS], { description: 'A drawing of the platform.' }),
+  press: Type.Union(
+    [
+      ...BUILT_IN_ACTIONS,
+      Type.Object(
+        { action: Type.String({ description: 'Names it.', pattern: OWN_ACTION }) },
+        {
+          description: 'An action of the component, with whatever it needs.',
+          additionalProperties: Type.Unknown(),
+        },
+      ),
+    ],
+    {
+      description:
+        'What using an element does: an action of the component, or one that the platform carries out itself.',
+    },
+  ),
+  confirm: shape(
+    {
+      title: text('What is asked.', { maxLength: 100 }),
+      text: text('What it means.', { maxLength: 300 }),
+      confirm: text('The button that goes on.', { maxLength: 30 }),
+      style: Type.Optional(buttonStyle),
+    },
+    'A question before an action is dispatched.',
+  ),
+  control: shape(
+    {
+      label: text('What it says.'),
+      icon: Type.Optional(icon('Before the label.')),
+      onPress: press('What it does.'),
+      confirm: Type.Optional(ref('confirm', 'Asked first.')),
+    },
+    "An entry of a block's menu.",
+  ),
+  option: shape(
+    {
+      id: text('The value, as the state has it.'),
+      label: text('What is shown.'),
+      icon: Type.Optional(icon('Before the label.')),
+    },
+    'A choice of a select.',
+  ),
+};

@@ -1,0 +1,274 @@
+/**
+ * The manifest as JSON Schema, draft 2020-12: for editors, which complete and check a manifest while it is written
+ * (`# yaml-language-server: $schema=…`), and for whoever checks manifests without this service.
+ *
+ * Made of the same words and bounds as the reader (`manifest.ts`), which has the last word: what depends on more than one
+ * member, or on the deployment, only the reader can tell. Unknown keys, which the reader warns of, are refused here, because
+ * that is how an editor shows them.
+ */
+import Type, { type TSchema } from 'typebox';
+import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
+import {
+  CONFIGURATION_LEVELS,
+  type ConfigurationProperty,
+  ENUM_MAX,
+  PROPERTIES_MAX,
+  PROPERTY_NAME,
+} from './configuration.ts';
+import { DIRECTIVE_VALUE, DIRECTIVES, POLICY_CHARS_MAX, POLICY_TEXT } from './content-security-policy.ts';
+import { EGRESS_HOSTS_MAX } from './egress-hosts.ts';
+import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './endpoint-path.ts';
+import {
+  DESCRIPTION_CHARS_MAX,
+  MANIFEST_TARGETS,
+  SCRIPT_CHARS_MAX,
+  SECRET_NAME,
+  SUMMARY_CHARS_MAX,
+  TITLE_CHARS_MAX,
+} from './manifest.ts';
+import { BODY_PROPERTY, CODEBLOCK_SYNTAX, URL_UNFURLS_MAX } from './manifest-blocks.ts';
+import {
+  CATEGORIES,
+  CATEGORY_ALIASES,
+  EXTERNAL_LINKS_MAX,
+  IMAGE_PATH,
+  IMAGE_PATH_CHARS_MAX,
+  LABEL_CHARS_MAX,
+  LINK_URL,
+  PREVIEW_IMAGES_MAX,
+  URL_CHARS_MAX,
+} from './manifest-page.ts';
+import { SCOPE_MEANINGS, SCOPES } from './scope.ts';
+import { URL_UNFURL, URL_UNFURL_CHARS_MAX } from './unfurl-pattern.ts';
+import { VISIBILITIES, type Visibility } from './visibility.ts';
+
+/** A text that is not blank. */
+const text = (description: string, rule: { pattern?: RegExp; maxLength?: number } = {}) =>
+  Type.String({ description, ...rule, pattern: rule.pattern?.source ?? '\\S' });
+
+/** One of a few words, each with what it means. */
+const word = <Word extends string>(meanings: Readonly<Record<Word, string>>, description: string) =>
+  Type.Union(
+    Object.entries<string>(meanings).map(([value, meaning]) => Type.Literal(value, { description: meaning })),
+    { description },
+  );
+
+const shape = (members: Record<string, TSchema>, description: string) =>
+  Type.Object(members, { description, additionalProperties: false });
+
+const VISIBILITY_MEANINGS: Readonly<Record<Visibility, string>> = {
+  private: 'Only members of the organization named in the manifest can install.',
+  unlisted: 'Members of any organization can install, with the shared install link.',
+  public: 'Members of any organization can install.',
+};
+
+const imagePath = (description: string) =>
+  text(description, { pattern: IMAGE_PATH, maxLength: IMAGE_PATH_CHARS_MAX });
+
+const ICON = 'A square PNG among the uploaded files, at most 1024 × 1024 pixels and 512 KiB.';
+
+const endpointPath = (description: string) =>
+  text(description, { pattern: ENDPOINT_PATH, maxLength: ENDPOINT_PATH_CHARS_MAX });
+
+const BlockSchema = shape(
+  {
+    id: text('`componentId` of the component; each once.'),
+    title: text('Shown in the quick insert menu.'),
+    description: Type.Optional(text('Shown below the title.')),
+    icon: Type.Optional(imagePath(ICON)),
+    urlUnfurl: Type.Optional(
+      Type.Array(text('A URL, or a pattern.', { pattern: URL_UNFURL, maxLength: URL_UNFURL_CHARS_MAX }), {
+        description: 'URLs that become this block when they are pasted.',
+        maxItems: URL_UNFURLS_MAX,
+      }),
+    ),
+    markdown: Type.Optional(
+      shape(
+        {
+          codeblock: text('The language after the fence of the code block.', { pattern: CODEBLOCK_SYNTAX }),
+          body: text('The member of the props that the text of the code block is.', {
+            pattern: BODY_PROPERTY,
+          }),
+        },
+        'How the block is written in Markdown: a fenced code block.',
+      ),
+    ),
+  },
+  'A component in the quick insert menu.',
+);
+
+const LinkSchema = shape(
+  {
+    label: text('The text of the link.', { maxLength: LABEL_CHARS_MAX }),
+    url: text('Absolute, http or https.', { pattern: LINK_URL, maxLength: URL_CHARS_MAX }),
+  },
+  'A link on the installation page.',
+);
+
+const PropertyTexts = {
+  title: Type.Optional(text('The name of the setting.')),
+  description: Type.Optional(text('What the setting is for.')),
+};
+
+const PropertySchemas: Readonly<Record<ConfigurationProperty['type'], TSchema>> = {
+  string: shape(
+    {
+      type: Type.Literal('string'),
+      ...PropertyTexts,
+      default: Type.Optional(Type.String({ description: 'One of `enum`, where there is one.' })),
+      enum: Type.Optional(
+        Type.Array(text('A choice.'), {
+          description: 'Choices of a dropdown.',
+          minItems: 1,
+          maxItems: ENUM_MAX,
+        }),
+      ),
+      completion_url: Type.Optional(endpointPath('Path below the endpoint that supplies the choices.')),
+    },
+    'Text, or a choice in a dropdown.',
+  ),
+  number: shape(
+    { type: Type.Literal('number'), ...PropertyTexts, default: Type.Optional(Type.Number()) },
+    'A number.',
+  ),
+  boolean: shape(
+    { type: Type.Literal('boolean'), ...PropertyTexts, default: Type.Optional(Type.Boolean()) },
+    'On or off.',
+  ),
+  button: shape(
+    {
+      type: Type.Literal('button'),
+      ...PropertyTexts,
+      button_text: Type.Optional(text('What the button says.')),
+      callback_url: endpointPath('Path below the endpoint that the button opens.'),
+    },
+    'Starts something, as a rule a connection by OAuth; `oauth_credentials` receives what that grants.',
+  ),
+};
+
+/**
+ * By its type: of four alternatives an editor would show what each of them misses, and not which one was meant.
+ * Each alternative refuses what it does not know, so nothing else has to.
+ */
+const PropertySchema = Type.Unsafe<ConfigurationProperty>({
+  type: 'object',
+  description: 'A setting.',
+  required: ['type'],
+  properties: {
+    type: { enum: Object.keys(PropertySchemas), description: Object.keys(PropertySchemas).join(', ') },
+  },
+  allOf: Object.entries(PropertySchemas).map(([type, schema]) => ({
+    if: { required: ['type'], properties: { type: { const: type } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, and no promise.
+    then: schema,
+  })),
+});
+
+const ConfigurationSchema = Type.Union([
+  shape(
+    {
+      properties: Type.Object(
+        {},
+        {
+          description: 'Name → setting.',
+          propertyNames: Type.String({ pattern: PROPERTY_NAME.source }),
+          additionalProperties: PropertySchema,
+          maxProperties: PROPERTIES_MAX,
+        },
+      ),
+      required: Type.Optional(Type.Array(text('Name of a property.'), { description: 'What must be set.' })),
+    },
+    'Settings that a form asks for.',
+  ),
+  shape({ componentId: text('`componentId` of the component.') }, 'Settings that a component draws itself.'),
+]);
+
+const PolicySchema = Type.Union(
+  [
+    text('The text of the header.', { pattern: POLICY_TEXT, maxLength: POLICY_CHARS_MAX }),
+    shape(
+      Object.fromEntries(
+        DIRECTIVES.map((name) => [
+          name,
+          Type.Optional(Type.String({ pattern: DIRECTIVE_VALUE.source, maxLength: POLICY_CHARS_MAX })),
+        ]),
+      ),
+      'Directive → its value.',
+    ),
+  ],
+  { description: 'What pages of the integration may load.' },
+);
+
+const MEMBERS: Readonly<Record<string, TSchema>> = {
+  name: text('Identifier of the integration, unique among all.', { pattern: INTEGRATION_NAME }),
+  title: text('Name of the integration as it is shown.', { maxLength: TITLE_CHARS_MAX }),
+  description: text('A short description.', { maxLength: DESCRIPTION_CHARS_MAX }),
+  summary: Type.Optional(text('Markdown, shown on the installation page.', { maxLength: SUMMARY_CHARS_MAX })),
+  organization: text('Id or subdomain of the organization that owns the integration.', {
+    pattern: ORGANIZATION_ID,
+  }),
+  visibility: word<Visibility>(VISIBILITY_MEANINGS, `Who can install: ${VISIBILITIES.join(', ')}.`),
+  target: Type.Optional(
+    Type.Enum([...MANIFEST_TARGETS], { description: 'Where it can be installed.', default: 'all' }),
+  ),
+  scopes: Type.Array(word(SCOPE_MEANINGS, `One of ${SCOPES.join(', ')}.`), {
+    description: 'The permissions that are asked for; [] for none.',
+  }),
+  script: Type.Optional(text('Path of the entrypoint.', { maxLength: SCRIPT_CHARS_MAX })),
+  blocks: Type.Optional(Type.Array(BlockSchema, { description: 'Components in the quick insert menu.' })),
+  categories: Type.Optional(
+    Type.Array(
+      Type.Union([
+        Type.Enum([...CATEGORIES]),
+        ...[...CATEGORY_ALIASES].map(([old, category]) =>
+          Type.Literal(old, { deprecated: true, description: `Write ${category}.` }),
+        ),
+      ]),
+      { description: 'Categories.' },
+    ),
+  ),
+  icon: Type.Optional(imagePath(ICON)),
+  previewImages: Type.Optional(
+    Type.Array(imagePath('A PNG among the uploaded files; 1600 × 800 pixels are recommended.'), {
+      description: 'Shown on the installation page.',
+      maxItems: PREVIEW_IMAGES_MAX,
+    }),
+  ),
+  externalLinks: Type.Optional(
+    Type.Array(LinkSchema, {
+      description: 'Links on the installation page.',
+      maxItems: EXTERNAL_LINKS_MAX,
+    }),
+  ),
+  configurations: Type.Optional(
+    shape(
+      Object.fromEntries(CONFIGURATION_LEVELS.map((level) => [level, Type.Optional(ConfigurationSchema)])),
+      'Settings of an installation: of the account, of each site, of each space.',
+    ),
+  ),
+  secrets: Type.Optional(
+    Type.Object(
+      {},
+      {
+        description: 'Name → value, or an expression that names the variable of the publisher that has it.',
+        propertyNames: Type.String({ pattern: SECRET_NAME.source }),
+        additionalProperties: Type.String(),
+      },
+    ),
+  ),
+  contentSecurityPolicy: Type.Optional(PolicySchema),
+  egress: Type.Optional(
+    Type.Array(text('A host such as api.example.com or *.example.com, with a port or without.'), {
+      description: 'The hosts that its fetch reaches, and no others then; [] for none.',
+      maxItems: EGRESS_HOSTS_MAX,
+    }),
+  ),
+};
+
+/** The schema, as it is served. */
+export const MANIFEST_SCHEMA: TSchema = Type.Object(MEMBERS, {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'platform-manifest.yaml',
+  description: 'The manifest of an integration.',
+  additionalProperties: false,
+});

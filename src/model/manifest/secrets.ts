@@ -1,0 +1,148 @@
+/**
+ * The values of an integration's secrets, at publish (REFERENCE D10) and when they are set later.
+ *
+ * `${{ env.NAME }}` in a manifest is for the publisher to resolve: its environment is not the host's, and the host's is
+ * nobody's business. A value comes from the `secrets` part of the upload, or stands in the manifest itself; an
+ * expression that is still there is a value nobody gave. Messages name secrets and variables, never values.
+ */
+import type { LimitMet, Limits } from '../../limits.ts';
+import { limitClause, quantity } from '../limit-met.ts';
+import { nearest } from '../nearest.ts';
+import { limitProblem, type Problem, problem } from '../problem.ts';
+import { type Manifest, SECRET_NAME } from './manifest.ts';
+import type { Place, YamlPath } from './yaml-source.ts';
+
+const EXPRESSION = /\$\{\{([^{}]*)\}\}/;
+const VARIABLE = /^\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*$/;
+
+export interface SecretsRequest {
+  readonly manifest: Pick<Manifest, 'secrets'>;
+  /** The `secrets` part: secret name → value. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly limits: Pick<Limits, 'secretsPerIntegration' | 'secretBytes'>;
+  placeOf(path: YamlPath): Place;
+}
+
+export interface ResolvedSecrets {
+  /** Name → value, for every secret of the manifest; incomplete where there are problems. */
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly problems: readonly Problem[];
+}
+
+/** Finds the value of every secret that the manifest declares, and everything wrong on the way. */
+export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsRequest): ResolvedSecrets {
+  const names = Object.keys(manifest.secrets);
+  const problems: Problem[] = [];
+  if (names.length > limits.secretsPerIntegration) {
+    const limit = { max: limits.secretsPerIntegration, used: names.length };
+    problems.push(limitProblem({ name: 'secretsPerIntegration', ...limit }, placeOf(['secrets'])));
+  }
+  const secrets = new Map<string, string>();
+  for (const [name, written] of Object.entries(manifest.secrets)) {
+    const place = placeOf(['secrets', name]);
+    const given = values.get(name);
+    const value = given ?? written;
+    const trouble = given
+      ? unresolvedGiven(name, given)
+      : unresolved(name, value === '' && !EXPRESSION.test(written) ? '' : written, place);
+    if (trouble !== undefined) problems.push(trouble);
+    else if (!value.isWellFormed()) problems.push(problem(malformedText(name), place));
+    else if (Buffer.byteLength(value) > limits.secretBytes) {
+      const limit = overLimit(value, limits);
+      problems.push(limitProblem(limit, place, overLimitText(name, limit)));
+    } else secrets.set(name, value);
+  }
+  for (const name of values.keys()) {
+    if (names.includes(name)) continue;
+    const near = nearest(name, names);
+    const hint = near === undefined ? 'Add it to "secrets" in the manifest.' : `Did you mean "${near}"?`;
+    problems.push(problem(`The manifest declares no secret "${name}".`, { file: 'secrets', hint }));
+  }
+  return { secrets, problems };
+}
+
+/** A template that was sent as it stands. */
+function unresolvedGiven(name: string, given: string): Problem | undefined {
+  if (!EXPRESSION.test(given)) return undefined;
+  const hint = 'Send the value itself: the service has no variables of its publishers.';
+  return problem(unresolvedText(name), { file: 'secrets', hint });
+}
+
+function unresolved(name: string, written: string, place: Place): Problem | undefined {
+  const expression = EXPRESSION.exec(written)?.[1];
+  if (expression === undefined) {
+    if (written !== '') return undefined;
+    const hint = `Send its value in the "secrets" part, as "${name}".`;
+    return problem(`The secret "${name}" is empty.`, { ...place, hint });
+  }
+  const variable = VARIABLE.exec(expression)?.[1];
+  if (variable === undefined) {
+    const hint =
+      'An environment variable is written env.NAME, between the double braces; there are no other expressions.';
+    return problem(`The secret "${name}" has an expression that is not a variable.`, { ...place, hint });
+  }
+  const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
+  return problem(`The secret "${name}" needs the variable "${variable}", which has no value.`, {
+    ...place,
+    hint,
+  });
+}
+
+export interface SecretsChange {
+  /** Names of the secrets that the active version's manifest has. */
+  readonly declared: readonly string[];
+  /** Name → value, as it came. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly limits: Pick<Limits, 'secretBytes'>;
+}
+
+export type CheckedSecrets =
+  | { readonly ok: true; readonly secrets: ReadonlyMap<string, string> }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly limit?: LimitMet };
+
+/** Problems that are told at once; whoever sends more has sent something else. */
+const PROBLEMS_MAX = 20;
+
+/** Whether these may be set: all of them, or what is wrong with each. */
+export function checkSecrets({ declared, values, limits }: SecretsChange): CheckedSecrets {
+  const secrets = new Map<string, string>();
+  const problems: string[] = [];
+  let limit: LimitMet | undefined;
+  for (const [name, value] of Object.entries(values)) {
+    if (problems.length === PROBLEMS_MAX) break;
+    if (!declared.includes(name)) problems.push(undeclared(name, declared));
+    else if (typeof value !== 'string') problems.push(`The secret "${name}" must be text.`);
+    else if (value === '') problems.push(`The secret "${name}" is empty.`);
+    else if (EXPRESSION.test(value)) problems.push(unresolvedText(name));
+    else if (!value.isWellFormed()) problems.push(malformedText(name));
+    else if (Buffer.byteLength(value) > limits.secretBytes) {
+      const met = overLimit(value, limits);
+      limit ??= met;
+      problems.push(overLimitText(name, met));
+    } else secrets.set(name, value);
+  }
+  if (Object.keys(values).length === 0) problems.push('Name at least one secret.');
+  return problems.length === 0 ? { ok: true, secrets } : { ok: false, problems, ...(limit && { limit }) };
+}
+
+function undeclared(name: string, declared: readonly string[]): string {
+  // Whoever has put the value where its name belongs must not find it in a message, and that in a log.
+  if (!SECRET_NAME.test(name)) return 'There is a name that no secret can have.';
+  const near = nearest(name, declared);
+  const hint =
+    near === undefined ? 'Publish a manifest that has it in "secrets".' : `Did you mean "${near}"?`;
+  return `The active version declares no secret "${name}". ${hint}`;
+}
+
+/** A template that nobody filled in; the manifest is the place for it. */
+const unresolvedText = (name: string): string =>
+  `The value of the secret "${name}" is an expression that was left unresolved.`;
+
+/** In UTF-8 there is no such thing: it would be sealed as another character, and the code would be given another secret. */
+const malformedText = (name: string): string => `The secret "${name}" has half of a surrogate pair in it.`;
+
+const overLimit = (value: string, { secretBytes: max }: Pick<Limits, 'secretBytes'>) =>
+  ({ name: 'secretBytes', max, used: Buffer.byteLength(value) }) as const;
+
+const overLimitText = (name: string, limit: ReturnType<typeof overLimit>): string =>
+  `The secret "${name}" has ${quantity('secretBytes', limit.used)}; ${limitClause(limit)}.`;

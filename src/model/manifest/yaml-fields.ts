@@ -1,0 +1,292 @@
+/**
+ * Reads the members of one map of a manifest by their type, and notes what is wrong with each at its line.
+ *
+ * A reader asks for members one after the other and always gets a value of the right type, an empty one where the text
+ * has none, so that a single reading lists every problem. Whoever started it looks at `problems` before using the result.
+ */
+import { nearest } from '../nearest.ts';
+import { type Problem, problem, warning } from '../problem.ts';
+import type { YamlPath, YamlSource } from './yaml-source.ts';
+
+/** Where values are written; what was read from elsewhere has its own answer to that. */
+export type Places = Pick<YamlSource, 'placeOf' | 'keyPlaceOf'>;
+
+/** What one text has to be. */
+export interface TextRule {
+  readonly pattern?: RegExp;
+  /** Says what `pattern` wants, to follow "must be". */
+  readonly wanted?: string;
+  readonly charsMax?: number;
+  readonly mayBeEmpty?: boolean;
+  /** Tells what is wrong with a text, to follow its name. */
+  readonly fault?: (text: string) => string | undefined;
+  /** What to do about a text that breaks `pattern` or has a `fault`. */
+  readonly hint?: string;
+}
+
+/** What a list of texts has to be, beside what each of them has to be. */
+interface ListRule extends TextRule {
+  readonly required?: boolean;
+  readonly max?: number;
+  /** Warns of a text that is there before, and leaves it out. */
+  readonly unique?: boolean;
+}
+
+/** A guess at what was meant costs a look at every known word, and nobody reads the hints of a hundred problems. */
+const GUESSES_MAX = 100;
+
+export class YamlFields {
+  readonly #places: Places;
+  readonly #path: YamlPath;
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #problems: Problem[];
+
+  constructor(places: Places, path: YamlPath, value: unknown, problems: Problem[]) {
+    this.#places = places;
+    this.#path = path;
+    this.#problems = problems;
+    this.#values = isObject(value) ? value : {};
+    if (!isObject(value)) this.#error(path, `${nameOf(path)} must be a map of keys to values.`);
+  }
+
+  /** The keys that are there and have a value. */
+  keys(): string[] {
+    return Object.keys(this.#values).filter((key) => this.has(key));
+  }
+
+  /** Notes each key without a value, where one such key says as little as none. @param what each of them stands for */
+  refuseEmpty(what: string): void {
+    for (const key of Object.keys(this.#values)) {
+      if (!this.has(key)) this.error([key], `The ${what} "${excerpt(key)}" has no value.`);
+    }
+  }
+
+  /** A key without a value reads as null, and counts as absent. */
+  has(key: string): boolean {
+    return Object.hasOwn(this.#values, key) && this.#values[key] !== null;
+  }
+
+  raw(key: string): unknown {
+    return this.has(key) ? this.#values[key] : undefined;
+  }
+
+  text(key: string, rule: TextRule = {}): string {
+    const value = this.optionalText(key, rule);
+    if (!this.has(key)) this.#error([...this.#path, key], `${nameOf([...this.#path, key])} is required.`);
+    return value ?? '';
+  }
+
+  optionalText(key: string, rule: TextRule = {}): string | undefined {
+    return this.has(key) ? this.#textAt([...this.#path, key], this.#values[key], rule) : undefined;
+  }
+
+  optionalNumber(key: string): number | undefined {
+    const value = this.raw(key);
+    return typeof value === 'number' ? value : this.#wrongType(key, 'a number');
+  }
+
+  optionalBoolean(key: string): boolean | undefined {
+    const value = this.raw(key);
+    return typeof value === 'boolean' ? value : this.#wrongType(key, 'true or false');
+  }
+
+  /** One of a few words; the first of them stands in where the text has another. */
+  /** @param others words of other languages, in small letters, and what they are here */
+  choice<Word extends string>(
+    key: string,
+    words: readonly [Word, ...Word[]],
+    others?: ReadonlyMap<string, Word>,
+  ): Word {
+    if (!this.has(key)) this.text(key);
+    return this.optionalChoice(key, words, others) ?? words[0];
+  }
+
+  optionalChoice<Word extends string>(
+    key: string,
+    words: readonly Word[],
+    others?: ReadonlyMap<string, Word>,
+  ): Word | undefined {
+    const value = this.optionalText(key);
+    const found = words.find((word) => word === value);
+    if (found !== undefined || value === undefined) return found;
+    const path = this.#pathTo(key);
+    const other = others?.get(value.toLowerCase());
+    const hint = other === undefined ? this.#meant(value, words) : `Did you mean "${other}"?`;
+    return this.#error(
+      path,
+      `${nameOf(path)} must be one of ${words.join(', ')}, not "${excerpt(value)}".`,
+      hint,
+    );
+  }
+
+  /** A list of texts; the empty list where there is none. */
+  texts(key: string, rule: ListRule = {}): readonly string[] {
+    const found: string[] = [];
+    const seen = new Set<string>();
+    this.list(key, rule).forEach((value, index) => {
+      const path = [...this.#path, key, index];
+      const text = this.#textAt(path, value, rule);
+      if (text === undefined) return;
+      if (rule.unique && seen.has(text)) {
+        const message = `${nameOf(path)} repeats "${excerpt(text)}" and is ignored.`;
+        this.#problems.push(warning(message, this.#places.placeOf(path)));
+        return;
+      }
+      seen.add(text);
+      found.push(text);
+    });
+    return found;
+  }
+
+  /**
+   * A list of known words, each once.
+   *
+   * @param options `aliases`: words that are read as others
+   */
+  words<Word extends string>(
+    key: string,
+    words: readonly Word[],
+    options: { readonly required?: boolean; readonly aliases?: ReadonlyMap<string, Word> } = {},
+  ): readonly Word[] {
+    const { required = false, aliases } = options;
+    const found = new Set<Word>();
+    this.list(key, { required }).forEach((value, index) => {
+      const path = [...this.#path, key, index];
+      const text = this.#textAt(path, value, {});
+      if (text === undefined) return;
+      const word = aliases?.get(text) ?? words.find((known) => known === text);
+      if (word === undefined) {
+        this.errorMeant([key, index], `must be one of ${words.join(', ')}`, text, words);
+      } else if (found.has(word)) {
+        const message = `${nameOf(path)} repeats "${excerpt(text)}" and is ignored.`;
+        this.#problems.push(warning(message, this.#places.placeOf(path)));
+      } else found.add(word);
+    });
+    return [...found];
+  }
+
+  /** A list of maps. */
+  maps(key: string, rule: Pick<ListRule, 'max'> = {}): YamlFields[] {
+    return this.list(key, rule).map(
+      (value, index) => new YamlFields(this.#places, [...this.#path, key, index], value, this.#problems),
+    );
+  }
+
+  /** A map, undefined where there is none. */
+  map(key: string): YamlFields | undefined {
+    if (!this.has(key)) return undefined;
+    return new YamlFields(this.#places, [...this.#path, key], this.#values[key], this.#problems);
+  }
+
+  /** A list of anything; the empty list where there is none. */
+  list(key: string, { required = false, max }: Pick<ListRule, 'required' | 'max'> = {}): readonly unknown[] {
+    const value = this.#values[key];
+    const path = [...this.#path, key];
+    if (Array.isArray(value)) {
+      if (max === undefined || value.length <= max) return value;
+      this.#error(path, `${nameOf(path)} has ${value.length} entries; at most ${max} are allowed.`);
+      return value.slice(0, max);
+    }
+    if (this.has(key)) this.#error(path, `${nameOf(path)} must be a list, not ${typeName(value)}.`);
+    else if (required) this.#error(path, `${nameOf(path)} is required.`, 'Write [] for an empty list.');
+    return [];
+  }
+
+  /**
+   * Warns of every key that is not among the known ones.
+   *
+   * @param of what they are keys of, where the path does not tell it, such as "a button property"
+   */
+  warnUnknown(known: readonly string[], of?: string): void {
+    for (const key of Object.keys(this.#values)) {
+      if (known.includes(key)) continue;
+      const place = this.#places.keyPlaceOf([...this.#path, key]);
+      const hint = this.#meant(key, known);
+      const whose = of === undefined ? 'is not a known key' : `is not a known key of ${of}`;
+      const message = `${nameOf([...this.#path, key])} ${whose} and is ignored.`;
+      this.#problems.push(warning(message, hint === undefined ? place : { ...place, hint }));
+    }
+  }
+
+  /** Notes a problem with a member, with what is in it, or with the whole map. */
+  error(at: string | YamlPath | undefined, message: string, hint?: string): undefined {
+    this.#error(this.#pathTo(at), message, hint);
+  }
+
+  /** Notes that a text is none of the known ones, and which was most likely meant. @param fault follows its name */
+  errorMeant(at: string | YamlPath, fault: string, given: string, known: readonly string[]): undefined {
+    const path = this.#pathTo(at);
+    this.#error(path, `${nameOf(path)} ${fault}, not "${excerpt(given)}".`, this.#meant(given, known));
+  }
+
+  /** Notes something that is no mistake for sure. */
+  warning(at: string | YamlPath | undefined, message: string, hint?: string): undefined {
+    const place = this.#places.placeOf(this.#pathTo(at));
+    this.#problems.push(warning(message, hint === undefined ? place : { ...place, hint }));
+  }
+
+  #pathTo(at: string | YamlPath | undefined): YamlPath {
+    if (at === undefined) return this.#path;
+    return [...this.#path, ...(typeof at === 'string' ? [at] : at)];
+  }
+
+  #textAt(path: YamlPath, value: unknown, rule: TextRule): string | undefined {
+    const name = nameOf(path);
+    if (typeof value !== 'string') {
+      const isScalar = typeof value === 'number' || typeof value === 'boolean';
+      const hint = isScalar ? 'Put it in quotes.' : undefined;
+      return this.#error(path, `${name} must be text, not ${typeName(value)}.`, hint);
+    }
+    if (value.trim() === '' && !rule.mayBeEmpty) return this.#error(path, `${name} must not be empty.`);
+    // PostgreSQL takes no U+0000, and half a surrogate pair is another character once it has been stored.
+    if (value.includes('\0') || !value.isWellFormed())
+      return this.#error(path, `${name} contains a character that cannot be stored.`);
+    const { pattern, wanted, charsMax, fault, hint } = rule;
+    if (charsMax !== undefined && value.length > charsMax) {
+      const chars = [...value].length;
+      if (chars > charsMax)
+        return this.#error(path, `${name} has ${chars} characters; at most ${charsMax} are allowed.`);
+    }
+    if (pattern?.test(value) === false)
+      return this.#error(path, `${name} must be ${wanted ?? pattern.source}, not "${excerpt(value)}".`, hint);
+    const wrong = fault?.(value);
+    if (wrong !== undefined) return this.#error(path, `${name} ${wrong}, not "${excerpt(value)}".`, hint);
+    return value;
+  }
+
+  #wrongType(key: string, wanted: string): undefined {
+    if (!this.has(key)) return;
+    const path = [...this.#path, key];
+    const value = this.#values[key];
+    const hint = typeof value === 'string' ? 'Remove the quotes.' : undefined;
+    this.#error(path, `${nameOf(path)} must be ${wanted}, not ${typeName(value)}.`, hint);
+  }
+
+  #meant(word: string, known: readonly string[]): string | undefined {
+    const near = this.#problems.length < GUESSES_MAX ? nearest(word, known) : undefined;
+    return near === undefined ? undefined : `Did you mean "${near}"?`;
+  }
+
+  #error(path: YamlPath, message: string, hint?: string): undefined {
+    const place = this.#places.placeOf(path);
+    this.#problems.push(problem(message, hint === undefined ? place : { ...place, hint }));
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** How a problem names a value: `blocks[0].id`. */
+function nameOf(path: YamlPath): string {
+  const name = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${excerpt(part)}`)).join('');
+  return name === '' ? 'The manifest' : `"${name.replace(/^\./, '')}"`;
+}
+
+function typeName(value: unknown): string {
+  if (value === null || value === undefined) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'object' ? 'a map' : `a ${typeof value}`;
+}
+
+const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);

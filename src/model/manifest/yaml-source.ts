@@ -1,0 +1,157 @@
+/**
+ * YAML text as plain JSON values that still know their line and column.
+ *
+ * The text comes from an untrusted author. The `yaml` package parses it into nodes; turning nodes into values happens
+ * here, where every node costs one of a bounded number and one level of a bounded depth. That stops alias bombs ("billion
+ * laughs"), aliases that contain themselves, and nesting that overflows the stack of whoever walks the value later. What
+ * it does not know is what the text means: that is for the reader of the value.
+ */
+import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
+import { type Problem, problem } from '../problem.ts';
+
+/** The parser takes up to 6 µs a byte on dense text: this much cannot hold up the host for half a second. */
+export const YAML_BYTES_MAX = 64 * 1024;
+const NODES_MAX = 10_000;
+const DEPTH_MAX = 32;
+/** Problems listed for one text: enough to fix it, whatever garbage it is. */
+const PROBLEMS_MAX = 50;
+
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Keys and indexes from the root to a value. */
+export type YamlPath = readonly (string | number)[];
+
+export interface YamlSource {
+  /** Strings, finite numbers, booleans, null, arrays and plain objects; undefined where `problems` is not empty. */
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** Where a value begins; of what is not there, where its nearest ancestor begins. */
+  placeOf(path: YamlPath): Place;
+  /** Where the key of a value begins. */
+  keyPlaceOf(path: YamlPath): Place;
+}
+
+/** Reads one YAML document; everything wrong with it is listed, never thrown. */
+export function readYaml(text: string, file: string): YamlSource {
+  if (Buffer.byteLength(text) > YAML_BYTES_MAX) {
+    return new Walk(file, '').refused(`The file is over ${YAML_BYTES_MAX} bytes.`);
+  }
+  // Looking for duplicate keys is left to the walk: the parser's own search takes quadratic time.
+  const options = { prettyErrors: false, uniqueKeys: false, merge: false, schema: 'core' } as const;
+  return new Walk(file, text).run(parseDocument(text, options));
+}
+
+class Walk implements YamlSource {
+  value: unknown;
+  readonly problems: Problem[] = [];
+  readonly #file: string;
+  /** Offsets where the lines of the text begin. The parser's own count is wrong behind what it cannot parse. */
+  readonly #lineStarts: readonly number[];
+  readonly #values = new Map<string, number>();
+  readonly #keys = new Map<string, number>();
+  readonly #anchors = new Map<string, unknown>();
+  #nodes = 0;
+
+  constructor(file: string, text: string) {
+    this.#file = file;
+    this.#lineStarts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+  }
+
+  refused(message: string): this {
+    this.#problem(message, 0);
+    return this;
+  }
+
+  run(document: Document): this {
+    for (const error of document.errors) this.#problem(`${sentence(error.message)}`, error.pos[0]);
+    if (this.problems.length > 0) return this;
+    const value = this.#valueOf(document.contents, []);
+    if (this.problems.length === 0) this.value = value;
+    return this;
+  }
+
+  placeOf(path: YamlPath): Place {
+    for (let length = path.length; length > 0; length -= 1) {
+      const offset = this.#values.get(pointer(path.slice(0, length)));
+      if (offset !== undefined) return this.#place(offset);
+    }
+    return this.#place(this.#values.get(pointer([])) ?? 0);
+  }
+
+  keyPlaceOf(path: YamlPath): Place {
+    const offset = this.#keys.get(pointer(path));
+    return offset === undefined ? this.placeOf(path) : this.#place(offset);
+  }
+
+  #valueOf(node: unknown, path: YamlPath, keyOffset?: number): unknown {
+    const offset = offsetOf(node) ?? keyOffset ?? 0;
+    this.#values.set(pointer(path), offset);
+    this.#nodes += 1;
+    if (this.#nodes > NODES_MAX || path.length > DEPTH_MAX) {
+      if (this.#nodes <= NODES_MAX) this.#problem(`Values are nested more than ${DEPTH_MAX} deep.`, offset);
+      else if (this.#nodes === NODES_MAX + 1)
+        this.#problem(`The file has more than ${NODES_MAX} values.`, offset);
+      return undefined;
+    }
+    if (isAlias(node)) {
+      if (this.#anchors.has(node.source)) return this.#valueOf(this.#anchors.get(node.source), path, offset);
+      return this.#problem(`The alias "*${node.source}" has no anchor before it.`, offset);
+    }
+    if (isScalar(node) || isMap(node) || isSeq(node)) {
+      if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    }
+    if (isMap(node)) return this.#objectOf(node.items, path);
+    if (isSeq(node)) return node.items.map((item, index) => this.#valueOf(item, [...path, index], offset));
+    if (!isScalar(node)) return null;
+    const { value } = node;
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      return this.#problem('Not a number that JSON can hold.', offset);
+    }
+    return value;
+  }
+
+  #objectOf(pairs: readonly Pair[], path: YamlPath): Record<string, unknown> {
+    const entries = new Map<string, unknown>();
+    for (const { key, value } of pairs) {
+      const offset = offsetOf(key) ?? 0;
+      const name = isScalar(key) ? String(key.value) : undefined;
+      if (name === undefined) this.#problem('A key must be plain text.', offset);
+      // Prototype pollution: whoever copies such a member by assignment would set a prototype.
+      else if (name === '__proto__') this.#problem('"__proto__" cannot be a key.', offset);
+      else if (entries.has(name)) this.#problem(`The key "${name}" is there twice.`, offset);
+      else {
+        this.#keys.set(pointer([...path, name]), offset);
+        entries.set(name, this.#valueOf(value, [...path, name], offset));
+      }
+    }
+    return Object.fromEntries(entries);
+  }
+
+  #place(offset: number): Place {
+    let line = 0;
+    // Halves the lines in question until one is left: the last that begins at or before the offset.
+    for (let beyond = this.#lineStarts.length; beyond - line > 1; ) {
+      const middle = (line + beyond) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= offset) line = middle;
+      else beyond = middle;
+    }
+    return { file: this.#file, line: line + 1, column: offset - (this.#lineStarts[line] ?? 0) + 1 };
+  }
+
+  #problem(message: string, offset: number): undefined {
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(problem(message, this.#place(offset)));
+  }
+}
+
+const offsetOf = (node: unknown): number | undefined =>
+  isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined;
+
+/** A path as one string (RFC 6901). */
+const pointer = (path: YamlPath): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);

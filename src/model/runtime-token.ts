@@ -1,0 +1,154 @@
+/**
+ * Runtime tokens: what an integration's code shows when it asks the API of its own service (REFERENCE D8).
+ *
+ *   annex_run_<payload> . <HMAC-SHA256 of the payload>          (both base64url)
+ *
+ * Signed rather than stored, because one is made for every target every half minute and lives only a little longer than a
+ * call: what the payload says is believed because nobody else can sign. It is no secret; whoever holds a token may read
+ * what it is for. Pure: keys and time are passed in. Whether what a token speaks for still exists is for the store to say.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { base64url } from './identifiers.ts';
+import type { TargetName } from './installation.ts';
+
+const RUNTIME_TOKEN_PREFIX = 'annex_run_';
+/** Longer than any that is made. A longer text is somebody trying how much reading it costs. */
+export const RUNTIME_TOKEN_CHARS_MAX = 2_048;
+/** HMAC-SHA256 in base64url. */
+const SIGNATURE_CHARS = 43;
+const SHAPE = new RegExp(`^${RUNTIME_TOKEN_PREFIX}([A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]{${SIGNATURE_CHARS}})$`);
+
+/** The first signs, every one verifies: tokens outlive a change of keys. */
+export type RuntimeTokenKeys = readonly [Uint8Array, ...Uint8Array[]];
+
+interface Claims {
+  readonly integration: string;
+  /**
+   * When the integration was first published, in milliseconds since 1970: one of the same name that somebody else publishes
+   * after it was deleted is another integration, and a token of the old one is nothing to it.
+   */
+  readonly since: number;
+  /** Of the version that runs. */
+  readonly scopes: readonly string[];
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** For the integration as a whole. */
+export interface IntegrationClaims extends Claims {
+  readonly kind: 'integration';
+}
+
+/** For one installation. */
+export interface InstallationClaims extends Claims {
+  readonly kind: 'installation';
+  /** The target of the call: the installation itself, or what of it is in a space or a site. */
+  readonly target: TargetName;
+}
+
+export type RuntimeClaims = IntegrationClaims | InstallationClaims;
+
+/** The claims of a genuine token, whether or not it is over; undefined for what nobody here has signed. */
+export type ReadRuntimeToken = { readonly claims: RuntimeClaims; readonly isExpired: boolean } | undefined;
+
+export const isRuntimeToken = (token: string): boolean => token.startsWith(RUNTIME_TOKEN_PREFIX);
+
+/** Signs. The same claims make the same token. */
+export function mintRuntimeToken(keys: RuntimeTokenKeys, claims: RuntimeClaims): string {
+  const payload = base64url(Buffer.from(JSON.stringify(payloadOf(claims)), 'utf8'));
+  return `${RUNTIME_TOKEN_PREFIX}${payload}.${base64url(signature(keys[0], payload))}`;
+}
+
+/**
+ * Reads what anybody may have sent. Nothing of the payload is looked at before its signature is known to be good.
+ *
+ * @param now milliseconds since 1970
+ */
+export function readRuntimeToken(keys: RuntimeTokenKeys, token: string, now: number): ReadRuntimeToken {
+  if (token.length > RUNTIME_TOKEN_CHARS_MAX) return undefined;
+  const [, payload, signed] = SHAPE.exec(token) ?? [];
+  if (payload === undefined || signed === undefined || !isSigned(keys, payload, signed)) return undefined;
+  const claims = claimsOf(payload);
+  return claims && { claims, isExpired: now >= claims.expiresAt * 1_000 };
+}
+
+const signature = (key: Uint8Array, payload: string): Buffer =>
+  createHmac('sha256', key).update(payload, 'ascii').digest();
+
+function isSigned(keys: RuntimeTokenKeys, payload: string, signed: string): boolean {
+  const claimed = Buffer.from(signed, 'base64url');
+  // The last character has two bits to spare. Were they ignored, one token could be written in four ways, and whoever lists
+  // tokens that are not to be believed any more would have listed one of them.
+  if (base64url(claimed) !== signed) return false;
+  let isGenuine = false;
+  // Every key is tried, in constant time, so that timing tells neither the signature nor which key it was.
+  for (const key of keys) if (timingSafeEqual(signature(key, payload), claimed)) isGenuine = true;
+  return isGenuine;
+}
+
+/** What is signed, in short names: it goes into the environment of every call, twice. */
+interface Payload {
+  readonly kind: string;
+  readonly integration: string;
+  readonly since: number;
+  readonly scopes: readonly string[];
+  readonly exp: number;
+  readonly installation?: string;
+  readonly space?: string;
+  readonly site?: string;
+}
+
+function payloadOf(claims: RuntimeClaims): Payload {
+  const { kind, integration, since, scopes, expiresAt: exp } = claims;
+  const common = { kind, integration, since, scopes, exp };
+  if (claims.kind === 'integration') return common;
+  const { installationId: installation, level, place } = claims.target;
+  return { ...common, installation, ...(level !== 'organization' && { [level]: place }) };
+}
+
+/**
+ * A signed payload of another form was signed by a version of this service that wrote others. It is refused whole: a member
+ * that is not understood may be a restriction.
+ */
+function claimsOf(text: string): RuntimeClaims | undefined {
+  const payload = parse(text);
+  if (payload === undefined || Object.keys(payload).some((name) => !MEMBERS.has(name))) return undefined;
+  const { kind, integration, since, scopes, exp, installation, space, site } = payload;
+  if (typeof integration !== 'string' || !isTime(since) || !isTime(exp) || !areTexts(scopes))
+    return undefined;
+  const common = { integration, since, scopes, expiresAt: exp };
+  if (kind === 'integration') {
+    return installation === undefined && space === undefined && site === undefined
+      ? { ...common, kind }
+      : undefined;
+  }
+  if (kind !== 'installation' || typeof installation !== 'string') return undefined;
+  const target = targetOf(installation, space, site);
+  return target && { ...common, kind, target };
+}
+
+function targetOf(installationId: string, space: unknown, site: unknown): TargetName | undefined {
+  if (space === undefined && site === undefined) return { installationId, level: 'organization', place: '' };
+  if (typeof space === 'string' && site === undefined)
+    return { installationId, level: 'space', place: space };
+  if (typeof site === 'string' && space === undefined) return { installationId, level: 'site', place: site };
+  return undefined;
+}
+
+const MEMBERS: ReadonlySet<string> = new Set<keyof Payload>([
+  ...(['kind', 'integration', 'since', 'scopes', 'exp', 'installation', 'space', 'site'] as const),
+]);
+
+const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const areTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+function parse(text: string): Partial<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

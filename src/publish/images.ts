@@ -1,0 +1,126 @@
+/**
+ * The images of an upload: those that the manifest names have to be there, be PNG, and be of a size that can be shown
+ * (SPEC "Manifest", REFERENCE 4).
+ *
+ * They are shown to whoever looks at an installation page, by a product that trusts this service, so what is stored is an
+ * image and nothing else, and small both in bytes and in what a browser unpacks: 2 MiB of PNG can be a gigabyte of
+ * pixels. They are not decoded here.
+ */
+import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
+import { readPng } from '../model/manifest/png.ts';
+import type { Place, YamlPath } from '../model/manifest/yaml-source.ts';
+import { type Problem, problem, warning } from '../model/problem.ts';
+import type { StoredImage } from '../store/integrations/image-rows.ts';
+import { absentHint } from './absent-file.ts';
+
+const KIB = 1024;
+export const ICON_BYTES_MAX = 512 * KIB;
+/** Of each side; an icon is square. */
+const ICON_PIXELS_MAX = 1_024;
+export const PREVIEW_BYTES_MAX = 2 * 1024 * KIB;
+/** Of each side. */
+const PREVIEW_PIXELS_MAX = 4_096;
+/** SPEC "Limits": recommended, and so is its ratio. */
+const PREVIEW_WIDTH = 1_600;
+const PREVIEW_HEIGHT = 800;
+
+interface Named {
+  readonly kind: 'icon' | 'preview';
+  readonly path: string;
+  /** Where the manifest names it. */
+  readonly at: YamlPath;
+}
+
+export interface ImagesRequest {
+  readonly manifest: Manifest;
+  /** Relative path → bytes; absent where a ready script was sent, which has no files beside it. */
+  readonly files?: ReadonlyMap<string, Uint8Array>;
+  readonly placeOf: PlaceOf;
+}
+
+/** Finds the images that a manifest names, each once, and everything that is wrong with them. */
+export function collectImages({ manifest, files, placeOf }: ImagesRequest): {
+  readonly images: readonly StoredImage[];
+  readonly problems: readonly Problem[];
+} {
+  const images = new Map<string, StoredImage>();
+  const problems = namedImages(manifest).flatMap(({ kind, path, at }) => {
+    const place = placeOf(at);
+    if (files === undefined) {
+      const hint = 'Upload the code as files or as an archive, with the image among them.';
+      return [
+        problem(`A ready script comes without files, so there is no image "${path}".`, { ...place, hint }),
+      ];
+    }
+    const content = files.get(path);
+    if (content === undefined) return [absent(path, files, place)];
+    images.set(path, { path, content });
+    return kind === 'icon' ? iconProblems(path, content, place) : previewProblems(path, content, place);
+  });
+  return { images: [...images.values()], problems };
+}
+
+function namedImages({ icon, blocks, previewImages }: Manifest): Named[] {
+  const previews = previewImages.map(
+    (path, index): Named => ({
+      kind: 'preview',
+      path,
+      at: ['previewImages', index],
+    }),
+  );
+  const ofBlocks = blocks.flatMap((block, index): Named[] =>
+    block.icon === undefined ? [] : [{ kind: 'icon', path: block.icon, at: ['blocks', index, 'icon'] }],
+  );
+  return [
+    ...(icon === undefined ? [] : [{ kind: 'icon', path: icon, at: ['icon'] } as const]),
+    ...ofBlocks,
+    ...previews,
+  ];
+}
+
+function absent(path: string, files: ReadonlyMap<string, Uint8Array>, place: Place): Problem {
+  const hint = absentHint(path, files) ?? 'Upload it with the code.';
+  return problem(`The image "${path}" is not among the uploaded files.`, { ...place, hint });
+}
+
+function iconProblems(path: string, content: Uint8Array, place: Place): Problem[] {
+  if (content.byteLength > ICON_BYTES_MAX) return [tooLarge(path, content, ICON_BYTES_MAX, place)];
+  const png = readPng(content);
+  if (!png.ok) return [notPng(path, png.fault, place)];
+  const { width, height } = png;
+  const size = `${width} × ${height} pixels`;
+  if (width !== height)
+    return [problem(`The icon "${path}" has ${size}; an icon is square.`, { ...place, hint: SQUARE_HINT })];
+  if (width <= ICON_PIXELS_MAX) return [];
+  const most = `${ICON_PIXELS_MAX} × ${ICON_PIXELS_MAX}`;
+  return [
+    problem(`The icon "${path}" has ${size}; at most ${most} are allowed.`, { ...place, hint: SQUARE_HINT }),
+  ];
+}
+
+const SQUARE_HINT = '512 × 512 pixels are plenty.';
+const PREVIEW_HINT = `${PREVIEW_WIDTH} × ${PREVIEW_HEIGHT} pixels are recommended.`;
+
+function previewProblems(path: string, content: Uint8Array, place: Place): Problem[] {
+  if (content.byteLength > PREVIEW_BYTES_MAX) return [tooLarge(path, content, PREVIEW_BYTES_MAX, place)];
+  const png = readPng(content);
+  if (!png.ok) return [notPng(path, png.fault, place)];
+  const { width, height } = png;
+  const found = `The preview "${path}" has ${width} × ${height} pixels`;
+  if (Math.max(width, height) > PREVIEW_PIXELS_MAX) {
+    const most = `at most ${PREVIEW_PIXELS_MAX} on each side are allowed`;
+    return [problem(`${found}; ${most}.`, { ...place, hint: PREVIEW_HINT })];
+  }
+  if (width * PREVIEW_HEIGHT === height * PREVIEW_WIDTH) return [];
+  const message = `${found}, which is not 2:1, so it is shown cropped or with borders.`;
+  return [warning(message, { ...place, hint: PREVIEW_HINT })];
+}
+
+const tooLarge = (path: string, content: Uint8Array, max: number, place: Place): Problem =>
+  problem(
+    `The image "${path}" has ${content.byteLength} bytes; at most ${max / KIB} KiB are allowed.`,
+    place,
+  );
+
+const notPng = (path: string, fault: string, place: Place): Problem =>
+  problem(`The file "${path}" ${fault}.`, { ...place, hint: 'Save it as PNG.' });

@@ -1,0 +1,120 @@
+/**
+ * Install links: what lets organizations that were given one install an `unlisted` integration (SPEC "visibility values",
+ * REFERENCE D12).
+ *
+ * An integration has one link at a time; a new one replaces it, and the old one opens nothing any more. Its token is 256
+ * random bits, of which only the SHA-256 is stored, for the reasons that `tokens.ts` gives. A link is no way round
+ * `private`: while its integration is that, nobody finds it by its link, and nobody installs it with one.
+ */
+import { hash } from 'node:crypto';
+import { AnnexError } from '../../errors.ts';
+import type { Actor } from '../../model/actor.ts';
+import { base64url, type RandomBytes } from '../../model/identifiers.ts';
+import { mayPublish } from '../../model/principal.ts';
+import { unknownIntegration } from '../../model/unknown.ts';
+import { type AuditAction, insertAudit } from '../audit-rows.ts';
+import { type Integration, readIntegration } from '../integrations/integration-rows.ts';
+import type { Sequence } from '../sequence.ts';
+import type { Database } from '../tables.ts';
+
+const PREFIX = 'annex_install_';
+const SHAPE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`);
+
+export interface InstallLinksParts {
+  readonly database: Database;
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+  /** Numbers the entries of the audit. */
+  readonly auditIds: Sequence;
+}
+
+export class InstallLinks {
+  readonly #parts: InstallLinksParts;
+
+  constructor(parts: InstallLinksParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Gives an integration a link in place of the one it may have had.
+   *
+   * @returns the link's token, which is seen here and never again
+   * @throws `INTEGRATION_UNKNOWN`
+   */
+  async create(integration: string, by: Actor): Promise<string> {
+    const token = `${PREFIX}${base64url(this.#parts.randomBytes(32))}`;
+    await this.#replace(integration, hashOf(token), 'install-link.create', by);
+    return token;
+  }
+
+  /** Takes the link of an integration away. @throws `INTEGRATION_UNKNOWN`, `INSTALL_LINK_UNKNOWN` where it has none */
+  async remove(integration: string, by: Actor): Promise<void> {
+    const had = await this.#replace(integration, null, 'install-link.delete', by);
+    if (had) return;
+    throw new AnnexError('INSTALL_LINK_UNKNOWN', `Integration "${integration}" has no install link.`);
+  }
+
+  /** The integration that a link with this token leads to. */
+  async integration(token: string): Promise<Integration | undefined> {
+    if (!SHAPE.test(token)) return undefined;
+    const { database } = this.#parts;
+    const row = await database
+      .selectFrom('integrations')
+      .select('name')
+      .where('install_link_hash', '=', hashOf(token))
+      .where('visibility', '!=', 'private')
+      .executeTakeFirst();
+    return row && readIntegration(database, row.name);
+  }
+
+  /** @returns whether there was a link before; taking away one that is not there changes and notes nothing */
+  async #replace(
+    name: string,
+    install_link_hash: string | null,
+    action: AuditAction,
+    by: Actor,
+  ): Promise<boolean> {
+    const { database, clock, auditIds } = this.#parts;
+    const now = clock();
+    return database.transaction().execute(async (transaction) => {
+      const integration = await transaction
+        .selectFrom('integrations')
+        .select(['organization', 'install_link_hash'])
+        .where('name', '=', name)
+        .executeTakeFirst();
+      // The name may have changed hands since the door has looked.
+      if (integration === undefined || !mayPublish(by.principal, integration.organization)) {
+        throw unknownIntegration(name);
+      }
+      const had = integration.install_link_hash !== null;
+      if (!had && install_link_hash === null) return had;
+      await transaction
+        .updateTable('integrations')
+        .set({ install_link_hash })
+        .where('name', '=', name)
+        .execute();
+      const { organization } = integration;
+      const entry = { action, organization, integration: name };
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      return had;
+    });
+  }
+}
+
+/** Whether this is the token of an integration's install link. */
+export async function isInstallToken(
+  database: Database,
+  integration: string,
+  token: string,
+): Promise<boolean> {
+  if (!SHAPE.test(token)) return false;
+  const row = await database
+    .selectFrom('integrations')
+    .select('name')
+    .where('name', '=', integration)
+    .where('install_link_hash', '=', hashOf(token))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+const hashOf = (token: string): string => hash('sha256', token);

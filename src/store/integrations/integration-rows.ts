@@ -1,0 +1,247 @@
+/**
+ * The rows of integrations and their versions: SQL, and nothing that caches or decides.
+ *
+ * Each function runs in whatever it is given, the database or a transaction; `registry.ts` draws the transactions.
+ */
+import type { Selectable } from 'kysely';
+import type { PublishedManifest } from '../../model/manifest/manifest.ts';
+import { storedManifest } from '../../model/manifest/stored-manifest.ts';
+import type { Visibility } from '../../model/manifest/visibility.ts';
+import { type Page, type PageRequest, page } from '../page.ts';
+import type { Database, Tables } from '../tables.ts';
+import type { VaultPlace } from '../vault/vault.ts';
+import { lastVersionBefore } from './removal-rows.ts';
+
+/** An integration as its lists show it; texts are those of the active version. */
+export interface Integration {
+  readonly name: string;
+  /** The organization that owns it. */
+  readonly organization: string;
+  readonly visibility: Visibility;
+  readonly title: string;
+  readonly description: string;
+  readonly activeVersion: number;
+  readonly latestVersion: number;
+  readonly hasInstallLink: boolean;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** One published version, immutable. */
+export interface Version {
+  readonly number: number;
+  readonly manifest: PublishedManifest;
+  readonly createdAt: number;
+}
+
+/** Where an integration's signing secret is sealed. */
+export const integrationSecretPlace = (name: string): VaultPlace => [
+  'integrations',
+  'sealed_signing_secret',
+  name,
+];
+
+export async function readIntegration(database: Database, name: string): Promise<Integration | undefined> {
+  const row = await database
+    .selectFrom('integrations')
+    .selectAll()
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return row && integrationOf(row);
+}
+
+/** By name. `visibleTo` leaves out what neither belongs to that organization nor is public. */
+export async function listIntegrations(
+  database: Database,
+  { visibleTo, cursor, limit }: PageRequest & { readonly visibleTo?: string | undefined },
+): Promise<Page<Integration>> {
+  let query = database.selectFrom('integrations').selectAll();
+  if (visibleTo !== undefined) {
+    query = query.where((where) =>
+      where.or([where('organization', '=', visibleTo), where('visibility', '=', 'public')]),
+    );
+  }
+  if (cursor !== undefined) query = query.where('name', '>', cursor);
+  const rows = await query
+    .orderBy('name')
+    .limit(limit + 1)
+    .execute();
+  return page(rows, limit, (row) => row.name, integrationOf);
+}
+
+/**
+ * Takes the integration's next version number and makes it the active one, creating the integration where the name is
+ * free. The number is taken by one statement, so that publishes at the same moment get consecutive ones. Under a name that
+ * another integration had before it is deleted, numbers go on from there: cells keep code by name and number, and would run
+ * that of the former owner.
+ *
+ * @returns undefined, with nothing changed, where the name belongs to another organization.
+ */
+export async function takeNextVersion(
+  database: Database,
+  manifest: PublishedManifest,
+  now: number,
+  sealedSigningSecret: string,
+): Promise<number | undefined> {
+  const { name, organization } = manifest;
+  const texts = textsOf(manifest);
+  const latest_version = await lastVersionBefore(database, name);
+  await database
+    .insertInto('integrations')
+    .values({
+      name,
+      organization,
+      ...texts,
+      active_version: latest_version,
+      latest_version,
+      sealed_signing_secret: sealedSigningSecret,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  // Naming the owner here is what keeps one organization from publishing over another's integration.
+  const taken = await database
+    .updateTable('integrations')
+    .set((row) => ({
+      ...texts,
+      latest_version: row('latest_version', '+', 1),
+      active_version: row('latest_version', '+', 1),
+      updated_at: now,
+    }))
+    .where('name', '=', name)
+    .where('organization', '=', organization)
+    .returning('latest_version')
+    .executeTakeFirst();
+  return taken?.latest_version;
+}
+
+/** What a version runs, and what is known of that from having run it once. */
+export interface VersionCode {
+  /** The bundle, as the cells take it. */
+  readonly script: string;
+  /** JSON text. */
+  readonly sourceMap: string;
+  /** Types of the events that it has handlers for; absent where only the code itself can tell. */
+  readonly handles?: readonly string[];
+}
+
+export async function insertVersion(database: Database, version: Version & VersionCode): Promise<void> {
+  await database
+    .insertInto('versions')
+    .values({
+      integration: version.manifest.name,
+      number: version.number,
+      manifest: JSON.stringify(version.manifest),
+      script: version.script,
+      source_map: version.sourceMap,
+      handled_events: version.handles === undefined ? null : JSON.stringify(version.handles),
+      created_at: version.createdAt,
+    })
+    .execute();
+}
+
+export async function readVersion(
+  database: Database,
+  integration: string,
+  number: number,
+): Promise<Version | undefined> {
+  const row = await database
+    .selectFrom('versions')
+    .select(['number', 'manifest', 'created_at'])
+    .where('integration', '=', integration)
+    .where('number', '=', number)
+    .executeTakeFirst();
+  return row && { number: row.number, manifest: storedManifest(row.manifest), createdAt: row.created_at };
+}
+
+/**
+ * The version that calls run, with what they need of its integration. One statement: between two, the version could be
+ * forgotten, or the integration deleted.
+ */
+export async function readActiveVersion(database: Database, integration: string) {
+  const row = await database
+    .selectFrom('integrations')
+    .innerJoin('versions', (join) =>
+      join
+        .onRef('versions.integration', '=', 'integrations.name')
+        .onRef('versions.number', '=', 'integrations.active_version'),
+    )
+    .select(['integrations.sealed_signing_secret', 'integrations.lowered_limits', 'integrations.created_at'])
+    .select(['versions.number', 'versions.manifest', 'versions.created_at as published_at'])
+    .select('versions.handled_events')
+    .where('integrations.name', '=', integration)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { number, manifest, published_at: createdAt, handled_events, ...rest } = row;
+  const version: Version = { number, manifest: storedManifest(manifest), createdAt };
+  const handles = handled_events === null ? undefined : (JSON.parse(handled_events) as readonly string[]);
+  return { ...rest, version, handles };
+}
+
+/** Newest first. */
+export async function listVersions(
+  database: Database,
+  { integration, cursor, limit }: PageRequest & { readonly integration: string },
+): Promise<Page<Omit<Version, 'manifest'>>> {
+  let query = database
+    .selectFrom('versions')
+    .select(['number', 'created_at'])
+    .where('integration', '=', integration);
+  if (cursor !== undefined) query = query.where('number', '<', Number(cursor));
+  const rows = await query
+    .orderBy('number', 'desc')
+    .limit(limit + 1)
+    .execute();
+  return page(
+    rows,
+    limit,
+    (row) => String(row.number),
+    (row) => ({ number: row.number, createdAt: row.created_at }),
+  );
+}
+
+/** Makes a version that exists the active one. */
+export async function activateVersion(database: Database, version: Version, now: number): Promise<void> {
+  await database
+    .updateTable('integrations')
+    .set({ ...textsOf(version.manifest), active_version: version.number, updated_at: now })
+    .where('name', '=', version.manifest.name)
+    .execute();
+}
+
+/** The code of one version, or its source map. */
+export async function readCode(
+  database: Database,
+  column: 'script' | 'source_map',
+  integration: string,
+  number: number,
+): Promise<string | undefined> {
+  const row = await database
+    .selectFrom('versions')
+    .select(column)
+    .where('integration', '=', integration)
+    .where('number', '=', number)
+    .executeTakeFirst();
+  return row?.[column];
+}
+
+const textsOf = ({ visibility, title, description }: PublishedManifest) => ({
+  visibility,
+  title,
+  description,
+});
+
+const integrationOf = (row: Selectable<Tables['integrations']>): Integration => ({
+  name: row.name,
+  organization: row.organization,
+  visibility: row.visibility,
+  title: row.title,
+  description: row.description,
+  activeVersion: row.active_version,
+  latestVersion: row.latest_version,
+  hasInstallLink: row.install_link_hash !== null,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});

@@ -1,0 +1,148 @@
+/**
+ * What goes when a version is forgotten or an integration deleted, and what must not: SQL, and nothing that decides.
+ *
+ * Each function but `deleteLogs` runs in the transaction of its caller. No statement is longer than others can wait.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { inBatches, ROWS_PER_BATCH } from '../batches.ts';
+import type { Database } from '../tables.ts';
+
+/** Logs of installations that one statement deletes: each may have a thousand lines. */
+const LOGS_AT_ONCE = 4;
+
+/**
+ * Forgets the oldest versions beyond `max`, with their images.
+ *
+ * @param kept versions that stay whatever their age: the one that is active, and the one that was until now, which calls
+ *   that have begun still run and which is what to go back to
+ */
+export async function pruneVersions(
+  database: Database,
+  integration: string,
+  { max, kept }: { readonly max: number; readonly kept: readonly number[] },
+): Promise<void> {
+  const others = database
+    .selectFrom('versions')
+    .where('integration', '=', integration)
+    .where('number', 'not in', kept);
+  const newestGone = await others
+    .select('number')
+    .orderBy('number', 'desc')
+    .offset(Math.max(0, max - kept.length))
+    .limit(1)
+    .executeTakeFirst();
+  if (newestGone === undefined) return;
+  await database
+    .deleteFrom('versions')
+    .where('integration', '=', integration)
+    .where('number', '<=', newestGone.number)
+    .where('number', 'not in', kept)
+    .execute();
+}
+
+/** How many organizations have installed it. */
+export async function countInstallations(database: Database, integration: string): Promise<number> {
+  const { count } = await database
+    .selectFrom('targets')
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('integration', '=', integration)
+    .where('level', '=', 'organization')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** An installation, and whose it is. */
+interface Installed {
+  readonly installationId: string;
+  readonly organization: string;
+}
+
+/** Where an integration is installed, by id. */
+export async function installationsOf(
+  database: Database,
+  integration: string,
+): Promise<readonly Installed[]> {
+  const rows = await database
+    .selectFrom('targets')
+    .select(['installation_id', 'organization'])
+    .where('integration', '=', integration)
+    .where('level', '=', 'organization')
+    .orderBy('installation_id')
+    .execute();
+  return rows.map((row) => ({ installationId: row.installation_id, organization: row.organization }));
+}
+
+/** Forgets what installations have logged, a few at a time. */
+export async function deleteLogs(database: Database, of: readonly Installed[]): Promise<void> {
+  for (let at = 0; at < of.length; at += LOGS_AT_ONCE) {
+    const ids = of.slice(at, at + LOGS_AT_ONCE).map(({ installationId }) => installationId);
+    await database.deleteFrom('log_lines').where('installation_id', 'in', ids).execute();
+    await setImmediate();
+  }
+}
+
+/**
+ * Deletes an integration, its versions and secrets, its installations and what is theirs. Events that have not been told
+ * are canceled: the code that would hear them is gone, too.
+ *
+ * @param latestVersion where whoever takes the name next goes on counting
+ */
+export async function deleteIntegration(
+  database: Database,
+  name: string,
+  { latestVersion, now }: { readonly latestVersion: number; readonly now: number },
+): Promise<void> {
+  await cancelEvents(database, name, now);
+  await deleteTargets(database, name);
+  // Images go with their versions.
+  await database.deleteFrom('secrets').where('integration', '=', name).execute();
+  await database.deleteFrom('versions').where('integration', '=', name).execute();
+  await database.deleteFrom('integrations').where('name', '=', name).execute();
+  await database
+    .insertInto('deleted_integrations')
+    .values({ name, latest_version: latestVersion })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ latest_version: latestVersion }))
+    .execute();
+}
+
+const cancelEvents = (database: Database, integration: string, now: number): Promise<void> =>
+  inBatches(async () => {
+    const some = database
+      .selectFrom('life_events')
+      .select('event_id')
+      .where('integration', '=', integration)
+      .where('state', '=', 'pending')
+      .limit(ROWS_PER_BATCH);
+    const { numUpdatedRows } = await database
+      .updateTable('life_events')
+      .set({ state: 'canceled', sealed_record: '', outcome: 'integration deleted', finished_at: now })
+      .where('event_id', 'in', some)
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  });
+
+/** External ids go with them. */
+async function deleteTargets(database: Database, integration: string): Promise<void> {
+  await inBatches(async () => {
+    const some = database
+      .selectFrom('targets')
+      .select('endpoint_key')
+      .where('integration', '=', integration)
+      .limit(ROWS_PER_BATCH);
+    const { numDeletedRows } = await database
+      .deleteFrom('targets')
+      .where('endpoint_key', 'in', some)
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  });
+}
+
+/** The last version of whoever had this name before; 0 where nobody had. */
+export async function lastVersionBefore(database: Database, name: string): Promise<number> {
+  const row = await database
+    .selectFrom('deleted_integrations')
+    .select('latest_version')
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return row?.latest_version ?? 0;
+}

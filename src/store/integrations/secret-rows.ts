@@ -1,0 +1,95 @@
+/**
+ * The rows of integrations' secrets: SQL and the vault, and nothing that caches or decides.
+ *
+ * Each function runs in whatever it is given, the database or a transaction.
+ */
+import type { Database } from '../tables.ts';
+import type { Vault, VaultPlace } from '../vault/vault.ts';
+
+/** Where the value of a secret is sealed. */
+export const secretPlace = (integration: string, name: string): VaultPlace => [
+  'secrets',
+  'sealed_value',
+  integration,
+  name,
+];
+
+/** A secret without its value. */
+export interface SecretRecord {
+  readonly name: string;
+  /** Milliseconds since 1970; absent where it was set before that was noted. */
+  readonly updatedAt?: number;
+}
+
+/**
+ * Sets the values of the secrets named. Others stay: an older version that is activated again may need them, and finds
+ * today's values, so that rolling back never brings back a key that was rotated away.
+ */
+export async function upsertSecrets(
+  database: Database,
+  vault: Vault,
+  {
+    integration,
+    values,
+    now,
+  }: { readonly integration: string; readonly values: ReadonlyMap<string, string>; readonly now: number },
+): Promise<void> {
+  if (values.size === 0) return;
+  const rows = [...values].map(([name, value]) => ({
+    integration,
+    name,
+    sealed_value: vault.seal(secretPlace(integration, name), value),
+    updated_at: now,
+  }));
+  await database
+    .insertInto('secrets')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['integration', 'name']).doUpdateSet((row) => ({
+        sealed_value: row.ref('excluded.sealed_value'),
+        updated_at: row.ref('excluded.updated_at'),
+      })),
+    )
+    .execute();
+}
+
+/** Opens the secrets of these names. */
+export async function openSecrets(
+  database: Database,
+  vault: Vault,
+  integration: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (names.length === 0) return new Map();
+  const rows = await database
+    .selectFrom('secrets')
+    .select(['name', 'sealed_value'])
+    .where('integration', '=', integration)
+    .where('name', 'in', names)
+    .execute();
+  return new Map(
+    rows.map((row) => [row.name, vault.open(secretPlace(integration, row.name), row.sealed_value)]),
+  );
+}
+
+/** All secrets of an integration that are set, by name. */
+export async function listSecrets(database: Database, integration: string): Promise<SecretRecord[]> {
+  const rows = await database
+    .selectFrom('secrets')
+    .select(['name', 'updated_at'])
+    .where('integration', '=', integration)
+    .orderBy('name')
+    .execute();
+  return rows.map(({ name, updated_at }) => ({ name, ...(updated_at > 0 && { updatedAt: updated_at }) }));
+}
+
+/** @returns whether it was there */
+export async function deleteSecret(database: Database, integration: string, name: string): Promise<boolean> {
+  const row = await database
+    .deleteFrom('secrets')
+    .where('integration', '=', integration)
+    .where('name', '=', name)
+    .returning('name')
+    .executeTakeFirst();
+  return row !== undefined;
+}

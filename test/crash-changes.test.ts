@@ -1,0 +1,117 @@
+/**
+ * A crash between any two statements of a change leaves all of it or nothing: each change of the store is made in a process
+ * of its own, which keeps what a crash would leave behind after its first statement, after its second, and so on. What is
+ * found by whoever opens that is compared row by row.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHANGES, fill, open } from './support/store-changes.ts';
+
+const CRASH_PROCESS = fileURLToPath(new URL('./support/crash-process.ts', import.meta.url));
+
+let home = '';
+const filled = () => join(home, 'filled');
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'annex-crash-'));
+  const store = await open(filled(), 'fill');
+  await fill(store);
+  await store.close();
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+interface Ended {
+  readonly signal: string | null;
+  readonly statements: readonly string[];
+}
+
+/** Makes a change in a process of its own; with `killAfter` it is killed after so many statements. */
+function makeChange(folder: string, change: string, killAfter = 0): Promise<Ended> {
+  const args = [CRASH_PROCESS, folder, change, String(killAfter)];
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(home, 'compiled') };
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+      if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr, { cause: error }));
+      else resolve({ signal: error?.signal ?? null, statements: stdout === '' ? [] : JSON.parse(stdout) });
+    });
+  });
+}
+
+type Content = Readonly<Record<string, readonly string[]>>;
+
+/** Opens the store as the next start would, then reads every row of every table. */
+async function contentOf(folder: string): Promise<Content> {
+  await (await open(folder, 'reopen')).close();
+  const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
+  const tables = database
+    .prepare(`select name from sqlite_master where type = 'table' and name not like 'kysely%' order by name`)
+    .all()
+    .map((row) => String(row['name']));
+  // Lines of what is gone, which nobody can read, are removed after the commit, or by the next sweep.
+  const readable = 'where installation_id in (select installation_id from targets)';
+  const rowsOf = (table: string) =>
+    database
+      .prepare(`select * from ${table} ${table === 'log_lines' ? readable : ''}`)
+      .all()
+      .map((row) => JSON.stringify(row))
+      .sort();
+  const content = Object.fromEntries(tables.map((table) => [table, rowsOf(table)]));
+  database.close();
+  return content;
+}
+
+/** A copy of the filled store, for one process. */
+async function copy(name: string): Promise<string> {
+  const folder = join(home, name);
+  await cp(filled(), folder, { recursive: true });
+  return folder;
+}
+
+/** How many bytes each file of a store has. What a log is salted with, no two processes share. */
+async function sizesOf(folder: string): Promise<Readonly<Record<string, number>>> {
+  const names = (await readdir(folder)).sort();
+  const sizes = names.map(async (name) => [name, (await stat(join(folder, name))).size]);
+  return Object.fromEntries(await Promise.all(sizes));
+}
+
+/** How many statements it takes until each of a change's transactions is there. */
+function commits(statements: readonly string[]): number[] {
+  const of = statements.flatMap((sql, index) => (sql === 'commit' ? [index + 1] : []));
+  if (of.length > 0) return of;
+  return statements.flatMap((sql, index) => (sql.startsWith('select') ? [] : [index + 1]));
+}
+
+describe.each(Object.keys(CHANGES))('%s', (change) => {
+  test('is all there or not at all, wherever a crash comes', { timeout: 120_000 }, async () => {
+    const whole = await copy(change);
+    const before = await contentOf(await copy(`${change} untouched`));
+    const { statements } = await makeChange(whole, change);
+    const after = await contentOf(whole);
+    expect(after).not.toEqual(before);
+    const [committed = 0, ...others] = commits(statements);
+    expect(others).toEqual([]);
+    for (const [index, sql] of statements.entries()) {
+      const point = index + 1;
+      const where = `after statement ${point}: ${sql}`;
+      expect(await contentOf(`${whole}-${point}`), where).toEqual(point < committed ? before : after);
+    }
+  });
+});
+
+test('a process that is killed leaves the files as they are copied in that moment', async () => {
+  const copied = await copy('copied');
+  const { statements } = await makeChange(copied, 'edit');
+  const [committed = 0] = commits(statements);
+  for (const point of [1, committed - 1, committed]) {
+    const folder = await copy(`killed-${point}`);
+    expect(await makeChange(folder, 'edit', point)).toMatchObject({ signal: 'SIGKILL' });
+    const kept = `${copied}-${point}`;
+    expect(await sizesOf(folder), statements[point - 1]).toEqual(await sizesOf(kept));
+    expect(await contentOf(folder), statements[point - 1]).toEqual(await contentOf(kept));
+  }
+});

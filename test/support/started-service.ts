@@ -1,0 +1,83 @@
+/**
+ * The service as `npm start` runs it: its own `main.ts`, in a folder of its own beside the fixtures, on free ports.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export class StartedService {
+  /** Its working directory: `data` and `fixtures` are in it, and a folder beside it is nobody's. */
+  readonly folder: string;
+  /** URLs of the two listeners. */
+  readonly control: string;
+  readonly open: string;
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<number | null>;
+
+  private constructor(
+    folder: string,
+    process: ChildProcess,
+    exited: Promise<number | null>,
+    [control, open]: readonly [string, string],
+  ) {
+    this.folder = folder;
+    this.control = control;
+    this.open = open;
+    this.#process = process;
+    this.#exited = exited;
+  }
+
+  static async start(): Promise<StartedService> {
+    const folder = join(await mkdtemp(join(tmpdir(), 'annex-started-')), 'annex');
+    await mkdir(folder);
+    await symlink(join(ROOT, 'fixtures'), join(folder, 'fixtures'));
+    const service = spawn(process.execPath, [join(ROOT, 'src/main.ts')], {
+      cwd: folder,
+      env: {
+        ANNEX_CONTROL_PORT: '0',
+        ANNEX_PUBLIC_PORT: '0',
+        ANNEX_PUBLIC_HOST: '127.0.0.1',
+        ANNEX_CELLS: '1',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = new Promise<number | null>((resolve) => service.once('exit', resolve));
+    return new StartedService(folder, service, exited, await listening(service, exited));
+  }
+
+  /** Documents name the default ports; a machine that runs tests may have them taken. */
+  onFreePorts(printed: string): string {
+    return printed
+      .replaceAll('http://127.0.0.1:7700', this.control)
+      .replaceAll('http://127.0.0.1:7701', this.open);
+  }
+
+  async stop(): Promise<void> {
+    this.#process.kill('SIGTERM');
+    await this.#exited;
+    await rm(join(this.folder, '..'), { recursive: true, force: true });
+  }
+}
+
+/** URLs of the two listeners, from the log line that says the service is ready. */
+async function listening(
+  { stdout, stderr }: ChildProcess,
+  exited: Promise<number | null>,
+): Promise<[string, string]> {
+  if (stdout === null || stderr === null) throw new Error('The service was started without its output.');
+  const complaints = text(stderr);
+  return new Promise((resolve, reject) => {
+    // Every line is read to the end: a full pipe would hold the service up.
+    createInterface(stdout).on('line', (line) => {
+      const said = line.startsWith('{') ? (JSON.parse(line) as Record<string, string>) : {};
+      if (said['msg'] === 'annex is ready') resolve([said['control'] ?? '', said['public'] ?? '']);
+    });
+    void exited.then(async (code) => reject(new Error(`Exit code ${code}. ${await complaints}`)));
+  });
+}
