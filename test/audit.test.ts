@@ -339,19 +339,22 @@ describe('entries', () => {
   });
 
   test('are added, read, and forgotten by age: no other statement in the code knows their table', () => {
-    const folder = fileURLToPath(new URL('../src/store', import.meta.url));
-    const statements = readdirSync(folder).flatMap((file) => {
+    const folder = fileURLToPath(new URL('../src/', import.meta.url));
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
+    const statements = files.flatMap((file) => {
       const text = readFileSync(`${folder}${file}`, 'utf8');
       return [...text.matchAll(/\.(\w+)\(\s*'audit'/g)].map(([, verb]) => `${file} ${verb}`);
     });
     expect(statements.sort()).toEqual([
-      'audit-rows.ts insertInto',
-      'audit.ts deleteFrom',
-      'audit.ts selectFrom',
-      'audit.ts selectFrom',
-      'migrations.ts alterTable',
-      'migrations.ts createTable',
-      'migrations.ts on',
+      'store/audit-rows.ts insertInto',
+      'store/audit.ts deleteFrom',
+      'store/audit.ts selectFrom',
+      'store/audit.ts selectFrom',
+      'store/migrations.ts alterTable',
+      'store/migrations.ts createTable',
+      'store/migrations.ts on',
     ]);
   });
 });

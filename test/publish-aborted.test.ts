@@ -53,7 +53,7 @@ test('a script whose cell dies when it is alone in it, too, is told so, and noth
   const publishing = publish('crasher').finally(() => clearInterval(killing));
   expect(await publishing).toMatchObject({
     ok: false,
-    problems: [{ file: 'script', message: expect.stringContaining('crashes the process that loads it') }],
+    problems: [{ file: 'script.js', message: expect.stringContaining('crashes the process that loads it') }],
   });
   expect(await annex.service.store.registry.integration('crasher')).toBeUndefined();
 });
