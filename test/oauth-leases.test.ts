@@ -176,6 +176,17 @@ describe('a token that is over', () => {
     return () => getOAuthToken(config, context);
   }
 
+  /** A call that has begun to renew, and waits for the provider until it is let go on by `resolve`. */
+  async function renewing() {
+    await connect(CREDENTIALS);
+    const token = await call();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    const asked = token();
+    await expect.poll(() => spent).toEqual(['r0']);
+    return { asked, resolve };
+  }
+
   test('is renewed once, by calls in isolates that share nothing', async () => {
     await connect({ ...CREDENTIALS, team: { id: 'T1', tags: ['x'] } });
     const calls = await Promise.all(Array.from({ length: 5 }, () => call()));
@@ -196,12 +207,7 @@ describe('a token that is over', () => {
   });
 
   test('that a person replaces meanwhile, stays as that person wants it', async () => {
-    await connect(CREDENTIALS);
-    const token = await call();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held = promise;
-    const asked = token();
-    await expect.poll(() => spent).toEqual(['r0']);
+    const { asked, resolve } = await renewing();
     await connect({ access_token: 'chosen', refresh_token: 'new', expires_at: Date.now() + 3_600_000 });
     resolve();
     expect(await asked).toBe('chosen');
@@ -211,12 +217,7 @@ describe('a token that is over', () => {
   });
 
   test('is stored although something else was edited meanwhile', async () => {
-    await connect(CREDENTIALS);
-    const token = await call();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held = promise;
-    const asked = token();
-    await expect.poll(() => spent).toEqual(['r0']);
+    const { asked, resolve } = await renewing();
     await ask(annex, 'PATCH', at(), { json: { configuration: { note: 'edited' } } });
     resolve();
     expect(await asked).toBe('a1');
@@ -227,12 +228,7 @@ describe('a token that is over', () => {
 
   // Attack: to have the integration edit until no edit is let through, so that what its provider has rotated is lost.
   test('is stored although the installation has just been edited as often as it may be', async () => {
-    await connect(CREDENTIALS);
-    const token = await call();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held = promise;
-    const asked = token();
-    await expect.poll(() => spent).toEqual(['r0']);
+    const { asked, resolve } = await renewing();
     const { installation } = (await environmentOf(here)).apiTokens;
     const edit = () => ask(annex, 'PATCH', at(), { token: installation, json: { externalIds: ['x'] } });
     while ((await edit()).status !== 429);

@@ -19,7 +19,6 @@ import { auditDoor } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { blockMarkdownDoor } from './components/block-markdown.ts';
 import { blocksDoor } from './components/blocks.ts';
-import { contentKitSchemaDoor } from './components/contentkit-schema.ts';
 import { renderDoor } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
 import { described } from './description.ts';
@@ -33,11 +32,11 @@ import { imagesDoor } from './integrations/images.ts';
 import { installLinksDoor } from './integrations/install-links.ts';
 import { integrationsDoor } from './integrations/integrations.ts';
 import { limitsDoor } from './integrations/limits.ts';
-import { manifestSchemaDoor } from './integrations/manifest-schema.ts';
 import { publishDoor } from './integrations/publish.ts';
 import { secretsDoor } from './integrations/secrets.ts';
 import { versionsDoor } from './integrations/versions.ts';
 import { introspectionDoor } from './introspection.ts';
+import { jsonSchemasDoor } from './json-schemas.ts';
 import { logsDoor } from './logs.ts';
 import { type CellHealth, type Exposition, operationsDoor } from './operations.ts';
 import { tokensDoor } from './tokens.ts';
@@ -104,8 +103,7 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
       transform: described,
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
-    manifestSchemaDoor(root);
-    contentKitSchemaDoor(root);
+    jsonSchemasDoor(root);
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
