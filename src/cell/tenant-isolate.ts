@@ -130,7 +130,8 @@ export class TenantIsolate implements Watched {
   hear(entry: StreamEntry): void {
     const call = this.#calls.get(entry[1]);
     if (call?.held) call.held.push(entry);
-    else if (call) this.#entries?.push(call, entry);
+    // Who leaves is about to be broken off. By its dropped stream alone it would end first, and its signal never abort.
+    else if (call && !call.leaving) this.#entries?.push(call, entry);
   }
 
   /** Ends one call from outside: its caller went away. An entry that runs is on its account to the end: who leaves hides nothing. */

@@ -30,7 +30,9 @@ export class CallStreams {
     const id = this.#id;
     const incoming = new IncomingStream(bytesMax, {
       credit: (chunks) => this.#tell({ t: 'credit', id, stream, chunks }),
-      drop: () => this.#tell({ t: 'drop', id, stream }),
+      // A client that goes away destroys its answer and cancels the call, in whichever order. The call has to hear of the
+      // latter first: it would take the former for its end, and its signal would never be aborted.
+      drop: () => setImmediate(() => this.#tell({ t: 'drop', id, stream })),
     });
     this.#incoming.set(stream, incoming);
     return incoming;
