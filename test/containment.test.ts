@@ -11,7 +11,7 @@ const answerOf = async (response: Promise<Response>) => {
 const WORKER = `
   const BEHAVIOUR = {
     quick: () => new Response('ok'),
-    async slow() { await new Promise((resolve) => setTimeout(resolve, 700)); return new Response('slow'); },
+    async slow() { await new Promise((resolve) => setTimeout(resolve, 2_000)); return new Response('slow'); },
     spin() { for (;;); },
     async microtasks() { for (;;) await null; },
     async never() { await new Promise(() => {}); },
