@@ -143,6 +143,19 @@ export const ERRORS = {
     'The integration has installations; `cascade=true` deletes them, too.',
   ),
   EVENT_UNKNOWN: row(404, 'caller', 'No event of this id that the token may see.'),
+  EVENT_CONFLICT: row(
+    409,
+    'caller',
+    'An event of this `eventId` was accepted before, with another body. Nothing of the request was accepted.',
+  ),
+  DELIVERY_UNKNOWN: row(404, 'caller', 'No delivery of this id that the token may see.'),
+  DELIVERY_PENDING: row(409, 'caller', 'The delivery is still under way or waits for its next attempt.'),
+  DELIVERY_OVER: row(409, 'caller', 'The delivery is over: there is nothing left to cancel.'),
+  WEBHOOK_UNKNOWN: row(
+    404,
+    'caller',
+    'The integration posts no webhooks there: its manifest does not say `webhook`, or not for that level.',
+  ),
   INSTALLATION_EXISTS: row(409, 'caller', 'The organization has already installed this integration.'),
   INSTALLATION_FORBIDDEN: row(
     403,

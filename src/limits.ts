@@ -121,6 +121,38 @@ export const DEFAULT_LIMITS = {
   lifeEventsPendingPerInstallation: 1_000,
   /** How long it is kept what became of an event. */
   lifeEventDays: 30,
+  /** One event of the product, as JSON. */
+  eventBytes: 256 * KIB,
+  /** Events that are posted at once. */
+  eventsPerBatch: 1_000,
+  /** What is posted to a webhook's receiver. */
+  webhookPayloadBytes: 256 * KIB,
+  /** Whole time of one attempt, from the look-up of the receiver's name to the last byte of its answer. */
+  webhookMs: 10_000,
+  /** Time to connect to a receiver: look-up, TCP and TLS. */
+  webhookConnectMs: 5_000,
+  /** What is read of the body of a receiver's answer. */
+  webhookResponseBytes: 64 * KIB,
+  /** What is kept of it. */
+  webhookResponseKeptBytes: 16 * KIB,
+  /** Connections to receivers, of all webhooks together. */
+  webhookConnections: 1_024,
+  /** Deliveries under way at once. */
+  deliveriesInFlight: 256,
+  /** Of those, what one organization may have. */
+  deliveriesInFlightPerOrganization: 64,
+  /** Of those, what may go to one endpoint. */
+  deliveriesInFlightPerEndpoint: 5,
+  /** Failed deliveries in a row, after which an endpoint gets one at a time until one succeeds. */
+  failuresBeforeProbing: 10,
+  /** How long whoever claims a delivery has it to itself, unless it asks for longer. */
+  deliveryLeaseMs: 30_000,
+  /** Deliveries that one replay orders anew; it says where to go on. */
+  deliveriesPerReplay: 10_000,
+  /** How long events, and deliveries that failed or were canceled, are kept with all their attempts. */
+  deliveryDays: 30,
+  /** How long deliveries that succeeded are kept. */
+  deliveredDays: 7,
   /** How long it is kept who changed what. */
   auditDays: 365,
   /** Isolates one cell keeps. */

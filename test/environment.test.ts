@@ -71,7 +71,7 @@ class World {
     const key = endpointKey(randomBytes);
     const { signingSecret, credentials, ...rest } = target;
     await insertTarget(this.database, {
-      ...{ status: 'active', configuration: {}, externalIds: [], revision: 1 },
+      ...{ status: 'active', configuration: {}, externalIds: [], pausedAt: null, revision: 1 },
       ...{ spaceSelection: 'all', siteSelection: 'selected', createdAt: CLOCK.now, updatedAt: CLOCK.now },
       ...rest,
       endpointKey: key,

@@ -59,6 +59,12 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'The integration has yet to hear of # earlier changes of the installation; try again later',
     'The integration has yet to hear of too many earlier changes of the installation; try again later',
   ],
+  eventBytes: ['The event has #', 'The event is too large'],
+  eventsPerBatch: ['There are # events', 'There are too many events'],
+  webhookPayloadBytes: ['The payload has #', 'The payload is too large'],
+  webhookMs: ['The attempt took #', 'The receiver did not answer in time'],
+  webhookConnectMs: ['Connecting took #', 'The connection to the receiver could not be made in time'],
+  webhookConnections: ['# connections to receivers are open', 'Too many connections to receivers are open'],
   secretBytes: ['The secret has #', 'The secret is too large'],
   fetchesInFlightPerInstallation: [
     '# fetches of the installation are in flight',

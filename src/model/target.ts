@@ -7,6 +7,7 @@ import type { IsolateLimits } from '../wire.ts';
 import type { Environment } from './environment.ts';
 import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
+import type { WebhookDeclaration } from './manifest/webhook.ts';
 
 /** Its `level` is that of its endpoint; `place` the space's or the site's id. */
 export interface Target extends TargetName {
@@ -20,6 +21,10 @@ export interface Target extends TargetName {
   readonly organization: string;
   /** What of an installation is in a space or a site is paused with it. */
   readonly status: InstallationStatus;
+  /** Another one after each change of the target, or of the code: what was said of it before may not hold any more. */
+  readonly revision: string;
+  /** When it was paused last, by itself or with its installation, resumed since or not; absent where it never was. */
+  readonly pausedAt?: number;
   /** What holds for its calls: the deployment's own object, unless the operator has lowered any for this integration. */
   readonly limits: Limits;
   /** Those of them that its isolate keeps, where they are not the deployment's. */
@@ -36,6 +41,8 @@ export interface Target extends TargetName {
   readonly contentSecurityPolicy?: string;
   /** Types of the events that its code has handlers for; absent where only the code can tell. */
   readonly handles?: ReadonlySet<string>;
+  /** Where its configuration says what is posted where, and which events are meant; absent where it posts no webhooks. */
+  readonly webhook?: WebhookDeclaration;
   /** Secrets with which a sender may sign envelopes for this endpoint: the target's own. */
   readonly signingSecrets: readonly string[];
 }

@@ -6,7 +6,7 @@
  * at a time. The calls are synchronous: a statement holds up the event loop for as long as it runs.
  */
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -15,11 +15,16 @@ import {
   type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  type SqliteStatement,
 } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { BulkRows } from './bulk.ts';
 
 /** How long opening waits for another process that is just letting go of the file. */
 const BUSY_TIMEOUT_MS = 2_000;
 const SQLITE_BUSY = 5;
+const PAGE_CACHE_KIB = 64 * 1024;
+const STATEMENTS_MAX = 500;
 
 /** The dialect for one database file, which must exist or be creatable. */
 export const sqliteDialect = (file: string): Dialect => new NodeSqliteDialect(file);
@@ -71,18 +76,41 @@ function open(file: string): SqliteDatabase {
       : cause;
   }
   database.exec('pragma synchronous = full');
+  // The trees of a long backlog: pages that are written at each commit should not be read anew for it.
+  database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
+  // To compile a statement takes longer than to run most of them. Nothing streams rows, so none is in use twice at once.
+  const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
   return {
     close: () => database.close(),
     prepare(sql) {
-      const statement = database.prepare(sql);
-      return {
-        // A statement without result columns is run for its effect.
-        reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...values(parameters)),
-        run: (parameters) => statement.run(...values(parameters)),
-        iterate: (parameters) => statement.iterate(...values(parameters)),
-      };
+      const known = statements.get(sql);
+      if (known !== undefined) return known;
+      const statement = prepared(database.prepare(sql));
+      statements.set(sql, statement);
+      return statement;
     },
+  };
+}
+
+function prepared(statement: StatementSync): SqliteStatement {
+  return {
+    // A statement without result columns is run for its effect.
+    reader: statement.columns().length > 0,
+    all(parameters) {
+      const [first] = parameters;
+      if (!(first instanceof BulkRows)) return statement.all(...values(parameters));
+      const all: unknown[] = [];
+      for (const row of first.rows) all.push(...statement.all(...row));
+      return all;
+    },
+    run(parameters) {
+      const [first] = parameters;
+      if (!(first instanceof BulkRows)) return statement.run(...values(parameters));
+      let changes = 0;
+      for (const row of first.rows) changes += Number(statement.run(...row).changes);
+      return { changes, lastInsertRowid: 0 };
+    },
+    iterate: (parameters) => statement.iterate(...values(parameters)),
   };
 }
 

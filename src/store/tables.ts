@@ -81,6 +81,8 @@ export interface Tables {
     sealed_signing_secret: string;
     /** Counts changes, from 1. */
     revision: number;
+    /** When it was paused last. */
+    paused_at: number | null;
     created_at: number;
     updated_at: number;
   };
@@ -123,6 +125,102 @@ export interface Tables {
     outcome: string | null;
     created_at: number;
     finished_at: number | null;
+  };
+  /** What the product says has happened (REFERENCE D4), each once. */
+  events: {
+    /** Of a `Sequence`: sorts in the order of arrival. */
+    id: string;
+    /** By which receivers know one they hear twice; the product's own, or made here. Unique. */
+    event_id: string;
+    organization: string;
+    type: string;
+    /** Where it has happened. */
+    level: Exclude<Level, 'organization'>;
+    place: string;
+    /** Where it is for one installation alone. */
+    installation_id: string | null;
+    /** JSON object: the event as handlers get it, without `installationId`. */
+    body: string;
+    /** What tells the same body from another, however its members are ordered. */
+    body_hash: string;
+    /** How many it came to when it was accepted. */
+    deliveries: number;
+    created_at: number;
+  };
+  /** One event to one target. */
+  deliveries: {
+    /** `id` of the event, a dot, and a number. */
+    id: string;
+    /** `events.id` */
+    event: string;
+    event_id: string;
+    type: string;
+    kind: DeliveryKind;
+    /** Key of the target's endpoint: what deliveries are kept fair by. */
+    endpoint: string;
+    organization: string;
+    integration: string;
+    installation_id: string;
+    level: Level;
+    place: string;
+    state: DeliveryState;
+    /** When it is to be tried, or tried again. */
+    due_at: number;
+    /** Since when it is to be delivered: when it was accepted, or ordered anew. */
+    armed_at: number;
+    /** Until when whoever claimed it has it to itself; null where nobody has. */
+    lease_until: number | null;
+    /** Counts claims: what an earlier one has to say is not heard (REFERENCE D31). */
+    fence: number;
+    /** Calls or requests that were made for it, of which the end is known. */
+    attempts: number;
+    /** Of the budget it has now: failed attempts that were followed by another (REFERENCE D20). */
+    retries: number;
+    /** Of that budget: claims whose end nobody knows (REFERENCE D31). */
+    unknowns: number;
+    /** Of that budget: faults of the platform. */
+    faults: number;
+    /** How the last attempt ended. */
+    outcome: string | null;
+    created_at: number;
+    finished_at: number | null;
+  };
+  /** What is posted to a receiver: made once, and the same bytes at each attempt (REFERENCE D23). */
+  delivery_payloads: {
+    delivery_id: string;
+    destination: string;
+    payload: string;
+    /** What the target was when it named the destination: `Target.revision`. */
+    revision: string;
+  };
+  delivery_attempts: {
+    delivery_id: string;
+    /** From 1. */
+    number: number;
+    at: number;
+    duration_ms: number;
+    result: AttemptResult;
+    /** A few words. */
+    outcome: string;
+    /** URL that was posted to, without its query. */
+    destination: string | null;
+    /** Of the receiver's answer, or of the integration's. */
+    status: number | null;
+    /** Head of the receiver's answer's body. */
+    response: string | null;
+    /** 1 where the answer was not read to its end. */
+    truncated: number;
+  };
+  /** What webhooks of a target are signed with (REFERENCE D24). */
+  webhook_secrets: {
+    installation_id: string;
+    level: Level;
+    place: string;
+    sealed_secret: string;
+    /** The one before, while both sign. */
+    sealed_previous: string | null;
+    previous_until: number | null;
+    updated_at: number;
   };
   /** Who changed what. Rows are added, and removed by age alone. */
   audit: {
@@ -172,5 +270,21 @@ export interface Tables {
  */
 export const LIFE_EVENT_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 export type LifeEventState = (typeof LIFE_EVENT_STATES)[number];
+
+/** `handler`: an event for the code itself. `webhook`: the code says what is posted where, and the host does it. */
+export const DELIVERY_KINDS = ['handler', 'webhook'] as const;
+export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
+
+/**
+ * `pending`: to be delivered, or tried again. `delivered`: the handler, or the receiver, has it. `unhandled`: the code does not
+ * handle it, or is not subscribed. `failed`: final, or out of retries. `canceled`: the target was paused or gone, or somebody
+ * has said so.
+ */
+export const DELIVERY_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** `succeeded`: no more to do. `failed`: by whoever was to take it. `fault`: by the platform, which says nothing of them. */
+export const ATTEMPT_RESULTS = ['succeeded', 'failed', 'fault'] as const;
+export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 export type Database = Kysely<Tables>;

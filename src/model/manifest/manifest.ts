@@ -15,6 +15,7 @@ import { type Block, readBlocks } from './manifest-blocks.ts';
 import { type ManifestPage, readPage } from './manifest-page.ts';
 import { INTERNAL_SCOPES, SCOPES, type Scope } from './scope.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
+import type { WebhookDeclaration } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath } from './yaml-source.ts';
 
@@ -63,6 +64,8 @@ export interface Manifest extends ManifestPage {
   /** The hosts that its `fetch` reaches, and no others then; absent where the author has not said. */
   readonly egress?: readonly string[];
   readonly contentSecurityPolicy?: ContentSecurityPolicy;
+  /** What it posts, and where, is in these settings; absent where it posts no webhooks. */
+  readonly webhook?: WebhookDeclaration;
 }
 
 /** A manifest as it is stored and shown: of the secrets it has the names alone, their values being sealed elsewhere. */

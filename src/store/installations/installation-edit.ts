@@ -108,7 +108,9 @@ export async function setPaused(
   const status = paused
     ? 'paused'
     : statusOf(await check(change, checkers, before, change.configurationOf(before)));
-  const after = { ...before, status, revision: before.revision + 1, updatedAt: change.now } as const;
+  const revision = before.revision + 1;
+  const pausedAt = paused ? change.now : before.pausedAt;
+  const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
   await change.note(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);

@@ -122,6 +122,7 @@ async function addTarget(
     externalIds: externalIdSet(target.externalIds),
     endpointKey: endpointKey(parts.randomBytes),
     revision: 1,
+    pausedAt: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -25,7 +25,8 @@ export interface Installation extends TargetName {
   readonly siteSelection: Selection;
   /** Counts changes, from 1. */
   readonly revision: number;
-  /** Milliseconds since 1970. */
+  /** When it was paused last, resumed since or not; milliseconds since 1970, as all times here. */
+  readonly pausedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -75,6 +76,7 @@ export async function insertTarget(
       site_selection: target.siteSelection,
       sealed_signing_secret: target.sealedSigningSecret,
       revision: target.revision,
+      paused_at: target.pausedAt,
       created_at: target.createdAt,
       updated_at: target.updatedAt,
     })
@@ -113,6 +115,7 @@ export async function updateTarget(
       space_selection: target.spaceSelection,
       site_selection: target.siteSelection,
       revision: target.revision,
+      paused_at: target.pausedAt,
       updated_at: target.updatedAt,
     })
     .where((row) => row.and(targetKey(target)))
@@ -318,6 +321,7 @@ const installationOf = (row: Selectable<Tables['targets']>): Installation => ({
   spaceSelection: row.space_selection,
   siteSelection: row.site_selection,
   revision: row.revision,
+  pausedAt: row.paused_at,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 });

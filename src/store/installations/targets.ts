@@ -178,6 +178,8 @@ export class Targets {
       ...{ installationId, level, place },
       publicEndpoint: publicEndpoint(origins, endpointKey),
       status: installation.status === 'paused' ? 'paused' : own.status,
+      revision: `${own.revision}@${number}`,
+      ...pausedAtOf(rows),
       limits,
       ...(lowered && { isolateLimits: lowered }),
       isolate: isolateKey(installationId, manifest.name, number, lowered),
@@ -190,6 +192,7 @@ export class Targets {
       ...policyOf(manifest),
       ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),
       ...(integration.handles && { handles: new Set(integration.handles) }),
+      ...(manifest.webhook && level !== 'organization' && { webhook: manifest.webhook }),
       signingSecrets: [signingSecret],
     };
   }
@@ -238,6 +241,11 @@ export class Targets {
       publicEndpoint: publicEndpoint(this.#parts.origins, row.endpointKey),
     };
   }
+}
+
+function pausedAtOf({ own, installation }: TargetRows): Pick<Target, 'pausedAt'> {
+  const pausedAt = Math.max(own.pausedAt ?? 0, installation.pausedAt ?? 0);
+  return pausedAt === 0 ? {} : { pausedAt };
 }
 
 function policyOf({
