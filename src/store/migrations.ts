@@ -24,6 +24,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '013-organizations-of-actors': { up: organizationsOfActors },
   '014-events-and-deliveries': { up: eventsAndDeliveries },
   '015-webhook-secrets': { up: webhookSecrets },
+  '016-life-events-of-organizations': { up: lifeEventsOfOrganizations },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -318,4 +319,14 @@ async function targetsOfOrganizations(db: Kysely<unknown>): Promise<void> {
 /** Whoever changes something may be of another organization than the one that it concerns. */
 async function organizationsOfActors(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('audit').addColumn('actor_organization', 'text').execute();
+}
+
+/** Each install counts what its organization still has to hear: of all that waits, its own part. */
+async function lifeEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createIndex('life_events_waiting_of_organization')
+    .on('life_events')
+    .columns(['integration', 'organization'])
+    .where(sql.ref('state'), '=', sql.lit('pending'))
+    .execute();
 }
