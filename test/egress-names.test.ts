@@ -6,6 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressesOf, type Lookup, NO_ADDRESS, namesOf } from '../src/egress/names.ts';
 import { failure, newEgress, send } from './support/egress.ts';
 
+const LIMIT = { name: 'fetchConnectMs', max: 100 } as const;
+
 const A = 1;
 const AAAA = 28;
 const HEADER_BYTES = 12;
@@ -84,13 +86,13 @@ describe('a name that a tenant chooses', () => {
   test('that means this machine is not asked about at all', async () => {
     const lookup: Lookup = () => Promise.reject(new Error('It was asked.'));
     for (const host of ['localhost', 'localhost.', 'a.localhost'])
-      expect(await addressesOf(host, lookup, 100)).toEqual(['127.0.0.1', '::1']);
-    await expect(addressesOf('notlocalhost', lookup, 100)).rejects.toThrow('It was asked.');
+      expect(await addressesOf(host, lookup, LIMIT)).toEqual(['127.0.0.1', '::1']);
+    await expect(addressesOf('notlocalhost', lookup, LIMIT)).rejects.toThrow('It was asked.');
   });
 
   test('with a hundred addresses is tried at eight', async () => {
     const lookup: Lookup = async () => Array.from({ length: 100 }, (_, at) => `1.1.1.${at}`);
-    expect(await addressesOf('many.example', lookup, 100)).toHaveLength(8);
+    expect(await addressesOf('many.example', lookup, LIMIT)).toHaveLength(8);
   });
 });
 

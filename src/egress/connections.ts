@@ -7,6 +7,7 @@
  */
 import type { Socket } from 'node:net';
 import { type buildConnector, Pool } from 'undici';
+import type { LimitMet } from '../limits.ts';
 import { overLimit } from './egress-error.ts';
 import type { OwnDoor } from './own-door.ts';
 import type { Target } from './policy.ts';
@@ -15,7 +16,8 @@ import type { Target } from './policy.ts';
 const KEEP_ALIVE_MS = 4_000;
 
 export interface ConnectionsParts {
-  readonly connectionsMax: number;
+  /** The bound on all of them together. */
+  readonly limit: LimitMet;
   readonly connectionsPerOrigin: number;
   readonly headerBytes: number;
   connectorTo(target: Target): buildConnector.connector;
@@ -58,8 +60,8 @@ export class Connections {
   lease(owner: string, url: URL, own?: { readonly door: OwnDoor; readonly depth: number }): PoolLease {
     // What has a depth stays apart: a connection tells it to the door, and a chain must not wait for its own beginning.
     const key = `${owner} ${url.origin}${own === undefined ? '' : ` ${own.door.kind} ${own.depth}`}`;
-    const dial = own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own);
-    const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial), users: 0 };
+    const dial = () => (own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own));
+    const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial()), users: 0 };
     clearTimeout(entry.idle);
     entry.users += 1;
     this.#entries.delete(key);
@@ -98,9 +100,9 @@ export class Connections {
 
   #counted(dial: buildConnector.connector): buildConnector.connector {
     return (options, callback) => {
-      if (this.#open >= this.#parts.connectionsMax && !this.#dropIdle()) {
-        const error = overLimit({ name: 'fetchConnections', max: this.#parts.connectionsMax }, 'shed');
-        callback(error, null);
+      const { limit } = this.#parts;
+      if (this.#open >= limit.max && !this.#dropIdle()) {
+        callback(overLimit(limit, 'shed'), null);
         return;
       }
       this.#open += 1;

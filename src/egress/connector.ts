@@ -6,9 +6,10 @@
  * Node does not look up hosts that are addresses already, so those are checked before; and what the socket is connected to
  * is checked once more afterwards, should anything between here and the kernel have turned it elsewhere.
  */
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { isIP } from 'node:net';
 import { buildConnector } from 'undici';
+import type { LimitMet } from '../limits.ts';
 import { EgressError } from './egress-error.ts';
 import { addressesOf, type Lookup, NO_ADDRESS } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
@@ -20,14 +21,14 @@ const REFUSED = 'The address may not be reached from here.';
 export interface ConnectorParts {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
-  readonly timeoutMs: number;
+  /** The limit that is the time for look-up, TCP and TLS. */
+  readonly connectLimit: LimitMet;
   /** The port of this service's control listener, once it is known: nobody comes in that way. */
   controlPort(): number | undefined;
 }
 
 /** Makes the function with which the connections to one target are made. */
 export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
-  const { timeoutMs } = parts;
   const dial = buildConnector({
     // HTTP/2 brings attacks of its own, and nothing that a tenant's fetch needs.
     allowH2: false,
@@ -35,7 +36,7 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
     lookup: checkedLookup(target, parts),
     maxCachedSessions: 1,
     rejectUnauthorized: true,
-    timeout: timeoutMs,
+    timeout: parts.connectLimit.max,
   });
   const isLiteral = isIP(target.host) !== 0;
   return (options, callback) => {
@@ -48,7 +49,7 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
     dial(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       try {
-        checkAddress(target, parts, socket.remoteAddress ?? '');
+        checkAddress(target, parts, peerOf(socket));
         callback(null, socket);
       } catch (cause) {
         socket.destroy();
@@ -56,6 +57,15 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
       }
     });
   };
+}
+
+/**
+ * A socket whose other side is gone again has no address: it was reset, not refused.
+ * @throws Error as one that the network gave
+ */
+function peerOf({ remoteAddress }: Socket): string {
+  if (remoteAddress !== undefined) return remoteAddress;
+  throw Object.assign(new Error('connect ECONNRESET'), { code: 'ECONNRESET', syscall: 'connect' });
 }
 
 /** @throws EgressError where the target may not be reached, whatever its addresses are */
@@ -79,9 +89,9 @@ function checkAddress(target: Target, { policy, controlPort }: ConnectorParts, a
 
 /** As Node's sockets call it; of several addresses, those that may be reached are handed on. */
 function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
-  const { lookup, timeoutMs } = parts;
+  const { lookup, connectLimit } = parts;
   const permitted = async (): Promise<{ address: string; family: number }[]> => {
-    const addresses = await addressesOf(target.host, lookup, timeoutMs);
+    const addresses = await addressesOf(target.host, lookup, connectLimit);
     const refusals: unknown[] = [];
     const passed = addresses.filter((address) => {
       try {

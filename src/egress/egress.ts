@@ -107,12 +107,12 @@ export class Egress {
     this.#tally = new FetchTally(limits);
     this.#hostsRequired = parts.hostsRequired ?? false;
     this.#ownDoor = parts.ownDoor ?? (() => undefined);
-    const timeoutMs = limits.fetchConnectMs;
+    const connectLimit = { name: 'fetchConnectMs', max: limits.fetchConnectMs } as const;
     this.#connections = new Connections({
-      connectionsMax: limits.fetchConnections,
+      limit: { name: 'fetchConnections', max: limits.fetchConnections },
       connectionsPerOrigin: limits.fetchConnectionsPerOrigin,
       headerBytes: limits.fetchHeaderBytes,
-      connectorTo: (target) => connectorTo(target, { policy, lookup, timeoutMs, controlPort }),
+      connectorTo: (target) => connectorTo(target, { policy, lookup, connectLimit, controlPort }),
     });
   }
 

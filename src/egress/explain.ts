@@ -45,12 +45,20 @@ export function explain(
     return new EgressError(text, { detail: `${where}: ${text}`, cause, limit, ...(met && { result: met }) });
   }
   const [, message, result] = MEANINGS.find(([codes]) => codes.test(code)) ?? [code, OTHERWISE];
-  const detail = `${where}: ${code === '' ? '' : `${code} `}${error.message}`;
+  const detail = `${where}: ${causeText(error, code)}`;
   return new EgressError(message, { detail, cause, ...(result && { result }) });
 }
 
+/** What the network answered, in one line: OpenSSL's own has where in its source that was, and Node's has advice for who runs it. */
+function causeText(error: Error, code: string): string {
+  const { reason } = error as { readonly reason?: unknown };
+  const [said = ''] = (typeof reason === 'string' ? reason : error.message).split('; ');
+  const text = said.replace(/\s+/g, ' ').trim();
+  return text.includes(code) ? text : `${code} ${text}`;
+}
+
 /** Of several attempts at one connection, the first tells enough. */
-function deepest(cause: unknown): Error {
+export function deepest(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0];
   return cause instanceof Error ? cause : new Error(String(cause));
 }

@@ -6,6 +6,7 @@
  * that the operator vouches for go to the system's resolver, which knows the hosts file and the local network.
  */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import type { LimitMet } from '../limits.ts';
 import { limitClause, limitSentence } from '../model/limit-met.ts';
 import { EgressError } from './egress-error.ts';
 
@@ -37,21 +38,21 @@ export function namesOf(
   };
 }
 
+/** The addresses that a name has whatever a name server says: those of this machine, where it means this machine. */
+export const fixedAddressesOf = (host: string): readonly string[] | undefined =>
+  LOCALHOST.test(host) ? LOOPBACK : undefined;
+
 /** The addresses to try for a host, the first first; an answer that does not come is not waited for. */
-export async function addressesOf(
-  host: string,
-  lookup: Lookup,
-  timeoutMs: number,
-): Promise<readonly string[]> {
-  if (LOCALHOST.test(host)) return LOOPBACK;
+export async function addressesOf(host: string, lookup: Lookup, limit: LimitMet): Promise<readonly string[]> {
+  const fixed = fixedAddressesOf(host);
+  if (fixed !== undefined) return fixed;
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const limit = { name: 'fetchConnectMs', max: timeoutMs } as const;
   const error = new EgressError(limitSentence(limit), {
     detail: `${host} was not resolved in time; ${limitClause(limit)}.`,
     result: 'timeout',
     limit,
   });
-  const timer = setTimeout(() => reject(error), timeoutMs);
+  const timer = setTimeout(() => reject(error), limit.max);
   try {
     return (await Promise.race([lookup(host), tooLate])).slice(0, ADDRESSES_MAX);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The signature of platform requests, `X-Platform-Signature: t=<unix seconds>,v1=<hex>` (SPEC "Webhook signature",
- * REFERENCE D25). Only verification, and only with secrets that are passed in.
+ * The signature of platform requests and of webhook deliveries, `X-Platform-Signature: t=<unix seconds>,v1=<hex>` (SPEC
+ * "Webhook signature", REFERENCE D25). Only with secrets that are passed in; it knows no clock.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -8,6 +8,22 @@ const TIMESTAMP = /^[0-9]{1,16}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 /** A header is short; a longer one is somebody trying how much parsing costs. */
 const HEADER_CHARS_MAX = 1_024;
+
+/**
+ * @param secrets each signs; while one takes over from another the new one stands first. The key is the text's UTF-8.
+ * @param timestampS of this request: the same body sent again later is signed anew
+ * @param body exactly the bytes that are sent
+ * @returns the header's value
+ */
+export function signatureHeader(secrets: readonly string[], timestampS: number, body: Uint8Array): string {
+  // A header without a digest would be sent as if it vouched for something.
+  if (secrets.length === 0) throw new Error('Nothing can be signed without a secret.');
+  const prefix = `${timestampS}.`;
+  let header = `t=${timestampS}`;
+  for (const secret of secrets)
+    header += `,v1=${createHmac('sha256', secret).update(prefix).update(body).digest('hex')}`;
+  return header;
+}
 
 /**
  * @param header the header's value, as received
