@@ -13,6 +13,8 @@ export const AUDIT_ACTIONS = [
   ...(['integration.secrets', 'install-link.create', 'install-link.delete'] as const),
   ...(['installation.create', 'installation.edit', 'installation.pause', 'installation.resume'] as const),
   ...(['installation.delete', 'token.create', 'token.revoke'] as const),
+  ...(['delivery.redeliver', 'delivery.replay', 'delivery.cancel'] as const),
+  ...(['webhook.reveal', 'webhook.rotate', 'webhook.test'] as const),
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -23,6 +23,7 @@ import { BulkRows } from './bulk.ts';
 /** How long opening waits for another process that is just letting go of the file. */
 const BUSY_TIMEOUT_MS = 2_000;
 const SQLITE_BUSY = 5;
+const ROLLED_BACK = /cannot rollback - no transaction is active/;
 const PAGE_CACHE_KIB = 64 * 1024;
 const STATEMENTS_MAX = 500;
 
@@ -50,6 +51,15 @@ class NodeSqliteDriver extends SqliteDriver {
   /** Takes the write lock at once: a transaction that upgrades halfway fails at once when another process has written. */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  /** Where the disk is full, SQLite has rolled back by itself. To fail at that would hide from the operator that it is. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await super.rollbackTransaction(connection);
+    } catch (cause) {
+      if (!ROLLED_BACK.test(String(cause))) throw cause;
+    }
   }
 }
 

@@ -10,6 +10,12 @@ import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { Audit } from './audit.ts';
 import { openDatabase } from './database.ts';
+import { Backlog } from './deliveries/backlog.ts';
+import { Deliveries } from './deliveries/deliveries.ts';
+import { GroupCommit } from './deliveries/group-commit.ts';
+import { AcceptedEvents } from './events/accepted-events.ts';
+import { Audience } from './events/audience.ts';
+import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
 import { InstallLinks } from './installations/install-links.ts';
 import { Installations } from './installations/installations.ts';
@@ -25,6 +31,8 @@ import { Tokens } from './tokens.ts';
 import { Reseal, type ResealNote } from './vault/reseal.ts';
 import { keysInUse } from './vault/sealed-columns.ts';
 import { type KeySource, openVault } from './vault/vault-key.ts';
+import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
+import { WebhookTests } from './webhooks/webhook-tests.ts';
 
 /** How long a log line waits before it can be read. */
 const LOG_PASS_MS = 250;
@@ -43,6 +51,8 @@ export interface StoreOptions {
   readonly onError: (error: unknown) => void;
   /** Where the vault's keys are; `vault.key` in the folder unless told. */
   readonly keys?: KeySource;
+  /** What is refused of receivers' URLs when they are saved; nothing unless told. */
+  readonly webhookUrlRefusal?: WebhookUrlRefusal;
   /** Told of values that are sealed anew after the ring has got another first key. */
   readonly onReseal?: (note: ResealNote) => void;
 }
@@ -55,9 +65,13 @@ export interface Store {
   readonly tokens: Tokens;
   readonly logs: Logs;
   readonly lifeEvents: LifeEvents;
+  readonly acceptedEvents: AcceptedEvents;
+  readonly deliveries: Deliveries;
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
   readonly installedBlocks: InstalledBlocks;
+  readonly webhookSecrets: WebhookSecrets;
+  readonly webhookTests: WebhookTests;
   /** Writes what is buffered and lets go of the folder. */
   close(): Promise<void>;
 }
@@ -79,21 +93,31 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const source = options.keys ?? { file: join(folder, 'vault.key') };
     const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
     const reseal = new Reseal({ database, vault, tell: (note) => options.onReseal?.(note) });
-    const parts = { ...options, database, vault, auditIds: new Sequence(randomBytes) };
+    const commits = new GroupCommit(database);
+    const shared = { database, vault, commits, backlog: await Backlog.count(database) };
+    const parts = { ...options, ...shared, auditIds: new Sequence(randomBytes) };
     const registry = new Registry(parts);
+    const audience = new Audience(parts);
+    registry.onVersionChanged = (integration) => audience.forgetIntegration(integration);
+    const acceptedEvents = new AcceptedEvents({ ...parts, audience });
+    const deliveries = new Deliveries(parts);
     const logs = new Logs({ database, limits, randomBytes });
     const lifeEvents = new LifeEvents(parts);
+    const webhookSecrets = new WebhookSecrets(parts);
     const timer = setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref();
     void reseal.start();
     const audit = new Audit(parts);
     const prune = () => {
       void lifeEvents.prune().catch(onError);
+      void deliveries.prune().catch(onError);
       void logs.sweep().catch(onError);
       void audit.prune().catch(onError);
     };
     const pruneTimer = setInterval(prune, PRUNE_EVERY_MS).unref();
-    const changed = (installationId: string) => {
+    const changed = (installationId: string, organization: string) => {
       registry.installationChanged(installationId);
+      audience.forgetOrganization(organization);
+      webhookSecrets.forgetInstallation(installationId);
       lifeEvents.onWritten?.(installationId);
     };
     return {
@@ -104,14 +128,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       tokens: new Tokens(parts),
       logs,
       lifeEvents,
+      acceptedEvents,
+      deliveries,
       audit,
       credentialLeases: new CredentialLeases(parts),
       installedBlocks: new InstalledBlocks(parts),
+      webhookSecrets,
+      webhookTests: new WebhookTests({ ...parts, acceptedEvents }),
       async close() {
         clearInterval(timer);
         clearInterval(pruneTimer);
         await reseal.stop();
         await logs.pass().catch(onError);
+        await deliveries.stop();
+        await commits.close();
         await database.destroy();
       },
     };

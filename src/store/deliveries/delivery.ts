@@ -36,6 +36,7 @@ export interface WaitingDelivery {
   readonly id: string;
   readonly endpoint: string;
   readonly organization: string;
+  readonly integration: string;
 }
 
 /** A delivery as it is looked at. Times are milliseconds since 1970. */

@@ -20,6 +20,7 @@ import { readIntegration, readVersion } from '../integrations/integration-rows.t
 import type { Sequence } from '../sequence.ts';
 import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
   countPendingLifeEvents,
   type GoneTarget,
@@ -46,11 +47,15 @@ export interface InstallationsParts {
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
+  /** What is refused of receivers' URLs when they are saved; nothing unless told. */
+  readonly webhookUrlRefusal?: WebhookUrlRefusal | undefined;
   /**
    * Told after a commit, before its answer: targets of this installation are not what they were, and there may be an event
    * that tells of it.
+   *
+   * @param organization that has installed it
    */
-  changed(installationId: string): void;
+  changed(installationId: string, organization: string): void;
 }
 
 /** A configuration in full: what is sealed is open in it. */
@@ -84,7 +89,7 @@ export class Changes {
       const change = new Change(this.#parts, transaction, by);
       return { result: await work(change), touched: change.touched };
     });
-    for (const id of touched) this.#parts.changed(id);
+    for (const [id, organization] of touched) this.#parts.changed(id, organization);
     return result;
   }
 }
@@ -94,8 +99,8 @@ export class Change {
   readonly parts: InstallationsParts;
   readonly transaction: Database;
   readonly now: number;
-  /** Installations that are not what they were. */
-  readonly touched = new Set<string>();
+  /** Installations that are not what they were, and who has installed them. */
+  readonly touched = new Map<string, string>();
   readonly #by: Actor;
 
   constructor(parts: InstallationsParts, transaction: Database, by: Actor) {
@@ -170,7 +175,7 @@ export class Change {
     details?: Readonly<Record<string, unknown>>,
   ): Promise<void> {
     const { installationId, level, place, organization, integration } = target;
-    this.touched.add(installationId);
+    this.touched.set(installationId, organization);
     await insertAudit(this.transaction, {
       id: this.parts.auditIds.next(this.now),
       at: this.now,

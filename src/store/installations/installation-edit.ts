@@ -2,24 +2,16 @@
  * How an installation is changed: its configuration, by which it becomes active or pending, what it carries along, and
  * whether it is paused (SPEC "States and transitions", REFERENCE D11).
  */
-import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { AnnexError } from '../../errors.ts';
-import {
-  type ConfigurationChecker,
-  type ConfigurationProblem,
-  configurationChecker,
-  configurationFault,
-} from '../../model/configuration-check.ts';
+import { type ConfigurationProblem, configurationFault } from '../../model/configuration-check.ts';
 import {
   CREDENTIALS_PROPERTY,
-  configurationAt,
   type InstallationStatus,
   type Selection,
   type TargetName,
 } from '../../model/installation.ts';
 import { limitError } from '../../model/limit-met.ts';
-import type { Configuration } from '../../model/manifest/manifest.ts';
+import type { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, type OpenConfiguration, unsealed } from './installation-changes.ts';
 import { externalIdSet } from './installation-setup.ts';
 import {
@@ -67,7 +59,7 @@ export function refuseUnstorable({ configuration, externalIds }: InstallationEdi
 /** Everything but `refuseUnstorable`, which needs no transaction. */
 export async function edit(
   change: Change,
-  checkers: Checkers,
+  checks: ConfigurationChecks,
   name: TargetName,
   asked: InstallationEdit & OnCondition,
 ): Promise<EditedInstallation> {
@@ -77,7 +69,7 @@ export async function edit(
   const previous = change.configurationOf(before);
   const configuration = patched(previous, asked.configuration ?? {});
   refuseTooLarge(change, configuration);
-  const problems = await check(change, checkers, before, configuration);
+  const problems = await check(change, checks, before, configuration);
   const after: SealedInstallation = {
     ...before,
     ...stored(change, before, configuration, asked.configuration),
@@ -98,7 +90,7 @@ export async function edit(
 /** Sets or clears `paused`; where it is so already, nothing changes. */
 export async function setPaused(
   change: Change,
-  checkers: Checkers,
+  checks: ConfigurationChecks,
   name: TargetName,
   { paused, ...on }: { readonly paused: boolean } & OnCondition,
 ): Promise<Installation> {
@@ -107,30 +99,14 @@ export async function setPaused(
   if ((before.status === 'paused') === paused) return unsealed(before);
   const status = paused
     ? 'paused'
-    : statusOf(await check(change, checkers, before, change.configurationOf(before)));
+    : statusOf(await check(change, checks, before, change.configurationOf(before)));
   const revision = before.revision + 1;
-  const pausedAt = paused ? change.now : before.pausedAt;
+  // Grows, also by a clock that was set back: what was armed since the last pause comes before this one.
+  const pausedAt = paused ? Math.max(change.now, (before.pausedAt ?? -1) + 1) : before.pausedAt;
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
   await change.note(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);
-}
-
-/** Checks that were compiled, by what they were compiled from. */
-export class Checkers {
-  /** Code that ajv has made weighs a few times what it was made from. */
-  readonly #compiled = new LRUCache<string, ConfigurationChecker>({ maxSize: 16 * 1024 * 1024 });
-
-  /** By the declaration itself, not by name and version: a name that changes hands may count its versions anew. */
-  of(declared: Configuration | undefined): ConfigurationChecker {
-    const text = JSON.stringify(declared) ?? '';
-    const key = createHash('sha256').update(text).digest('base64url');
-    const known = this.#compiled.get(key);
-    if (known !== undefined) return known;
-    const checker = configurationChecker(declared);
-    this.#compiled.set(key, checker, { size: 1024 + 4 * text.length });
-    return checker;
-  }
 }
 
 const statusOf = (problems: readonly ConfigurationProblem[]): InstallationStatus =>
@@ -138,12 +114,11 @@ const statusOf = (problems: readonly ConfigurationProblem[]): InstallationStatus
 
 async function check(
   change: Change,
-  checkers: Checkers,
+  checks: ConfigurationChecks,
   { integration, level }: Installation,
   configuration: OpenConfiguration,
 ): Promise<readonly ConfigurationProblem[]> {
-  const declared = configurationAt(await change.manifest(integration), level);
-  return checkers.of(declared)(configuration);
+  return checks.problems(await change.manifest(integration), level, configuration);
 }
 
 /** @throws `INSTALLATION_CHANGED` */

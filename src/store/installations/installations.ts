@@ -9,12 +9,12 @@
  */
 import type { Actor } from '../../model/actor.ts';
 import type { ConfigurationProblem } from '../../model/configuration-check.ts';
-import { CREDENTIALS_PROPERTY, configurationAt, type TargetName } from '../../model/installation.ts';
+import { CREDENTIALS_PROPERTY, type TargetName } from '../../model/installation.ts';
 import { readActiveVersion } from '../integrations/integration-rows.ts';
 import type { Page } from '../page.ts';
+import { ConfigurationChecks } from './configuration-checks.ts';
 import { Changes, type InstallationsParts, unsealed } from './installation-changes.ts';
 import {
-  Checkers,
   type EditedInstallation,
   edit,
   type InstallationEdit,
@@ -41,11 +41,12 @@ import {
 export class Installations {
   readonly #parts: InstallationsParts;
   readonly #changes: Changes;
-  readonly #checkers = new Checkers();
+  readonly #checks: ConfigurationChecks;
 
   constructor(parts: InstallationsParts) {
     this.#parts = parts;
     this.#changes = new Changes(parts);
+    this.#checks = new ConfigurationChecks(parts.webhookUrlRefusal ?? (() => undefined));
   }
 
   /**
@@ -82,9 +83,12 @@ export class Installations {
   async problemsOf(target: Installation): Promise<readonly ConfigurationProblem[]> {
     const active = await readActiveVersion(this.#parts.database, target.integration);
     if (active === undefined) return [];
-    const check = this.#checkers.of(configurationAt(active.version.manifest, target.level));
     // That there are credentials is all that is asked of them, so they stay sealed.
-    return check({ ...target.configuration, ...(target.hasCredentials && { [CREDENTIALS_PROPERTY]: {} }) });
+    const credentials = target.hasCredentials && { [CREDENTIALS_PROPERTY]: {} };
+    return this.#checks.problems(active.version.manifest, target.level, {
+      ...target.configuration,
+      ...credentials,
+    });
   }
 
   /** Installations in organizations, by id. */
@@ -112,20 +116,18 @@ export class Installations {
     by: Actor,
   ): Promise<EditedInstallation> {
     refuseUnstorable(asked);
-    return this.#changes.make(by, (change) => edit(change, this.#checkers, name, { ...asked, ...on }));
+    return this.#changes.make(by, (change) => edit(change, this.#checks, name, { ...asked, ...on }));
   }
 
   /** From now on no event reaches it, and its endpoint answers 503. @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED` */
   pause(name: TargetName, by: Actor, on: OnCondition = {}): Promise<Installation> {
-    return this.#changes.make(by, (change) =>
-      setPaused(change, this.#checkers, name, { ...on, paused: true }),
-    );
+    return this.#changes.make(by, (change) => setPaused(change, this.#checks, name, { ...on, paused: true }));
   }
 
   /** Active again, or pending, as its configuration is valid. @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED` */
   resume(name: TargetName, by: Actor, on: OnCondition = {}): Promise<Installation> {
     return this.#changes.make(by, (change) =>
-      setPaused(change, this.#checkers, name, { ...on, paused: false }),
+      setPaused(change, this.#checks, name, { ...on, paused: false }),
     );
   }
 

@@ -71,6 +71,8 @@ export interface Publication extends VersionCode {
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #targets: Targets;
+  /** Told after a commit that has made another version the active one, or has deleted the integration; before its answer. */
+  onVersionChanged: ((integration: string) => void) | undefined;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -106,7 +108,7 @@ export class Registry {
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
       return taken;
     });
-    this.#targets.forget(name);
+    this.#versionChanged(name);
     return number;
   }
 
@@ -162,7 +164,7 @@ export class Registry {
       const entry = { action: 'integration.activate', organization, integration, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
     });
-    this.#targets.forget(integration);
+    this.#versionChanged(integration);
   }
 
   /** Limits that are lowered for an integration; undefined where there is no such integration. */
@@ -183,7 +185,7 @@ export class Registry {
       const entry = { action: 'integration.limits', organization, integration, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
     });
-    this.#targets.forget(integration);
+    this.integrationChanged(integration);
   }
 
   /**
@@ -220,7 +222,7 @@ export class Registry {
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       return installations;
     });
-    this.#targets.forget(integration);
+    this.#versionChanged(integration);
     // By far the most of what was theirs, and nobody can read it any more: not while everybody waits for the transaction.
     // What a crash leaves here, `Logs.sweep` finds.
     await deleteLogs(database, gone);
@@ -254,6 +256,11 @@ export class Registry {
   /** Has calls that start from now on see what has become of an integration. Called after a commit, before its answer. */
   integrationChanged(integration: string): void {
     this.#targets.forget(integration);
+  }
+
+  #versionChanged(integration: string): void {
+    this.integrationChanged(integration);
+    this.onVersionChanged?.(integration);
   }
 
   /** Has calls that start from now on see what has become of an installation. Called after a commit, before its answer. */

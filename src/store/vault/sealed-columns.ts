@@ -11,6 +11,7 @@ import { credentialsPlace, signingSecretPlace } from '../installations/target-ro
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
 import type { Database } from '../tables.ts';
+import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
 import { KEY_ID_CHARS, type Vault, type VaultPlace } from './vault.ts';
 import type { KeyUse } from './vault-key.ts';
 
@@ -67,6 +68,18 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     key: ['event_id'],
     place: ([eventId]) => lifeEventPlace(String(eventId)),
     renewText: renewedRecord,
+  },
+  {
+    table: 'webhook_secrets',
+    column: 'sealed_secret',
+    key: TARGET_KEY,
+    place: (row) => webhookSecretPlace('sealed_secret', targetOf(row)),
+  },
+  {
+    table: 'webhook_secrets',
+    column: 'sealed_previous',
+    key: TARGET_KEY,
+    place: (row) => webhookSecretPlace('sealed_previous', targetOf(row)),
   },
 ];
 

@@ -1,0 +1,66 @@
+/**
+ * Deliveries, to be looked at: what became of them, attempt by attempt.
+ */
+import type { Page, PageRequest } from '../page.ts';
+import type { Database } from '../tables.ts';
+import type { Delivery, DeliveryPayload, RecordedAttempt } from './delivery.ts';
+import { attemptOf, deliveryOf, payloadOf } from './delivery-rows.ts';
+import { type DeliveryFilter, idsOfEventNamed, searchDeliveries } from './delivery-search.ts';
+
+export class DeliveryList {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Newest first. A page may hold fewer than were asked for, or none, and not be the last. */
+  async list(query: DeliveryFilter & PageRequest): Promise<Page<Delivery>> {
+    const { items, ...next } = await searchDeliveries(this.#database, { ...query, newestFirst: true });
+    return { items: items.map(deliveryOf), ...next };
+  }
+
+  /** One for each target that it went to, or is to go to: at most one an installation. */
+  async ofEvent(eventId: string): Promise<Delivery[]> {
+    const ids = await idsOfEventNamed(this.#database, eventId);
+    if (ids === undefined) return [];
+    const rows = await this.#database
+      .selectFrom('deliveries')
+      .selectAll()
+      .where('id', '>', ids.after)
+      .where('id', '<', ids.before)
+      .orderBy('id')
+      .execute();
+    return rows.map(deliveryOf);
+  }
+
+  async read(id: string): Promise<Delivery | undefined> {
+    const row = await this.#database
+      .selectFrom('deliveries')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row && deliveryOf(row);
+  }
+
+  /** In the order in which they were made. */
+  async attempts(id: string): Promise<RecordedAttempt[]> {
+    const rows = await this.#database
+      .selectFrom('delivery_attempts')
+      .selectAll()
+      .where('delivery_id', '=', id)
+      .orderBy('number')
+      .execute();
+    return rows.map(attemptOf);
+  }
+
+  /** What is posted; undefined where nothing is, or it has not been made yet. */
+  async payload(id: string): Promise<DeliveryPayload | undefined> {
+    const row = await this.#database
+      .selectFrom('delivery_payloads')
+      .selectAll()
+      .where('delivery_id', '=', id)
+      .executeTakeFirst();
+    return row && payloadOf(row);
+  }
+}

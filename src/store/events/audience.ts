@@ -1,0 +1,158 @@
+/**
+ * Whom an event goes to: of what its organization has installed, the targets that are to hear of it (REFERENCE D5, D29, D33).
+ *
+ * An installation that is active hears by its target in the space or the site, where it has one there, which must be active, too;
+ * and by the one of the organization where it has none there and speaks for all of them. It hears if its code has a handler for the
+ * type and the scope that the type needs; one that posts webhooks, if the settings of that space or site select the type.
+ *
+ * Asked for each event, thousands of times a second, and remembered by place. A change is forgotten after its commit and before
+ * its answer, so an event that is posted after the answer finds what the change has made of it. Each organization is forgotten by
+ * itself: one that changes its installations in a loop makes no other's events slow.
+ */
+import { LRUCache } from 'lru-cache';
+import type { TargetName } from '../../model/installation.ts';
+import type { PostedEvent } from '../deliveries/delivery.ts';
+import type { DeliveryKind } from '../tables.ts';
+import { type Hearer, Hearers, type HearersParts } from './hearers.ts';
+
+const ORGANIZATIONS_REMEMBERED = 20_000;
+const PLACES_REMEMBERED = 50_000;
+/** All places together: the targets that events of each may go to. */
+const HEARERS_REMEMBERED = 400_000;
+
+/** Who an event goes to. */
+export interface Addressee extends TargetName {
+  readonly integration: string;
+  /** Key of the target's endpoint. */
+  readonly endpoint: string;
+  readonly kind: DeliveryKind;
+  /** When it was last paused: what was armed by then is not delivered. */
+  readonly pausedAt?: number;
+}
+
+/** Of an event: what decides on who hears of it. */
+export type Occasion = Pick<
+  PostedEvent,
+  'organization' | 'type' | 'level' | 'place' | 'installationId' | 'isTest'
+>;
+
+/** What is known of an organization since it was last forgotten; another object after that. */
+interface Since {
+  /** Integrations of which something is remembered. */
+  readonly integrations: Set<string>;
+  /** Places that are being read. */
+  reading: number;
+}
+
+/** A place, as it was then. */
+interface Remembered {
+  readonly since: Since;
+  readonly hearers: readonly Hearer[];
+  /** By type, made of the hearers when one is first asked for. */
+  readonly addressees: Map<string, readonly Addressee[]>;
+}
+
+interface Reading {
+  readonly since: Since;
+  readonly place: Promise<Remembered>;
+}
+
+export class Audience {
+  readonly #hearers: Hearers;
+  readonly #organizations = new LRUCache<string, Since>({ max: ORGANIZATIONS_REMEMBERED });
+  readonly #places = new LRUCache<string, Remembered>({
+    max: PLACES_REMEMBERED,
+    maxSize: HEARERS_REMEMBERED,
+    sizeCalculation: ({ hearers }) => 1 + hearers.length,
+  });
+  /** Shared by all who ask meanwhile: a place that is new under load is read once. */
+  readonly #reading = new Map<string, Reading>();
+
+  constructor(parts: HearersParts) {
+    this.#hearers = new Hearers(parts);
+  }
+
+  /** Whom it goes to, where that is remembered. */
+  known(event: Occasion): readonly Addressee[] | undefined {
+    const place = this.#places.get(keyOf(event));
+    if (place === undefined || place.since !== this.#organizations.get(event.organization)) return undefined;
+    return addresseesOf(place, event);
+  }
+
+  async of(event: Occasion): Promise<readonly Addressee[]> {
+    return this.known(event) ?? addresseesOf(await this.#read(event), event);
+  }
+
+  /** One of its installations is not what it was. Called after a commit, before its answer. */
+  forgetOrganization(organization: string): void {
+    this.#organizations.delete(organization);
+  }
+
+  /** Its active version is another one, or it is gone. Called after a commit, before its answer. */
+  forgetIntegration(integration: string): void {
+    for (const [organization, { integrations, reading }] of this.#organizations.entries()) {
+      // What is being read may be of before the change.
+      if (reading > 0 || integrations.has(integration)) this.#organizations.delete(organization);
+    }
+  }
+
+  #read(event: Occasion): Promise<Remembered> {
+    const key = keyOf(event);
+    const since = this.#since(event.organization);
+    const under = this.#reading.get(key);
+    // One that began before a change has nothing to say to who asks after it.
+    if (under?.since === since) return under.place;
+    const place = this.#remember(key, event, since).finally(() => {
+      if (this.#reading.get(key)?.place === place) this.#reading.delete(key);
+    });
+    this.#reading.set(key, { since, place });
+    return place;
+  }
+
+  #since(organization: string): Since {
+    const known = this.#organizations.get(organization);
+    if (known !== undefined) return known;
+    const since = { integrations: new Set<string>(), reading: 0 };
+    this.#organizations.set(organization, since);
+    return since;
+  }
+
+  async #remember(key: string, event: Occasion, since: Since): Promise<Remembered> {
+    since.reading += 1;
+    try {
+      const hearers = await this.#hearers.at(event);
+      for (const { integration } of hearers) since.integrations.add(integration);
+      const place = { since, hearers, addressees: new Map<string, readonly Addressee[]>() };
+      // Where the organization was forgotten meanwhile, this is of no use to anybody who asks from now on.
+      if (this.#organizations.peek(event.organization) === since) this.#places.set(key, place);
+      return place;
+    } finally {
+      since.reading -= 1;
+    }
+  }
+}
+
+const keyOf = ({ organization, level, place }: Occasion): string => `${organization} ${level} ${place}`;
+
+function addresseesOf(place: Remembered, event: Occasion): readonly Addressee[] {
+  const { type, installationId, isTest } = event;
+  if (isTest) {
+    // Whoever tries a webhook out has not necessarily selected the type yet.
+    const own = place.hearers.filter(
+      (hearer) => hearer.installationId === installationId && hearer.kind === 'webhook',
+    );
+    return own.filter(({ heard }) => heard(type)).map(addresseeOf);
+  }
+  const all = place.addressees.get(type) ?? heardBy(place, type);
+  return installationId === undefined
+    ? all
+    : all.filter((addressee) => addressee.installationId === installationId);
+}
+
+function heardBy({ hearers, addressees }: Remembered, type: string): readonly Addressee[] {
+  const all = hearers.filter(({ heard, selected }) => heard(type) && selected(type)).map(addresseeOf);
+  addressees.set(type, all);
+  return all;
+}
+
+const addresseeOf = ({ heard, selected, ...addressee }: Hearer): Addressee => addressee;

@@ -1,0 +1,112 @@
+/**
+ * The rows of events, and those of deliveries as they are at first: SQL, and nothing that decides.
+ *
+ * Each function runs in the transaction it is given. Rows come by the thousand, so each statement is prepared once
+ * (`bulk.ts`), and between some hundreds of them others have their turn of the event loop.
+ */
+import { type ColumnValue, runForEach } from '../bulk.ts';
+import type { PostedEvent } from '../deliveries/delivery.ts';
+import type { Database } from '../tables.ts';
+import type { Addressee } from './audience.ts';
+
+/** Rows that are written in one turn of the event loop: a few milliseconds. */
+const ROWS_AT_ONCE = 500;
+
+const FIND = 'select event_id, body_hash, deliveries from events where event_id = ?';
+const INSERT_EVENT =
+  'insert into events (id, event_id, organization, type, level, place, installation_id, body, body_hash, deliveries, ' +
+  'created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT_DELIVERY =
+  'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
+  'state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at) ' +
+  "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, 0, 0, 0, 0, 0, ?)";
+
+/** What tells whether an event has been accepted before, and how it was answered. */
+export interface KnownEvent {
+  readonly bodyHash: string;
+  readonly deliveries: number;
+}
+
+/** An event that is put down, and whom it goes to. */
+export interface EventRow {
+  /** Of a `Sequence`. */
+  readonly id: string;
+  readonly event: PostedEvent;
+  readonly addressees: readonly Addressee[];
+  /** Since when it is to be delivered, by the clock of now. */
+  readonly armedAt: number;
+  readonly createdAt: number;
+}
+
+/** Those of these ids that are there. */
+export async function findEvents(
+  transaction: Database,
+  eventIds: readonly string[],
+): Promise<Map<string, KnownEvent>> {
+  const known = new Map<string, KnownEvent>();
+  for (let at = 0; at < eventIds.length; at += ROWS_AT_ONCE) {
+    if (at > 0) await new Promise(setImmediate);
+    const keys = eventIds.slice(at, at + ROWS_AT_ONCE).map((id) => [id]);
+    const rows = await runForEach<{ event_id: string; body_hash: string; deliveries: number }>(
+      transaction,
+      FIND,
+      keys,
+    );
+    for (const { event_id, body_hash, deliveries } of rows)
+      known.set(event_id, { bodyHash: body_hash, deliveries });
+  }
+  return known;
+}
+
+/** Puts down events with their deliveries. */
+export async function insertEvents(transaction: Database, rows: readonly EventRow[]): Promise<void> {
+  await insert(transaction, INSERT_EVENT, rows.values().map(eventValues));
+  await insert(transaction, INSERT_DELIVERY, rows.values().flatMap(deliveryValues));
+}
+
+/** @param rows made while they are written: those of a thousand events may be a million, which nobody is to hold */
+async function insert(
+  transaction: Database,
+  statement: string,
+  rows: Iterator<readonly ColumnValue[], undefined>,
+): Promise<void> {
+  for (;;) {
+    const some = next(rows, ROWS_AT_ONCE);
+    await runForEach(transaction, statement, some);
+    if (some.length < ROWS_AT_ONCE) return;
+    await new Promise(setImmediate);
+  }
+}
+
+function next<Row>(rows: Iterator<Row, undefined>, count: number): Row[] {
+  const some: Row[] = [];
+  while (some.length < count) {
+    const { done, value } = rows.next();
+    if (done) break;
+    some.push(value);
+  }
+  return some;
+}
+
+const eventValues = ({ id, event, addressees, createdAt }: EventRow): readonly ColumnValue[] => [
+  ...[id, event.eventId, event.organization, event.type, event.level, event.place],
+  ...[event.installationId ?? null, event.body, event.bodyHash, addressees.length, createdAt],
+];
+
+function deliveryValues({ id, event, addressees, armedAt, createdAt }: EventRow) {
+  const { eventId, type, organization } = event;
+  return addressees.map((to, index): readonly ColumnValue[] => [
+    ...[deliveryId(id, index), id, eventId, type, to.kind, to.endpoint, organization],
+    ...[to.integration, to.installationId, to.level, to.place],
+    ...[armedAt, armedAfterPause(to, armedAt), createdAt],
+  ]);
+}
+
+/** A clock that was set back since a target was paused and resumed must not make the event one of before the pause. */
+const armedAfterPause = ({ pausedAt = -1 }: Addressee, armedAt: number): number =>
+  Math.max(armedAt, pausedAt + 1);
+
+/** In the order of its event, and among those of the same event in theirs. */
+export const deliveryId = (event: string, index: number): string =>
+  `${event}.${String(index + 1).padStart(NUMBER_CHARS, '0')}`;
+const NUMBER_CHARS = 5;

@@ -1,0 +1,56 @@
+/**
+ * Events for those who try a webhook out: made up, to one target alone, whether or not it has selected their type. From there on
+ * they are as any other: stored, signed, posted and tried again.
+ */
+import { hash } from 'node:crypto';
+import type { Actor } from '../../model/actor.ts';
+import { canonicalJson } from '../../model/canonical-json.ts';
+import { exampleEvent, type WebhookEventType } from '../../model/example-event.ts';
+import { productEventId, type RandomBytes } from '../../model/identifiers.ts';
+import { insertAudit } from '../audit-rows.ts';
+import type { AcceptedEvent, PostedEvent } from '../deliveries/delivery.ts';
+import type { AcceptedEvents } from '../events/accepted-events.ts';
+import type { Installation } from '../installations/target-rows.ts';
+import type { Sequence } from '../sequence.ts';
+
+export interface WebhookTestsParts {
+  readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+  /** Numbers the entries of the audit. */
+  readonly auditIds: Sequence;
+}
+
+/** A target that posts webhooks, in a space or a site. */
+export type TestedTarget = Pick<Installation, 'installationId' | 'place' | 'organization' | 'integration'> & {
+  readonly level: PostedEvent['level'];
+};
+
+export class WebhookTests {
+  readonly #parts: WebhookTestsParts;
+
+  constructor(parts: WebhookTestsParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes up an event and accepts it, with an entry in the audit. */
+  async send(target: TestedTarget, type: WebhookEventType, by: Actor): Promise<AcceptedEvent> {
+    const { acceptedEvents, clock, auditIds } = this.#parts;
+    const { installationId, level, place, organization, integration } = target;
+    const eventId = productEventId(this.#parts.randomBytes);
+    const event = exampleEvent(type, { eventId, place });
+    const posted: PostedEvent = {
+      ...{ eventId, organization, type, level, place, installationId, isTest: true },
+      body: JSON.stringify(event),
+      bodyHash: hash('sha256', canonicalJson({ ...event, organization, installationId }), 'base64url'),
+    };
+    const [accepted] = await acceptedEvents.accept([posted], async (transaction) => {
+      const now = clock();
+      const about = { organization, integration, target: { installationId, level, place } };
+      const entry = { action: 'webhook.test', ...about, details: { type } } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+    });
+    if (accepted === undefined) throw new Error('One event was to be accepted, and none was.');
+    return accepted;
+  }
+}
