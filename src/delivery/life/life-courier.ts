@@ -7,15 +7,16 @@
  * `eventId`. Within an installation they are told in the order of the commits, one after the other; between installations it is
  * one each in turn. It polls nothing: it is told after each commit, and has one timer for what was postponed.
  */
-import type { Target } from '../model/target.ts';
-import { Caller, type CallResponse } from '../runtime/call.ts';
-import type { Dispatch } from '../runtime/dispatch.ts';
-import type { Journal } from '../runtime/journal.ts';
-import type { LifeEventEnd, LifeEvents, WaitingLifeEvent } from '../store/installations/life-events.ts';
-import type { Registry } from '../store/integrations/registry.ts';
-import type { LifeEventState } from '../store/tables.ts';
+import type { Target } from '../../model/target.ts';
+import { Caller } from '../../runtime/call.ts';
+import type { Dispatch } from '../../runtime/dispatch.ts';
+import type { Journal } from '../../runtime/journal.ts';
+import type { LifeEventEnd, LifeEvents, WaitingLifeEvent } from '../../store/installations/life-events.ts';
+import type { Registry } from '../../store/integrations/registry.ts';
+import type { LifeEventState } from '../../store/tables.ts';
+import { discard } from '../event-call.ts';
+import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, verdictOf } from '../verdict.ts';
 import { Turns } from './turns.ts';
-import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, verdictOf } from './verdict.ts';
 
 /**
  * Installations of which an event is under way. Few, because each may need an isolate of its own: after a thousand installs, or
@@ -192,9 +193,4 @@ export class LifeCourier {
     });
     this.#timer = { at, cancel };
   }
-}
-
-/** Nobody reads what an event is answered with: a body that is still being made is not made to its end. */
-function discard(response: CallResponse | undefined): void {
-  if (response !== undefined && !Buffer.isBuffer(response.body)) response.body.destroy();
 }

@@ -1,0 +1,43 @@
+/**
+ * One attempt at a delivery of kind `handler`: the event is handed to the integration, and what it makes of it is final.
+ *
+ * Nothing is posted for it, whatever the integration answers: only a manifest that says `webhook` has its targets post.
+ */
+import type { Target } from '../model/target.ts';
+import type { Dispatch } from '../runtime/dispatch.ts';
+import type { Journal } from '../runtime/journal.ts';
+import { attemptedBy, callFor, DELIVER_TO, destinationIn, discard } from './event-call.ts';
+import type { Attempted, UnderWay } from './under-way.ts';
+
+export interface HandlerDeliveryParts {
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly journal: Pick<Journal, 'log'>;
+}
+
+export class HandlerDelivery {
+  readonly #parts: HandlerDeliveryParts;
+
+  constructor(parts: HandlerDeliveryParts) {
+    this.#parts = parts;
+  }
+
+  async attempt(way: UnderWay, target: Target): Promise<Attempted> {
+    const result = await callFor(this.#parts.dispatch, target, way);
+    if ('ending' in result) return result;
+    const { response } = result;
+    discard(response);
+    const attempted = attemptedBy(result);
+    if (
+      response !== undefined &&
+      attempted.ending.end === 'delivered' &&
+      destinationIn(response) !== undefined
+    ) {
+      const { id, type } = way.claim;
+      const text =
+        `${type} was handled, and the answer names a receiver (${DELIVER_TO}), but nothing is posted to it: for that, the ` +
+        'manifest has to say `webhook` when the event is accepted, and still when it is delivered.';
+      this.#parts.journal.log(target, id, 'warn', text);
+    }
+    return attempted;
+  }
+}
