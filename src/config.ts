@@ -48,12 +48,15 @@ export interface Config {
   readonly egress: EgressPolicy;
   /** Whether a manifest has to list the hosts that its integration reaches. */
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
+  /** Whether webhooks are posted to receivers with plain http, too. */
+  readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
   /** Organizations whose integrations may have the scopes that are reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   readonly limits: Limits;
 }
 
 const EGRESS_MANIFEST = ['optional', 'required'] as const;
+const WEBHOOK_HTTP = ['refuse', 'allow'] as const;
 
 /** Mistakes in the settings: one sentence each. */
 export class ConfigError extends Error {
@@ -128,6 +131,11 @@ const SETTINGS: readonly Setting[] = [
     flag: 'egress-manifest',
     value: 'optional',
     help: 'required: an integration reaches only hosts that its manifest lists',
+  },
+  {
+    flag: 'webhook-http',
+    value: 'refuse',
+    help: 'allow: webhooks may have receivers with http, not only with https',
   },
   {
     flag: 'internal-organizations',
@@ -212,6 +220,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
     egress: egress.policy,
     egressManifest: egressManifest ?? 'required',
+    webhookHttp: oneOf('webhook-http', WEBHOOK_HTTP, problems, text),
     internalOrganizations,
     limits: readLimits(env, problems),
   };

@@ -156,6 +156,11 @@ export const ERRORS = {
     'caller',
     'The integration posts no webhooks there: its manifest does not say `webhook`, or not for that level.',
   ),
+  INSTALLATION_INACTIVE: row(
+    409,
+    'caller',
+    'No event reaches it: it is paused, or its configuration is not valid; the message says which.',
+  ),
   INSTALLATION_EXISTS: row(409, 'caller', 'The organization has already installed this integration.'),
   INSTALLATION_FORBIDDEN: row(
     403,

@@ -136,7 +136,7 @@ export const DEFAULT_LIMITS = {
   /** What is kept of it. */
   webhookResponseKeptBytes: 16 * KIB,
   /** Connections to receivers, of all webhooks together. */
-  webhookConnections: 1_024,
+  webhookConnections: 1_280,
   /** Deliveries under way at once. */
   deliveriesInFlight: 256,
   /** Of those, what one organization may have. */

@@ -7,9 +7,9 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { watchLifeEvents } from './delivery/delivery-metrics.ts';
-import { LifeCourier } from './delivery/life-courier.ts';
+import { startDelivery } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
+import { Posting } from './egress/posting/posting.ts';
 import { Connections } from './http/connections.ts';
 import { controlDoor } from './http/control/door.ts';
 import { Credentials } from './http/credentials.ts';
@@ -70,6 +70,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       clock,
       randomBytes,
       keys: config.vaultKeys,
+      webhookUrlRefusal: (url) => posting.refusalOf(url),
       onReseal: ({ level, message, details }) => log[level](details, message),
       onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
     });
@@ -98,6 +99,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const journal = new Journal({
       logs,
       registry,
+      secrets: store.webhookSecrets,
       metrics,
       clock,
       contained: (change) => log.warn(change, 'an installation may be crashing cells'),
@@ -120,15 +122,17 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const open = listener({ log, limits, isStopping, answersTo: publicHosts(knownUrl) });
     new Connections({ limits, trustedProxies, clock: ticks }).guard(open.server);
     const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
-    const egress = new Egress({
+    const outwards = {
       policy: config.egress,
       limits,
-      hostsRequired: config.egressManifest === 'required',
       ownDoor: inProcessDoors({ origins, control: control.server, open: open.server }),
       controlPort: () => (control.server.address() as AddressInfo | null)?.port,
-    });
+    };
+    const egress = new Egress({ ...outwards, hostsRequired: config.egressManifest === 'required' });
     watchEgress(metrics.registry, egress);
     stops.push(() => egress.close());
+    const posting = new Posting({ ...outwards, allowHttp: config.webhookHttp === 'allow' });
+    stops.push(() => posting.close());
     const dispatch = new Dispatch({
       limits,
       observer: journal,
@@ -138,18 +142,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
       refusal: (id) => pool.refusal(id),
     });
     metrics.watch(pool, dispatch);
-    const courier = new LifeCourier({
-      events: lifeEvents,
-      registry,
-      dispatch,
-      journal,
-      clock,
-      ticks,
-      chance: Math.random,
-      after: later,
-      settled: watchLifeEvents(metrics.registry, lifeEvents),
-      onError: (cause) => log.error({ err: cause }, 'a life event could not be read or marked'),
-    });
     await pool.ready();
 
     controlDoor(control, {
@@ -163,9 +155,13 @@ export async function startService(config: Config, log: Logger): Promise<Service
       tokens,
       logs,
       lifeEvents,
+      acceptedEvents: store.acceptedEvents,
       audit,
       credentialLeases: store.credentialLeases,
       installedBlocks: store.installedBlocks,
+      deliveries: store.deliveries,
+      webhookSecrets: store.webhookSecrets,
+      webhookTests: store.webhookTests,
       dispatch,
       observer: journal,
       publisher: new Publisher({
@@ -200,17 +196,29 @@ export async function startService(config: Config, log: Logger): Promise<Service
     origins.publicUrl ||= publicUrl;
     origins.apiUrl ||= `${controlUrl}/v1`;
     // Not before the URLs are known: they are part of what an integration is told.
-    lifeEvents.onWritten = (installationId) => courier.tell(installationId);
-    await courier.start();
+    const told = await startDelivery({
+      store,
+      dispatch,
+      posting,
+      journal,
+      metrics: metrics.registry,
+      limits,
+      clock,
+      ticks,
+      chance: Math.random,
+      after: later,
+      limitMet: (limit) => metrics.limitMet(limit),
+      onError: (cause, what) => log.error({ err: cause }, what),
+    });
     const stop = async () => {
-      const told = courier.stop();
+      const silent = told.stop(limits.stopMs);
       const closed = open.close();
       const drained = await within(limits.stopMs, dispatch.drain());
       if (!drained)
         log.warn({ inFlight: dispatch.inFlight }, 'calls were still in flight at the end of the stop');
       // Calls that did not end in time are answered before their connections are.
       pool.stop();
-      await told;
+      await silent;
       await hangUp(open, closed);
       await hangUp(control, control.close());
       await unwind();

@@ -8,10 +8,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../sandbox/sdk/', import.meta.url);
 
-/** File name in the SDK's folder → TypeScript source. */
+/** File name in the SDK's folder → its source: TypeScript, and JavaScript where a file can be used without the SDK, too. */
 export const SDK_SOURCE: ReadonlyMap<string, string> = new Map(
   readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .filter((name) => /(?<!\.d)\.[jt]s$/.test(name))
     .map((name) => [name, readFileSync(new URL(name, FOLDER), 'utf8')]),
 );
 

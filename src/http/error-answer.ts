@@ -14,18 +14,19 @@ import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
 import { withoutTokens } from '../model/redaction.ts';
+import { TakenMethods } from './taken-methods.ts';
 
 /** Answers every error and every unknown route of this instance. */
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
+  const taken = new TakenMethods(app);
   app.setNotFoundHandler((request, reply) => {
+    const asked = request.originalUrl.split('?', 1)[0] ?? '';
+    const methods = taken.of(asked);
+    const hint = methods.length === 0 ? '' : ` This path takes ${methods.join(', ')}.`;
     // Attack, or a slip: the token of an install link in a path that is nearly right. Messages are logged.
-    const path = withoutTokens(request.originalUrl.split('?', 1)[0] ?? '');
-    return answerError(
-      new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`),
-      request,
-      reply,
-    );
+    const message = `No route ${request.method} ${withoutTokens(asked)}.${hint}`;
+    return answerError(new AnnexError('ROUTE_UNKNOWN', message), request, reply);
   });
 }
 

@@ -58,8 +58,8 @@ export function listener({ log, limits, answersTo, isStopping }: ListenerParts):
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Ids of the host product may have 128 characters, each of which may be written as three.
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 384 },
+    // Ids of events may have 255 characters, each of which may be written as three.
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 3 * 255 },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request as FastifyRequest, reply as FastifyReply);

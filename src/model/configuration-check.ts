@@ -3,11 +3,13 @@
  * by ajv, and its findings in words, by property.
  *
  * Names and choices come out of a stranger's manifest and end up in code that ajv generates, so nothing here relies on what
- * they look like: each is a string to ajv, which writes it as one. Values are never repeated in a finding, because a value
- * may be a password that was put into the wrong field.
+ * they look like: each is a string to ajv, which writes it as one. Values are not repeated in a finding, because a value may
+ * be a password that was put into the wrong field; the one exception is a plain word in a list of choices, which nobody takes
+ * for such a field (REFERENCE D33: what is not offered is refused by name).
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { CREDENTIALS_PROPERTY } from './installation.ts';
+import type { StringProperty } from './manifest/configuration.ts';
 import type { Configuration } from './manifest/manifest.ts';
 import { nearest } from './nearest.ts';
 
@@ -17,6 +19,8 @@ const PROBLEMS_MAX = 50;
 const CHOICES_SHOWN = 20;
 /** Letters of a name or a choice that a finding spells out. */
 const CHARS_SHOWN = 100;
+/** What a finding repeats of a list of choices: a word as event types are. */
+const PLAIN_WORD = /^[a-z][a-z0-9]{0,31}(?:[_.:-][a-z0-9]{1,32}){0,7}$/;
 /** Levels that values may be nested: whoever walks them later does so by calling itself. */
 const DEPTH_MAX = 32;
 
@@ -48,14 +52,15 @@ export interface JsonSchema {
 export function configurationSchema(declared: Configuration | undefined): JsonSchema {
   if (declared?.componentId !== undefined)
     return { type: 'object', properties: { [CREDENTIALS_PROPERTY]: { type: 'object' } } };
+  const required = new Set(declared?.required);
   const properties = Object.entries(declared?.properties ?? {}).map(
-    ([name, property]) => [name, propertySchema(name, property)] as const,
+    ([name, property]) => [name, propertySchema(name, property, required.has(name))] as const,
   );
   return {
     type: 'object',
     // `fromEntries` defines members; assigning one named `__proto__` would set the prototype instead.
     properties: Object.fromEntries(properties),
-    required: [...new Set(declared?.required)],
+    required: [...required],
     additionalProperties: false,
   };
 }
@@ -63,14 +68,19 @@ export function configurationSchema(declared: Configuration | undefined): JsonSc
 type Property = Configuration['properties'][string];
 
 /** @returns false where no value is valid: a button starts something, and what comes of it has its own property. */
-function propertySchema(name: string, property: Property): JsonSchema | false {
+function propertySchema(name: string, property: Property, required: boolean): JsonSchema | false {
   if (name === CREDENTIALS_PROPERTY) return { type: 'object' };
   if (property.type === 'button') return false;
   const choices = property.type === 'string' ? property.enum : undefined;
-  return Array.isArray(choices) && choices.length > 0
-    ? { type: property.type, enum: [...new Set(choices)] }
-    : { type: property.type };
+  if (!Array.isArray(choices) || choices.length === 0) return { type: property.type };
+  const choice = { type: property.type, enum: [...new Set(choices)] };
+  if (!isList(property)) return choice;
+  return { type: 'array', items: choice, uniqueItems: true, minItems: required ? 1 : 0 };
 }
+
+/** Whether its value is a list of choices. */
+const isList = (property: Property | undefined): property is StringProperty & { multiple: true } =>
+  property?.type === 'string' && property.multiple === true;
 
 /**
  * Compiles the check of a level's configuration. Costs milliseconds for a hundred properties: whoever checks often keeps it.
@@ -101,7 +111,8 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     for (const error of validate.errors ?? []) {
       const property = propertyOf(error);
       // One finding a property: of a wrong type it need not be said that it is none of the choices, too.
-      if (!problems.has(property)) problems.set(property, problemOf(error, property, declared, known));
+      if (!problems.has(property))
+        problems.set(property, problemOf(error, property, declared, known, configuration[property]));
       if (problems.size === PROBLEMS_MAX) break;
     }
     return [...problems.values()];
@@ -109,28 +120,48 @@ export function configurationChecker(declared: Configuration | undefined): Confi
 }
 
 function problemOf(
-  { keyword, params }: ErrorObject,
+  error: ErrorObject,
   property: string,
   declared: Configuration | undefined,
   known: readonly string[],
+  value: unknown,
 ): ConfigurationProblem {
+  const { keyword, params } = error;
   const name = quoted(property);
   if (keyword === 'required') return { property, message: `${name} must be set.` };
   if (keyword === 'additionalProperties') {
-    const message = `The configuration has no property ${name}.`;
+    const message = `The configuration has no property ${name}: null removes it.`;
     const meant = nearest(property, known);
     return meant === undefined
       ? { property, message }
       : { property, message, hint: `Did you mean "${meant}"?` };
   }
+  const member = declared?.properties[property];
+  if (isList(member)) return { property, message: listProblem(error, name, member.enum ?? [], value) };
   if (keyword === 'false schema') return { property, message: `${name} is a button and has no value.` };
   if (keyword === 'enum')
     return { property, message: `${name} must be ${choices(params['allowedValues'])}.` };
   const type = String(params['type']);
-  const member = declared?.properties[property];
   const allowed = member?.type === 'string' ? member.enum : undefined;
   const wanted = allowed === undefined ? (WANTED[type] ?? type) : choices(allowed);
   return { property, message: `${name} must be ${wanted}.` };
+}
+
+/** What is wrong with a list of choices. */
+function listProblem(
+  { keyword, params, instancePath }: ErrorObject,
+  name: string,
+  offered: readonly string[],
+  value: unknown,
+): string {
+  const choose = `choose from ${listed(offered)}.`;
+  if (!Array.isArray(value)) return `${name} must be a list: ${choose}`;
+  if (keyword === 'minItems') return `${name} must have at least one choice: ${choose}`;
+  const at = keyword === 'uniqueItems' ? Number(params['j']) : Number(instancePath.split('/').at(-1));
+  const entry: unknown = value[at];
+  const what = typeof entry === 'string' && PLAIN_WORD.test(entry) ? quoted(entry) : `entry ${at + 1}`;
+  if (keyword === 'uniqueItems') return `${name} must have each choice once; ${what} is there again.`;
+  return `${name} does not offer ${what}: ${choose}`;
 }
 
 const WANTED: Readonly<Record<string, string>> = {
@@ -142,20 +173,25 @@ const WANTED: Readonly<Record<string, string>> = {
 
 function choices(allowed: unknown): string {
   const all = Array.isArray(allowed) ? allowed : [];
+  return all.length === 1 ? listed(all) : `one of ${listed(all)}`;
+}
+
+function listed(all: readonly unknown[]): string {
   const shown = all.slice(0, CHOICES_SHOWN).map((choice) => quoted(String(choice)));
   const more = all.length > shown.length ? ` and ${all.length - shown.length} more` : '';
-  return all.length === 1 ? shown.join('') : `one of ${shown.join(', ')}${more}`;
+  return `${shown.join(', ')}${more}`;
 }
 
 const quoted = (text: string): string =>
   text.length > CHARS_SHOWN ? `"${text.slice(0, CHARS_SHOWN)}…"` : `"${text}"`;
 
-/** The property that an error is about: schemas are one level deep. */
+/** The property that an error is about: the first name of the path, whatever is wrong below it. */
 function propertyOf({ keyword, params, instancePath }: ErrorObject): string {
   if (keyword === 'required') return String(params['missingProperty']);
   if (keyword === 'additionalProperties') return String(params['additionalProperty']);
+  const [, first = ''] = instancePath.split('/');
   // RFC 6901: in a pointer, "/" and "~" of a name are written as "~1" and "~0".
-  return instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+  return first.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /**

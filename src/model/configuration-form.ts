@@ -24,9 +24,11 @@ export interface FormField {
   readonly title?: string;
   readonly description?: string;
   readonly required: boolean;
-  readonly default?: string | number | boolean;
+  readonly default?: string | number | boolean | readonly string[];
   /** Choices of a dropdown. */
   readonly enum?: readonly string[];
+  /** Several of them may be chosen: the value is a list. */
+  readonly multiple?: true;
   /** The integration supplies the choices: they are asked for at `…/completions`. */
   readonly completion?: true;
   readonly button_text?: string;
@@ -98,6 +100,7 @@ function fieldOf(
 function choicesOf(property: Extract<ConfigurationProperty, { type: 'string' }>): Partial<FormField> {
   return {
     ...(property.enum !== undefined && { enum: property.enum }),
+    ...(property.multiple && { multiple: true as const }),
     ...(belowEndpoint(property.completion_url) !== undefined && { completion: true as const }),
   };
 }

@@ -28,6 +28,9 @@ export const installationId = (random: RandomBytes): string => `ins_${base32(ran
 /** Id of an event in the life of an installation, by which its integration knows one that it hears twice. */
 export const lifeEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
 
+/** Id of an event that the product has posted without one of its own. */
+export const productEventId = lifeEventId;
+
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 
 /** A signing secret as its user sees it (REFERENCE D24): 43 characters, whose UTF-8 bytes are the HMAC key. */

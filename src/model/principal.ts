@@ -123,6 +123,35 @@ export const mayEdit = (principal: Principal, field: string): boolean =>
 export const mayReadLog = (principal: Principal, installedIn: string, owner: string): boolean =>
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
 
+/**
+ * Read what was to be delivered to what `organization` has installed, with what was posted and what receivers said to it, and
+ * have it delivered again. Not for the author: it is the organization's content and the answers of its servers. Not for code
+ * either, which could read there what was delivered to another space.
+ */
+export const mayReadDeliveries = (principal: Principal, organization: string): boolean =>
+  mayInstallFor(principal, organization);
+
+/**
+ * See, replace and try out what webhooks of a target are signed with: whoever may install it, and the code that draws its
+ * settings in a call for that very target; never in one for another, be it the installation that the target is part of.
+ */
+export const maySeeWebhookSecret = (principal: Principal, installed: InstalledIn): boolean =>
+  mayInstallFor(principal, installed.organization) ||
+  (principal.kind === 'installation' && isSame(principal.target, installed));
+
+const isSame = (own: TargetName, { installationId, level, place }: TargetName): boolean =>
+  own.installationId === installationId && own.level === level && own.place === place;
+
+/** Say what has happened in the product: the product itself does. */
+export const mayPostEvents = (principal: Principal): boolean => isPlatform(principal);
+
+/**
+ * Read what the product has said of an organization, and what came of it: that organization. Events name visitors, so whoever
+ * wrote the code that hears of them sees none.
+ */
+export const mayReadEvents = (principal: Principal, organization: string): boolean =>
+  mayInstallFor(principal, organization);
+
 /** Ask what a runtime token stands for: the host product, whose own API may be what it was sent to. */
 export const mayIntrospect = (principal: Principal): boolean => isPlatform(principal);
 

@@ -97,7 +97,12 @@ export function inspectExports(
   if (!exports.sdk) return [];
   const unknown = unknownHandlers(exports, entry);
   if (against === undefined) return unknown;
-  return [...missingComponents(exports, against), ...handlersWithoutScope(exports, against), ...unknown];
+  return [
+    ...missingComponents(exports, against),
+    ...handlersWithoutScope(exports, against),
+    ...selectableUnhandled(exports, against),
+    ...unknown,
+  ];
 }
 
 /** A component that the manifest names. */
@@ -154,6 +159,26 @@ function handlersWithoutScope(
     const message = `The handler of "${event}" will not be called: it needs the scope ${missing.join(' or ')}.`;
     const hint = 'Add the scope to "scopes" in the manifest.';
     return [warning(message, { ...placeOf(['scopes']), hint })];
+  });
+}
+
+/** Types of events that can be selected for a webhook, and are never posted because nobody handles them. */
+function selectableUnhandled(
+  { events }: ScriptExports,
+  { manifest: { configurations, webhook }, placeOf }: InspectedManifest,
+): Problem[] {
+  if (webhook === undefined) return [];
+  return (['space', 'site'] as const).flatMap((level) => {
+    const property = configurations[level]?.properties[webhook.eventTypes];
+    const choices = property?.type === 'string' ? (property.enum ?? []) : [];
+    return choices
+      .filter((type) => !events.includes(type))
+      .map((type) => {
+        const message = `"${type}" can be selected, but the script has no handler of it: it will never be posted.`;
+        const hint = `Add "${type}" to the "events" of the integration, or remove it from the choices.`;
+        const at = ['configurations', level, 'properties', webhook.eventTypes, 'enum'];
+        return warning(message, { ...placeOf(at), hint });
+      });
   });
 }
 

@@ -10,12 +10,12 @@ import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';
 import type { AnnexError } from '../errors.ts';
 import type { LimitMet, LimitName } from '../limits.ts';
-import type { Environment } from '../model/environment.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { Redactor, secretsOf } from '../model/redaction.ts';
 import { scriptKey, scriptVersion, type Target } from '../model/target.ts';
 import type { Registry } from '../store/integrations/registry.ts';
 import type { Logs } from '../store/logs.ts';
+import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import { type CallEnd, type LogLevel, scriptUrl, withoutPreludeFrames } from '../wire.ts';
 import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
@@ -48,6 +48,8 @@ export interface JournalParts {
   readonly logs: Pick<Logs, 'append'>;
   readonly registry: Pick<Registry, 'sourceMap'>;
   readonly metrics: CallMetrics;
+  /** What code of an installation was shown beside its environment. */
+  readonly secrets: Pick<WebhookSecrets, 'shownTo'>;
   readonly clock: () => number;
   /** Tells the operator of an installation that is kept apart, or no longer. */
   contained(change: SuspicionChange): void;
@@ -61,8 +63,11 @@ export class Journal implements CallObserver {
     max: MAPPERS_MAX,
     maxSize: MAPPER_BYTES_MAX,
   });
-  /** By the secrets that an environment was built with: made when a target first logs, and again when it was built anew. */
-  readonly #redactors = new LRUCache<Environment['secrets'], Redactor>({
+  /**
+   * By the secrets that an environment was built with: made when a target first logs, and again when it was built anew. And by
+   * the list of what else was shown.
+   */
+  readonly #redactors = new LRUCache<object, Redactor>({
     max: REDACTORS_MAX,
     maxSize: REDACTOR_BYTES_MAX,
     sizeCalculation: ({ bytes }) => bytes,
@@ -154,13 +159,20 @@ export class Journal implements CallObserver {
     for (const line of lines) this.#write(line, mapper(line.text));
   }
 
-  #redacted({ environment }: Target, text: string): string {
-    let redactor = this.#redactors.get(environment.secrets);
+  #redacted({ environment, installationId }: Target, text: string): string {
+    const own = this.#redactor(environment.secrets, () => secretsOf(environment)).redact(text);
+    const shown = this.#parts.secrets.shownTo(installationId);
+    return shown.length === 0 ? own : this.#redactor(shown, () => shown).redact(own);
+  }
+
+  /** @param of what tells the secrets from others, and stays the same while they do */
+  #redactor(of: object, secrets: () => Iterable<string>): Redactor {
+    let redactor = this.#redactors.get(of);
     if (redactor === undefined) {
-      redactor = new Redactor(secretsOf(environment));
-      this.#redactors.set(environment.secrets, redactor);
+      redactor = new Redactor(secrets());
+      this.#redactors.set(of, redactor);
     }
-    return redactor.redact(text);
+    return redactor;
   }
 
   #write({ target, requestId, level, at }: Line, raw: string): void {

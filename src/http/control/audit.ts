@@ -3,12 +3,12 @@
  * concern it. There is no way to change one.
  */
 import Type from 'typebox';
-import { AnnexError } from '../../errors.ts';
 import type { HolderPrincipal } from '../../model/principal.ts';
 import type { Audit, AuditRecord } from '../../store/audit.ts';
 import { AUDIT_ACTIONS } from '../../store/audit-rows.ts';
 import { holderOf } from './authenticate.ts';
 import { placeView } from './installations/target-paths.ts';
+import { organizationRead } from './own-organization.ts';
 import {
   ERRORS_VIEW,
   isoTime,
@@ -79,11 +79,8 @@ export function auditDoor(app: TypedApp, { audit }: AuditDoorParts): void {
     },
     async (request) => {
       const reader = holderOf(request);
-      const { organization = reader.organization, integration, installation, action } = request.query;
-      if (reader.organization !== undefined && organization !== reader.organization) {
-        const message = 'A token of kind organization reads the entries of its own organization alone.';
-        throw new AnnexError('TOKEN_FORBIDDEN', message);
-      }
+      const { integration, installation, action } = request.query;
+      const organization = organizationRead(reader, request.query.organization, 'entries');
       const page = await audit.list({
         ...pageRequest(request.query),
         ...{ organization, integration, installationId: installation, action },

@@ -20,13 +20,14 @@ export const cursorOf = (key: string): string =>
  * The key that a cursor stands for.
  *
  * @param shape what the keys of this list look like
+ * @param part what the cursor came in
  * @throws `REQUEST_INVALID` where it is none
  */
-export function keyOf(cursor: string, shape = KEY): string {
+export function keyOf(cursor: string, shape = KEY, part = 'query'): string {
   const bytes = Buffer.from(cursor, 'base64url');
   const key = bytes.subarray(CHECK_BYTES).toString('utf8');
   if (KEY.test(key) && shape.test(key) && check(key).equals(bytes.subarray(0, CHECK_BYTES))) return key;
-  throw new AnnexError('REQUEST_INVALID', 'query.cursor is not the `next` of a page of this list.');
+  throw new AnnexError('REQUEST_INVALID', `${part}.cursor is not the \`next\` of a page of this list.`);
 }
 
 const check = (key: string): Buffer => hash('sha256', `cursor ${key}`, 'buffer').subarray(0, CHECK_BYTES);

@@ -21,13 +21,18 @@ import { blockMarkdownDoor } from './components/block-markdown.ts';
 import { blocksDoor } from './components/blocks.ts';
 import { renderDoor } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
+import { deliveriesDoor } from './deliveries/deliveries.ts';
+import { deliveryOrdersDoor } from './deliveries/delivery-orders.ts';
 import { described } from './description.ts';
-import { eventsDoor } from './events.ts';
+import { eventsDoor } from './events/events.ts';
+import { ingestDoor } from './events/ingest.ts';
 import { completionsDoor } from './installations/completions.ts';
 import { configurationDoor } from './installations/configuration.ts';
 import { credentialLeasesDoor } from './installations/credential-leases.ts';
 import { EditRate } from './installations/edit-rate.ts';
 import { installationsDoor } from './installations/installations.ts';
+import { webhookSecretDoor } from './installations/webhook-secret.ts';
+import { webhookTestDoor } from './installations/webhook-test.ts';
 import { imagesDoor } from './integrations/images.ts';
 import { installLinksDoor } from './integrations/install-links.ts';
 import { integrationsDoor } from './integrations/integrations.ts';
@@ -52,9 +57,13 @@ export interface ControlDoorParts
     | 'tokens'
     | 'logs'
     | 'lifeEvents'
+    | 'acceptedEvents'
     | 'audit'
     | 'credentialLeases'
     | 'installedBlocks'
+    | 'deliveries'
+    | 'webhookSecrets'
+    | 'webhookTests'
   > {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
@@ -114,7 +123,10 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         versionsDoor(typed, parts);
         limitsDoor(typed, parts);
         secretsDoor(typed, parts);
-        installationsDoor(typed, { ...parts, edits: new EditRate(parts.limits, parts.clock) });
+        const edits = new EditRate(parts.limits, parts.clock);
+        installationsDoor(typed, { ...parts, edits });
+        webhookSecretDoor(typed, { ...parts, edits });
+        webhookTestDoor(typed, { ...parts, edits });
         installLinksDoor(typed, parts);
         tokensDoor(typed, parts);
         introspectionDoor(typed, parts);
@@ -127,7 +139,10 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         blockMarkdownDoor(typed, parts);
         logsDoor(typed, parts);
         auditDoor(typed, parts);
+        ingestDoor(typed, parts);
         eventsDoor(typed, parts);
+        deliveriesDoor(typed, parts);
+        deliveryOrdersDoor(typed, { ...parts, edits });
       },
       { prefix: '/v1' },
     );

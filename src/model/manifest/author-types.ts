@@ -74,7 +74,7 @@ function propertyMember(name: string, property: ConfigurationProperty, required:
   if (type === undefined) return [];
   const facts = [
     ...(required ? ['Required.'] : []),
-    ...(property.default === undefined ? [] : [`Default: ${literal(property.default)}`]),
+    ...(property.default === undefined ? [] : [`Default: ${defaultText(property.default)}`]),
   ];
   return [
     ...comment([property.title, property.description, facts.join(' ')]),
@@ -86,7 +86,9 @@ function propertyMember(name: string, property: ConfigurationProperty, required:
 function propertyType(name: string, property: ConfigurationProperty): string | undefined {
   switch (property.type) {
     case 'string':
-      return property.enum === undefined || property.enum.length === 0 ? 'string' : union(property.enum);
+      return property.enum === undefined || property.enum.length === 0
+        ? 'string'
+        : chosen(union(property.enum), property.multiple);
     case 'number':
     case 'boolean':
       return property.type;
@@ -94,6 +96,13 @@ function propertyType(name: string, property: ConfigurationProperty): string | u
       return name === CREDENTIALS_PROPERTY ? CREDENTIALS : undefined;
   }
 }
+
+/** One of a union, or a list of some. */
+const chosen = (choices: string, multiple = false): string =>
+  multiple ? `readonly (${choices}${choices.includes('\n') ? '\n' : ''})[]` : choices;
+
+const defaultText = (value: string | number | boolean | readonly string[]): string =>
+  typeof value === 'object' ? `[${value.map(literal).join(', ')}]` : literal(value);
 
 /** A union of literals; `never` of none. */
 function union(texts: readonly string[]): string {

@@ -36,10 +36,12 @@ interface PropertyTexts {
 
 export interface StringProperty extends PropertyTexts {
   readonly type: 'string';
-  /** One of `enum`, where there is one. */
-  readonly default?: string;
+  /** One of `enum`, where there is one; with `multiple`, a list of some. */
+  readonly default?: string | readonly string[];
   /** Choices of a dropdown, each once. */
   readonly enum?: readonly string[];
+  /** The value is a list of choices, each once: at least one where the property is required. Only beside `enum`. */
+  readonly multiple?: true;
   /** Path below the endpoint that supplies the choices. */
   readonly completion_url?: string;
 }
@@ -78,7 +80,7 @@ export type Configurations = { readonly [Level in (typeof CONFIGURATION_LEVELS)[
 /** Keys of every property, and those of its type. A button's `default` is told of as a mistake, not as unknown. */
 const PROPERTY_KEYS = ['type', 'title', 'description'];
 const PROPERTY_KEYS_OF = {
-  string: ['default', 'enum', 'completion_url'],
+  string: ['default', 'enum', 'multiple', 'completion_url'],
   number: ['default'],
   boolean: ['default'],
   button: ['button_text', 'callback_url', 'default'],
@@ -164,19 +166,46 @@ const PATH_RULE = {
 
 function readStringKeys(fields: YamlFields): Omit<StringProperty, 'type'> {
   const choices = fields.has('enum') ? fields.texts('enum', { max: ENUM_MAX, unique: true }) : undefined;
-  // Text may be empty where it is a value, but not where it is a name for something.
-  const given = fields.optionalText('default', { mayBeEmpty: true });
   const written = fields.raw('enum');
   if (Array.isArray(written) && written.length === 0)
     fields.error('enum', 'A dropdown needs at least one choice.', 'List the choices, or remove "enum".');
-  if (given !== undefined && choices !== undefined && choices.length > 0 && !choices.includes(given))
-    fields.errorMeant('default', 'must be one of the choices in "enum"', given, choices);
+  const multiple = fields.optionalBoolean('multiple') === true;
+  if (multiple && !fields.has('enum'))
+    fields.error('multiple', 'A list of choices needs the choices: "multiple" goes with "enum".');
   return optional({
-    default: given,
+    default: multiple ? readChosen(fields, choices) : readDefault(fields, choices),
     // No choice at all would be a schema that JSON Schema does not have.
     enum: choices?.length === 0 ? undefined : choices,
+    multiple: multiple ? (true as const) : undefined,
     completion_url: fields.optionalText('completion_url', PATH_RULE),
   });
+}
+
+const NO_CHOICE = 'must be one of the choices in "enum"';
+
+/** The default of a text, or of one choice. */
+function readDefault(fields: YamlFields, choices: readonly string[] = []): string | undefined {
+  // Text may be empty where it is a value, but not where it is a name for something.
+  const given = fields.optionalText('default', { mayBeEmpty: true });
+  if (given !== undefined && choices.length > 0 && !choices.includes(given))
+    fields.errorMeant('default', NO_CHOICE, given, choices);
+  return given;
+}
+
+/** The default of a list of choices. */
+function readChosen(fields: YamlFields, choices: readonly string[] = []): readonly string[] | undefined {
+  if (!fields.has('default')) return undefined;
+  const given = fields.texts('default', { max: ENUM_MAX, unique: true });
+  const raw = fields.raw('default');
+  const written: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
+  // Where the property is required, a new installation would be active with a value that no edit may set.
+  if (written.length === 0)
+    fields.error('default', 'A default needs at least one choice.', 'List some, or remove "default".');
+  for (const choice of given) {
+    if (choices.length > 0 && !choices.includes(choice))
+      fields.errorMeant(['default', written.indexOf(choice)], NO_CHOICE, choice, choices);
+  }
+  return given;
 }
 
 function readButtonKeys(fields: YamlFields): Omit<ButtonProperty, 'type'> {

@@ -110,23 +110,44 @@ const PropertyTexts = {
   description: Type.Optional(text('What the setting is for.')),
 };
 
+const COMPLETION_URL = Type.Optional(endpointPath('Path below the endpoint that supplies the choices.'));
+
+const enumOf = (description: string) =>
+  Type.Array(text('A choice.'), { description, minItems: 1, maxItems: ENUM_MAX });
+
+const OneText = shape(
+  {
+    type: Type.Literal('string'),
+    ...PropertyTexts,
+    default: Type.Optional(Type.String({ description: 'One of `enum`, where there is one.' })),
+    enum: Type.Optional(enumOf('Choices of a dropdown.')),
+    multiple: Type.Optional(Type.Literal(false, { description: 'One value; `true` for a list of choices.' })),
+    completion_url: COMPLETION_URL,
+  },
+  'Text, or a choice in a dropdown.',
+);
+
+const ListOfChoices = shape(
+  {
+    type: Type.Literal('string'),
+    ...PropertyTexts,
+    default: Type.Optional(
+      Type.Array(text('One of `enum`.'), { description: 'Some of `enum`.', minItems: 1, maxItems: ENUM_MAX }),
+    ),
+    enum: enumOf('Choices, of which several may be chosen.'),
+    multiple: Type.Literal(true, { description: 'The value is a list of choices.' }),
+    completion_url: COMPLETION_URL,
+  },
+  'A list of choices, each once.',
+);
+
 const PropertySchemas: Readonly<Record<ConfigurationProperty['type'], TSchema>> = {
-  string: shape(
-    {
-      type: Type.Literal('string'),
-      ...PropertyTexts,
-      default: Type.Optional(Type.String({ description: 'One of `enum`, where there is one.' })),
-      enum: Type.Optional(
-        Type.Array(text('A choice.'), {
-          description: 'Choices of a dropdown.',
-          minItems: 1,
-          maxItems: ENUM_MAX,
-        }),
-      ),
-      completion_url: Type.Optional(endpointPath('Path below the endpoint that supplies the choices.')),
-    },
-    'Text, or a choice in a dropdown.',
-  ),
+  string: Type.Unsafe<ConfigurationProperty>({
+    if: { required: ['multiple'], properties: { multiple: { const: true } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, and no promise.
+    then: ListOfChoices,
+    else: OneText,
+  }),
   number: shape(
     { type: Type.Literal('number'), ...PropertyTexts, default: Type.Optional(Type.Number()) },
     'A number.',
@@ -257,6 +278,17 @@ const MEMBERS: Readonly<Record<string, TSchema>> = {
     ),
   ),
   contentSecurityPolicy: Type.Optional(PolicySchema),
+  webhook: Type.Optional(
+    shape(
+      {
+        url: text('Name of the setting that holds the URL of the receiver: a `string`.'),
+        eventTypes: text(
+          'Name of the setting that holds the types of events that are posted: a `string` with `enum` and `multiple`.',
+        ),
+      },
+      'Webhooks that Annex posts for the integration: which settings of a space and of a site say what goes where.',
+    ),
+  ),
   egress: Type.Optional(
     Type.Array(text('A host such as api.example.com or *.example.com, with a port or without.'), {
       description: 'The hosts that its fetch reaches, and no others then; [] for none.',

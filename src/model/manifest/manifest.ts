@@ -15,7 +15,7 @@ import { type Block, readBlocks } from './manifest-blocks.ts';
 import { type ManifestPage, readPage } from './manifest-page.ts';
 import { INTERNAL_SCOPES, SCOPES, type Scope } from './scope.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
-import type { WebhookDeclaration } from './webhook.ts';
+import { readWebhook, type WebhookDeclaration } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath } from './yaml-source.ts';
 
@@ -39,7 +39,7 @@ export type ManifestTarget = (typeof MANIFEST_TARGETS)[number];
 const MANIFEST_KEYS = [
   ...['name', 'title', 'description', 'summary', 'organization', 'visibility', 'target', 'scopes', 'script'],
   ...['blocks', 'categories', 'icon', 'previewImages', 'externalLinks', 'configurations', 'secrets'],
-  ...['contentSecurityPolicy', 'egress'],
+  ...['contentSecurityPolicy', 'egress', 'webhook'],
 ];
 
 export interface Manifest extends ManifestPage {
@@ -152,6 +152,7 @@ export function readManifest(fields: YamlFields): Manifest {
     secrets: readSecrets(fields.map('secrets')),
     ...readEgress(fields),
     ...(contentSecurityPolicy !== undefined && { contentSecurityPolicy }),
+    ...readWebhook(fields, configurations),
   };
 }
 

@@ -6,6 +6,8 @@
  * (REFERENCE D29), and an event that nobody has selected costs no delivery (REFERENCE D33).
  */
 import type { Level } from '../installation.ts';
+import type { ConfigurationProperty, Configurations } from './configuration.ts';
+import type { YamlFields } from './yaml-fields.ts';
 
 /** Names of properties of the configuration of a space, and of that of a site. */
 export interface WebhookDeclaration {
@@ -21,3 +23,94 @@ export const WEBHOOK_EVENT_TYPES = {
   space: ['space_content_updated'],
   site: ['site_view', 'page_feedback'],
 } as const satisfies Readonly<Record<Level, readonly string[]>>;
+
+/** Where it can be told what goes where; nothing happens in an organization that is posted. */
+const WEBHOOK_LEVELS = ['space', 'site'] as const;
+type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
+
+/**
+ * Reads `webhook` of a manifest, and holds it against the settings that it names, in every configuration where an event can
+ * be selected.
+ *
+ * @param fields of the whole manifest
+ */
+export function readWebhook(
+  fields: YamlFields,
+  configurations: Configurations,
+): { readonly webhook?: WebhookDeclaration } {
+  const own = fields.map('webhook');
+  if (own === undefined) return {};
+  own.warnUnknown(['url', 'eventTypes']);
+  const webhook = { url: own.text('url'), eventTypes: own.text('eventTypes') };
+  const levels = WEBHOOK_LEVELS.filter((level) => configurations[level] !== undefined);
+  if (levels.length === 0) {
+    const hint = 'Declare "configurations.space" or "configurations.site".';
+    fields.error('webhook', 'The settings that "webhook" names are those of a space or a site.', hint);
+  }
+  for (const level of levels) {
+    if (configurations[level]?.componentId === undefined)
+      checkSettings(fields, webhook, level, configurations);
+    else {
+      const message = `The settings that "webhook" names must be "properties" of "configurations.${level}".`;
+      const hint = 'What a component draws, it stores as it likes, and nobody else knows where.';
+      fields.error(['configurations', level, 'componentId'], message, hint);
+    }
+  }
+  return { webhook };
+}
+
+function checkSettings(
+  fields: YamlFields,
+  { url, eventTypes }: WebhookDeclaration,
+  level: WebhookLevel,
+  configurations: Configurations,
+): void {
+  const target = setting(fields, 'url', url, level, configurations);
+  if (target && (target.property.type !== 'string' || target.property.multiple)) {
+    const hint = 'Write "type: string".';
+    target.fields.error('type', `"${url}" holds the URL of a webhook, so it must be one text.`, hint);
+  }
+  const types = setting(fields, 'eventTypes', eventTypes, level, configurations);
+  if (types === undefined) return;
+  const { property } = types;
+  if (property.type === 'string' && property.multiple && property.enum !== undefined) {
+    checkChoices(types.fields, property.enum, level);
+    return;
+  }
+  const hint = `Write "type: string", "multiple: true" and "enum: [${WEBHOOK_EVENT_TYPES[level].join(', ')}]".`;
+  types.fields.error(
+    undefined,
+    `"${eventTypes}" holds types of events, so it must be a list of choices.`,
+    hint,
+  );
+}
+
+/** A setting that is there, and where it is written; of one whose type nobody knows, everything has been told. */
+function setting(
+  fields: YamlFields,
+  key: keyof WebhookDeclaration,
+  name: string,
+  level: WebhookLevel,
+  configurations: Configurations,
+): { readonly property: ConfigurationProperty; readonly fields: YamlFields } | undefined {
+  if (name === '') return undefined;
+  const properties = configurations[level]?.properties ?? {};
+  const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  if (property === undefined) {
+    const wanted = `must name one of the properties of "configurations.${level}"`;
+    fields.errorMeant(['webhook', key], wanted, name, Object.keys(properties));
+    return undefined;
+  }
+  const written = fields.map('configurations')?.map(level)?.map('properties')?.map(name);
+  return written?.raw('type') === property.type ? { property, fields: written } : undefined;
+}
+
+function checkChoices(property: YamlFields, choices: readonly string[], level: WebhookLevel): void {
+  const known: readonly string[] = WEBHOOK_EVENT_TYPES[level];
+  const raw = property.raw('enum');
+  const written: readonly unknown[] = Array.isArray(raw) ? raw : [];
+  for (const choice of choices.filter((one) => !known.includes(one))) {
+    const wanted = `must be an event that a webhook of a ${level} can be for: ${known.join(', ')}`;
+    property.errorMeant(['enum', written.indexOf(choice)], wanted, choice, known);
+  }
+}

@@ -28,6 +28,9 @@ const FieldView = Type.Object({
   required: Type.Boolean(),
   default: Type.Optional(Type.Unknown()),
   enum: Type.Optional(Type.Array(Type.String(), { description: 'Choices of a dropdown.' })),
+  multiple: Type.Optional(
+    Type.Boolean({ description: 'Several of them may be chosen: the value is a list.' }),
+  ),
   completion: Type.Optional(
     Type.Boolean({ description: 'The integration supplies the choices: ask for them at `…/completions`.' }),
   ),

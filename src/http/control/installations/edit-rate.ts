@@ -4,13 +4,14 @@
  * Each edit is an event, a call and an entry in the audit that is kept for a year. The attack: an organization, or the code of
  * an integration, that edits in a loop and fills the disk with them. To pause and resume, to add and remove a space, or to
  * uninstall and install does the same, so every change counts; and it counts for what the organization has of the
- * integration, not for the id, which is another with each install. The operator and the host product, which edit for
- * everybody, are not counted.
+ * integration, not for the id, which is another with each install. Code has a count of its own: what it does in a loop does
+ * not keep the organization from pausing or uninstalling it. The operator and the host product, which edit for everybody,
+ * are not counted.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Limits } from '../../../limits.ts';
 import { limitError } from '../../../model/limit-met.ts';
-import { isPlatform } from '../../../model/principal.ts';
+import { isPlatform, isRuntime } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { RateLimit } from '../../rate-limit.ts';
 import { principalOf } from '../authenticate.ts';
@@ -33,7 +34,9 @@ export class EditRate {
     request: FastifyRequest,
     { integration, organization }: Pick<Installation, 'integration' | 'organization'>,
   ): Promise<void> {
-    if (isPlatform(principalOf(request)) || this.#rate.take(`${integration} ${organization}`)) return;
+    const principal = principalOf(request);
+    const who = isRuntime(principal) ? 'code' : 'organization';
+    if (isPlatform(principal) || this.#rate.take(`${who} ${integration} ${organization}`)) return;
     throw limitError('REQUEST_RATE_EXCEEDED', { name: LIMIT, max: this.#max });
   }
 }

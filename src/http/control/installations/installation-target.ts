@@ -212,7 +212,7 @@ export const viewOf = ({ registry }: InstallationsDoorParts, request: FastifyReq
 
 /** Tells of limits that a change meets. */
 export async function countingLimits<Result>(
-  { limitMet }: InstallationsDoorParts,
+  { limitMet }: Pick<InstallationsDoorParts, 'limitMet'>,
   change: Promise<Result>,
 ): Promise<Result> {
   try {

@@ -1,0 +1,156 @@
+/**
+ * `/v1/deliveries`: what was to be delivered to what an organization has installed, and what became of it, attempt by attempt.
+ *
+ * For the organization, also of what it has uninstalled since; and for the operator and the host product. Not for the author: it
+ * is the organization's content, and the answers of servers of its choice.
+ */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AnnexError } from '../../../errors.ts';
+import { wholeInstallation } from '../../../model/installation.ts';
+import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
+import { mayReadDeliveries } from '../../../model/principal.ts';
+import { unknownInstallation } from '../../../model/unknown.ts';
+import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
+import type { Delivery } from '../../../store/deliveries/delivery.ts';
+import type { DeliveryFilter } from '../../../store/deliveries/delivery-search.ts';
+import type { Installations } from '../../../store/installations/installations.ts';
+import { DELIVERY_STATES } from '../../../store/tables.ts';
+import { holderOf } from '../authenticate.ts';
+import { organizationRead } from '../own-organization.ts';
+import {
+  ERRORS_VIEW,
+  Name,
+  NoQuery,
+  Organization,
+  PAGE_QUERY,
+  PageOf,
+  Place,
+  pageAnswer,
+  pageRequest,
+} from '../schemas.ts';
+import { TIME_RANGE, timeRange } from '../time-range.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import {
+  DELIVERY_ID,
+  DeliveryId,
+  DeliveryView,
+  deliveryView,
+  WholeDeliveryView,
+  wholeDeliveryView,
+} from './delivery-view.ts';
+
+/** Filters of lists and of replays. */
+export const DELIVERY_FILTERS = {
+  space: Type.Optional(Place),
+  site: Type.Optional(Place),
+  type: Type.Optional(Type.Enum([...POSTED_TYPES.keys()])),
+  ...TIME_RANGE,
+};
+
+const DeliveriesQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    ...DELIVERY_FILTERS,
+    installation: Type.Optional(Name),
+    organization: Type.Optional(Organization),
+    event: Type.Optional(Type.String({ description: '`eventId` of an event.', pattern: EVENT_ID.source })),
+    state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  },
+  { additionalProperties: false },
+);
+
+export interface DeliveriesDoorParts {
+  readonly deliveries: Pick<Deliveries, 'list' | 'read' | 'attempts' | 'payload'>;
+  readonly installations: Pick<Installations, 'read'>;
+}
+
+export function deliveriesDoor(app: TypedApp, parts: DeliveriesDoorParts): void {
+  const { deliveries } = parts;
+  app.get(
+    '/deliveries',
+    {
+      schema: {
+        summary: 'List deliveries, newest first',
+        description:
+          'An organization sees those to what it has installed. A page may hold fewer than `limit`, or none, and still have a ' +
+          '`next`: what is asked for is looked for a bounded number of deliveries at a time.',
+        querystring: DeliveriesQuery,
+        response: { 200: PageOf(DeliveryView), ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
+      const organization = organizationRead(holderOf(request), asked, 'deliveries');
+      if (installationId !== undefined) await requireReadable(parts, request, installationId);
+      const page = await deliveries.list({
+        ...pageRequest(query, DELIVERY_ID),
+        ...{ organization, installationId, eventId, type: query.type, state: query.state },
+        ...placeFilter('query', query),
+        ...timeRange('query', query),
+      });
+      return pageAnswer(page, deliveryView);
+    },
+  );
+  app.get(
+    '/deliveries/:id',
+    {
+      schema: {
+        summary: 'Read a delivery with every attempt, and what was posted',
+        params: Type.Object({ id: DeliveryId }),
+        querystring: NoQuery,
+        response: { 200: WholeDeliveryView, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const delivery = await readableDelivery(parts, request, request.params.id);
+      const [attempts, payload] = [
+        await deliveries.attempts(delivery.id),
+        await deliveries.payload(delivery.id),
+      ];
+      return wholeDeliveryView(delivery, attempts, payload);
+    },
+  );
+}
+
+/** A delivery that the caller may see. @throws `DELIVERY_UNKNOWN`, for one of another tenant, too */
+export async function readableDelivery(
+  { deliveries }: { readonly deliveries: Pick<Deliveries, 'read'> },
+  request: FastifyRequest,
+  id: string,
+): Promise<Delivery> {
+  const delivery = await deliveries.read(id);
+  if (delivery !== undefined && mayReadDeliveries(holderOf(request), delivery.organization)) return delivery;
+  throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
+}
+
+/** @throws `INSTALLATION_UNKNOWN` where the caller may know of no such installation, and has none of its deliveries */
+async function requireReadable(
+  { deliveries, installations }: DeliveriesDoorParts,
+  request: FastifyRequest,
+  installationId: string,
+): Promise<void> {
+  const principal = holderOf(request);
+  const installation = await installations.read(wholeInstallation(installationId));
+  if (installation !== undefined && mayReadDeliveries(principal, installation.organization)) return;
+  // Of one that is deleted, its deliveries alone tell whose it was.
+  const { items, next } = await deliveries.list({
+    installationId,
+    organization: principal.organization,
+    limit: 1,
+  });
+  if (items.length === 0 && next === undefined) throw unknownInstallation(installationId);
+}
+
+/** @throws `REQUEST_INVALID` where both a space and a site are named */
+export function placeFilter(
+  part: string,
+  { space, site }: { readonly space?: string; readonly site?: string },
+): Pick<DeliveryFilter, 'place'> {
+  if (space !== undefined && site !== undefined) {
+    const message = `${part}.space and ${part}.site exclude each other: a delivery is to one of them.`;
+    throw new AnnexError('REQUEST_INVALID', message);
+  }
+  if (space !== undefined) return { place: { level: 'space', place: space } };
+  return site === undefined ? {} : { place: { level: 'site', place: site } };
+}

@@ -1,0 +1,167 @@
+/**
+ * Events that the host product posts: what each type looks like (REFERENCE D4), where it happens, and what to tell somebody who
+ * posts something else.
+ *
+ * Members that a type does not know pass through untouched: the product may say more than Annex has heard of. Three are Annex's
+ * own: `eventId`, `organization`, whose installations the event is for, and `installationId`, where it is for one alone.
+ */
+import Type, { type TSchema } from 'typebox';
+import Schema from 'typebox/schema';
+import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
+import type { Level } from './installation.ts';
+import { nearest } from './nearest.ts';
+import { faultText, nameIn } from './schema-fault.ts';
+
+/** Header values and paths carry it, so it is ASCII that can be seen. */
+export const EVENT_ID = /^[\x21-\x7e]{1,255}$/;
+const COMMENT_CHARS_MAX = 512;
+
+const Id = Type.String({ minLength: 1 });
+const SpaceId = Type.String({ pattern: PLACE_ID.source, description: 'The space it has happened in.' });
+const SiteId = Type.String({ pattern: PLACE_ID.source, description: 'The site it has happened in.' });
+const Visitor = Type.Object({
+  anonymousId: Type.String(),
+  userAgent: Type.String(),
+  ip: Type.String(),
+  cookies: Type.Record(Type.String(), Type.String()),
+  language: Type.Optional(Type.String()),
+});
+/** Of a page that somebody has looked at. */
+const visited = {
+  visitor: Visitor,
+  url: Type.String(),
+  referrer: Type.String({ description: 'Empty where there is none.' }),
+};
+const Feedback = Type.Object({
+  rating: Type.Enum(['bad', 'ok', 'good']),
+  comment: Type.Optional(Type.String({ maxLength: COMMENT_CHARS_MAX })),
+});
+const gitSync = { spaceId: SpaceId, revisionId: Id, commitId: Id };
+const onSite = { siteId: SiteId, spaceId: Type.Optional(Id), pageId: Type.Optional(Id) };
+
+interface PostedType {
+  readonly level: Exclude<Level, 'organization'>;
+  readonly schema: TSchema;
+  readonly validator: ReturnType<typeof Schema.Compile>;
+}
+
+function posted(
+  level: PostedType['level'],
+  type: string,
+  description: string,
+  members: Readonly<Record<string, TSchema>>,
+): readonly [string, PostedType] {
+  const schema = Type.Object(
+    {
+      type: Type.Literal(type),
+      eventId: Type.Optional(
+        Type.String({
+          pattern: EVENT_ID.source,
+          description: 'By which receivers know an event they hear twice. Made here unless given.',
+        }),
+      ),
+      organization: Type.String({
+        pattern: ORGANIZATION_ID.source,
+        description:
+          'The one that the space or site belongs to: what it has installed may hear of the event.',
+      }),
+      installationId: Type.Optional(
+        Type.String({
+          pattern: '^[A-Za-z0-9_-]{1,64}$',
+          description: 'For this installation alone.',
+        }),
+      ),
+      ...members,
+    },
+    { title: type, description, additionalProperties: true },
+  );
+  return [type, { level, schema, validator: Schema.Compile(schema) }];
+}
+
+/** Every type that can be posted. */
+export const POSTED_TYPES: ReadonlyMap<string, PostedType> = new Map([
+  posted('space', 'space_view', 'Somebody has looked at a space.', {
+    ...{ spaceId: SpaceId, pageId: Type.Optional(Id) },
+    ...visited,
+  }),
+  posted('space', 'space_content_updated', 'The content of a space has changed.', {
+    ...{ spaceId: SpaceId, revisionId: Id },
+  }),
+  posted('space', 'space_visibility_updated', 'Others may see a space now than before.', {
+    ...{ spaceId: SpaceId, previousVisibility: Id, visibility: Id },
+  }),
+  posted('space', 'space_gitsync_started', 'A space begins to be synchronised with Git.', gitSync),
+  posted('space', 'space_gitsync_completed', 'A space has been synchronised with Git, or could not be.', {
+    ...gitSync,
+    state: Type.Enum(['success', 'failure']),
+  }),
+  posted('site', 'site_view', 'Somebody has looked at a page of a site.', { ...onSite, ...visited }),
+  posted('site', 'page_feedback', 'Somebody has said what they think of a page.', {
+    ...onSite,
+    feedback: Feedback,
+    ...visited,
+  }),
+]);
+
+/** An event that `eventFault` has found nothing wrong with. */
+export interface SoundEvent {
+  readonly type: string;
+  readonly eventId?: string;
+  readonly organization: string;
+  readonly installationId?: string;
+  readonly [member: string]: unknown;
+}
+
+/** Where a sound event has happened. */
+export function placeOfEvent({ type, spaceId, siteId }: SoundEvent): {
+  readonly level: PostedType['level'];
+  readonly place: string;
+} {
+  const level = POSTED_TYPES.get(type)?.level ?? 'space';
+  return { level, place: String(level === 'space' ? spaceId : siteId) };
+}
+
+/**
+ * What keeps a value from being an event that can be posted, in a sentence; undefined where nothing does.
+ *
+ * @param at what the value is called: `body`, `body.events[3]`
+ */
+export function eventFault(value: unknown, at: string): string | undefined {
+  if (!isObject(value)) return `${at} is no event: it must be an object.`;
+  const { type, organization, eventId } = value;
+  const known = typeof type === 'string' ? POSTED_TYPES.get(type) : undefined;
+  if (known === undefined) return `${at}.type ${typeFault(type)}`;
+  if (organization === undefined) return `${at}.organization is missing: ${WHY_ORGANIZATION}`;
+  if (eventId !== undefined && !(typeof eventId === 'string' && EVENT_ID.test(eventId)))
+    return `${at}.eventId must be a string of 1 to 255 printable ASCII characters, without spaces.`;
+  const { validator } = known;
+  return validator.Check(value) ? undefined : faultText(at, validator.Errors(value)[1]);
+}
+
+const WHY_ORGANIZATION =
+  'name the organization that the space or site belongs to. What it has installed hears of the event, and nobody else does: ' +
+  'ids of spaces and sites are known to others, too.';
+
+/** Types of the life of installations, which the store tells. */
+const OF_LIFE = /^((space|site)_)?installation_(setup|deleted)$/;
+/** Others that handlers know, and that nobody posts. */
+const NOT_POSTED: Readonly<Record<string, string>> = {
+  ui_render: 'components are drawn by "POST …/render" of the installation',
+  fetch: 'a request goes to the public endpoint of the installation',
+};
+
+function typeFault(type: unknown): string {
+  const all = [...POSTED_TYPES.keys()];
+  if (type === undefined) return `is missing: it must be one of ${all.join(', ')}.`;
+  if (typeof type !== 'string') return `must be a string: one of ${all.join(', ')}.`;
+  const name = nameIn(type);
+  if (OF_LIFE.test(type))
+    return `is "${name}", which is not posted: Annex tells integrations of their installations by itself.`;
+  if (Object.hasOwn(NOT_POSTED, type)) return `is "${name}", which is not posted: ${NOT_POSTED[type]}.`;
+  const meant = nearest(type, all);
+  if (meant !== undefined) return `is none that can be posted. Did you mean "${meant}"?`;
+  return `is none that can be posted: it must be one of ${all.join(', ')}.`;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
