@@ -95,6 +95,8 @@ export interface ApiConfigurationForm {
     readonly default?: unknown;
     /** Choices of a dropdown. */
     readonly enum?: readonly string[];
+    /** Several of them may be chosen: the value is a list. */
+    readonly multiple?: boolean;
     /** The integration supplies the choices: ask for them at `…/completions`. */
     readonly completion?: boolean;
     readonly button_text?: string;
@@ -121,6 +123,22 @@ export interface ApiCredentialsLease {
   readonly expiresAt?: string;
   /** `oauth_credentials` as they are now. */
   readonly credentials?: Readonly<Record<string, unknown>>;
+}
+
+export interface ApiWebhookSecret {
+  /** The key of the HMAC is its UTF-8 text as it stands here. */
+  readonly secret: string;
+  readonly createdAt: string;
+  /** While the secret before it signs, too: until when. Behind the new one in the header. */
+  readonly previous?: {
+    readonly until: string;
+  };
+}
+
+export interface ApiWebhookTest {
+  readonly eventId: string;
+  /** None where the code does not handle the type, or lacks its scope. */
+  readonly deliveries: number;
 }
 
 /** Method and path → what goes in, what comes out. A member that is not there, the route does not take. */
@@ -273,6 +291,50 @@ export interface ApiRoutes {
       /** Cursor of the next page; absent on the last. */
       readonly next?: string;
     };
+  };
+  /** Show what webhooks of an installation in a space are signed with. */
+  'GET /integrations/{name}/installations/{id}/spaces/{space}/webhook-secret': {
+    readonly answer: ApiWebhookSecret;
+  };
+  /** Replace what webhooks of an installation in a space are signed with. */
+  'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-secret/rotate': {
+    readonly body: {
+      /** One of your own: printable ASCII characters without spaces. One is made unless given. */
+      readonly secret?: string;
+      /** How long the secret before it goes on signing, too. It stops at once unless given. */
+      readonly overlapSeconds?: number;
+    };
+    readonly answer: ApiWebhookSecret;
+  };
+  /** Show what webhooks of an installation in a site are signed with. */
+  'GET /integrations/{name}/installations/{id}/sites/{site}/webhook-secret': {
+    readonly answer: ApiWebhookSecret;
+  };
+  /** Replace what webhooks of an installation in a site are signed with. */
+  'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-secret/rotate': {
+    readonly body: {
+      /** One of your own: printable ASCII characters without spaces. One is made unless given. */
+      readonly secret?: string;
+      /** How long the secret before it goes on signing, too. It stops at once unless given. */
+      readonly overlapSeconds?: number;
+    };
+    readonly answer: ApiWebhookSecret;
+  };
+  /** Try the webhook of an installation in a space out. */
+  'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-test': {
+    readonly body: {
+      /** Unless given, the first that is selected there, or else the first that can be. */
+      readonly type?: 'space_content_updated';
+    };
+    readonly answer: ApiWebhookTest;
+  };
+  /** Try the webhook of an installation in a site out. */
+  'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-test': {
+    readonly body: {
+      /** Unless given, the first that is selected there, or else the first that can be. */
+      readonly type?: 'site_view' | 'page_feedback';
+    };
+    readonly answer: ApiWebhookTest;
   };
   /** Read the settings of an installation as a form. */
   'GET /integrations/{name}/installations/{id}/configuration': {

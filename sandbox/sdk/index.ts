@@ -32,6 +32,7 @@ export type {
   TextChildren,
 } from './contentkit.ts';
 export type { Context } from './context.ts';
+export { deliverTo, type WebhookDelivery } from './deliver-to.ts';
 export type {
   Environment,
   Installation,
@@ -71,6 +72,7 @@ export type {
   OAuthTokenResponse,
 } from './oauth-provider.ts';
 export { getOAuthToken } from './oauth-token.ts';
+export { type RecentIds, recentIds } from './recent-ids.js';
 export {
   endpointPath,
   endpointURL,
@@ -80,3 +82,11 @@ export {
   safeRedirect,
   withQuery,
 } from './url.ts';
+export {
+  type CheckedSignature,
+  checkSignature,
+  type RawBody,
+  type SignatureFault,
+  type SignatureOptions,
+  verifySignature,
+} from './verify-signature.js';

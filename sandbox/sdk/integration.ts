@@ -9,6 +9,7 @@
 import { Api } from './api.ts';
 import { Component } from './component.ts';
 import type { Context } from './context.ts';
+import { deliveryOf } from './deliver-to.ts';
 import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
 import type { Environment } from './environment.ts';
 import type { FetchEvent, RuntimeEvents, UIRenderEvent } from './event.ts';
@@ -31,7 +32,7 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
   /** Answers HTTP traffic of the public endpoint, whatever the method and the path below it. */
   readonly fetch?: (request: Request, context: Context<C>) => Promise<Response> | Response;
   readonly components?: readonly Component[];
-  /** Event name → a handler, or several that run together. */
+  /** Event name → a handler, or several that run together. What it returns counts where it is made by `deliverTo`. */
   readonly events?: {
     readonly [Name in keyof RuntimeEvents]?:
       | EventHandler<RuntimeEvents[Name], C>
@@ -200,20 +201,26 @@ async function answerEvent(
 ): Promise<Response> {
   const handlers = routes.events.get(event.type);
   if (handlers === undefined) return text(`Integration does not handle "${event.type}" events`, 406);
-  await runAll(handlers, event, context);
-  return text('OK', 200);
+  const returned = await runAll(handlers, event, context);
+  return deliveryOf(event.type, returned)?.toResponse() ?? text('OK', 200);
 }
 
-/** Runs handlers together and lets each finish: one that fails does not cut another short. Throws the first failure. */
+/**
+ * Runs handlers together and lets each finish: one that fails does not cut another short.
+ *
+ * @returns what each has returned
+ * @throws the first failure
+ */
 async function runAll(
   handlers: readonly EventHandler<object, AccountConfiguration>[],
   event: object,
   context: Context,
-): Promise<void> {
+): Promise<readonly unknown[]> {
   const runs = await Promise.allSettled(handlers.map(async (handler) => handler(event, context)));
   const [first, ...others] = runs.filter((run) => run.status === 'rejected');
   for (const other of others) report(other.reason);
   if (first !== undefined) throw first.reason;
+  return runs.flatMap((run) => (run.status === 'fulfilled' ? [run.value] : []));
 }
 
 /** An `ExposableError` is an answer that the author chose; anything else is a fault to be looked into. */

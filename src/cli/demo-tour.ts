@@ -7,6 +7,7 @@
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { tourSettings } from './demo-settings.ts';
+import { type DemoReceiver, tourWebhooks } from './demo-webhooks.ts';
 import { type Exchange, type Sent, Transcript } from './transcript.ts';
 import { uploadFolder } from './upload-folder.ts';
 
@@ -17,6 +18,7 @@ export interface TourStart {
   /** Control listener. */
   readonly controlUrl: string;
   readonly adminToken: string;
+  readonly receiver: DemoReceiver;
   readonly print: (text: string) => void;
 }
 
@@ -29,7 +31,7 @@ export interface TourEnd {
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
-export async function tour({ controlUrl, adminToken, print }: TourStart): Promise<TourEnd> {
+export async function tour({ controlUrl, adminToken, receiver, print }: TourStart): Promise<TourEnd> {
   const transcript = new Transcript(print);
   const endpoints: Record<string, string> = {};
 
@@ -132,8 +134,9 @@ export async function tour({ controlUrl, adminToken, print }: TourStart): Promis
     'counter should have counted to 1.',
   );
   await tourMenu({ controlUrl, platformToken, transcript });
-  const upload = () => uploadFolder(`${FIXTURES}greeter`);
-  await tourSettings({ controlUrl, adminToken, platformToken, transcript, upload });
+  const start = { controlUrl, adminToken, platformToken, transcript };
+  await tourSettings({ ...start, upload: () => uploadFolder(`${FIXTURES}greeter`) });
+  await tourWebhooks({ ...start, receiver, print, upload: () => uploadFolder(`${FIXTURES}webhook`) });
   return { surprises: transcript.surprises, platformToken, endpoints };
 }
 

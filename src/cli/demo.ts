@@ -4,6 +4,7 @@
  */
 import type { Service } from '../service.ts';
 import { type TourEnd, tour } from './demo-tour.ts';
+import { DemoReceiver } from './demo-webhooks.ts';
 import { startTemporaryService } from './temporary-service.ts';
 
 const HELP = `usage: npm run demo [-- --once]
@@ -21,9 +22,13 @@ const print = (text: string): void => {
 };
 
 async function demo(once: boolean): Promise<void> {
+  const receiver = await DemoReceiver.start();
+  // On loopback and without TLS, which webhooks are not posted to unless the operator says so.
+  const flags = ['--webhook-http', 'allow', '--egress-allow', `127.0.0.1:${receiver.port}`];
   // Warnings and errors only: the transcript is the output.
-  const { service, end: stop } = await startTemporaryService();
+  const { service, end: stop } = await startTemporaryService({ flags });
   const end = async (code: number) => {
+    receiver.stop();
     await stop();
     process.exit(code);
   };
@@ -35,11 +40,13 @@ async function demo(once: boolean): Promise<void> {
       void end(0);
     });
   }
-  const toured = await tour({ controlUrl: service.controlUrl, adminToken, print }).catch((cause: unknown) => {
-    // The tour's requests fail when somebody ends the service under it.
-    if (!ending) throw cause;
-    return undefined;
-  });
+  const toured = await tour({ controlUrl: service.controlUrl, adminToken, receiver, print }).catch(
+    (cause: unknown) => {
+      // The tour's requests fail when somebody ends the service under it.
+      if (!ending) throw cause;
+      return undefined;
+    },
+  );
   if (toured === undefined) return undefined;
   if (toured.surprises.length > 0) {
     print(`\n${toured.surprises.length} steps were not as expected:`);

@@ -81,7 +81,7 @@ const moduleText = (file: string, text: string): string =>
   [
     `declare module '${moduleName(file)}' {`,
     text
-      .replaceAll(/'\.\/([\w-]+)\.ts'/g, (_, imported: string) => `'${moduleName(imported)}'`)
+      .replaceAll(/'\.\/([\w-]+)\.[jt]s'/g, (_, imported: string) => `'${moduleName(imported)}'`)
       .replaceAll(/^(export )?declare /gm, '$1')
       .trimEnd(),
     '}\n',

@@ -82,8 +82,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** A transcript is pasted into tickets: no token in full. */
+/** A transcript is pasted into tickets: no token and no secret in full. */
 function redacted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('token' in value)) return value;
-  return { ...value, token: `${String(value.token).slice(0, TOKEN_CHARS_SHOWN)}…` };
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    const isSecret = (name === 'token' || name === 'secret') && typeof member === 'string';
+    return [name, isSecret ? `${member.slice(0, TOKEN_CHARS_SHOWN)}…` : member];
+  });
+  return Array.isArray(value) ? value : Object.fromEntries(members);
 }
