@@ -1,0 +1,63 @@
+/**
+ * What keeps a queue of the benchmark busy without burying it: the producer may be so many deliveries ahead of the receiver.
+ *
+ * Every system is fed in this way, by a process of its own, so that all are measured while they take in and send out at once.
+ */
+import type { ChildProcess } from 'node:child_process';
+import type { LedgerReceiver } from '../../test/support/ledger-receiver.ts';
+
+/** To a producer: how many it may have produced by now, in all. */
+export interface Allowance {
+  readonly upTo: number;
+}
+
+export const WINDOW = 4_096;
+const EVERY_MS = 5;
+
+/** Keeps telling a producer how far it may go. @returns what ends that */
+export function feed(producer: ChildProcess, receiver: LedgerReceiver, before: number): () => Promise<void> {
+  let feeding = true;
+  const run = async () => {
+    while (feeding) {
+      const { received } = await receiver.progress();
+      producer.send({ upTo: received - before + WINDOW } satisfies Allowance);
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+  };
+  const ended = run();
+  return () => {
+    feeding = false;
+    return ended;
+  };
+}
+
+/** Whoever was to be fed is gone as well. */
+export function endWithParent(): void {
+  process.once('disconnect', () => process.exit(0));
+}
+
+/** In a producer: calls for one batch after the other, as far as it is allowed to go, some of them at once. */
+export async function produce(
+  batch: number,
+  atOnce: number,
+  make: (first: number, count: number) => Promise<unknown>,
+): Promise<never> {
+  let upTo = 0;
+  let next = 0;
+  const wake: (() => void)[] = [];
+  process.on('message', (allowance: Allowance) => {
+    upTo = allowance.upTo;
+    for (const one of wake.splice(0)) one();
+  });
+  const run = async (): Promise<never> => {
+    for (;;) {
+      while (next + batch > upTo) await new Promise<void>((resolve) => wake.push(resolve));
+      const first = next;
+      next += batch;
+      await make(first, batch);
+    }
+  };
+  const [ended] = await Promise.all(Array.from({ length: atOnce }, run));
+  if (ended === undefined) throw new Error('A producer does not end by itself.');
+  return ended;
+}

@@ -1,0 +1,93 @@
+/**
+ * Redis and PostgreSQL for the peers: started in folders of their own, reached by Unix sockets alone, and gone afterwards. Where
+ * their programs are not on the machine, the peer is left out, and the table says so.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface QueueServer {
+  /** Unix socket, or the folder that it is in. */
+  readonly socket: string;
+  stop(): Promise<void>;
+}
+
+const READY_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 20;
+/** `nobody`, where this process is root: PostgreSQL refuses to be. */
+const UNPRIVILEGED = 65_534;
+const POSTGRES_HOMES = '/usr/lib/postgresql';
+
+/** @param fsync `always`: what was answered is on the disk; `everysec`: the last second can be lost */
+export async function startRedis(fsync: 'always' | 'everysec'): Promise<QueueServer | undefined> {
+  const program = onPath('redis-server');
+  if (program === undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'annex-bench-redis-'));
+  const socket = join(folder, 'socket');
+  const settings = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', ''];
+  const durable = ['--appendonly', 'yes', '--appendfsync', fsync];
+  const server = spawn(program, [...settings, ...durable], { stdio: 'ignore' });
+  return running(server, folder, socket, socket);
+}
+
+export async function startPostgres(): Promise<QueueServer | undefined> {
+  const bin = postgresFolder();
+  if (bin === undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'annex-bench-postgres-'));
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  if (isRoot) for (const path of [folder, data]) chownSync(path, UNPRIVILEGED, UNPRIVILEGED);
+  const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync'];
+  execFileSync(join(bin, 'initdb'), initdb, { ...user, stdio: 'ignore' });
+  const settings = ['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'autovacuum=on'];
+  const server = spawn(join(bin, 'postgres'), settings, { ...user, stdio: 'ignore' });
+  return running(server, folder, folder, join(folder, '.s.PGSQL.5432'));
+}
+
+/** Also where folders of the system's programs are not on the path. */
+const onPath = (program: string): string | undefined =>
+  [...(process.env['PATH'] ?? '').split(':'), '/usr/bin', '/usr/local/bin']
+    .map((folder) => join(folder, program))
+    .find((path) => existsSync(path));
+
+function postgresFolder(): string | undefined {
+  const found = existsSync(POSTGRES_HOMES) ? readdirSync(POSTGRES_HOMES).sort() : [];
+  const newest = found.at(-1);
+  return newest === undefined ? undefined : join(POSTGRES_HOMES, newest, 'bin');
+}
+
+async function running(
+  server: ChildProcess,
+  folder: string,
+  socket: string,
+  listensAt: string,
+): Promise<QueueServer> {
+  const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+  const stop = async () => {
+    server.kill('SIGINT');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const until = performance.now() + READY_WITHIN_MS;
+  while (!(await accepts(listensAt))) {
+    if (performance.now() > until || server.exitCode !== null) {
+      await stop();
+      throw new Error(`${server.spawnfile} does not listen.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return { socket, stop };
+}
+
+const accepts = (socket: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const tried = connect(socket, () => {
+      tried.destroy();
+      resolve(true);
+    });
+    tried.once('error', () => resolve(false));
+  });

@@ -1,0 +1,129 @@
+/**
+ * A store that has many deliveries waiting already, put straight into its tables: events of sites, one delivery each, its payload
+ * made and kept, in turn for every target in a site. For what is to be measured without the ingest, or under a backlog.
+ *
+ * The service must not run meanwhile: the folder is one process's alone.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Insertable } from 'kysely';
+import { type ColumnValue, runForEach } from '../src/store/bulk.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { Sequence } from '../src/store/sequence.ts';
+import { sqliteDialect } from '../src/store/sqlite-dialect.ts';
+import type { Database, Tables } from '../src/store/tables.ts';
+import { timedEventId } from '../test/support/ledger-receiver.ts';
+import { bodyOf } from './peers/peer.ts';
+
+/** Rows of one transaction. */
+const ROWS = 20_000;
+
+export interface Prefill {
+  readonly deliveries: number;
+  /** From now until it is due. */
+  readonly dueInMs: number;
+  /** Otherwise each waits for its isolate, too. */
+  readonly withPayload: boolean;
+  /** Sites whose targets are to get them; all, unless told. */
+  readonly isFor?: (site: string) => boolean;
+}
+
+interface SiteTarget {
+  readonly endpoint: string;
+  readonly organization: string;
+  readonly integration: string;
+  readonly installationId: string;
+  readonly site: string;
+  readonly url: string;
+  readonly revision: string;
+}
+
+export async function prefill(folder: string, wanted: Prefill): Promise<void> {
+  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  try {
+    const targets = (await siteTargets(database)).filter(({ site }) => wanted.isFor?.(site) ?? true);
+    const sequence = new Sequence(randomBytes);
+    for (let from = 0; from < wanted.deliveries; from += ROWS) {
+      const count = Math.min(ROWS, wanted.deliveries - from);
+      const rows = Array.from({ length: count }, (_, index) =>
+        rowsOf(targets[(from + index) % targets.length], sequence, from + index, wanted),
+      );
+      await database.transaction().execute(async (transaction) => {
+        await insert(
+          transaction,
+          'events',
+          rows.map(({ event }) => event),
+        );
+        await insert(
+          transaction,
+          'deliveries',
+          rows.map(({ delivery }) => delivery),
+        );
+        if (wanted.withPayload)
+          await insert(
+            transaction,
+            'delivery_payloads',
+            rows.map(({ payload }) => payload),
+          );
+      });
+    }
+  } finally {
+    await database.destroy();
+  }
+}
+
+async function siteTargets(database: Database): Promise<SiteTarget[]> {
+  const rows = await database
+    .selectFrom('targets')
+    .innerJoin('integrations', 'integrations.name', 'targets.integration')
+    .where('level', '=', 'site')
+    .select(['endpoint_key', 'targets.organization', 'integration', 'installation_id', 'place'])
+    .select(['configuration', 'revision', 'active_version'])
+    .execute();
+  return rows.map((row) => ({
+    endpoint: row.endpoint_key,
+    organization: row.organization,
+    integration: row.integration,
+    installationId: row.installation_id,
+    site: row.place,
+    url: (JSON.parse(row.configuration) as { url: string }).url,
+    revision: `${row.revision}@${row.active_version}`,
+  }));
+}
+
+function rowsOf(target: SiteTarget | undefined, sequence: Sequence, count: number, wanted: Prefill) {
+  if (target === undefined) throw new Error('Nothing is installed in a site.');
+  const now = Date.now();
+  const id = sequence.next(now);
+  const eventId = timedEventId('f', count);
+  const { organization, site, installationId, integration, endpoint } = target;
+  const body = bodyOf(eventId);
+  const event: Insertable<Tables['events']> = {
+    ...{ id, event_id: eventId, organization, type: 'site_view', level: 'site', place: site },
+    ...{ installation_id: null, body, body_hash: id, deliveries: 1, created_at: now },
+  };
+  const delivery: Insertable<Tables['deliveries']> = {
+    ...{ id: `${id}.0`, event: id, event_id: eventId, type: 'site_view', kind: 'webhook' },
+    ...{ endpoint, organization, integration, installation_id: installationId, level: 'site', place: site },
+    ...{ state: 'pending', due_at: now + wanted.dueInMs, armed_at: now, lease_until: null, fence: 0 },
+    ...{ attempts: 0, retries: 0, unknowns: 0, faults: 0, outcome: null, created_at: now, finished_at: null },
+  };
+  const payload: Insertable<Tables['delivery_payloads']> = {
+    ...{ delivery_id: delivery.id, destination: target.url, payload: body, revision: target.revision },
+  };
+  return { event, delivery, payload };
+}
+
+async function insert(
+  transaction: Database,
+  table: 'events' | 'deliveries' | 'delivery_payloads',
+  rows: readonly object[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const sql = `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+  await runForEach(
+    transaction,
+    sql,
+    rows.map((row) => Object.values(row) as ColumnValue[]),
+  );
+}

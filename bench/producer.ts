@@ -1,0 +1,74 @@
+/**
+ * Posts events of 600 bytes to a service, in a process of its own: in batches as far as it is allowed to go, or at a steady rate.
+ *
+ * Run as a child: takes a `ProducerSettings` as its first argument, and allowances by message (`peers/feed.ts`) where it has no
+ * rate. Sends the number of acknowledged events back after each batch.
+ */
+import { Agent } from 'undici';
+import { timedEventId } from '../test/support/ledger-receiver.ts';
+import { type Posted, siteView } from '../test/support/posting-webhook.ts';
+import { endWithParent, produce } from './peers/feed.ts';
+
+export interface ProducerSettings {
+  readonly control: string;
+  readonly token: string;
+  /** Where events happen, in turn. */
+  readonly places: readonly Posted[];
+  readonly batch: number;
+  readonly batchesAtOnce: number;
+  /** Absent: as fast as it is allowed to. */
+  readonly perSecond?: number;
+}
+
+const BODY_BYTES = 600;
+const TICK_MS = 5;
+
+async function main(settings: ProducerSettings): Promise<void> {
+  const { batch, batchesAtOnce, perSecond } = settings;
+  endWithParent();
+  const agent = new Agent({ connections: batchesAtOnce, pipelining: 1 });
+  const post = async (first: number, count: number) => {
+    const events = Array.from({ length: count }, (_, index) => event(settings, first + index));
+    const { statusCode, body } = await agent.request({
+      origin: settings.control,
+      path: '/v1/events',
+      method: 'POST',
+      body: `{"events":[${events.join(',')}]}`,
+      headers: { authorization: `Bearer ${settings.token}`, 'content-type': 'application/json' },
+    });
+    const answered = await body.text();
+    if (statusCode !== 202) throw new Error(`A batch was answered ${statusCode}: ${answered}`);
+    process.send?.(count);
+  };
+  await (perSecond === undefined ? produce(batch, batchesAtOnce, post) : steadily(perSecond, post));
+}
+
+/** One batch at each tick, of all that have become due: nothing waits for an answer. */
+async function steadily(
+  perSecond: number,
+  post: (first: number, count: number) => Promise<void>,
+): Promise<void> {
+  const startedAt = performance.now();
+  let next = 0;
+  let failed: unknown;
+  while (failed === undefined) {
+    const due = Math.floor(((performance.now() - startedAt) * perSecond) / 1_000) - next;
+    if (due > 0) {
+      post(next, due).catch((cause) => (failed = cause));
+      next += due;
+    }
+    await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+  }
+  throw failed;
+}
+
+/** An event of the size that all are measured with. */
+function event({ places }: ProducerSettings, count: number): string {
+  const place = places[count % places.length];
+  if (place === undefined) throw new Error('There is nowhere for an event to happen.');
+  const eventId = timedEventId('b', count);
+  const missing = BODY_BYTES - JSON.stringify(siteView(place, eventId)).length;
+  return JSON.stringify(siteView(place, eventId, 'r'.repeat(Math.max(0, missing))));
+}
+
+await main(JSON.parse(process.argv[2] ?? '{}') as ProducerSettings);
