@@ -1,5 +1,6 @@
 /** What the API says to whoever does not know it yet: what is wrong with a body and where, and what each route is called. */
 import { beforeAll, expect, test } from 'vitest';
+import { faultText } from '../src/model/schema-fault.ts';
 import { TestService } from './support/service.ts';
 
 let annex: TestService;
@@ -34,6 +35,37 @@ test.each([
   ['bytes', 'application/gzip', 'x'],
 ])('a publish that comes as %s is shown how to send it', async (_, contentType, body) => {
   expect(await refusal('/v1/integrations', contentType, body)).toContain('curl -F archive=@upload.tar.gz');
+});
+
+test('whatever has a pattern is refused in words', async () => {
+  const { body } = await annex.api('GET', '/v1/openapi.json');
+  const patterns = new Set(
+    [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(([, text = '']) =>
+      JSON.parse(text),
+    ),
+  );
+  expect(patterns.size).toBeGreaterThan(0);
+  for (const pattern of patterns) {
+    const fault = { keyword: 'pattern', instancePath: '/name', params: { pattern }, message: 'must match' };
+    expect(faultText('body', [fault])).not.toContain('must match');
+  }
+});
+
+test.each([
+  ['PUT', '/v1/events', 'No route PUT /v1/events. This path takes GET, POST.'],
+  ['GET', '/v1/deliveries/d-1/redeliver', 'No route GET /v1/deliveries/d-1/redeliver. This path takes POST.'],
+  ['GET', '/v1/deliveries//redeliver', 'No route GET /v1/deliveries//redeliver.'],
+  ['GET', '/v1/event', 'No route GET /v1/event.'],
+])('%s %s is answered with what the path takes', async (method, path, message) => {
+  const { status, body } = await annex.api(method, path);
+  expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN', message }]);
+});
+
+test('a time that is none is told how one looks', async () => {
+  const { body } = await annex.api('GET', '/v1/deliveries?from=yesterday');
+  expect(body['error']).toMatchObject({
+    message: 'query.from must be a time, as "2026-01-31T09:00:00Z" is.',
+  });
 });
 
 test('each route of the description has a name of its own and a noun, and a publish has its parts', async () => {

@@ -71,7 +71,11 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     const wrong = await call('PATCH', path, { json: { configuration: { url: 7, color: 'red' } } });
     expect(wrong.body).toMatchObject({ status: 'pending', configuration: { url: 7 } });
     expect(wrong.body['problems']).toEqual([
-      { property: 'color', message: 'The configuration has no property "color".', hint: expect.any(String) },
+      {
+        property: 'color',
+        message: 'The configuration has no property "color": null removes it.',
+        hint: expect.any(String),
+      },
       { property: 'url', message: '"url" must be a string.' },
     ]);
 

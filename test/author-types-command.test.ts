@@ -34,11 +34,13 @@ describe('npm run types', () => {
     'counter',
     'confirmation',
     'greeter',
+    'receiver',
     'plain-worker',
     'oauth',
     'poll',
     'embed',
     'settings',
+    'webhook',
   ])('makes of fixtures/%s a project that compiles as it is', async (name) => {
     const folder = await AuthorFolder.ofFixture(name);
     const { code, stdout } = await folder.types();

@@ -26,6 +26,7 @@ configurations:
       api-key: { type: string }
       retries: { type: number, description: How often., default: 3 }
       verbose: { type: boolean }
+      events: { type: string, enum: [made, gone], multiple: true }
       oauth_credentials: { type: button, callback_url: /oauth }
       reconnect: { type: button, callback_url: /oauth }
   space:
@@ -79,6 +80,7 @@ describe('with its types, code that agrees with the manifest compiles', () => {
     `const region: 'eu' | 'us' | undefined = installation?.configuration.region; return Response.json(region);`,
     `const key: string | undefined = installation?.configuration['api-key']; return Response.json(key);`,
     `const retries: number = installation?.configuration.retries ?? 3; return Response.json(retries);`,
+    `const events: readonly ('made' | 'gone')[] | undefined = installation?.configuration.events; return Response.json(events?.includes('made'));`,
     `const verbose: boolean | undefined = installation?.configuration.verbose; return Response.json(verbose);`,
     `const token: string | undefined = installation?.configuration.oauth_credentials?.access_token; return Response.json(token);`,
     `const channel: string | undefined = spaceInstallation?.configuration.channel; return Response.json([channel, spaceInstallation?.space]);`,
@@ -106,6 +108,8 @@ describe('with its types, code that does not agree fails to compile', () => {
       'const retries: string | undefined = installation?.configuration.retries;',
       /not assignable to type 'string/,
     ],
+    [`installation?.configuration.events?.includes('other');`, /"other"' is not assignable/],
+    [`installation?.configuration.events?.push('made');`, /'push' does not exist/],
     ['installation?.configuration.channel;', /'channel' does not exist/],
     ['spaceInstallation?.configuration.region;', /'region' does not exist/],
     ['siteInstallation?.configuration.region;', /'region' does not exist/],
@@ -169,6 +173,16 @@ describe('the text', () => {
   const rows: readonly [string, ConfigurationProperty, string][] = [
     ['text', { type: 'string' }, 'readonly it?: string;'],
     ['choices', { type: 'string', enum: ['a', 'b', 'a'] }, 'readonly it?: "a" | "b";'],
+    [
+      'several choices',
+      { type: 'string', enum: ['a', 'b'], multiple: true, default: ['a', 'b'] },
+      '/** Default: ["a", "b"] */\n      readonly it?: readonly ("a" | "b")[];',
+    ],
+    [
+      'several of many choices',
+      { type: 'string', enum: ['a'.repeat(60), 'b'.repeat(60)], multiple: true },
+      `readonly it?: readonly (\n        | "${'a'.repeat(60)}"\n        | "${'b'.repeat(60)}"\n      )[];`,
+    ],
     ['completed choices', { type: 'string', completion_url: '/c' }, 'readonly it?: string;'],
     ['a number', { type: 'number', default: 1 }, '/** Default: 1 */\n      readonly it?: number;'],
     ['a boolean', { type: 'boolean' }, 'readonly it?: boolean;'],
@@ -232,6 +246,7 @@ describe('a manifest that smuggles code into the types', () => {
         properties: {
           [text]: { type: 'string', title: text, description: text, enum: [text, 'other'], default: text },
           plain: { type: 'number', title: text },
+          list: { type: 'string', enum: [text, 'other'], multiple: true, default: [text] },
         },
         required: [text],
       },

@@ -45,8 +45,16 @@ describe('a configuration', () => {
     ],
     [{ region: 'eu', oauth_credentials: [] }, 'oauth_credentials', '"oauth_credentials" must be an object.'],
     [{ region: 'eu', connect: true }, 'connect', '"connect" is a button and has no value.'],
-    [{ region: 'eu', colour: 'red' }, 'colour', 'The configuration has no property "colour".'],
-    [{ region: 'eu', toString: 1 }, 'toString', 'The configuration has no property "toString".'],
+    [
+      { region: 'eu', colour: 'red' },
+      'colour',
+      'The configuration has no property "colour": null removes it.',
+    ],
+    [
+      { region: 'eu', toString: 1 },
+      'toString',
+      'The configuration has no property "toString": null removes it.',
+    ],
   ])('%j is not valid, and it is said why', (configuration, property, message) => {
     expect(problems(configuration)).toEqual([{ property, message }]);
   });
@@ -56,7 +64,7 @@ describe('a configuration', () => {
       { property: 'region', message: '"region" must be set.' },
       {
         property: 'regoin',
-        message: 'The configuration has no property "regoin".',
+        message: 'The configuration has no property "regoin": null removes it.',
         hint: 'Did you mean "region"?',
       },
       { property: 'count', message: '"count" must be a number.' },
@@ -95,6 +103,60 @@ describe('a configuration', () => {
   });
 });
 
+describe('a list of choices', () => {
+  const offered = ['site_view', 'page_feedback'];
+  const property = { type: 'string', enum: offered, multiple: true } as const;
+  const optional: Configuration = { properties: { event_types: property }, required: [] };
+  const required: Configuration = { ...optional, required: ['event_types'] };
+  const CHOOSE = 'choose from "site_view", "page_feedback".';
+
+  test.each([
+    [{ event_types: ['site_view'] }, required],
+    [{ event_types: ['page_feedback', 'site_view'] }, required],
+    [{ event_types: [] }, optional],
+    [{}, optional],
+  ])('%j is valid', (configuration, declared) => {
+    expect(problems(configuration, declared)).toEqual([]);
+  });
+
+  test.each<[unknown, string]>([
+    ['site_view', `"event_types" must be a list: ${CHOOSE}`],
+    [{ 0: 'site_view' }, `"event_types" must be a list: ${CHOOSE}`],
+    [[], `"event_types" must have at least one choice: ${CHOOSE}`],
+    [
+      ['site_view', 'space_content_updated'],
+      `"event_types" does not offer "space_content_updated": ${CHOOSE}`,
+    ],
+    [['site_view', 7], `"event_types" does not offer entry 2: ${CHOOSE}`],
+    [['site_view', null], `"event_types" does not offer entry 2: ${CHOOSE}`],
+    [[['site_view']], `"event_types" does not offer entry 1: ${CHOOSE}`],
+    [['site_view', 'site_view'], '"event_types" must have each choice once; "site_view" is there again.'],
+  ])('%j is not, and what is not offered is refused by name', (event_types, message) => {
+    expect(problems({ event_types }, required)).toEqual([{ property: 'event_types', message }]);
+  });
+
+  test('that is required must be set', () => {
+    expect(problems({}, required)).toEqual([
+      { property: 'event_types', message: '"event_types" must be set.' },
+    ]);
+  });
+
+  test('attack: an entry that is no plain word is named by its place, and not repeated', () => {
+    const secrets = ['https://a.example/?token=x', 'Hunter2!', 'x'.repeat(400), 'a\u202eb', 'two words', ''];
+    for (const secret of secrets) {
+      const [found] = problems({ event_types: [secret] }, required);
+      expect(found?.message).toBe(`"event_types" does not offer entry 1: ${CHOOSE}`);
+    }
+  });
+
+  test('attack: of a list of thousands, it is told once', () => {
+    for (const entry of ['site_view', 'none', 7]) {
+      const found = problems({ event_types: Array.from({ length: 20_000 }, () => entry) }, required);
+      expect(found).toHaveLength(1);
+    }
+  });
+});
+
 describe('attack: a manifest whose names are code', () => {
   const breakout = '"];globalThis.broken=true;//';
   const names = [
@@ -119,9 +181,14 @@ describe('attack: a manifest whose names are code', () => {
   });
 
   test.each(names.map((name) => [name]))('a choice %j is a choice like others', (name) => {
-    const declared: Configuration = { properties: { one: { type: 'string', enum: [name] } }, required: [] };
-    expect(problems({ one: name }, declared)).toEqual([]);
+    const one = { type: 'string', enum: [name] } as const;
+    const declared: Configuration = {
+      properties: { one, list: { ...one, multiple: true } },
+      required: [],
+    };
+    expect(problems({ one: name, list: [name] }, declared)).toEqual([]);
     expect(problems({ one: `${name}x` }, declared)).toMatchObject([{ property: 'one' }]);
+    expect(problems({ list: [`${name}x`] }, declared)).toMatchObject([{ property: 'list' }]);
     expect('broken' in globalThis).toBe(false);
   });
 

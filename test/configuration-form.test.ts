@@ -19,6 +19,7 @@ configurations:
   space:
     properties:
       tone: { type: string, completion_url: /tones }
+      events: { type: string, enum: [made, gone], multiple: true, default: [gone] }
   site:
     componentId: settings
 `;
@@ -71,6 +72,14 @@ describe('a form', () => {
   test('is empty where there are no settings at that level', () => {
     const form = configurationForm({ configurations: {} }, target({ level: 'space', place: 's' }));
     expect(form).toEqual({ level: 'space', status: 'pending', properties: [] });
+  });
+
+  test('says where several choices may be made', () => {
+    const property = { type: 'string', enum: ['a', 'b'], multiple: true, default: ['a'] };
+    const configurations = { account: { properties: { letters: property }, required: ['letters'] } };
+    const configuration = { letters: ['b', 'a'] };
+    const form = configurationForm({ configurations } as unknown as Manifest, target({ configuration }));
+    expect(form.properties).toEqual([{ name: 'letters', required: true, ...property, value: ['b', 'a'] }]);
   });
 
   test('takes no member of all objects for a value', () => {
@@ -183,6 +192,11 @@ describe('the route', () => {
       expect(made.status).toBe(201);
       const below = await annex.api('GET', `${url}/${places}/p1/configuration`);
       expect(below).toMatchObject({ status: 200, body: { level, status: 'active' } });
+      if (level === 'space')
+        expect(below.body['properties']).toContainEqual({
+          ...{ name: 'events', type: 'string', required: false, enum: ['made', 'gone'], multiple: true },
+          ...{ default: ['gone'], value: ['gone'] },
+        });
       expect((await annex.api('GET', `${url}/${places}/p2/configuration`)).status).toBe(404);
     }
   });

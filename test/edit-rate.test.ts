@@ -39,6 +39,32 @@ describe('edits', () => {
     for (const token of [undefined, annex.platform]) expect((await edit(at(own.id), token)).status).toBe(200);
   });
 
+  // Attack: code that edits in a loop, so that the organization that has installed it cannot pause it.
+  test('by code count apart from those of its organization', async () => {
+    const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
+    const source = `export default {
+      async fetch(request) {
+        const { apiTokens } = JSON.parse((await request.formData()).get('environment'));
+        return Response.json(apiTokens);
+      },
+    };`;
+    await annex.publish('looping', { 'index.js': source });
+    const { id, endpoint } = await annex.install('looping', 'beach');
+    const tokens = (await (await fetch(endpoint)).json()) as { installation: string };
+    const path = `/v1/integrations/looping/installations/${id}`;
+    const statuses: number[] = [];
+    for (let at = 0; at < TIMES + 1; at += 1) {
+      const sent = { token: tokens.installation, json: { externalIds: [`x${at}`] } };
+      statuses.push((await annex.api('PATCH', path, sent)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    const made = await annex.api('POST', '/v1/tokens', {
+      json: { kind: 'organization', organization: 'beach' },
+    });
+    const token = String(made.body['token']);
+    expect(await annex.api('POST', `${path}/pause`, { token })).toMatchObject({ status: 200 });
+  });
+
   // Attack: to do in a loop what is no edit, and leaves as much behind; an install of its own each time has another id.
   test('are not the only changes that are bounded', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });

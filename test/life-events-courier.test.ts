@@ -1,6 +1,6 @@
 /** The courier when nothing can be called: how often it tries, how far apart, and what is left behind. Time is the test's. */
 import { expect, test, vi } from 'vitest';
-import { LifeCourier } from '../src/delivery/life-courier.ts';
+import { LifeCourier } from '../src/delivery/life/life-courier.ts';
 import { AnnexError } from '../src/errors.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { wholeInstallation } from '../src/model/installation.ts';
@@ -21,6 +21,7 @@ function courierOf(store: Store) {
   const journal = new Journal({
     logs: store.logs,
     registry: store.registry,
+    secrets: store.webhookSecrets,
     metrics: new CallMetrics(),
     clock: () => CLOCK.now,
     contained: () => undefined,

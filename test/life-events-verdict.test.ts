@@ -1,6 +1,6 @@
 /** Life events: what becomes of one after a call for it, how long it waits for the next, and whose turn it is. */
 import { describe, expect, test } from 'vitest';
-import { Turns } from '../src/delivery/turns.ts';
+import { Turns } from '../src/delivery/life/turns.ts';
 import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, verdictOf } from '../src/delivery/verdict.ts';
 import { AnnexError, type ErrorCode } from '../src/errors.ts';
 import type { CallResult } from '../src/runtime/call.ts';

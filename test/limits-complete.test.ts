@@ -63,6 +63,14 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   fetchConnectMs: ['egress-connections', 'whose name is never resolved is given up'],
   fetchConnections: ['egress-connections', 'of all together is told at once'],
   fetchConnectionsPerOrigin: ['egress-connections', 'to one origin makes the fetches of one owner queue'],
+  webhookMs: ['posting-limits', 'is the time for all of a post, to the millisecond'],
+  webhookConnectMs: ['posting-limits', 'webhookConnectMs is the time for look-up, TCP and TLS together'],
+  webhookResponseBytes: ['posting-limits', 'webhookResponseBytes: of an answer of %i bytes'],
+  webhookResponseKeptBytes: ['posting-limits', 'ten bytes are kept'],
+  webhookConnections: [
+    'posting-limits',
+    'bounds the connections to all receivers; beyond, nothing is dialled',
+  ],
   callDepth: ['fetch-in-process', 'attack: an integration that calls itself'],
   callsInFlight: ['admission', 'runs as many calls as it may'],
   callsWaiting: ['admission', 'have so many calls wait, and the next is refused'],
@@ -74,8 +82,37 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   lifeEventsPendingPerInstallation: ['installations-events', 'attack: edits in a loop that nobody hears of'],
   completionMs: ['completions', 'is given up, and completionMs is named'],
   versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
+  eventBytes: [
+    'events-ingest',
+    'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
+  ],
+  eventsPerBatch: [
+    'events-ingest',
+    'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
+  ],
+  deliveriesInFlight: ['delivery-lanes', 'deliveriesInFlight: of all together'],
+  deliveriesInFlightPerOrganization: [
+    'delivery-lanes',
+    "deliveriesInFlightPerOrganization: of one organization's",
+  ],
+  deliveriesInFlightPerEndpoint: ['delivery-lanes', 'deliveriesInFlightPerEndpoint: to one endpoint'],
+  failuresBeforeProbing: [
+    'delivery-lanes',
+    'failuresBeforeProbing: so often in a row gets one delivery at a time',
+  ],
+  webhookPayloadBytes: [
+    'delivery-handlers',
+    'webhookPayloadBytes: a payload that is %s may be so large, and no larger',
+  ],
+  deliveryLeaseMs: ['deliveries-store', 'lasts deliveryLeaseMs, and as long again from when it is renewed'],
+  deliveryDays: ['deliveries-retention', 'deliveries that succeeded are kept for deliveredDays'],
+  deliveredDays: ['deliveries-retention', 'deliveries that succeeded are kept for deliveredDays'],
   auditDays: ['audit', 'are forgotten auditDays after they were made, not a day before'],
   lifeEventDays: ['life-events-store', 'what became of an event is kept for so long, and no longer'],
+  deliveriesPerReplay: [
+    'deliveries-api',
+    'orders deliveriesPerReplay at once, and says where to go on only where there is more',
+  ],
   logLinesPerInstallation: [
     'store.conformance',
     'keep the newest lines of each installation, up to the limit',

@@ -309,12 +309,26 @@ describe('configurations', () => {
     [property('type: string, enum: [a, a]'), warning('repeats "a"'), 'reader only'],
     [property(`type: string, enum: ${list(500, (i) => `c${i}`)}`), 'right'],
     [property(`type: string, enum: ${list(501, (i) => `c${i}`)}`), error('at most 500')],
+    [property('type: string, enum: [a, b], multiple: true, default: [b]'), 'right'],
+    [property('type: string, enum: [a, b], multiple: false, default: b'), 'right'],
+    [property('type: string, enum: [a, b], multiple: "yes"'), error('must be true or false, not text')],
+    [property('type: string, multiple: true'), error('"multiple" goes with "enum"')],
+    [property('type: string, enum: [a], multiple: true, default: a'), error('must be a list, not text')],
+    [property('type: string, enum: [a], default: [a]'), error('must be text, not a list')],
+    [property('type: string, enum: [a], multiple: true, default: []'), error('at least one choice')],
+    [property('type: string, enum: [a], multiple: true, default: [1]'), error('Put it in quotes.')],
+    [
+      property('type: string, enum: [first, second], multiple: true, default: [first, secnod]'),
+      error('"configurations.account.properties.a.default[1]" must be one of the choices in "enum"'),
+      'reader only',
+    ],
     ...['/options', 'options', 'a/b.json', '/'].map(
       (path): Row => [property(`type: string, completion_url: "${path}"`), 'right'],
     ),
     // number, boolean
     [property('type: number, title: T, description: D, default: 1.5'), 'right'],
     [property('type: number, default: "1"'), error('Remove the quotes.')],
+    [property('type: number, multiple: true'), warning('is not a known key of a number property')],
     [property('type: number, enum: [a]'), warning('is not a known key of a number property')],
     [property('type: boolean, title: T, description: D, default: true'), 'right'],
     [property('type: boolean, default: 1'), error('must be true or false')],
@@ -376,6 +390,98 @@ describe('configurations', () => {
       `type: string, completion_url: "${path}"`,
     ])
       judge([property(members), error('must be a path below the endpoint')]);
+  });
+});
+
+describe('webhooks', () => {
+  const url = 'to: {type: string}';
+  const types = (enumeration: string) => `what: {type: string, multiple: true, enum: ${enumeration}}`;
+  const level = (name: string, ...properties: string[]) =>
+    `${name}: {properties: {${properties.join(', ')}}}`;
+  const SPACE = level('space', url, types('[space_content_updated]'));
+  const SITE = level('site', url, types('[page_feedback, site_view]'));
+  const declared = (configurations: string, webhook = '{url: to, eventTypes: what}') => ({
+    webhook,
+    configurations: `{${configurations}}`,
+  });
+  const ROWS: Row[] = [
+    [declared(`${SPACE}, ${SITE}`), 'right'],
+    [declared(SPACE), 'right'],
+    [declared(SITE), 'right'],
+    [declared(level('site', url, types('[site_view]'))), 'right'],
+    [declared(`${level('account', 'a: {type: string}')}, ${SITE}`), 'right'],
+    [declared(SITE, '{url: to}'), error('"webhook.eventTypes" is required.')],
+    [declared(SITE, '{eventTypes: what}'), error('"webhook.url" is required.')],
+    [declared(SITE, '[to, what]'), error('"webhook" must be a map')],
+    [declared(SITE, '{url: 7, eventTypes: what}'), error('must be text, not a number')],
+    [declared(SITE, '{url: to, eventTypes: what, eventTypos: x}'), warning('Did you mean "eventTypes"?')],
+    // Settings that are not there.
+    [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
+    [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],
+    [declared(SITE, '{url: too, eventTypes: what}'), error('Did you mean "to"?'), 'reader only'],
+    [
+      declared(SITE, '{url: toString, eventTypes: what}'),
+      error('"webhook.url" must name one of the properties of "configurations.site"'),
+      'reader only',
+    ],
+    [
+      declared(`${SPACE}, ${level('site', url)}`),
+      error('"webhook.eventTypes" must name one of the properties of "configurations.site"'),
+      'reader only',
+    ],
+    [
+      declared(`${SPACE}, site: {componentId: settings}`),
+      error('must be "properties" of "configurations.site"'),
+      'reader only',
+    ],
+    // Settings that hold something else.
+    [
+      declared(level('site', 'to: {type: number}', types('[site_view]'))),
+      error('"to" holds the URL of a webhook, so it must be one text.'),
+      'reader only',
+    ],
+    [
+      declared(level('site', 'to: {type: string, enum: [a], multiple: true}', types('[site_view]'))),
+      error('so it must be one text'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, 'what: {type: string, enum: [site_view]}')),
+      error('"what" holds types of events, so it must be a list of choices.'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, 'what: {type: boolean}')),
+      error('Write "type: string", "multiple: true" and "enum: [site_view, page_feedback]".'),
+      'reader only',
+    ],
+    [declared(level('site', url, 'what: {type: lists}')), error('must be one of string')],
+    // Events that are not there to be selected (REFERENCE D33).
+    [
+      declared(level('space', url, types('[space_content_updated, site_view]'))),
+      error(
+        '"configurations.space.properties.what.enum[1]" must be an event that a webhook of a space can be for: space_content_updated, not "site_view".',
+      ),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, types('[site_views]'))),
+      error('a webhook of a site can be for: site_view, page_feedback, not "site_views". Did you mean'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, types('[installation_setup]'))),
+      error('not "installation_setup"'),
+      'reader only',
+    ],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+
+  test('an event that cannot be selected is told of at its own line', () => {
+    const configurations =
+      '\n  space:\n    properties:\n      to: {type: string}\n      what:\n        type: string\n        multiple: true\n        enum:\n          - space_content_updated\n          - space_view';
+    const read = parseManifest(yamlOf({ webhook: '{url: to, eventTypes: what}', configurations }));
+    expect(read.ok ? [] : read.problems).toMatchObject([{ line: 17, column: 13 }]);
   });
 });
 

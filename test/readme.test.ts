@@ -65,7 +65,7 @@ describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(
     const answer = service.onFreePorts(step.answer);
     const run = async () => told(await shell.run(service.onFreePorts(step.script)), answer);
     // What a call leaves behind can be read a moment later; every other step happens once.
-    if (/\/(logs|events)\?/.test(step.script)) await expect.poll(run).toBe(answer);
+    if (/\/(logs|events|deliveries)\?/.test(step.script)) await expect.poll(run).toBe(answer);
     else expect(await run()).toBe(answer);
   });
 });

@@ -43,8 +43,14 @@ const TABLE: Record<string, string> = {
   'POST /v1/blocks/markdown': '+++FF FFFF',
   'POST /v1/blocks/parse': '+++FF FFFF',
   'GET /v1/logs': '++++- FFFF',
+  'POST /v1/events': '++FFF FFFF',
   'GET /v1/events': '++++- FFFF',
   'GET /v1/events/{id}': '++++- FFFF',
+  'GET /v1/deliveries': '++-+- FFFF',
+  'GET /v1/deliveries/{id}': '++-+- FFFF',
+  'POST /v1/deliveries/{id}/redeliver': '++-+- FFFF',
+  'POST /v1/deliveries/{id}/cancel': '++-+- FFFF',
+  'POST /v1/deliveries/replay': '++-+- FFFF',
   'GET /v1/audit': '+++++ FFFF',
   'GET /v1/tokens': '+FFFF FFFF',
   'POST /v1/tokens': '+FFFF FFFF',
@@ -54,9 +60,24 @@ const TABLE: Record<string, string> = {
   ...leases('/v1/integrations/{name}/installations/{id}', '+'),
   ...leases('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'F'),
   ...leases('/v1/integrations/{name}/installations/{id}/sites/{site}', 'F'),
+  ...webhook('/v1/integrations/{name}/installations/{id}', 'FFFF'),
+  ...webhook('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'FF--'),
+  ...webhook('/v1/integrations/{name}/installations/{id}/sites/{site}', 'FF--'),
   ...below('space'),
   ...below('site'),
 };
+
+/**
+ * Whoever may install it, and code of calls for that very target: the tokens of this table are of calls for the installation
+ * itself, of which no webhooks are posted.
+ */
+function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string> {
+  return {
+    [`GET ${path}/webhook-secret`]: `++-+- ${runtime}`,
+    [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime}`,
+    [`POST ${path}/webhook-test`]: `++-+- ${runtime}`,
+  };
+}
 
 /**
  * Whoever renews credentials sees them: code of calls whose environment shows them, and nobody else. The tokens of this table
@@ -103,22 +124,30 @@ const BODIES: Record<string, unknown> = {
   'POST /v1/blocks/unfurl': { organization: 'acme', url: 'https://example.com/' },
   'POST /v1/blocks/markdown': { organization: 'acme', blocks: [] },
   'POST /v1/blocks/parse': { organization: 'acme', markdown: '' },
+  'POST /v1/events': {
+    type: 'space_content_updated',
+    organization: 'acme',
+    spaceId: 'none',
+    revisionId: 'r',
+  },
   'POST /v1/tokens': { kind: 'platform' },
   'POST /v1/tokens/introspect': { token: 'x' },
 };
 const bodyOf = (route: string): unknown => {
   if (route.endsWith('/completions')) return { property: 'none' };
-  if (route.endsWith('/lease')) return {};
+  if (route.endsWith('/lease') || /\/webhook-(test|secret\/rotate)$/.test(route)) return {};
+  if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.startsWith('POST ') && route.endsWith('/render')) return { componentId: 'none' };
   return route.startsWith('PATCH ') ? { externalIds: ['T1'] } : BODIES[route];
 };
 
 /** Codes of 404 that say no more than that there is nothing of this name for whoever asks. */
-const HIDDEN = new Set(['INTEGRATION_UNKNOWN', 'INSTALLATION_UNKNOWN', 'EVENT_UNKNOWN']);
+const HIDDEN = new Set(['INTEGRATION_UNKNOWN', 'INSTALLATION_UNKNOWN', 'EVENT_UNKNOWN', 'DELIVERY_UNKNOWN']);
 
 const SHOW_TOKENS = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({
   fetch: (request, { environment }) => Response.json(environment.apiTokens),
+  events: { space_view() {} },
 });`;
 const MORE = 'target: all\nsecrets:\n  KEY: value\n';
 
@@ -150,7 +179,7 @@ beforeAll(async () => {
     stored.set(kind, String(body['token']));
   }
   stored.set('admin', service.admin).set('platform', service.platform);
-  for (const name of ['mine', 'theirs']) await service.publish(name, { 'index.js': SHOW_TOKENS }, MORE);
+  for (const name of ['mine', 'theirs']) await publish(name, 'public');
   mine = await service.install('mine', 'installer');
   sibling = await service.install('mine', 'other');
   foreign = await service.install('theirs', 'installer');
@@ -158,19 +187,31 @@ beforeAll(async () => {
   await service.api('POST', `${places}/spaces`, { json: { space: 'sp-1' } });
   await service.api('POST', `${places}/sites`, { json: { site: 'si-1' } });
   const link = await service.api('POST', '/v1/integrations/mine/install-link');
+  await service.api('POST', '/v1/events', { json: { ...VIEW, organization: 'installer', spaceId: 'sp-1' } });
+  const deliveries = await service.api('GET', `/v1/deliveries?installation=${mine.id}`);
+  values['delivery'] = (deliveries.body['items'] as { id: string }[])[0]?.id ?? '';
   const events = await service.api('GET', `/v1/events?installation=${mine.id}`);
   values['token'] = String(link.body['token']);
   values['event'] = (events.body['items'] as { id: string }[])[0]?.id ?? '';
-  const hidden = new FormData();
-  hidden.append('manifest', manifest('mine'));
-  hidden.append('files', new Blob([SHOW_TOKENS]), 'index.js');
-  const { status } = await service.api('POST', '/v1/integrations', { form: hidden });
-  expect(status).toBe(201);
+  await publish('mine', 'private');
 });
 afterAll(() => service.stop());
 
-const manifest = (name: string): string =>
-  `name: ${name}\ntitle: t\ndescription: d\norganization: acme\nvisibility: private\nscopes: []\nscript: index.js\n${MORE}`;
+/** An event that `mine` has a handler for. */
+const VIEW = {
+  type: 'space_view',
+  visitor: { anonymousId: 'a', userAgent: 'b', ip: '192.0.2.1', cookies: {} },
+  url: 'https://example.com/',
+  referrer: '',
+};
+
+async function publish(name: string, visibility: 'public' | 'private'): Promise<void> {
+  const head = `name: ${name}\ntitle: t\ndescription: d\norganization: acme\nvisibility: ${visibility}`;
+  const form = new FormData();
+  form.append('manifest', `${head}\nscopes: [space:metadata:read]\nscript: index.js\n${MORE}`);
+  form.append('files', new Blob([SHOW_TOKENS]), 'index.js');
+  expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
+}
 
 /** Runtime tokens are asked for at each use: they do not live as long as this test. */
 async function tokenOf(kind: Kind): Promise<string> {
@@ -185,9 +226,12 @@ async function ask(route: string, token: string | undefined): Promise<{ status: 
   const [method = '', template = ''] = route.split(' ');
   const fresh: Record<string, string> = { path: 'icon.png', id: mine?.id ?? '' };
   if (template === '/v1/events/{id}') fresh['id'] = values['event'] ?? '';
+  if (template.startsWith('/v1/deliveries/')) fresh['id'] = values['delivery'] ?? '';
   if (template === '/v1/tokens/{id}') fresh['id'] = 'tok_none';
   const path = template.replaceAll(/\{(.+?)\}/g, (_, name: string) => fresh[name] ?? values[name] ?? '');
-  const listed = ['/v1/logs', '/v1/events'].includes(template) ? `?installation=${mine?.id}` : '';
+  const listed = ['/v1/logs', '/v1/events', '/v1/deliveries'].includes(template)
+    ? `?installation=${mine?.id}`
+    : '';
   const menu = route === 'GET /v1/blocks' ? '?organization=acme' : listed;
   const query = route.startsWith('GET ') && template.endsWith('/render') ? '?componentId=none' : menu;
   const body = bodyOf(route);

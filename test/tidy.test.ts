@@ -13,7 +13,7 @@ const LINES_MAX = 400;
 
 const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path))
+    .filter((path) => /\.(tsx?|js)$/.test(path))
     .map((path) => join(folder, path));
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -55,6 +55,8 @@ const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
   ['ApiSiteInstallation', ['installation', 'site', 'status']],
   ['ApiConfigurationForm', ['level', 'properties']],
   ['ApiCredentialsLease', ['lease', 'credentials']],
+  ['ApiWebhookSecret', ['secret', 'createdAt']],
+  ['ApiWebhookTest', ['eventId', 'deliveries']],
 ];
 
 /** How wide a line may be. */

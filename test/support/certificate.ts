@@ -29,8 +29,8 @@ const ECDSA_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const ALT_NAME = oid(0x55, 0x1d, 0x11);
 
-/** @param host the name it is for */
-export function selfSigned(host: string): Certificate {
+/** @param host the name it is for @param until its last second, as `20991231235959Z` */
+export function selfSigned(host: string, until = '20991231235959Z'): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(host)))));
   const altName = sequence(der(0x82, Buffer.from(host)));
@@ -39,7 +39,7 @@ export function selfSigned(host: string): Certificate {
     der(0x02, Buffer.from([1])),
     ECDSA_SHA256,
     name,
-    sequence(time('20200101000000Z'), time('20991231235959Z')),
+    sequence(time('20200101000000Z'), time(until)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(ALT_NAME, der(0x04, altName)))),

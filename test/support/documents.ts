@@ -13,7 +13,13 @@ export interface Document {
   readonly text: string;
 }
 
-const paths = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+/** Pages of a folder; what else is in it are programs that they speak of. */
+const pagesIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+
+const paths = ['README.md', ...pagesIn('docs')];
 
 export const DOCUMENTS: readonly Document[] = paths.map((path) => ({
   path,

@@ -10,6 +10,7 @@ import type { Actor } from '../../src/model/actor.ts';
 import type { RandomBytes } from '../../src/model/identifiers.ts';
 import { type TargetName, wholeInstallation } from '../../src/model/installation.ts';
 import { parseManifest, publishedManifest } from '../../src/model/manifest/manifest.ts';
+import type { PostedEvent } from '../../src/store/deliveries/delivery.ts';
 import type { Publication } from '../../src/store/integrations/registry.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 
@@ -46,7 +47,13 @@ function counted(seed: string): RandomBytes {
 function publication(name: string, secrets: Readonly<Record<string, string>>): Publication {
   const lines = [
     ...[`name: ${name}`, 'title: Title', 'description: An example.', 'organization: acme'],
-    ...['visibility: unlisted', 'scopes: []', 'configurations:', '  account:', '    properties:'],
+    ...[
+      'visibility: unlisted',
+      'scopes: [space:content:read]',
+      'configurations:',
+      '  account:',
+      '    properties:',
+    ],
     ...['      region: {type: string, title: Region, enum: [eu, us]}', '    required: [region]', 'secrets:'],
     ...Object.keys(secrets).map((secret) => `  ${secret}: x`),
   ];
@@ -63,7 +70,7 @@ function publication(name: string, secrets: Readonly<Record<string, string>>): P
 
 /** Something of everything. */
 export async function fill(store: Store): Promise<void> {
-  const { registry, secrets, installations, installLinks, tokens, logs } = store;
+  const { registry, secrets, installations, installLinks, tokens, logs, webhookSecrets } = store;
   await registry.publish(publication('hello', { OLD: '1', KEPT: '1' }), BY);
   await registry.publish(publication('hello', { KEPT: '2' }), BY);
   await registry.publish(publication('second', {}), BY);
@@ -76,6 +83,7 @@ export async function fill(store: Store): Promise<void> {
   await installations.edit(wholeInstallation(installationId), { configuration }, {}, BY);
   for (const level of ['space', 'site'] as const)
     await installations.installBelow({ installationId, level, place: 'p1', externalIds: ['c'] }, BY);
+  await webhookSecrets.signing({ installationId, level: 'site', place: 'p1' });
   logs.append({ installationId, version: 1, requestId: 'r', level: 'info', text: 'line', at: NOW });
   await logs.pass();
 }
@@ -100,6 +108,13 @@ export async function look(store: Store): Promise<Found> {
 }
 
 type StoreChange = (store: Store, found: Found) => Promise<unknown>;
+
+/** An event in a space that the store has something installed in. */
+const updated = (eventId: string): PostedEvent => ({
+  ...{ eventId, organization: 'acme', type: 'space_content_updated', level: 'space', place: 'p1' },
+  body: JSON.stringify({ eventId, type: 'space_content_updated', spaceId: 'p1', revisionId: 'r' }),
+  bodyHash: 'hash',
+});
 
 const HELLO = { name: 'hello', organization: 'acme' };
 
@@ -134,6 +149,17 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
   pause: ({ installations }, { whole }) => installations.pause(whole, BY),
   'uninstall from a space': ({ installations }, { space }) => installations.uninstall(space, BY),
   'uninstall with all below': ({ installations }, { whole }) => installations.uninstall(whole, BY),
+  'first secret of a webhook': ({ webhookSecrets }, { space }) => webhookSecrets.signing(space),
+  'secret of a webhook that is shown': ({ webhookSecrets }, { space }) => webhookSecrets.reveal(space, BY),
+  'secret of a webhook that is replaced': ({ webhookSecrets }, { whole: { installationId } }) =>
+    webhookSecrets.rotate({ installationId, level: 'site', place: 'p1' }, { overlapMs: 60_000 }, BY),
+  'event that tries a webhook out': ({ webhookTests }, { whole: { installationId } }) =>
+    webhookTests.send(
+      { installationId, level: 'site', place: 'p1', organization: 'acme', integration: 'hello' },
+      'site_view',
+      BY,
+    ),
+  'events of the product': ({ acceptedEvents }) => acceptedEvents.accept(['e1', 'e2'].map(updated)),
   'event that is over': async ({ lifeEvents }, { whole }) => {
     const event = await lifeEvents.first(whole.installationId);
     if (event === undefined) throw new Error('No event waits.');

@@ -1,0 +1,84 @@
+/**
+ * A client that posts events and remembers every one that was acknowledged, whatever happens to the host meanwhile.
+ *
+ * A batch that had no answer may have been accepted or not. Half of those are posted again with the same ids once the host is
+ * back, as a careful client would; the others are given up, and remembered as such.
+ */
+import { Agent, type Dispatcher } from 'undici';
+
+export type BatchState = 'acknowledged' | 'given up' | 'under way';
+
+export interface Batch {
+  readonly eventIds: readonly string[];
+  state: BatchState;
+}
+
+/** Where the host can be reached now. */
+export interface Host {
+  readonly control: string;
+  readonly adminToken: string;
+}
+
+export class PostingClient {
+  /** Every batch that was ever sent. */
+  readonly batches: Batch[] = [];
+  acknowledgedEvents = 0;
+  readonly #agent: Dispatcher = new Agent({ connections: 32, pipelining: 1 });
+  /** Resolves with the host that is there; another one after each crash. */
+  #host: Promise<Host>;
+  #chance: () => number;
+
+  constructor(host: Host, chance: () => number) {
+    this.#host = Promise.resolve(host);
+    this.#chance = chance;
+  }
+
+  /** To be told before the host is killed. @returns what is to be told once the next one listens */
+  hostGone(): (next: Host) => void {
+    const { promise, resolve } = Promise.withResolvers<Host>();
+    this.#host = promise;
+    return resolve;
+  }
+
+  /** Resolves once the batch was acknowledged or given up. @throws where it was refused */
+  async post(events: readonly { readonly eventId: string }[]): Promise<void> {
+    const batch: Batch = { eventIds: events.map(({ eventId }) => eventId), state: 'under way' };
+    this.batches.push(batch);
+    const body = JSON.stringify({ events });
+    for (;;) {
+      const answer = await this.#send(await this.#host, body);
+      if (answer === 'acknowledged') {
+        batch.state = 'acknowledged';
+        this.acknowledgedEvents += events.length;
+        return;
+      }
+      if (this.#chance() < 0.5) {
+        batch.state = 'given up';
+        return;
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #send({ control, adminToken }: Host, body: string): Promise<'acknowledged' | 'unanswered'> {
+    const answer = await this.#agent
+      .request({
+        origin: control,
+        path: '/v1/events',
+        method: 'POST',
+        body,
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      })
+      .then(async ({ statusCode, body: answered }) => ({ statusCode, text: await answered.text() }))
+      .catch(() => undefined);
+    if (answer === undefined) return 'unanswered';
+    const { statusCode, text } = answer;
+    // 200: every one of them was known already. 503: a host that is on its way out.
+    if (statusCode === 202 || statusCode === 200) return 'acknowledged';
+    if (statusCode === 503) return 'unanswered';
+    throw new Error(`A batch was answered ${statusCode}: ${text}`);
+  }
+}
