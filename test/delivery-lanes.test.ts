@@ -187,6 +187,90 @@ describe('hints', () => {
     lanes.found('0', { ids: [], more: false });
     expect(begin(lanes)).toEqual(['look 16']);
   });
+
+  // Attack: an organization with many endpoints that hang. Its lanes waited for a look, had their turn, and stood aside for their
+  // room instead; nobody behind them was looked up before one of those receivers answered.
+  test('a lane that is to be looked up and finds its room full leaves its look to the next one', () => {
+    const lanes = lanesOf({ deliveriesInFlightPerOrganization: 1 });
+    for (let index = 0; index < 40; index += 1)
+      lanes.look({ endpoint: `slow ${index}`, organization: 'slow', integration: 'i' });
+    lanes.look({ endpoint: 'good', organization: 'good', integration: 'i' });
+    const looks = begin(lanes);
+    expect(looks).toHaveLength(16);
+    const hints = (endpoint: string) => ({ ids: [`${endpoint}'s`], more: false });
+    for (const look of looks) lanes.found(look.slice('look '.length), hints(look.slice('look '.length)));
+    expect(begin(lanes)).toEqual(['look slow 16', "slow 0's", 'look good']);
+  });
+});
+
+/**
+ * Endpoints of organizations of all sizes, a store that answers a look whenever it likes, and receivers that may never answer.
+ * Whoever could go must not stand, whatever the others wait for.
+ */
+test('in any order of looks, answers and hanging receivers, nothing that has room waits', () => {
+  const limits = {
+    deliveriesInFlight: 12,
+    deliveriesInFlightPerOrganization: 4,
+    deliveriesInFlightPerEndpoint: 2,
+  };
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const lanes = lanesOf({ ...limits, failuresBeforeProbing: 1_000 });
+    let state = seed;
+    const draw = (below: number) => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return Math.floor((state / 2 ** 31) * below);
+    };
+    const endpoints = Array.from({ length: 80 }, (_, index) => ({
+      endpoint: `e${index}`,
+      // One has most of them.
+      organization: index % 4 === 0 ? `o${index}` : 'big',
+      integration: `i${index % 5}`,
+    }));
+    const waiting = new Map(endpoints.map(({ endpoint }) => [endpoint, 1 + draw(4)]));
+    const looking = new Set<string>();
+    const underWay: (typeof endpoints)[number][] = [];
+    const of = (name: keyof (typeof endpoints)[number], value: string) =>
+      underWay.filter((each) => each[name] === value).length;
+    for (const whose of endpoints) lanes.look(whose);
+    for (let steps = 0; lanes.size > 0 && steps < 5_000; steps += 1) {
+      for (let next = lanes.next(); next !== undefined; next = lanes.next()) {
+        const { endpoint } = next;
+        if (!('id' in next)) looking.add(endpoint);
+        else {
+          waiting.set(endpoint, (waiting.get(endpoint) ?? 0) - 1);
+          underWay.push(endpoints[Number(endpoint.slice(1))] as (typeof endpoints)[number]);
+        }
+      }
+      const stands = endpoints.filter(
+        ({ endpoint, organization, integration }) =>
+          (waiting.get(endpoint) ?? 0) > 0 &&
+          !looking.has(endpoint) &&
+          of('endpoint', endpoint) < limits.deliveriesInFlightPerEndpoint &&
+          of('organization', organization) < limits.deliveriesInFlightPerOrganization &&
+          of('integration', integration) < 9,
+      );
+      // Whoever could go waits for one of the looks, all of which are out, or for a place, all of which are taken.
+      if (looking.size < 16 && underWay.length < limits.deliveriesInFlight) expect(stands).toEqual([]);
+      const looked = [...looking][draw(looking.size)];
+      // Receivers answer only once everything else has come to an end.
+      if (looked !== undefined && (draw(8) > 0 || underWay.length === 0)) {
+        looking.delete(looked);
+        const ids = Array.from(
+          { length: waiting.get(looked) ?? 0 },
+          (_, index) => `${looked}-${steps}-${index}`,
+        );
+        lanes.found(looked, { ids, more: false });
+      } else if (looking.size === 0 || draw(4) === 0) {
+        const [ended] = underWay.splice(draw(underWay.length), 1);
+        if (ended !== undefined) lanes.done(ended.endpoint, 'succeeded');
+      }
+    }
+    expect([lanes.size, lanes.inFlight, [...waiting.values()].filter((left) => left !== 0)]).toEqual([
+      0,
+      0,
+      [],
+    ]);
+  }
 });
 
 describe('a lane that rests', () => {

@@ -85,6 +85,8 @@ interface Lane {
   queued: boolean;
   /** The room that has called it up, until its turn has come. */
   promised: string | undefined;
+  /** Whether a look was kept for it, until its turn has come. */
+  mayLook: boolean;
 }
 
 export class Lanes {
@@ -99,6 +101,8 @@ export class Lanes {
   readonly #failures = new LRUCache<string, number>({ max: FAILING_MAX });
   #inFlight = 0;
   #looks = 0;
+  /** Looks that are kept for lanes that were called up. */
+  #promisedLooks = 0;
   #hints = 0;
 
   constructor(limits: LaneLimits) {
@@ -172,9 +176,13 @@ export class Lanes {
       const promised = rooms.find(({ name }) => name === lane.promised);
       if (promised !== undefined) promised.promised -= 1;
       lane.promised = undefined;
+      if (lane.mayLook) this.#promisedLooks -= 1;
+      lane.mayLook = false;
       const next = this.#turn(lane, rooms);
-      // What it was promised and has not used is another one's.
+      // What it was promised and has not used is another one's: a lane that stands aside for a full room needs no look yet,
+      // and those behind it would wait for one until a receiver of that room answers.
       for (const room of rooms) this.#callUp(room);
+      this.#callLookers();
       if (next !== undefined) return next;
     }
     return undefined;
@@ -249,7 +257,7 @@ export class Lanes {
       this.#queue(lane);
       return { endpoint, id };
     }
-    if (this.#looks >= LOOKS_MAX) {
+    if (this.#looks + this.#promisedLooks >= LOOKS_MAX) {
       lane.queued = true;
       this.#lookers.push(lane);
       return undefined;
@@ -264,8 +272,7 @@ export class Lanes {
 
   #looked(endpoint: string): Lane | undefined {
     this.#looks -= 1;
-    const waiting = this.#lookers.shift();
-    if (waiting !== undefined) this.#turns.push(waiting);
+    this.#callLookers();
     const lane = this.#lanes.get(endpoint);
     if (lane !== undefined) lane.looking = false;
     return lane;
@@ -295,6 +302,17 @@ export class Lanes {
       this.#turns.push(lane);
     }
     if (room.inFlight + room.promised + standing.length === 0) this.#rooms.delete(name);
+  }
+
+  /** Gives the looks that are free to the lanes that wait for one, in turn. */
+  #callLookers(): void {
+    while (this.#looks + this.#promisedLooks < LOOKS_MAX) {
+      const lane = this.#lookers.shift();
+      if (lane === undefined) return;
+      lane.mayLook = true;
+      this.#promisedLooks += 1;
+      this.#turns.push(lane);
+    }
   }
 
   #hint(lane: Lane, id: string): void {
@@ -329,6 +347,7 @@ export class Lanes {
       restsAt: undefined,
       queued: false,
       promised: undefined,
+      mayLook: false,
     };
     this.#lanes.set(endpoint, lane);
     return lane;
