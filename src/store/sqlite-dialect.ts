@@ -116,9 +116,8 @@ function prepared(statement: StatementSync): SqliteStatement {
     run(parameters) {
       const [first] = parameters;
       if (!(first instanceof BulkRows)) return statement.run(...values(parameters));
-      let changes = 0;
-      for (const row of first.rows) changes += Number(statement.run(...row).changes);
-      return { changes, lastInsertRowid: 0 };
+      for (const row of first.rows) first.changes.push(Number(statement.run(...row).changes));
+      return { changes: first.changes.reduce((sum, changed) => sum + changed, 0), lastInsertRowid: 0 };
     },
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };

@@ -10,11 +10,11 @@
  * claim has ended.
  */
 import type { Limits } from '../../limits.ts';
-import { type ColumnValue, runForEach } from '../bulk.ts';
+import { type ColumnValue, changeForEach, runForEach } from '../bulk.ts';
 import type { Database } from '../tables.ts';
 import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
-import { type DeliveryRow, deliveryOf, keptOutcome, payloadOf } from './delivery-rows.ts';
+import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
 import { Gathered, type GroupCommit } from './group-commit.ts';
 
 /** Rows of one statement: it holds up the event loop for as long as it runs. */
@@ -32,29 +32,27 @@ export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 /** The claim is the latest one, and nobody has taken its lease away. Values: id, fence. */
 const IS_HELD = `id = ? and fence = ? and state = 'pending' and lease_until is not null`;
 
-/** Values: until when, id, by when it is to be due. */
-const CLAIM = `
-  update deliveries set lease_until = ?, fence = fence + 1
-  where id = ? and state = 'pending' and lease_until is null and due_at <= ?
-  returning *, (select body from events where events.id = deliveries.event) as body`;
+/** What can be claimed, with all that is needed to deliver it. Values: id, by when it is to be due. */
+const CLAIMABLE = `
+  select deliveries.*, (select body from events where events.id = deliveries.event) as body,
+    kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision
+  from deliveries left join delivery_payloads as kept on kept.delivery_id = deliveries.id
+  where deliveries.id = ? and state = 'pending' and lease_until is null and due_at <= ?`;
 
-const PAYLOADS =
-  'select delivery_id, destination, payload, revision from delivery_payloads where delivery_id = ?';
+/** Values: until when, id. */
+const CLAIM = 'update deliveries set lease_until = ?, fence = fence + 1 where id = ?';
 
 /** The payload that is there already stays: a receiver gets the same bytes at each attempt (REFERENCE D23). */
 const KEEP_PAYLOAD = `
   insert into delivery_payloads (delivery_id, destination, payload, revision)
   select id, ?, ?, ? from deliveries where ${IS_HELD}
-  on conflict (delivery_id) do update set destination = excluded.destination, revision = excluded.revision
-  returning delivery_id as id,
-    (select fence from deliveries where deliveries.id = delivery_payloads.delivery_id) as fence`;
+  on conflict (delivery_id) do update set destination = excluded.destination, revision = excluded.revision`;
 
 const SETTLE = `
   update deliveries
   set state = ?, due_at = ?, retries = ?, unknowns = ?, faults = ?, outcome = ?, attempts = attempts + ?, finished_at = ?,
     lease_until = null
-  where ${IS_HELD}
-  returning id, fence, attempts`;
+  where ${IS_HELD}`;
 
 const ATTEMPT = `
   insert into delivery_attempts
@@ -172,15 +170,23 @@ export class DeliveryClaims {
 
   async #claimAll(transaction: Database, wishes: readonly ClaimWish[]) {
     const until = this.#leaseUntil();
-    const rows = await runForEach<ClaimedRow>(
+    const found = await runForEach<ClaimableRow>(
+      transaction,
+      CLAIMABLE,
+      wishes.map(({ id, dueBy }) => [id, dueBy]),
+    );
+    const claimOfId = new Map(found.map((row) => [row.id, claimedOf(row)]));
+    await runForEach(
       transaction,
       CLAIM,
-      wishes.map(({ id, dueBy }) => [until, id, dueBy]),
+      Array.from(claimOfId.keys(), (id) => [until, id]),
     );
-    const webhooks = rows.filter(({ kind }) => kind === 'webhook').map(({ id }) => [id]);
-    const payloads = await runForEach<PayloadRow>(transaction, PAYLOADS, webhooks);
-    const payloadOfId = new Map(payloads.map((row) => [row.delivery_id, payloadOf(row)]));
-    return inStep(wishes, rows).map((row) => row && claimedOf(row, payloadOfId.get(row.id)));
+    return wishes.map(({ id }) => {
+      const claim = claimOfId.get(id);
+      // Whoever asks for it a second time has not got it.
+      claimOfId.delete(id);
+      return claim;
+    });
   }
 
   #leaseUntil(): number {
@@ -198,27 +204,36 @@ interface PayloadOfClaim extends Claim {
   readonly payload: DeliveryPayload;
 }
 
-type ClaimedRow = DeliveryRow & { readonly body: string };
-type PayloadRow = DeliveryPayload & { readonly delivery_id: string };
+interface ClaimableRow extends DeliveryRow {
+  readonly body: string;
+  readonly kept_destination: string | null;
+  readonly kept_payload: string | null;
+  readonly kept_revision: string | null;
+}
 
 const keyOf = ({ id, fence }: Claim): [string, number] => [id, fence];
 
-const claimedOf = (row: ClaimedRow, payload: DeliveryPayload | undefined): ClaimedDelivery => ({
+const claimedOf = (row: ClaimableRow): ClaimedDelivery => ({
   ...deliveryOf(row),
-  fence: row.fence,
+  fence: row.fence + 1,
   eventBody: row.body,
-  ...(payload && { payload }),
+  ...payloadIn(row),
 });
 
-async function keepAll(transaction: Database, items: readonly PayloadOfClaim[]): Promise<boolean[]> {
+/** Its columns are all there, or none is. */
+function payloadIn({ kept_destination, kept_payload, kept_revision }: ClaimableRow) {
+  if (kept_destination === null || kept_payload === null || kept_revision === null) return undefined;
+  return { payload: { destination: kept_destination, payload: kept_payload, revision: kept_revision } };
+}
+
+function keepAll(transaction: Database, items: readonly PayloadOfClaim[]): Promise<boolean[]> {
   const rows = items.map(({ payload, ...claim }) => [
     payload.destination,
     payload.payload,
     payload.revision,
     ...keyOf(claim),
   ]);
-  const kept = await runForEach<Claim>(transaction, KEEP_PAYLOAD, rows);
-  return inStep(items, kept).map((row) => row !== undefined);
+  return changeForEach(transaction, KEEP_PAYLOAD, rows);
 }
 
 async function settleAll(
@@ -231,45 +246,22 @@ async function settleAll(
     const counts = [retries, unknowns, faults, keptOutcome(outcome), attempt === undefined ? 0 : 1];
     return [state, dueAt, ...counts, finishedAt, ...keyOf(claim)];
   });
-  const settled = await runForEach<Claim & { attempts: number }>(transaction, SETTLE, rows);
-  const heard = inStep(
-    settlements.map(({ claim }) => claim),
-    settled,
-  );
-  const attempts = settlements.flatMap((settlement, index) =>
-    attemptRows(settlement, heard[index]?.attempts),
-  );
+  const heard = await changeForEach(transaction, SETTLE, rows);
+  const attempts = settlements.filter((_, index) => heard[index]).flatMap(attemptRows);
   await runForEach(transaction, ATTEMPT, attempts);
   await runForEach(transaction, FORGET_ATTEMPT, attempts.flatMap(displaced));
-  return heard.map((row) => row !== undefined);
+  return heard;
 }
 
-/** @param number undefined where the claim was lost */
-function attemptRows({ claim, attempt }: Settlement, number: number | undefined): ColumnValue[][] {
-  if (attempt === undefined || number === undefined) return [];
+/** Nobody has added to the attempts of a delivery since it was claimed, where its claim still holds. */
+function attemptRows({ claim, attempt }: Settlement): ColumnValue[][] {
+  if (attempt === undefined) return [];
   const { at, durationMs, result, outcome, destination, status, response, truncated } = attempt;
   const answer = [destination ?? null, status ?? null, response ?? null, truncated === true ? 1 : 0];
-  return [[claim.id, number, at, durationMs, result, keptOutcome(outcome), ...answer]];
+  return [[claim.id, claim.attempts + 1, at, durationMs, result, keptOutcome(outcome), ...answer]];
 }
 
 /** The attempt that is one too many now, of the delivery that has got this one. */
 function displaced([id = null, number]: readonly ColumnValue[]): ColumnValue[][] {
   return Number(number) > ATTEMPTS_KEPT ? [[id, Number(number) - ATTEMPTS_KEPT]] : [];
-}
-
-/**
- * A statement that was run for each item returns a row for some of them, in their order: the row of each. Two claims of the same
- * delivery may come together, where it was ordered anew while the first was under way: their fences tell them apart.
- */
-function inStep<Row extends Claim>(
-  items: readonly (Pick<Claim, 'id'> & Partial<Claim>)[],
-  rows: readonly Row[],
-): (Row | undefined)[] {
-  let next = 0;
-  return items.map(({ id, fence }) => {
-    const row = rows[next];
-    if (row?.id !== id || (fence ?? row.fence) !== row.fence) return undefined;
-    next += 1;
-    return row;
-  });
 }

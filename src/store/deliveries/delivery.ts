@@ -102,7 +102,7 @@ export interface RecordedAttempt extends Attempt {
 
 /** What becomes of a claimed delivery. */
 export interface Settlement {
-  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence'>;
+  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts'>;
   readonly state: DeliveryState;
   /** Where it stays `pending`: when it is to be tried next. */
   readonly dueAt: number;
