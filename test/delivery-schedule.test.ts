@@ -178,6 +178,27 @@ test('a clock that was set back holds no retry up', async () => {
   await vi.waitFor(() => expect(delivering.settled).toEqual(settled), POLL);
 });
 
+// By the clock alone it would wait for the day to come round again, and so would all that rests at that moment.
+test('a clock that is set back while a retry rests does not hold it up', async () => {
+  const delivering = await Delivering.begin();
+  const { time } = delivering;
+  const statuses = [500, 500, 200];
+  const receiver = await HttpReceiver.start(() => statuses.shift());
+  await delivering.install('acme', ['s1']);
+  await delivering.worker({ chance: () => 0 }).start();
+  await delivering.accept('acme', 's1', [receiver.url]);
+  for (const [index, delayMs] of [1_000, 2_000].entries()) {
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(index + 1), POLL);
+    await turns();
+    time.now -= 24 * 60 * 60 * 1_000;
+    time.pass(delayMs - 1);
+    await turns();
+    expect(receiver.requests).toHaveLength(index + 1);
+    time.pass(1);
+  }
+  await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'pending', 'delivered']), POLL);
+});
+
 test('a delivery of after a pause is delivered although the clock was set back since', async () => {
   const delivering = await Delivering.begin();
   const { time, store } = delivering;

@@ -4,7 +4,7 @@
  * The store has the truth, and is told first: a delivery is claimed before anybody hears of it, and what has become of it is
  * put down before its place is given to the next. So a process that dies loses none, and repeats those alone that were under
  * way. Memory holds hints of what is due (`lanes.ts`). It polls nothing: fresh deliveries are told of, and one timer is there
- * for all that rests. What an attempt is, is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
+ * for all that rests. What is due is so by the clock; what rests, rests by ticks, which nobody sets back. What an attempt is, is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
  */
 import type { Limits } from '../limits.ts';
 import type { Journal } from '../runtime/journal.ts';
@@ -38,6 +38,8 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
   readonly journal: Pick<Journal, 'log'>;
   readonly watch: DeliveryWatch;
   readonly limits: LaneLimits & Pick<Limits, 'deliveryLeaseMs'>;
+  /** Milliseconds that only ever grow: what rests in this process, rests by these. */
+  readonly ticks: () => number;
   /** From 0 to 1. */
   readonly chance: () => number;
 }
@@ -119,8 +121,9 @@ export class DeliveryWorker {
 
   #pump(): void {
     if (!this.#isRunning()) return;
-    const now = this.#parts.clock();
-    this.#lanes.wake(now);
+    const { clock, ticks } = this.#parts;
+    const now = clock();
+    this.#lanes.wake(ticks());
     const turns: Turn[] = [];
     const setBack: Turn[] = [];
     for (let next = this.#lanes.next(); next !== undefined; next = this.#lanes.next()) {
@@ -138,21 +141,24 @@ export class DeliveryWorker {
 
   /** Asks for what an endpoint has. Never rejects. */
   async #look({ endpoint, hints }: Look): Promise<void> {
-    const { deliveries, clock, onError } = this.#parts;
+    const { deliveries, clock, ticks, onError } = this.#parts;
     this.#busy += 1;
     try {
       const now = clock();
       const due = await deliveries.due(endpoint, now, hints);
-      const { nextAt = now } = due;
+      const { nextAt } = due;
       this.#dueBy.delete(endpoint);
-      if (nextAt > now + REST_MS_MAX) {
+      if (nextAt === undefined) this.#lanes.found(endpoint, due);
+      else if (nextAt <= now + REST_MS_MAX)
+        this.#lanes.found(endpoint, { ...due, nextAt: this.#ticksAt(nextAt) });
+      else {
         this.#dueBy.set(endpoint, nextAt);
         const { ids, more, nextAt: laterAt } = await deliveries.due(endpoint, nextAt, hints);
         // Those that are due later by that clock do not rest either: it may be days away.
         this.#lanes.found(endpoint, { ids, more: more || laterAt !== undefined });
-      } else this.#lanes.found(endpoint, due);
+      }
     } catch (error) {
-      this.#lanes.leave(endpoint, clock() + STORE_REST_MS);
+      this.#lanes.leave(endpoint, ticks() + STORE_REST_MS);
       onError(error);
     }
     this.#over();
@@ -160,7 +166,7 @@ export class DeliveryWorker {
 
   /** Never rejects. @param dueBy what is due later is not there to be claimed */
   async #claim(turns: readonly Turn[], dueBy: number): Promise<void> {
-    const { deliveries, clock, limits, onError } = this.#parts;
+    const { deliveries, clock, ticks, limits, onError } = this.#parts;
     this.#busy += 1;
     const ids = turns.map(({ id }) => id);
     let claims: readonly ClaimedDelivery[] = [];
@@ -180,8 +186,8 @@ export class DeliveryWorker {
       if (claim !== undefined) void this.#deliver(new UnderWay(claim, now, limits.deliveryLeaseMs));
       else {
         // A full disk: each of a long backlog would fail after the other, and then all of them again.
-        if (hasFailed) this.#lanes.rest(endpoint, now + STORE_REST_MS);
-        else this.#lanes.later(endpoint, now + MISSED_REST_MS);
+        if (hasFailed) this.#lanes.rest(endpoint, ticks() + STORE_REST_MS);
+        else this.#lanes.later(endpoint, ticks() + MISSED_REST_MS);
         this.#lanes.done(endpoint, 'nothing');
       }
     }
@@ -248,7 +254,7 @@ export class DeliveryWorker {
     if (!isHeard) return false;
     if (result) watch.attempted(claim.kind, result, durationMs);
     watch.settled(claim.kind, decision.state);
-    if (decision.state === 'pending') this.#lanes.later(claim.endpoint, decision.dueAt);
+    if (decision.state === 'pending') this.#lanes.later(claim.endpoint, this.#ticksAt(decision.dueAt));
     if (decision.state === 'failed' && target)
       journal.log(target, claim.id, 'error', failureText(claim, attempted));
     return true;
@@ -320,13 +326,20 @@ export class DeliveryWorker {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (at === undefined) return;
-    const { clock, after } = this.#parts;
+    const { ticks, after } = this.#parts;
     // Not before: a timer may come a little early, and is set again then.
-    const cancel = after(Math.max(1, at - clock()), () => {
+    const cancel = after(Math.max(1, Math.ceil(at - ticks())), () => {
       this.#timer = undefined;
       this.#pump();
     });
     this.#timer = { at, cancel };
+  }
+
+  /** When it is that time by the clock. A time that is too far off is of a clock that was set back since: the store is asked. */
+  #ticksAt(at: number): number {
+    const { clock, ticks } = this.#parts;
+    const restMs = at - clock();
+    return ticks() + (restMs > REST_MS_MAX ? 0 : restMs);
   }
 
   #isRunning(): boolean {

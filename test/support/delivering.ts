@@ -29,33 +29,41 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that stands still until it is told to pass. */
+/** Time that stands still until it is told to pass. A clock that is set, to `now`, moves no timer. */
 export class VirtualTime {
   now = Date.UTC(2026, 0, 1);
+  #ticks = 0;
   readonly #timers = new Set<Timer>();
 
   clock = (): number => this.now;
 
+  ticks = (): number => this.#ticks;
+
   after = (ms: number, run: () => void): (() => void) => {
-    const timer = { at: this.now + ms, run };
+    const timer = { at: this.#ticks + ms, run };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   };
 
-  /** When the next timer is due; undefined where there is none. */
+  /** When the next timer is due, in ticks; undefined where there is none. */
   get nextAt(): number | undefined {
     return this.#next()?.at;
   }
 
   /** Everything happens in its order, at its time. */
   pass(ms: number): void {
-    const until = this.now + ms;
+    const until = this.#ticks + ms;
     for (let next = this.#next(); next !== undefined && next.at <= until; next = this.#next()) {
-      this.now = next.at;
+      this.#go(next.at);
       this.#timers.delete(next);
       next.run();
     }
-    this.now = until;
+    this.#go(until);
+  }
+
+  #go(ticks: number): void {
+    this.now += ticks - this.#ticks;
+    this.#ticks = ticks;
   }
 
   #next(): Timer | undefined {
@@ -170,7 +178,7 @@ export class Delivering {
     watching?: (deliveries: Deliveries) => WorkerQueue;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
-    const { clock, after } = time;
+    const { clock, ticks, after } = time;
     const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
     const posting = new Posting({ policy, limits, allowHttp: true, lookup, after });
     onTestFinished(() => posting.close());
@@ -203,7 +211,7 @@ export class Delivering {
     };
     const worker = new DeliveryWorker({
       ...{ deliveries, attempts, journal, watch, limits },
-      ...{ clock, after, chance, onError },
+      ...{ clock, ticks, after, chance, onError },
     });
     this.#worker = worker;
     store.deliveries.onWaiting = (made) => worker.tell(made);
