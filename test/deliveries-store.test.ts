@@ -1,4 +1,6 @@
 /** Deliveries as they are kept: who has one to itself, what becomes of it, what is due, and what a lost claim may still say. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../src/store/store.ts';
 import { CLOCK, OPERATOR, storeOptions, temporaryFolder, temporaryStore } from './support/temporary-store.ts';
@@ -234,6 +236,32 @@ describe('a lease whose holder is not heard of again', () => {
       expect(await store.deliveries.read(ids[0] ?? '')).toMatchObject({ state: 'pending', unknowns: 1 });
       expect(await store.deliveries.read(ids[599] ?? '')).toMatchObject({ unknowns: 0 });
       expect(await store.deliveries.claim(ids)).toHaveLength(600);
+    } finally {
+      await store.close();
+    }
+  });
+
+  // Nobody would look for those that were taken back, and whoever takes them back again finds none of them.
+  test('is told of, although those after it could not be taken back', async () => {
+    const folder = await temporaryFolder();
+    const before = await openStore(storeOptions(folder));
+    await installHandler(before);
+    const ids = await deliveriesOf(before, 260);
+    const last = ids.at(-1) ?? '';
+    await before.deliveries.claim(ids.slice(0, -1));
+    later(1);
+    await claimed(before, last);
+    await before.close();
+    const raw = new DatabaseSync(join(folder, 'annex.db'));
+    raw.exec(`create trigger broken before update on deliveries when old.id = '${last}'
+      begin select raise(abort, 'disk'); end`);
+    raw.close();
+    const store = await openStore(storeOptions(folder));
+    try {
+      later(LEASE_MS);
+      const back = await store.deliveries.recover({ all: false });
+      expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 250));
+      await expect(store.deliveries.recover({ all: false })).rejects.toThrow('disk');
     } finally {
       await store.close();
     }

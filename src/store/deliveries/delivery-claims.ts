@@ -153,6 +153,8 @@ export class DeliveryClaims {
    * Takes back the leases of those who will not be heard of again, and counts that nobody knows how far they came.
    *
    * @param all at the start, when every lease is of a process that is dead; otherwise those that are over
+   * @throws where writing has failed and nothing was taken back. What was, has to be told of, whatever has become of the rest:
+   *   that is found the next time, and this is not.
    */
   async recover({ all }: { readonly all: boolean }): Promise<WaitingDelivery[]> {
     const { commits, clock } = this.#parts;
@@ -160,9 +162,11 @@ export class DeliveryClaims {
     for (;;) {
       const now = clock();
       const row = [now, all ? Number.MAX_SAFE_INTEGER : now];
-      const some = await commits.run((transaction) =>
-        runForEach<WaitingDelivery>(transaction, TAKE_BACK, [row]),
-      );
+      const taking = commits.run((transaction) => runForEach<WaitingDelivery>(transaction, TAKE_BACK, [row]));
+      const some = await taking.catch((cause) => {
+        if (recovered.length === 0) throw cause;
+        return [];
+      });
       recovered.push(...some);
       if (some.length < ROWS_PER_STATEMENT) return recovered;
     }
