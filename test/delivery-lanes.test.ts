@@ -87,6 +87,29 @@ describe('no more begins than may be under way', () => {
     expect(begin(lanes)).toEqual(['good1']);
   });
 
+  // An organization and an integration that are both at their bounds: what is free of one was gone when something of the other was.
+  test('a lane whose organization and integration both have others waiting has its turn all the same', () => {
+    for (const perOrganization of [1, 3]) {
+      const limits = { deliveriesInFlight: 12, deliveriesInFlightPerEndpoint: 1 };
+      const lanes = lanesOf({ ...limits, deliveriesInFlightPerOrganization: perOrganization });
+      for (let index = 0; index < 6; index += 1) add(lanes, `own ${index} `, 200, 'acme');
+      for (let index = 0; index < 20; index += 1) add(lanes, `theirs ${index} `, 200, undefined, 'hooks');
+      add(lanes, 'both ', 5, 'acme', 'hooks');
+      const underWay = begin(lanes);
+      const begun = [...underWay];
+      for (let ends = 0; ends < 1_000; ends += 1) {
+        const [ended = ''] = underWay.splice((ends * 7) % underWay.length, 1);
+        lanes.done(ended.slice(0, ended.lastIndexOf(' ') + 1), 'succeeded');
+        const next = begin(lanes);
+        underWay.push(...next);
+        begun.push(...next);
+        expect(underWay.filter((id) => /^(own|both)/.test(id)).length).toBeLessThanOrEqual(perOrganization);
+        expect(underWay.filter((id) => /^(theirs|both)/.test(id)).length).toBeLessThanOrEqual(9);
+      }
+      expect(begun.filter((id) => id.startsWith('both'))).toHaveLength(5);
+    }
+  });
+
   test('what is promised to a lane and of no use to it is the next one’s', () => {
     const lanes = lanesOf({ deliveriesInFlightPerOrganization: 1 });
     for (const endpoint of ['a', 'b', 'c']) add(lanes, endpoint, 1, 'one');
@@ -407,7 +430,7 @@ test('in any order of what happens, no delivery is forgotten, and no bound is pa
   expect([lanes.size, lanes.inFlight]).toEqual([0, 0]);
 });
 
-test('a queue gives back what it was given, in that order', () => {
+test('a queue gives back what it was given, in that order, but for what was let in before all others', () => {
   const queue = new Fifo<number>();
   const out: (number | undefined)[] = [];
   for (let index = 0; index < 5_000; index += 1) {
@@ -417,6 +440,11 @@ test('a queue gives back what it was given, in that order', () => {
   while (queue.length > 0) out.push(queue.shift());
   expect(out).toEqual(Array.from({ length: 5_000 }, (_, index) => index));
   expect(queue.shift()).toBeUndefined();
+  for (const item of [3, 4]) queue.push(item);
+  queue.unshift(2);
+  expect(queue.shift()).toBe(2);
+  for (const item of [1, 0]) queue.unshift(item);
+  expect([queue.length, ...[1, 2, 3, 4, 5].map(() => queue.shift())]).toEqual([4, 0, 1, 3, 4, undefined]);
 });
 
 test('a heap gives back the earliest first', () => {

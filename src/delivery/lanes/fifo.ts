@@ -20,6 +20,15 @@ export class Fifo<Item> {
     this.#items.push(item);
   }
 
+  /** Lets one in before all others. */
+  unshift(item: Item): void {
+    if (this.#head === 0) this.#items.unshift(item);
+    else {
+      this.#head -= 1;
+      this.#items[this.#head] = item;
+    }
+  }
+
   /** The one that has waited longest; undefined where none does. */
   shift(): Item | undefined {
     if (this.#head === this.#items.length) return undefined;

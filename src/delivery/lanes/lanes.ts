@@ -63,6 +63,8 @@ interface Room {
   inFlight: number;
   /** Of it, what is kept for lanes that were called up. */
   promised: number;
+  /** The one of these that keeps its place while it stands aside for another room. */
+  keeper: Lane | undefined;
   readonly standing: Fifo<Lane>;
 }
 
@@ -173,12 +175,15 @@ export class Lanes {
       if (lane === undefined) return undefined;
       lane.queued = false;
       const rooms = this.#roomsOf(lane);
-      const promised = rooms.find(({ name }) => name === lane.promised);
-      if (promised !== undefined) promised.promised -= 1;
+      const callers = rooms.filter(({ name, keeper }) => name === lane.promised || keeper === lane);
+      for (const room of callers) {
+        room.promised -= 1;
+        if (room.keeper === lane) room.keeper = undefined;
+      }
       lane.promised = undefined;
       if (lane.mayLook) this.#promisedLooks -= 1;
       lane.mayLook = false;
-      const next = this.#turn(lane, rooms);
+      const next = this.#turn(lane, rooms, callers);
       // What it was promised and has not used is another one's: a lane that stands aside for a full room needs no look yet,
       // and those behind it would wait for one until a receiver of that room answers.
       for (const room of rooms) this.#callUp(room);
@@ -236,15 +241,14 @@ export class Lanes {
   }
 
   /** Of a lane whose turn has come. */
-  #turn(lane: Lane, rooms: readonly Room[]): Turn | Look | undefined {
+  #turn(lane: Lane, rooms: readonly Room[], callers: readonly Room[]): Turn | Look | undefined {
     if (!this.#canGo(lane)) {
       this.#dropEmpty(lane);
       return undefined;
     }
     const full = rooms.find(({ inFlight, promised, max }) => inFlight + promised >= max);
     if (full !== undefined) {
-      lane.queued = true;
-      full.standing.push(lane);
+      this.#standAside(lane, full, callers);
       return undefined;
     }
     const { endpoint } = lane;
@@ -268,6 +272,23 @@ export class Lanes {
     // The answer says anew when the next one is due.
     lane.wakeAt = undefined;
     return { endpoint, hints: this.#hints < HINTS_MAX ? HINTS_PER_LANE : HINTS_LEAST };
+  }
+
+  /**
+   * Where both rooms of a lane are full and others wait for each, what is free of one is gone again when something of the other
+   * is: it would go to and fro for ever. So one lane of an integration may keep its place there, and is the next of its
+   * organization. None keeps a place of its organization's, which may have no other.
+   */
+  #standAside(lane: Lane, full: Room, callers: readonly Room[]): void {
+    lane.queued = true;
+    const kept = callers.find(({ name }) => name !== full.name && name.startsWith(INTEGRATION));
+    if (kept === undefined || kept.keeper !== undefined) {
+      full.standing.push(lane);
+      return;
+    }
+    kept.keeper = lane;
+    kept.promised += 1;
+    full.standing.unshift(lane);
   }
 
   #looked(endpoint: string): Lane | undefined {
@@ -362,7 +383,7 @@ export class Lanes {
     const max = name.startsWith(INTEGRATION)
       ? inFlightPerIntegration(deliveriesInFlight)
       : deliveriesInFlightPerOrganization;
-    const room = { name, max, inFlight: 0, promised: 0, standing: new Fifo<Lane>() };
+    const room = { name, max, inFlight: 0, promised: 0, keeper: undefined, standing: new Fifo<Lane>() };
     this.#rooms.set(name, room);
     return room;
   }
