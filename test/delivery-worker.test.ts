@@ -218,6 +218,30 @@ describe('a lease', () => {
     expect(await delivering.read(id)).toMatchObject({ unknowns: 1, attempts: 1 });
   });
 
+  // By the clock alone it would be over in a day; and those that are kept would seem to last for as long.
+  test('of somebody who is gone is taken back although the clock was set back, and none that is kept', async () => {
+    const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
+    const { store, time } = delivering;
+    const receiver = await HttpReceiver.start(({ path }) => (path === '/gone/0' ? 200 : undefined));
+    await delivering.install('acme', ['s1']);
+    const [kept = ''] = await delivering.accept('acme', 's1', urls(`${receiver.url}/kept`, 1));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.paths).toEqual(['/kept/0']), POLL);
+    const ids = await delivering.accept('acme', 's1', urls(`${receiver.url}/gone`, 1));
+    await store.deliveries.claim(ids);
+    time.now -= 24 * 60 * 60 * 1_000;
+    for (let second = 0; second < 3; second += 1) {
+      time.pass(1_000);
+      await turns();
+    }
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    receiver.requests[0]?.answer(200);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered', 'delivered']), POLL);
+    expect(receiver.paths).toEqual(['/kept/0', '/gone/0']);
+    expect(await delivering.read(kept)).toMatchObject({ attempts: 1, unknowns: 0 });
+  });
+
   test('of a process that died is taken back at the start of the next, before anything is claimed', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();

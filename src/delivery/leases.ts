@@ -67,7 +67,8 @@ export class Leases {
   async #pass(longMs: number): Promise<void> {
     const { deliveries, limits, clock, recovered } = this.#parts;
     const now = clock();
-    const long = this.all().filter(({ claimedAt }) => now - claimedAt >= longMs);
+    // What was claimed later than now was claimed by a clock that was set back since.
+    const long = this.all().filter(({ claimedAt }) => now - claimedAt >= longMs || claimedAt > now);
     if (long.length > 0) {
       const held = new Set(await deliveries.renew(long.map(({ claim }) => claim)));
       for (const way of long) {

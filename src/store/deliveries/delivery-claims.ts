@@ -68,7 +68,8 @@ const RENEW = `update deliveries set lease_until = ? where ${IS_HELD} returning 
 
 /**
  * Where nothing was posted yet because there was nothing to be posted, nobody can have got it: that is not counted. It goes
- * behind the others of its endpoint, in case it is what the process has died of.
+ * behind the others of its endpoint, in case it is what the process has died of. Values: now, by when a lease is over, and from
+ * when on it is of before the clock was set back.
  */
 const TAKE_BACK = `
   update deliveries
@@ -78,7 +79,8 @@ const TAKE_BACK = `
       else 1
     end
   where id in (
-    select id from deliveries where lease_until is not null and lease_until <= ? order by lease_until limit ${ROWS_PER_STATEMENT}
+    select id from deliveries where lease_until is not null and (lease_until <= ? or lease_until > ?)
+    order by lease_until limit ${ROWS_PER_STATEMENT}
   )
   returning id, endpoint, organization, integration`;
 
@@ -152,16 +154,18 @@ export class DeliveryClaims {
   /**
    * Takes back the leases of those who will not be heard of again, and counts that nobody knows how far they came.
    *
-   * @param all at the start, when every lease is of a process that is dead; otherwise those that are over
+   * @param all at the start, when every lease is of a process that is dead; otherwise those that are over, or that
+   *   last for longer than any by a clock that was set back since
    * @throws where writing has failed and nothing was taken back. What was, has to be told of, whatever has become of the rest:
    *   that is found the next time, and this is not.
    */
   async recover({ all }: { readonly all: boolean }): Promise<WaitingDelivery[]> {
-    const { commits, clock } = this.#parts;
+    const { commits, clock, limits } = this.#parts;
     const recovered: WaitingDelivery[] = [];
     for (;;) {
       const now = clock();
-      const row = [now, all ? Number.MAX_SAFE_INTEGER : now];
+      // One that somebody keeps is renewed by the clock of now before it seems to last for that long.
+      const row = [now, all ? Number.MAX_SAFE_INTEGER : now, now + 2 * limits.deliveryLeaseMs];
       const taking = commits.run((transaction) => runForEach<WaitingDelivery>(transaction, TAKE_BACK, [row]));
       const some = await taking.catch((cause) => {
         if (recovered.length === 0) throw cause;
