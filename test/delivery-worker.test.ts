@@ -341,6 +341,37 @@ describe('a store that fails', () => {
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
   });
 
+  // A commit of which nobody knows how it ended: told again, it is not heard any more, and said when it is due the first time.
+  test('although it has put a delivery down is asked when that is due', async () => {
+    const delivering = await Delivering.begin();
+    const statuses = [500, 200];
+    const receiver = await HttpReceiver.start(() => statuses.shift());
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    let isBroken = true;
+    const worker = delivering.worker({
+      chance: () => 0,
+      watching: (deliveries) => ({
+        ...bound(deliveries),
+        async settle(settlement) {
+          const isHeard = await deliveries.settle(settlement);
+          if (!isBroken) return isHeard;
+          isBroken = false;
+          throw new Error('disk');
+        },
+      }),
+    });
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.errors).toHaveLength(1), POLL);
+    for (let second = 0; second < 6; second += 1) {
+      delivering.time.pass(1_000);
+      await turns();
+    }
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(receiver.requests).toHaveLength(2);
+    expect(await delivering.read(id)).toMatchObject({ attempts: 2, retries: 1, unknowns: 0 });
+  });
+
   test('when deliveries are claimed, or looked for, is left alone for a while', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();

@@ -23,7 +23,7 @@ import { DELAY_MS_MAX } from './verdict.ts';
 const PAGE = 500;
 /** How long a lane is left alone when the store fails. */
 const STORE_REST_MS = 5_000;
-/** How long one is whose delivery was not there to be claimed: it was canceled, or is not due any more. */
+/** How long one is whose delivery was not there to be claimed, or to be put down: it was canceled, or is not due any more. */
 const MISSED_REST_MS = 1_000;
 /** Nothing rests for longer, chance included: what seems to is of a time before the clock was set back. */
 const REST_MS_MAX = 2 * DELAY_MS_MAX;
@@ -238,7 +238,7 @@ export class DeliveryWorker {
 
   /** @param now when the attempt ended @returns whether it was put down */
   async #settle(way: UnderWay, attempted: Attempted, now: number): Promise<boolean> {
-    const { chance, journal, watch } = this.#parts;
+    const { chance, journal, watch, ticks } = this.#parts;
     const { claim, startedAt, target } = way;
     const { ending, noted } = attempted;
     const decision = decide(claim, ending, now, chance());
@@ -251,7 +251,11 @@ export class DeliveryWorker {
       outcome,
       ...(result && { attempt: { at: startedAt, durationMs, result, outcome, ...noted } }),
     });
-    if (!isHeard) return false;
+    if (!isHeard) {
+      // Somebody else has it; or it was put down although the store said that it had failed, and waits where nobody knows of it.
+      this.#lanes.later(claim.endpoint, ticks() + MISSED_REST_MS);
+      return false;
+    }
     if (result) watch.attempted(claim.kind, result, durationMs);
     watch.settled(claim.kind, decision.state);
     if (decision.state === 'pending') this.#lanes.later(claim.endpoint, this.#ticksAt(decision.dueAt));
