@@ -105,9 +105,15 @@ export function stop(server: Pick<Server, 'close' | 'closeAllConnections'>): voi
   server.close();
 }
 
+/**
+ * Connections that wait to be accepted. What comes beyond is dropped by the kernel and made again seconds later, by a clock that
+ * no test has in its hands.
+ */
+const BACKLOG = 4_096;
+
 export function portOf(server: TcpServer): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    server.listen(0, '127.0.0.1', BACKLOG, () => resolve((server.address() as AddressInfo).port));
   });
 }
