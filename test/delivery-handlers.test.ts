@@ -202,6 +202,17 @@ describe('deliveries', () => {
       expect([status, body['status']]).toEqual([200, 'active']);
     }
 
+    /** A payload of two pieces. @param middle what its author does between them */
+    const torn = (middle: string): string => `
+      const bytes = (text) => new TextEncoder().encode(text);
+      return to(new ReadableStream({ async start(controller) {
+        controller.enqueue(bytes('{"a":'));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        ${middle}
+        controller.enqueue(bytes('1}'));
+        controller.close();
+      } }));`;
+
     test('post what the integration answers to the receiver it names, and it is asked once', async () => {
       const statuses = [503, 200];
       const receiver = await HttpReceiver.start(() => statuses.shift());
@@ -256,6 +267,31 @@ describe('deliveries', () => {
       );
       expect(await over(await post(viewed(installed.organization)))).toMatchObject({ state: 'delivered' });
       expect(receiver.requests[0]?.body).toBe(`{"a":"${'ü'.repeat(400)}"}`);
+    });
+
+    test.each([
+      ['throws', `throw new Error('of the author')`, 'exception'],
+      ['spins', 'for (;;);', 'exceededCpu'],
+    ])('whose code %s in the middle of its payload have failed for good', async (_, middle, outcome) => {
+      const receiver = await HttpReceiver.start();
+      const installed = await webhook(torn(middle), receiver.url);
+      const id = await post(viewed(installed.organization));
+      expect(await over(id)).toMatchObject({ state: 'failed', outcome, attempts: 1, faults: 0 });
+      expect(await attempts(id)).toMatchObject([{ result: 'failed', outcome, status: 200 }]);
+      expect(receiver.requests).toEqual([]);
+    });
+
+    test('whose cell dies in the middle of its payload are made anew', async () => {
+      let requests = 0;
+      const source = await HttpReceiver.start(() => (requests++ === 0 ? undefined : 200));
+      const receiver = await HttpReceiver.start();
+      const installed = await webhook(torn(`await fetch('${source.url}');`), receiver.url);
+      const id = await post(viewed(installed.organization));
+      await vi.waitFor(() => expect(source.requests).toHaveLength(1), POLL);
+      for (const pid of service.cellPids) process.kill(pid, 'SIGKILL');
+      expect(await over(id)).toMatchObject({ state: 'delivered', attempts: 2, faults: 1, retries: 0 });
+      expect(await attempts(id)).toMatchObject([{ result: 'fault', outcome: 'cellCrashed' }, {}]);
+      expect(receiver.requests.map(({ body }) => body)).toEqual(['{"a":1}']);
     });
 
     // Both sides of `webhookPayloadBytes`, whole and streamed.

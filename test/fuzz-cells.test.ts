@@ -110,7 +110,7 @@ test('whatever a cell sends, the host ends each of its calls once, and blames no
             fetch: (message, bytes) => traffic.fetch(message, bytes),
             end: () => {
               ends[index] = (ends[index] ?? 0) + 1;
-              traffic.end();
+              traffic.end('ok');
             },
           },
         );

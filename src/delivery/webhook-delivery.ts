@@ -12,7 +12,7 @@ import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { signatureHeader } from '../model/signature.ts';
 import type { Target } from '../model/target.ts';
-import type { CallResponse } from '../runtime/call.ts';
+import { BrokenOff, type CallResponse } from '../runtime/call.ts';
 import type { Dispatch } from '../runtime/dispatch.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
@@ -86,9 +86,10 @@ export class WebhookDelivery {
     let bytes: Buffer | undefined;
     try {
       bytes = await readUpTo(body, max);
-    } catch {
-      // Its end is in the log; here it cannot be told whether it was its author's doing.
-      return { ending: { end: 'fault', outcome: 'payload broke off' }, noted };
+    } catch (cause) {
+      if (!(cause instanceof BrokenOff)) throw cause;
+      // Half an answer is none: whose doing that was, the outcome of the call says, as it does of a call without an answer.
+      return { ...attemptedBy({ outcome: cause.outcome }), noted };
     }
     if (bytes === undefined) {
       this.#parts.limitMet('webhookPayloadBytes');

@@ -6,7 +6,7 @@
  * breaches, and its owner ends it for one. Numbers are never used twice in a call.
  */
 import type { Readable } from 'node:stream';
-import type { StreamMessage } from '../wire.ts';
+import type { Outcome, StreamMessage } from '../wire.ts';
 import type { CellProcess } from './cell-process.ts';
 import { IncomingStream } from './incoming-stream.ts';
 import { OutgoingStream } from './outgoing-stream.ts';
@@ -57,8 +57,11 @@ export class CallStreams {
     switch (message.t) {
       case 'chunk':
         return this.#incoming.get(message.stream)?.hear(bytes) ?? false;
-      case 'close':
-        return this.#incoming.get(message.stream)?.close(message.error) ?? false;
+      case 'close': {
+        const { stream, error } = message;
+        const incoming = this.#incoming.get(stream);
+        return (error === undefined ? incoming?.close() : incoming?.breakOff(error, 'exception')) ?? false;
+      }
       case 'credit':
         return this.#outgoing.get(message.stream)?.credit(message.chunks) ?? false;
       case 'drop': {
@@ -69,8 +72,8 @@ export class CallStreams {
   }
 
   /** The call is over: what is still on its way goes nowhere. */
-  end(): void {
+  end(outcome: Outcome): void {
     for (const outgoing of this.#outgoing.values()) outgoing.drop();
-    for (const incoming of this.#incoming.values()) incoming.close('The call has ended.');
+    for (const incoming of this.#incoming.values()) incoming.breakOff('The call has ended.', outcome);
   }
 }

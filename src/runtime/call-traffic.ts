@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { LimitName } from '../limits.ts';
-import type { FetchMessage, StreamMessage } from '../wire.ts';
+import type { FetchMessage, Outcome, StreamMessage } from '../wire.ts';
 import { CallFetches, type CallFetchParts } from './call-fetches.ts';
 import { CallStreams } from './call-streams.ts';
 
@@ -53,9 +53,9 @@ export class CallTraffic {
   }
 
   /** The call is over: nothing of it goes on. */
-  end(): void {
+  end(outcome: Outcome): void {
     this.#fetches?.end();
-    this.#streams?.end();
+    this.#streams?.end(outcome);
   }
 
   #open(): CallStreams {

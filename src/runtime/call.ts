@@ -35,8 +35,19 @@ export interface CallResult {
 export interface CallResponse {
   readonly status: number;
   readonly headers: [string, string][];
-  /** A stream breaks off, with an error, where the call ends before it does. */
+  /** A stream ends with `BrokenOff` where its author's code tears it, or the call ends before it does. */
   readonly body: Buffer | Readable;
+}
+
+/** A stream from an isolate that ends before all of it is there. */
+export class BrokenOff extends Error {
+  /** How the call ended; where the isolate itself has torn the stream, `exception`. */
+  readonly outcome: Outcome;
+
+  constructor(message: string, outcome: Outcome) {
+    super(message);
+    this.outcome = outcome;
+  }
 }
 
 /** Who hears of finished calls. */

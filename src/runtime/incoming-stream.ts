@@ -5,7 +5,8 @@
  * tells the isolate that nobody wants the rest. What it holds is bounded by the credit, whoever is on the other side.
  */
 import { Readable } from 'node:stream';
-import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../wire.ts';
+import { type Outcome, STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../wire.ts';
+import { BrokenOff } from './call.ts';
 
 /** Credit is given in lots: each costs the isolate an entry. */
 const CREDIT_LOT = STREAM_CHUNKS_IN_FLIGHT / 2;
@@ -50,12 +51,19 @@ export class IncomingStream extends Readable {
     return true;
   }
 
-  /** The sender's end. @param error why there is no more, where that was not all */
-  close(error: string | undefined): boolean {
+  /** The sender's end: that was all. @returns false where it had ended before */
+  close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
-    if (error !== undefined) this.destroy(new Error(error));
-    else this.#move();
+    this.#move();
+    return true;
+  }
+
+  /** The sender's end, and that was not all. @returns false where it had ended before */
+  breakOff(why: string, outcome: Outcome): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    this.destroy(new BrokenOff(why, outcome));
     return true;
   }
 

@@ -127,7 +127,7 @@ export class RunningCall implements CellTask {
 
   end(end: CallEnd): void {
     this.#caller.onGone = undefined;
-    this.#traffic?.end();
+    this.#traffic?.end(end.outcome);
     const whole = withMet(end, this.#traffic?.met);
     this.#parts.ended(this, whole);
     if (this.#answered) return;
