@@ -95,6 +95,11 @@ export const ERRORS = {
     'caller',
     'The integration is not for spaces, or not for sites: its manifest has another `target`.',
   ),
+  ORGANIZATION_FULL: row(
+    409,
+    'caller',
+    'The organization has installed as many integrations as it may; the message names the limit.',
+  ),
   INSTALLATION_FULL: row(
     409,
     'caller',

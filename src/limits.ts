@@ -115,6 +115,8 @@ export const DEFAULT_LIMITS = {
   completionMs: 5_000,
   /** Versions of one integration that are kept; the active one and the one before it always are. */
   versionsPerIntegration: 50,
+  /** Integrations that one organization has installed: an event comes to no more deliveries than that. */
+  installationsPerOrganization: 1_000,
   /** Spaces, and sites, that one installation is installed in. */
   placesPerInstallation: 1_000,
   /** Events of the life of one installation that its integration has not heard yet; beyond this, it cannot be changed. */

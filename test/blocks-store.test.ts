@@ -5,10 +5,11 @@ import { openStore } from '../src/store/store.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from './support/temporary-store.ts';
 
 test('a menu of many integrations is found page by page, however few of them have blocks', async () => {
-  const store = await openStore(storeOptions(await temporaryFolder({ inMemory: true })));
+  const count = INTEGRATIONS_LOOKED_AT_MAX + 5;
+  const limits = { installationsPerOrganization: count };
+  const store = await openStore(storeOptions(await temporaryFolder({ inMemory: true }), limits));
   try {
     const { registry, installations, installedBlocks } = store;
-    const count = INTEGRATIONS_LOOKED_AT_MAX + 5;
     const expected: string[] = [];
     for (let at = 0; at < count; at += 1) {
       const name = `app-${String(at).padStart(5, '0')}`;

@@ -78,6 +78,32 @@ describe('a new installation', () => {
   });
 });
 
+test('installations are so many in one organization, and no more: installationsPerOrganization', async () => {
+  const store = await temporaryStore({ installationsPerOrganization: 2 });
+  for (const name of ['first', 'second', 'third'])
+    await store.registry.publish(publication(PLAIN, { name, visibility: 'public' }), OPERATOR);
+  const into = (organization: string, integration: string) =>
+    store.installations.install({ integration, organization, externalIds: [] }, BY);
+  const { installationId } = await into('acme', 'first');
+  await into('acme', 'second');
+  // What is in its spaces is not counted, and neither is what others have installed.
+  await store.installations.installBelow(
+    { installationId, level: 'space', place: 's1', externalIds: [] },
+    BY,
+  );
+  await into('other', 'third');
+  await expect(into('acme', 'third')).rejects.toMatchObject({
+    code: 'ORGANIZATION_FULL',
+    message: '"acme" would have 3 integrations installed; the limit is 2 (installationsPerOrganization).',
+    limit: { name: 'installationsPerOrganization', max: 2, used: 3 },
+  });
+  const there = { integration: 'third', organization: 'acme', limit: 9 };
+  expect((await store.installations.list(there)).items).toEqual([]);
+  await expect(into('acme', 'first')).rejects.toMatchObject({ code: 'INSTALLATION_EXISTS' });
+  await store.installations.uninstall(wholeInstallation(installationId), BY);
+  await into('acme', 'third');
+});
+
 describe('who may install', () => {
   const token = (store: Store) => store.installLinks.create('hello', OPERATOR);
 

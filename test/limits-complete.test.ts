@@ -78,6 +78,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   coolDownMs: ['cool-down', 'begins with one breach too many, and lasts its time'],
   coolDownMsMax: ['cool-down', 'doubles with each breach in a row, up to its maximum'],
   configurationBytes: ['installations-edit', 'a configuration may be so large, and no larger'],
+  installationsPerOrganization: ['installations', 'are so many in one organization, and no more'],
   placesPerInstallation: ['installations-levels', 'is in so many spaces and so many sites, and no more'],
   lifeEventsPendingPerInstallation: ['installations-events', 'attack: edits in a loop that nobody hears of'],
   completionMs: ['completions', 'is given up, and completionMs is named'],

@@ -51,6 +51,10 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   secretsPerIntegration: ['There are # secrets', 'There are too many secrets'],
   completionMs: ['The choices took #', 'The integration did not supply the choices in time'],
   configurationBytes: ['The configuration has #', 'The configuration is too large'],
+  installationsPerOrganization: [
+    'The organization would have # integrations installed',
+    'The organization has too many integrations installed',
+  ],
   placesPerInstallation: [
     'The installation would be in # places of its kind',
     'The installation is in too many spaces or sites',

@@ -41,7 +41,11 @@ export interface InstallationsParts {
   readonly vault: Vault;
   readonly limits: Pick<
     Limits,
-    'callDepth' | 'configurationBytes' | 'lifeEventsPendingPerInstallation' | 'placesPerInstallation'
+    | 'callDepth'
+    | 'configurationBytes'
+    | 'installationsPerOrganization'
+    | 'lifeEventsPendingPerInstallation'
+    | 'placesPerInstallation'
   >;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;

@@ -21,6 +21,7 @@ import { readIntegration } from '../integrations/integration-rows.ts';
 import { isInstallToken } from './install-links.ts';
 import type { Change } from './installation-changes.ts';
 import {
+  countInstallations,
   countTargets,
   findTarget,
   type Installation,
@@ -53,7 +54,7 @@ export async function install(change: Change, request: InstallRequest): Promise<
   await refuseUninvited(change, request);
   await change.refuseWhileBusy({ integration: name, organization });
   const target = wholeInstallation(installationId(change.parts.randomBytes));
-  return addTarget(change, await change.manifest(name), {
+  const added = await addTarget(change, await change.manifest(name), {
     ...target,
     integration: name,
     organization,
@@ -61,6 +62,8 @@ export async function install(change: Change, request: InstallRequest): Promise<
     spaceSelection: request.spaceSelection ?? 'all',
     siteSelection: request.siteSelection ?? 'all',
   });
+  await refuseTooManyInstallations(change, organization);
+  return added;
 }
 
 export async function installBelow(change: Change, request: InstallBelowRequest): Promise<Installation> {
@@ -143,6 +146,21 @@ async function alreadyInstalled(change: Change, target: NewTarget): Promise<Anne
   const where = target.level === 'organization' ? '' : ` in ${target.level} "${target.place}"`;
   const message = `"${target.organization}" has already installed "${target.integration}"${where}.`;
   return new AnnexError('INSTALLATION_EXISTS', message, { extra: { installation: there } });
+}
+
+/**
+ * The attack: an organization publishes and installs without end, and each of its events comes to a delivery for all of them,
+ * in one transaction that everybody waits for.
+ *
+ * @throws `ORGANIZATION_FULL`
+ */
+async function refuseTooManyInstallations(change: Change, organization: string): Promise<void> {
+  const { installationsPerOrganization: max } = change.parts.limits;
+  const used = await countInstallations(change.transaction, organization);
+  if (used <= max) return;
+  const limit = { name: 'installationsPerOrganization', max, used } as const;
+  const message = `"${organization}" would have ${used} integrations installed; ${limitClause(limit)}.`;
+  throw new AnnexError('ORGANIZATION_FULL', message, { limit });
 }
 
 /** @throws `INSTALLATION_FULL` */

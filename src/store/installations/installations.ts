@@ -53,7 +53,7 @@ export class Installations {
    * Installs the active version into an organization: status and configuration as REFERENCE D11 has them at first.
    *
    * @throws `INTEGRATION_UNKNOWN`, `INSTALLATION_FORBIDDEN` (REFERENCE D12), `INSTALLATION_EXISTS`, whose `extra` names
-   *   the installation there is, `INSTALLATION_BUSY`; `CALL_TOO_DEEP`, as every change here
+   *   the installation there is, `ORGANIZATION_FULL`, `INSTALLATION_BUSY`; `CALL_TOO_DEEP`, as every change here
    */
   install(request: InstallRequest, by: Actor): Promise<Installation> {
     return this.#changes.make(by, (change) => install(change, request));

@@ -180,6 +180,17 @@ export async function findTarget(
   return row?.installation_id;
 }
 
+/** How many integrations an organization has installed: an index alone is read. */
+export async function countInstallations(database: Database, organization: string): Promise<number> {
+  const { count } = await database
+    .selectFrom('targets')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('organization', '=', organization)
+    .where('level', '=', 'organization')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** In how many places of a level an installation is. */
 export async function countTargets(
   database: Database,
