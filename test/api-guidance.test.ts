@@ -68,6 +68,22 @@ test('a time that is none is told how one looks', async () => {
   });
 });
 
+test('a body that may be left out is described so, and every other as required', async () => {
+  interface Operation {
+    readonly requestBody?: { readonly required: boolean };
+  }
+  const { body } = await annex.api('GET', '/v1/openapi.json');
+  const paths = Object.entries(body['paths'] as Record<string, Record<string, Operation>>);
+  const optional = paths.filter(([, { post }]) => post?.requestBody?.required === false);
+  const at = '/v1/integrations/{name}/installations/{id}';
+  const tests = ['', '/spaces/{space}', '/sites/{site}'].map((place) => `${at}${place}/webhook-test`);
+  expect(optional.map(([path]) => path)).toEqual(tests);
+  const operations = paths.flatMap(([, methods]) => Object.values(methods));
+  const required = operations.filter(({ requestBody }) => requestBody?.required === true);
+  expect(required.length).toBeGreaterThan(10);
+  expect(JSON.stringify(operations)).not.toContain('x-body-optional');
+});
+
 test('each route of the description has a name of its own and a noun, and a publish has its parts', async () => {
   interface Operation {
     readonly operationId: string;

@@ -322,7 +322,7 @@ export interface ApiRoutes {
   };
   /** Try the webhook of an installation in a space out. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-test': {
-    readonly body: {
+    readonly body?: {
       /** Unless given, the first that is selected there, or else the first that can be. */
       readonly type?: 'space_content_updated';
     };
@@ -330,7 +330,7 @@ export interface ApiRoutes {
   };
   /** Try the webhook of an installation in a site out. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-test': {
-    readonly body: {
+    readonly body?: {
       /** Unless given, the first that is selected there, or else the first that can be. */
       readonly type?: 'site_view' | 'page_feedback';
     };

@@ -25,7 +25,8 @@ type PathOption<Names extends string> = [Exclude<Names, OwnName>] extends [never
         readonly [Name in Exclude<Names, OwnName>]: string;
       };
     };
-type BodyOption<Parts> = Parts extends { readonly body: infer Body } ? { readonly body: Body } : unknown;
+/** One that a route can do without may be left out. */
+type BodyOption<Parts> = 'body' extends keyof Parts ? Pick<Parts, 'body' & keyof Parts> : unknown;
 type QueryOption<Parts> = Parts extends { readonly query: infer Query }
   ? { readonly query?: Query }
   : unknown;

@@ -15,6 +15,8 @@ interface Rules {
 }
 
 interface Content {
+  /** Of the body of a request. */
+  readonly required?: boolean;
   readonly content?: { readonly 'application/json'?: { readonly schema: Rules } };
 }
 
@@ -110,7 +112,7 @@ function operationText(operation: Operation): string {
   const parts: readonly [string, Rules | undefined][] = [
     ['query', members('query')],
     ['headers', members('header')],
-    ['body', schemaOf(requestBody)],
+    [requestBody?.required === false ? 'body?' : 'body', schemaOf(requestBody)],
     ['answer', answerOf(operation)],
   ];
   return parts

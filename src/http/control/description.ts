@@ -1,6 +1,7 @@
 /**
  * What the OpenAPI description says of each route beside its schemas: a name for generated clients, a noun to find it by,
- * whether code of integrations may ask it, and the parts of an upload, which no schema validates.
+ * whether code of integrations may ask it, whether its body may be left out, and the parts of an upload, which no schema
+ * validates.
  */
 import type { FastifySchema } from 'fastify';
 import Type from 'typebox';
@@ -13,6 +14,15 @@ interface Described {
     readonly method: string | readonly string[];
     readonly config?: { readonly runtime?: boolean };
   };
+}
+
+/** Marks an operation until all of them are described: the plugin has every body required. */
+const BODY_OPTIONAL = 'x-body-optional';
+
+/** What is read and changed of an operation. */
+interface Operation {
+  [BODY_OPTIONAL]?: true;
+  requestBody?: { required?: boolean };
 }
 
 const bytes = (description: string) =>
@@ -48,8 +58,20 @@ export function described({ schema, url, route }: Described): { schema: FastifyS
       ...(isUpload && { body: UPLOAD }),
       // The types of the SDK's client are made of what code of an integration may ask.
       ...(route.config?.runtime === true && { 'x-runtime': true }),
+      ...(schema.body !== undefined && Type.IsOptional(schema.body) && { [BODY_OPTIONAL]: true }),
     } as FastifySchema,
   };
+}
+
+/** Says of bodies that may be left out that they may. @param paths of the whole description, which are changed */
+export function withOptionalBodies(paths: object): void {
+  for (const operations of Object.values(paths)) {
+    for (const operation of Object.values<Operation>(operations)) {
+      if (operation[BODY_OPTIONAL] !== true) continue;
+      delete operation[BODY_OPTIONAL];
+      if (operation.requestBody) operation.requestBody.required = false;
+    }
+  }
 }
 
 /** `install-links` → `InstallLinks`, `:name` → `ByName`. */

@@ -23,7 +23,7 @@ import { renderDoor } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
 import { deliveriesDoor } from './deliveries/deliveries.ts';
 import { deliveryOrdersDoor } from './deliveries/delivery-orders.ts';
-import { described } from './description.ts';
+import { described, withOptionalBodies } from './description.ts';
 import { eventsDoor } from './events/events.ts';
 import { ingestDoor } from './events/ingest.ts';
 import { completionsDoor } from './installations/completions.ts';
@@ -110,6 +110,11 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         security: [{ token: [] }],
       },
       transform: described,
+      transformObject: (description) => {
+        if (!('openapiObject' in description)) return description.swaggerObject;
+        withOptionalBodies(description.openapiObject.paths ?? {});
+        return description.openapiObject;
+      },
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
     jsonSchemasDoor(root);
