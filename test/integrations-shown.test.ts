@@ -14,7 +14,13 @@ previewImages: [images/one.png]
 externalLinks: [{ label: Manual, url: "https://example.com/manual" }]
 blocks: [{ id: greeting, title: Greeting, icon: images/my icon.png }]
 secrets: { NAME_OF_A_SECRET: x }
-configurations: { space: { properties: { tone: { type: string } } } }
+configurations:
+  space:
+    properties:
+      tone: { type: string }
+      to: { type: string, title: URL }
+      what: { type: string, title: Types, enum: [space_content_updated], multiple: true }
+webhook: { url: to, eventTypes: what }
 `;
   const CODE = `
     import { createComponent, createIntegration } from '@annex/sdk';
@@ -41,6 +47,7 @@ configurations: { space: { properties: { tone: { type: string } } } }
       categories: ['content', 'other'],
       externalLinks: [{ label: 'Manual', url: 'https://example.com/manual' }],
       blocks: [{ id: 'greeting', title: 'Greeting' }],
+      webhook: { url: 'to', eventTypes: 'what' },
     });
     expect(seen).not.toHaveProperty('installLink');
     for (const image of [seen['icon'], ...(seen['previewImages'] as unknown[])]) {
@@ -58,6 +65,7 @@ configurations: { space: { properties: { tone: { type: string } } } }
     expect(version).toMatchObject({
       ...{ version: 1, active: true, script: 'index.jsx', icon: 'images/my icon.png', visibility: 'public' },
       configurations: { space: { properties: { tone: { type: 'string' } } } },
+      webhook: { url: 'to', eventTypes: 'what' },
     });
     expect(JSON.stringify([seen, version])).not.toMatch(/NAME_OF_A_SECRET|hush/);
     for (const unknown of ['2', '999999999'])

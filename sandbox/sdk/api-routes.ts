@@ -181,6 +181,11 @@ export interface ApiRoutes {
       }[];
       /** The hosts that its fetch may reach, where the manifest lists them. */
       readonly egress?: readonly string[];
+      /** Where it posts webhooks: the settings that hold the URL and the types of events. */
+      readonly webhook?: {
+        readonly url: string;
+        readonly eventTypes: string;
+      };
       /** Whether it has an install link. Only its owner is told. */
       readonly installLink?: boolean;
     };

@@ -30,6 +30,12 @@ export const MANIFEST_MEMBERS = {
       description: 'The hosts that its fetch may reach, where the manifest lists them.',
     }),
   ),
+  webhook: Type.Optional(
+    Type.Object(
+      { url: Type.String(), eventTypes: Type.String() },
+      { description: 'Where it posts webhooks: the settings that hold the URL and the types of events.' },
+    ),
+  ),
 };
 
 /** Where an image of the active version is. @param path as the manifest names it */
@@ -48,7 +54,7 @@ export const blockMembers = (
 
 /** @param imageOf as of `blockMembers` */
 export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
-  const { summary, target, scopes, categories, blocks, icon, previewImages, externalLinks, egress } =
+  const { summary, target, scopes, categories, blocks, icon, previewImages, externalLinks, egress, webhook } =
     manifest;
   return {
     ...(summary !== undefined && { summary }),
@@ -60,5 +66,6 @@ export function manifestMembers(manifest: PublishedManifest, imageOf: (path: str
     previewImages: previewImages.map(imageOf),
     externalLinks: [...externalLinks],
     ...(egress && { egress: [...egress] }),
+    ...(webhook && { webhook: { ...webhook } }),
   };
 }
