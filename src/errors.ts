@@ -161,6 +161,11 @@ export const ERRORS = {
     'caller',
     'The integration posts no webhooks there: its manifest does not say `webhook`, or not for that level.',
   ),
+  EVENT_UNSELECTED: row(
+    409,
+    'caller',
+    'The settings of the webhook do not select events of this type; the message names those that they do.',
+  ),
   INSTALLATION_INACTIVE: row(
     409,
     'caller',

@@ -20,7 +20,7 @@ export default createIntegration({
 });`;
 const PROPERTIES = 'note: { type: string }, oauth_credentials: { type: button, callback_url: /oauth }';
 const webhook = (event: string) =>
-  `receiver: { type: string }, events: { type: string, multiple: true, enum: [${event}] }`;
+  `receiver: { type: string }, events: { type: string, multiple: true, enum: [${event}], default: [${event}] }`;
 const manifest = (secrets: string) => `
 target: all
 secrets: ${secrets}

@@ -79,7 +79,7 @@ describe('a test of a webhook', () => {
   };
 
   test('posts an event that is signed as every other is, and to that target alone', async () => {
-    await configure(['page_feedback']);
+    await configure(['page_feedback', 'site_view']);
     const { status, body } = await send({ type: 'site_view' });
     expect([status, body]).toEqual([202, { eventId: expect.stringMatching(/^evt_/), deliveries: 1 }]);
     const request = await received(body['eventId']);
@@ -99,20 +99,36 @@ describe('a test of a webhook', () => {
     expect(items[1]).toMatchObject({ action: 'webhook.test', site: 'si-1', details: { type: 'site_view' } });
   });
 
-  test('is of the first type that is selected there, or else of the first that can be', async () => {
+  test('is of the first type that is selected there', async () => {
     await configure(['page_feedback', 'site_view']);
     const selected = await send();
     expect((await received(selected.body['eventId']))?.headers['x-platform-event']).toBe('page_feedback');
-    await configure([]);
-    await ask(annex, 'PATCH', at(), { json: { configuration: { receiver: `${receiver.url}/own` } } });
-    const first = await send();
-    expect((await received(first.body['eventId']))?.headers['x-platform-event']).toBe('site_view');
-    await configure([], '/spaces/sp-1');
+    await configure(['space_content_updated'], '/spaces/sp-1');
     const ofSpace = await send({}, '/spaces/sp-1');
     const request = await received(ofSpace.body['eventId']);
     expect(JSON.parse(request?.body ?? '')).toMatchObject({
       ...{ type: 'space_content_updated', spaceId: 'sp-1', revisionId: 'test' },
     });
+  });
+
+  test('is refused for what is not selected, with what is', async () => {
+    await configure(['page_feedback']);
+    const unselected = await send({ type: 'site_view' });
+    expect(codeOf(unselected)).toBe('409 EVENT_UNSELECTED');
+    expect(unselected.error.message).toBe(
+      '"events" does not select site_view, and nothing else is posted: it selects page_feedback.',
+    );
+    await configure([]);
+    for (const json of [{}, { type: 'site_view' }]) {
+      const none = await send(json);
+      expect(codeOf(none)).toBe('409 EVENT_UNSELECTED');
+      expect(none.error.message).toBe(
+        '"events" selects no type of event, and nothing else is posted: choose from site_view, page_feedback.',
+      );
+    }
+    // Neither is there an event of it.
+    const { items } = (await ask(annex, 'GET', '/audit?limit=1')).body as { items: object[] };
+    expect(items).toMatchObject([{ action: 'installation.edit' }]);
   });
 
   test.each([
@@ -185,7 +201,9 @@ test('tests of a webhook are as many as edits of an installation may be', async 
   const here = await annex.install('posting', 'beach');
   await annex.installBelow('posting', here, 'site', 'si-1');
   const path = `/integrations/posting/installations/${here.id}/sites/si-1`;
-  await ask(annex, 'PATCH', path, { json: { configuration: { receiver: 'https://hooks.invalid/' } } });
+  await ask(annex, 'PATCH', path, {
+    json: { configuration: { receiver: 'https://hooks.invalid/', events: ['site_view'] } },
+  });
   const { body } = await ask(annex, 'POST', '/tokens', {
     json: { kind: 'organization', organization: 'beach' },
   });

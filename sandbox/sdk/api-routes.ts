@@ -328,7 +328,7 @@ export interface ApiRoutes {
   /** Try the webhook of an installation in a space out. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-test': {
     readonly body?: {
-      /** Unless given, the first that is selected there, or else the first that can be. */
+      /** One that is selected there; unless given, the first of those. */
       readonly type?: 'space_content_updated';
     };
     readonly answer: ApiWebhookTest;
@@ -336,7 +336,7 @@ export interface ApiRoutes {
   /** Try the webhook of an installation in a site out. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-test': {
     readonly body?: {
-      /** Unless given, the first that is selected there, or else the first that can be. */
+      /** One that is selected there; unless given, the first of those. */
       readonly type?: 'site_view' | 'page_feedback';
     };
     readonly answer: ApiWebhookTest;

@@ -18,8 +18,6 @@ export interface PostedEvent {
   readonly body: string;
   /** The same for the same members in another order. */
   readonly bodyHash: string;
-  /** Whether it goes to the target although that has not selected its type: somebody tries the webhook out. */
-  readonly isTest?: boolean;
 }
 
 /** What has become of it. */

@@ -31,10 +31,7 @@ export interface Addressee extends TargetName {
 }
 
 /** Of an event: what decides on who hears of it. */
-export type Occasion = Pick<
-  PostedEvent,
-  'organization' | 'type' | 'level' | 'place' | 'installationId' | 'isTest'
->;
+export type Occasion = Pick<PostedEvent, 'organization' | 'type' | 'level' | 'place' | 'installationId'>;
 
 /** What is known of an organization since it was last forgotten; another object after that. */
 interface Since {
@@ -135,14 +132,7 @@ export class Audience {
 const keyOf = ({ organization, level, place }: Occasion): string => `${organization} ${level} ${place}`;
 
 function addresseesOf(place: Remembered, event: Occasion): readonly Addressee[] {
-  const { type, installationId, isTest } = event;
-  if (isTest) {
-    // Whoever tries a webhook out has not necessarily selected the type yet.
-    const own = place.hearers.filter(
-      (hearer) => hearer.installationId === installationId && hearer.kind === 'webhook',
-    );
-    return own.filter(({ heard }) => heard(type)).map(addresseeOf);
-  }
+  const { type, installationId } = event;
   const all = place.addressees.get(type) ?? heardBy(place, type);
   return installationId === undefined
     ? all

@@ -1,6 +1,6 @@
 /**
- * Events for those who try a webhook out: made up, to one target alone, whether or not it has selected their type. From there on
- * they are as any other: stored, signed, posted and tried again.
+ * Events for those who try a webhook out: made up, for one target alone. Otherwise they are as any other: stored, signed, posted
+ * and tried again, where the target selects their type.
  */
 import { hash } from 'node:crypto';
 import type { Actor } from '../../model/actor.ts';
@@ -40,7 +40,7 @@ export class WebhookTests {
     const eventId = productEventId(this.#parts.randomBytes);
     const event = exampleEvent(type, { eventId, place });
     const posted: PostedEvent = {
-      ...{ eventId, organization, type, level, place, installationId, isTest: true },
+      ...{ eventId, organization, type, level, place, installationId },
       body: JSON.stringify(event),
       bodyHash: hash('sha256', canonicalJson({ ...event, organization, installationId }), 'base64url'),
     };

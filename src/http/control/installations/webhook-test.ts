@@ -7,7 +7,7 @@
 import Type, { type TSchema } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { WebhookEventType } from '../../../model/example-event.ts';
-import { LEVELS, type Level, wholeInstallation } from '../../../model/installation.ts';
+import { LEVELS, wholeInstallation } from '../../../model/installation.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../../model/manifest/webhook.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
@@ -32,7 +32,7 @@ const TEST_BODIES = {
 };
 
 function testBody(types: TSchema) {
-  const description = 'Unless given, the first that is selected there, or else the first that can be.';
+  const description = 'One that is selected there; unless given, the first of those.';
   return Type.Optional(
     Type.Object(
       { type: Type.Optional(Type.Unsafe<string>({ ...types, description })) },
@@ -67,9 +67,9 @@ export function webhookTestDoor(app: TypedApp, parts: WebhookTestDoorParts): voi
       async (request, reply) => {
         const { installation, webhook } = await webhookTarget(parts, request, level);
         await requireActive(parts, installation);
-        const type = typeFor(level, request.body.type, installation.configuration[webhook.eventTypes]);
         // An organization as a whole has no webhook: nobody has got this far for one.
-        if (level === 'organization' || type === undefined) throw unknownTarget(installation);
+        if (level === 'organization') throw unknownTarget(installation);
+        const type = selectedType(installation, webhook.eventTypes, request.body.type);
         const by = actorOf(request);
         const { eventId, deliveries } = await parts.webhookTests.send({ ...installation, level }, type, by);
         return reply.code(202).send({ eventId, deliveries });
@@ -78,15 +78,28 @@ export function webhookTestDoor(app: TypedApp, parts: WebhookTestDoorParts): voi
   }
 }
 
-/** @param selected the setting, as it is stored */
-function typeFor(level: Level, asked: string | undefined, selected: unknown): WebhookEventType | undefined {
+/**
+ * The type to try out. What is not selected is posted to nobody (SPEC "Webhook events"), for a test either: it would tell of a
+ * receiver that gets what it never will again.
+ *
+ * @param setting that holds the types which are selected
+ * @throws `EVENT_UNSELECTED`
+ */
+function selectedType(
+  { level, configuration }: Installation,
+  setting: string,
+  asked: string | undefined,
+): WebhookEventType {
   const types: readonly WebhookEventType[] = WEBHOOK_EVENT_TYPES[level];
-  const wanted: readonly unknown[] = asked === undefined && Array.isArray(selected) ? selected : [asked];
-  for (const one of wanted) {
-    const type = types.find((known) => known === one);
-    if (type !== undefined) return type;
-  }
-  return types[0];
+  const stored: readonly unknown[] = Array.isArray(configuration[setting]) ? configuration[setting] : [];
+  const selected = stored.flatMap((one) => types.find((type) => type === one) ?? []);
+  const type = asked === undefined ? selected[0] : selected.find((one) => one === asked);
+  if (type !== undefined) return type;
+  const message =
+    selected.length === 0
+      ? `"${setting}" selects no type of event, and nothing else is posted: choose from ${types.join(', ')}.`
+      : `"${setting}" does not select ${asked}, and nothing else is posted: it selects ${selected.join(', ')}.`;
+  throw new AnnexError('EVENT_UNSELECTED', message);
 }
 
 /** @throws `INSTALLATION_INACTIVE`, which says why */
