@@ -5,15 +5,15 @@
  * Built by esbuild when the host starts, because type stripping in the cell would need WebAssembly, and so that a cell's
  * permission to read ends at two files. Also checks that the engine is one the sandbox can be trusted to.
  */
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, stop, transform } from 'esbuild';
 import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
 import { PRELUDE_URL } from '../wire.ts';
 import { sharedLibraries } from './bubblewrap.ts';
+import { makeCellFolder } from './cell-folder.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */
 const NODE_MAJOR_MIN = 26;
@@ -45,19 +45,18 @@ export async function buildCell(): Promise<CellBuild> {
   await stop();
   // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
   // who can read it.
-  const folder = mkdtempSync(join(tmpdir(), 'annex-cell-'));
-  const scriptPath = join(folder, 'cell.cjs');
-  const addonPath = join(folder, 'isolated-vm.node');
+  const folder = await makeCellFolder();
+  const { scriptPath, addonPath } = folder;
   writeFileSync(scriptPath, script);
   copyFileSync(addon, addonPath);
-  chmodSync(folder, 0o755);
+  chmodSync(folder.path, 0o755);
   for (const path of [scriptPath, addonPath]) chmodSync(path, 0o644);
   return {
     scriptPath,
     addonPath,
     libraries: sharedLibraries(),
     sources,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => folder.remove(),
   };
 }
 
