@@ -3,11 +3,12 @@
  * integrations say. Caches versions alone, which never change; `audience.ts` remembers the rest.
  */
 import { LRUCache } from 'lru-cache';
-import { type Level, type TargetName, wholeInstallation } from '../../model/installation.ts';
+import { type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { missingScopes } from '../../model/manifest/scope.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
+import { inReach, type Scene } from '../installations/in-reach.ts';
 import type { Database, DeliveryKind } from '../tables.ts';
 
 const VERSIONS_REMEMBERED = 20_000;
@@ -18,14 +19,6 @@ const READINGS_MAX = 3;
 
 export interface HearersParts {
   readonly database: Database;
-}
-
-/** Where something has happened. */
-export interface Scene {
-  readonly organization: string;
-  readonly level: Exclude<Level, 'organization'>;
-  /** Id of the space or the site. */
-  readonly place: string;
 }
 
 /** A target that is active, and in reach of what happens there. */
@@ -103,34 +96,10 @@ export class Hearers {
     return hearers;
   }
 
-  /**
-   * One statement. The attack: an organization installs into a space of another one's, whose id it has seen, to hear what happens
-   * there. So it is the organization that the event is for which counts, and the id only among what that has installed.
-   */
-  #rows({ organization, level, place }: Scene): Promise<HearerRow[]> {
-    const selection = level === 'space' ? 'whole.space_selection' : 'whole.site_selection';
-    return this.#database
-      .selectFrom('targets as whole')
-      .innerJoin('integrations', 'integrations.name', 'whole.integration')
-      .leftJoin('targets as there', (join) =>
-        join
-          .onRef('there.installation_id', '=', 'whole.installation_id')
-          .on('there.level', '=', level)
-          .on('there.place', '=', place),
-      )
-      .select(['whole.integration', 'whole.installation_id', 'whole.endpoint_key as whole'])
-      .select(['integrations.active_version as number', 'there.endpoint_key as there'])
+  #rows(scene: Scene): Promise<HearerRow[]> {
+    return inReach(this.#database, scene)
+      .select(['whole.endpoint_key as whole', 'there.endpoint_key as there'])
       .select(['whole.paused_at as whole_paused_at', 'there.paused_at as there_paused_at'])
-      .where('whole.organization', '=', organization)
-      .where('whole.level', '=', 'organization')
-      .where('whole.status', '=', 'active')
-      .where((where) =>
-        where.or([
-          where('there.status', '=', 'active'),
-          where.and([where('there.place', 'is', null), where(selection, '=', 'all')]),
-        ]),
-      )
-      .orderBy('whole.integration')
       .execute();
   }
 

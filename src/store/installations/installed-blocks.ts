@@ -1,9 +1,8 @@
 /**
  * The blocks that are in reach of a space: those of every integration that its organization has installed and that is active
- * there. What the quick insert menu lists, what pasted URLs are held against, what code blocks are read as.
+ * there (`in-reach.ts`). What the quick insert menu lists, what pasted URLs are held against, what code blocks are read as.
  *
- * An installation speaks for all spaces, or for those alone that it is installed in; where it is installed in one, it is that
- * part of it that counts. Blocks stand in documents of spaces: an integration for sites alone has none to offer.
+ * Blocks stand in documents of spaces: an integration for sites alone has none to offer.
  */
 import { LRUCache } from 'lru-cache';
 import type { Block } from '../../model/manifest/manifest-blocks.ts';
@@ -12,6 +11,7 @@ import { readUnfurlPattern, type UnfurlPattern } from '../../model/manifest/unfu
 import { scriptKey } from '../../model/target.ts';
 import type { Page, PageRequest } from '../page.ts';
 import type { Database } from '../tables.ts';
+import { inReach } from './in-reach.ts';
 
 /** A version is immutable, so what is remembered of it is true for ever. In characters of JSON. */
 const CHARS_REMEMBERED = 16 * 1024 * 1024;
@@ -117,29 +117,12 @@ export class InstalledBlocks {
     from: string | undefined,
     after: string | undefined,
   ): Promise<HomeRow[]> {
-    let select = this.#database
-      .selectFrom('targets as whole')
-      .innerJoin('integrations', 'integrations.name', 'whole.integration')
-      .leftJoin('targets as there', (join) =>
-        join
-          .onRef('there.installation_id', '=', 'whole.installation_id')
-          .on('there.level', '=', 'space')
-          .on('there.place', '=', space),
-      )
-      .select(['whole.integration', 'whole.installation_id'])
-      .select(['integrations.active_version as number', 'there.place as space'])
-      .where('whole.organization', '=', organization)
-      .where('whole.level', '=', 'organization')
-      .where('whole.status', '=', 'active')
-      .where((where) =>
-        where.or([
-          where('there.status', '=', 'active'),
-          where.and([where('there.place', 'is', null), where('whole.space_selection', '=', 'all')]),
-        ]),
-      );
+    let select = inReach(this.#database, { organization, level: 'space', place: space }).select(
+      'there.place as space',
+    );
     if (after !== undefined) select = select.where('whole.integration', '>', after);
     else if (from !== undefined) select = select.where('whole.integration', '>=', from);
-    return select.orderBy('whole.integration').limit(BATCH).execute();
+    return select.limit(BATCH).execute();
   }
 
   /** What versions offer, by their key: from memory, or all the others in one statement. */
