@@ -7,6 +7,8 @@
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+/** What a limit counts whose name ends in `Days`. */
+export const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export const DEFAULT_LIMITS = {
   /** Body of one request to a public endpoint. */

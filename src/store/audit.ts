@@ -5,15 +5,13 @@
  * age; nothing changes one, and nothing takes a single one away.
  */
 import type { Selectable } from 'kysely';
-import type { Limits } from '../limits.ts';
+import { DAY_MS, type Limits } from '../limits.ts';
 import type { Level } from '../model/installation.ts';
 import type { AuditAction } from './audit-rows.ts';
 import { inBatches, ROWS_PER_BATCH } from './batches.ts';
 import { type Page, type PageRequest, page } from './page.ts';
 import { Sequence } from './sequence.ts';
 import type { Database, Tables } from './tables.ts';
-
-const DAY_MS = 86_400_000;
 
 /** An entry as it is read; `id` sorts in the order of changes. */
 export interface AuditRecord {

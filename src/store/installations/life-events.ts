@@ -6,14 +6,13 @@
  * may hold credentials. Who is told when, and what an answer means, is decided in `delivery/`.
  */
 import type { Selectable } from 'kysely';
-import type { Limits } from '../../limits.ts';
+import { DAY_MS, type Limits } from '../../limits.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { type Page, type PageRequest, page } from '../page.ts';
 import type { Database, LifeEventState, Tables } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type LifeEventRecord, lifeEventPlace } from './life-event-rows.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Rows that one pruning removes: each statement holds up the event loop for as long as it runs. */
 const ROWS_PER_PRUNING = 500;
 /** What is kept of how an attempt ended. */
