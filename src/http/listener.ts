@@ -18,6 +18,7 @@ import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
 import type { AnswersTo } from './hosts.ts';
+import { lazySerializers } from './lazy-serializers.ts';
 import { routableUrl } from './public/routable-url.ts';
 import { headRefusal } from './request-head.ts';
 
@@ -46,6 +47,7 @@ export function listener({ log, limits, answersTo, isStopping }: ListenerParts):
     // One line a request would cost more than the call it is about; failures are logged where they are known.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
+    schemaController: { compilersFactory: { buildSerializer: lazySerializers } },
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestMs,
     http: {
