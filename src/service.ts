@@ -20,7 +20,7 @@ import { publicDoor } from './http/public/door.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
-import { buildCell } from './runtime/cell-build.ts';
+import { buildCell, type CellSources } from './runtime/cell-build.ts';
 import { confineCells } from './runtime/cell-confinement.ts';
 import { CellLauncher } from './runtime/cell-launch.ts';
 import { rehearsalProgram } from './runtime/cell-program.ts';
@@ -42,8 +42,11 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** @throws where a port is taken, the data folder cannot be used, or a cell cannot be started */
-export async function startService(config: Config, log: Logger): Promise<Service> {
+/**
+ * @param built what cells run, where it has been built before
+ * @throws where a port is taken, the data folder cannot be used, or a cell cannot be started
+ */
+export async function startService(config: Config, log: Logger, built?: CellSources): Promise<Service> {
   const { limits } = config;
   const clock = () => Date.now();
   const ticks = () => performance.now();
@@ -53,7 +56,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     for (const stop of stops.reverse().splice(0)) await stop();
   };
   try {
-    const build = await buildCell();
+    const build = await buildCell(built);
     stops.push(() => build.remove());
     const hardening = {
       sandbox: config.cellSandbox,
@@ -142,7 +145,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
       refusal: (id) => pool.refusal(id),
     });
     metrics.watch(pool, dispatch);
-    await pool.ready();
 
     controlDoor(control, {
       limits,
@@ -190,6 +192,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
       ...(knownUrl !== undefined && { publicUrl: knownUrl }),
     });
     stops.push(() => open.close());
+    // The cells start while the doors are made.
+    await pool.ready();
 
     const controlUrl = await listen(control, 'control', config.controlHost, config.controlPort);
     const publicUrl = await listen(open, 'public', config.publicHost, config.publicPort);

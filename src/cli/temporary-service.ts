@@ -9,6 +9,7 @@ import pino from 'pino';
 import { readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import type { CellSources } from '../runtime/cell-build.ts';
 import { type Service, startService } from '../service.ts';
 
 export interface TemporaryOptions {
@@ -19,6 +20,8 @@ export interface TemporaryOptions {
   readonly logLevel?: string;
   /** Where it is logged instead. */
   readonly logTo?: { write(line: string): void };
+  /** What cells run, built before: for whoever starts many services. */
+  readonly cellSources?: CellSources;
 }
 
 export interface TemporaryService {
@@ -47,7 +50,7 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
   );
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
-    const service = await startService({ ...config, limits }, log);
+    const service = await startService({ ...config, limits }, log, options.cellSources);
     return { service, end: () => service.stop().finally(removeFolder) };
   } catch (cause) {
     await removeFolder();

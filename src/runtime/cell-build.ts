@@ -36,13 +36,28 @@ export interface CellBuild {
   remove(): void;
 }
 
-/** @throws an Error that says what to do where Node or isolated-vm is too old. */
-export async function buildCell(): Promise<CellBuild> {
-  const addon = findAddon();
+/** What is built of this code, and the same wherever it is put. */
+export interface CellSources {
+  readonly script: string;
+  /** The script that every blank isolate runs first, then its parts. */
+  readonly isolate: readonly string[];
+}
+
+export async function buildSources(): Promise<CellSources> {
   const [prelude, parts, script] = await Promise.all([buildPrelude(), buildParts(), buildScript()]);
-  const sources = [prelude, ...parts].map((text) => Buffer.from(text));
   // Its process is not needed again: uploads are bundled elsewhere.
   await stop();
+  return { script, isolate: [prelude, ...parts] };
+}
+
+/**
+ * @param built what this code was built to before, by whoever starts many
+ * @throws an Error that says what to do where Node or isolated-vm is too old.
+ */
+export async function buildCell(built?: CellSources): Promise<CellBuild> {
+  const addon = findAddon();
+  const { script, isolate } = built ?? (await buildSources());
+  const sources = isolate.map((text) => Buffer.from(text));
   // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
   // who can read it.
   const folder = await makeCellFolder();
