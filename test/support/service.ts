@@ -11,6 +11,7 @@ import type { Limits } from '../../src/limits.ts';
 import type { Level } from '../../src/model/installation.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
+import { cellSources } from './built-once.ts';
 import { OPERATOR } from './temporary-store.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
@@ -58,6 +59,7 @@ export class TestService {
       limits: options.limits ?? {},
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),
+      cellSources: await cellSources(),
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
     return new TestService(service, token, end);

@@ -6,7 +6,7 @@ import { domainToASCII } from 'node:url';
 import { build } from 'esbuild';
 import ivm from 'isolated-vm';
 import { PARTS } from '../../sandbox/parts/names.ts';
-import { buildParts } from '../../src/runtime/cell-build.ts';
+import { builtOnce, cellSources } from './built-once.ts';
 
 const SANDBOX = new URL('../../sandbox/', import.meta.url).pathname;
 
@@ -40,19 +40,24 @@ const ENTRY = `
 `;
 
 /** The script that makes the web platform, minified as in a cell. */
-export const webBundle: Promise<string> = build({
-  stdin: { contents: ENTRY, resolveDir: SANDBOX, loader: 'ts' },
-  bundle: true,
-  format: 'iife',
-  platform: 'neutral',
-  mainFields: ['module', 'main'],
-  target: 'esnext',
-  minify: true,
-  keepNames: false,
-  write: false,
-}).then((result) => result.outputFiles[0]?.text ?? '');
+export const webBundle: Promise<string> = builtOnce('web-bundle.json', async () => {
+  const result = await build({
+    stdin: { contents: ENTRY, resolveDir: SANDBOX, loader: 'ts' },
+    bundle: true,
+    format: 'iife',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    target: 'esnext',
+    minify: true,
+    keepNames: false,
+    write: false,
+  });
+  return result.outputFiles[0]?.text ?? '';
+});
 
-const partSources = buildParts().then((texts) => texts.map((text) => new ivm.ExternalCopy(text)));
+const partSources = cellSources().then(({ isolate: [, ...parts] }) =>
+  parts.map((text) => new ivm.ExternalCopy(text)),
+);
 
 export interface WebIsolate {
   /** Runs the body of an async function inside and answers what it returns. */
