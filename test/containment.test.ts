@@ -128,7 +128,7 @@ describe('a cell killed with 100 calls in flight', () => {
     for (const { endpoint } of installed) await fetch(`${endpoint}/quick`);
     const calls = installed.flatMap(({ endpoint }) =>
       Array.from({ length: 20 }, () =>
-        fetch(`${endpoint}/slow`).then(async (r) => [r.status, await r.json()]),
+        fetch(`${endpoint}/never`).then(async (r) => [r.status, await r.json()]),
       ),
     );
     await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(100);
