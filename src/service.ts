@@ -173,6 +173,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
           egressRequired: config.egressManifest === 'required',
           internalOrganizations: config.internalOrganizations,
         },
+        bundler: build.bundlerPath,
         probe: (script) => pool.tryOut(script),
       }),
       metrics: metrics.registry,

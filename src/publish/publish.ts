@@ -42,6 +42,8 @@ export interface PublisherParts {
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
   readonly rules?: ManifestRules;
+  /** What bundles an upload, where it has been built. */
+  readonly bundler?: string;
 }
 
 export type Publishing =
@@ -144,8 +146,13 @@ export class Publisher {
     const files = ready === undefined ? upload.files : new Map([[READY_SCRIPT, Buffer.from(ready, 'utf8')]]);
     const entry = ready === undefined ? entryOf(upload, parsed, problems) : READY_SCRIPT;
     if (entry === undefined) return undefined;
-    const { limits } = this.#parts;
-    const bundled = await bundle(files, entry, { limits, publisher, ...(gone && { signal: gone }) });
+    const { limits, bundler } = this.#parts;
+    const bundled = await bundle(files, entry, {
+      limits,
+      publisher,
+      ...(bundler !== undefined && { program: bundler }),
+      ...(gone && { signal: gone }),
+    });
     if (!bundled.ok) {
       problems.push(...bundled.problems);
       return undefined;

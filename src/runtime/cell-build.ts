@@ -1,6 +1,6 @@
 /**
  * Makes what a cell needs to start: its one JavaScript file, the prelude for its isolates, and the path of the
- * isolated-vm addon.
+ * isolated-vm addon. And, so that each publish need not, the one JavaScript file of the process that bundles an upload.
  *
  * Built by esbuild when the host starts, because type stripping in the cell would need WebAssembly, and so that a cell's
  * permission to read ends at two files. Also checks that the engine is one the sandbox can be trusted to.
@@ -8,7 +8,7 @@
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type BuildOptions, build, stop, transform } from 'esbuild';
 import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
 import { PRELUDE_URL } from '../wire.ts';
@@ -22,32 +22,41 @@ const ISOLATED_VM_MAJOR_MIN = 7;
 
 const SANDBOX = fileURLToPath(new URL('../../sandbox', import.meta.url));
 const CELL_MAIN = fileURLToPath(new URL('../cell/main.ts', import.meta.url));
+const BUNDLER_MAIN = fileURLToPath(new URL('../bundle/bundler-process.ts', import.meta.url));
 
 export interface CellBuild {
   /** The cell's script. */
   readonly scriptPath: string;
+  /** What bundles an upload. */
+  readonly bundlerPath: string;
   /** The isolated-vm addon that fits this Node: a copy, where any user can read it. */
   readonly addonPath: string;
   /** The shared libraries that Node is linked to. */
   readonly libraries: readonly string[];
   /** The script that every blank isolate runs first, then its parts. */
   readonly sources: readonly Buffer[];
-  /** Removes the folder of the script and the addon. */
+  /** Removes the folder of all of them. */
   remove(): void;
 }
 
 /** What is built of this code, and the same wherever it is put. */
 export interface CellSources {
   readonly script: string;
+  readonly bundler: string;
   /** The script that every blank isolate runs first, then its parts. */
   readonly isolate: readonly string[];
 }
 
 export async function buildSources(): Promise<CellSources> {
-  const [prelude, parts, script] = await Promise.all([buildPrelude(), buildParts(), buildScript()]);
+  const [prelude, parts, script, bundler] = await Promise.all([
+    buildPrelude(),
+    buildParts(),
+    buildScript(),
+    buildBundler(),
+  ]);
   // Its process is not needed again: uploads are bundled elsewhere.
   await stop();
-  return { script, isolate: [prelude, ...parts] };
+  return { script, bundler, isolate: [prelude, ...parts] };
 }
 
 /**
@@ -56,18 +65,20 @@ export async function buildSources(): Promise<CellSources> {
  */
 export async function buildCell(built?: CellSources): Promise<CellBuild> {
   const addon = findAddon();
-  const { script, isolate } = built ?? (await buildSources());
+  const { script, bundler, isolate } = built ?? (await buildSources());
   const sources = isolate.map((text) => Buffer.from(text));
   // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
   // who can read it.
   const folder = await makeCellFolder();
-  const { scriptPath, addonPath } = folder;
+  const { scriptPath, bundlerPath, addonPath } = folder;
   writeFileSync(scriptPath, script);
+  writeFileSync(bundlerPath, bundler, { mode: 0o600 });
   copyFileSync(addon, addonPath);
   chmodSync(folder.path, 0o755);
   for (const path of [scriptPath, addonPath]) chmodSync(path, 0o644);
   return {
     scriptPath,
+    bundlerPath,
     addonPath,
     libraries: sharedLibraries(),
     sources,
@@ -141,6 +152,27 @@ async function buildScript(): Promise<string> {
     format: 'cjs',
     target: 'esnext',
     platform: 'node',
+    logLevel: 'silent',
+  });
+  return result.outputFiles[0]?.text ?? '';
+}
+
+async function buildBundler(): Promise<string> {
+  // From its new place it would not be found by its name.
+  const path = pathToFileURL(createRequire(import.meta.url).resolve('esbuild')).href;
+  const result = await build({
+    entryPoints: [BUNDLER_MAIN],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'esnext',
+    platform: 'node',
+    plugins: [
+      {
+        name: 'esbuild stays where it is',
+        setup: ({ onResolve }) => onResolve({ filter: /^esbuild$/ }, () => ({ path, external: true })),
+      },
+    ],
     logLevel: 'silent',
   });
   return result.outputFiles[0]?.text ?? '';

@@ -16,6 +16,7 @@ const ALIVE = 'alive';
 /** The same while nobody listens yet: who looks then takes the folder for one that is being made. */
 const STARTING = 'starting';
 const SCRIPT = 'cell.cjs';
+const BUNDLER = 'bundler-process.mjs';
 const ADDON = 'isolated-vm.node';
 /** The attack: somebody fills the temporary folder with names like these, and no host ever starts again. */
 const LOOKED_AT_MAX = 1_000;
@@ -24,6 +25,8 @@ export interface CellFolder {
   readonly path: string;
   /** Where a cell's script belongs. */
   readonly scriptPath: string;
+  /** Where what bundles an upload belongs. */
+  readonly bundlerPath: string;
   /** Where the addon belongs. */
   readonly addonPath: string;
   remove(): void;
@@ -37,6 +40,7 @@ export async function makeCellFolder(root = tmpdir()): Promise<CellFolder> {
   return {
     path,
     scriptPath: join(path, SCRIPT),
+    bundlerPath: join(path, BUNDLER),
     addonPath: join(path, ADDON),
     remove() {
       server?.close();
@@ -84,7 +88,7 @@ async function isAbandoned(folder: string): Promise<boolean> {
 /** What was made here, by its names, and not all there is: so it is of no use to lead this elsewhere, if somebody could. */
 function removeFolder(folder: string): void {
   try {
-    for (const name of [SCRIPT, ADDON, STARTING, ALIVE]) rmSync(join(folder, name), { force: true });
+    for (const name of [SCRIPT, BUNDLER, ADDON, STARTING, ALIVE]) rmSync(join(folder, name), { force: true });
     rmdirSync(folder);
   } catch {
     // Another host that starts may have done it, or there is something in it that was not made here.
