@@ -331,7 +331,8 @@ describe('attack: a handler that edits its own configuration whenever it hears t
 
 describe('attack: a publisher whose handlers take all their time, in many installations', () => {
   test('keeps nobody else from hearing', async () => {
-    const service = await startTestService();
+    // Its stop would wait for them, too.
+    const service = await startTestService({ limits: { stopMs: 100 } });
     const source = (body: string) => `
       import { createIntegration } from '@annex/sdk';
       export default createIntegration({ events: { async installation_setup() { ${body} } } });`;
