@@ -44,6 +44,7 @@ export class StartedService {
         ANNEX_PUBLIC_PORT: '0',
         ANNEX_PUBLIC_HOST: '127.0.0.1',
         ANNEX_CELLS: '1',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
