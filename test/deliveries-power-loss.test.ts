@@ -51,7 +51,9 @@ async function trace(folder: string): Promise<Traced> {
     const before = await filesOf(data);
 
     const out = join(folder, 'trace');
-    const second = await HostProcess.start({ data, flags, under: strace(out) });
+    // Node's cache of compiled code would be in the trace, too.
+    const env = { NODE_DISABLE_COMPILE_CACHE: '1' };
+    const second = await HostProcess.start({ data, flags, env, under: strace(out) });
     const client = new PostingClient(second, () => 0);
     let next = 0;
     const write = async () => {

@@ -27,3 +27,15 @@ export function cellSources(): Promise<CellSources> {
   sources ??= builtOnce('cell-sources.json', buildSources);
   return sources;
 }
+
+let program: Promise<string> | undefined;
+
+/** The file of the process that bundles an upload. */
+export function bundlerProgram(): Promise<string> {
+  program ??= cellSources().then(async ({ bundler }) => {
+    const path = join(inject('runFolder'), `bundler-process-${process.pid}.mjs`);
+    await writeFile(path, bundler);
+    return path;
+  });
+  return program;
+}

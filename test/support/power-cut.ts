@@ -15,7 +15,7 @@ const SECTOR_BYTES = 512;
 type Change = Extract<TracedCall, { kind: 'write' | 'truncate' }>;
 
 interface File {
-  synced: Buffer;
+  readonly synced: Content;
   /** Since then. */
   changes: Change[];
 }
@@ -26,7 +26,7 @@ export class PowerCut {
 
   /** @param files as they were before the first call */
   constructor(files: ReadonlyMap<string, Buffer>, chance: () => number) {
-    for (const [path, synced] of files) this.#files.set(path, { synced, changes: [] });
+    for (const [path, bytes] of files) this.#files.set(path, { synced: new Content(bytes), changes: [] });
     this.#chance = chance;
   }
 
@@ -42,7 +42,7 @@ export class PowerCut {
       file.changes.push(call);
       return;
     }
-    file.synced = applied(file.synced, file.changes);
+    file.synced.apply(file.changes);
     file.changes = [];
   }
 
@@ -52,15 +52,16 @@ export class PowerCut {
   }
 
   #file(path: string): File {
-    const known = this.#files.get(path) ?? { synced: Buffer.alloc(0), changes: [] };
+    const known = this.#files.get(path) ?? { synced: new Content(Buffer.alloc(0)), changes: [] };
     this.#files.set(path, known);
     return known;
   }
 
   #after({ synced, changes }: File, unsynced: Unsynced): Buffer {
-    if (unsynced === 'lost') return synced;
-    const reached = unsynced === 'kept' ? changes : changes.flatMap((change) => this.#sectorsOf(change));
-    return applied(synced, reached);
+    const found = new Content(synced.bytes);
+    if (unsynced === 'kept') found.apply(changes);
+    if (unsynced === 'torn') found.apply(changes.flatMap((change) => this.#sectorsOf(change)));
+    return found.bytes;
   }
 
   /** Those that have reached the disk, each by chance. */
@@ -79,25 +80,46 @@ export class PowerCut {
   }
 }
 
-/** The content after the changes, in their order. */
-function applied(content: Buffer, changes: readonly Change[]): Buffer {
-  if (changes.length === 0) return content;
-  const ends = changes.map((change) =>
-    change.kind === 'truncate' ? change.size : change.at + change.bytes.length,
-  );
-  const changed = Buffer.alloc(Math.max(content.length, ...ends));
-  content.copy(changed);
-  let { length } = content;
-  for (const [index, change] of changes.entries()) {
-    const end = ends[index] ?? 0;
-    if (change.kind === 'write') {
-      change.bytes.copy(changed, change.at);
-      length = Math.max(length, end);
-      continue;
-    }
-    // What a file loses comes back as zeros where it grows again.
-    changed.fill(0, end);
-    length = end;
+/** A file's content. It changes in place: there are thousands of syncs, and a copy at each would take longer than all else. */
+class Content {
+  #room: Buffer;
+  #length: number;
+
+  constructor(bytes: Buffer) {
+    this.#room = Buffer.from(bytes);
+    this.#length = bytes.length;
   }
-  return changed.subarray(0, length);
+
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  /** Makes the changes, in their order. */
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === 'truncate') this.#truncate(change.size);
+      else this.#write(change.at, change.bytes);
+    }
+  }
+
+  #write(at: number, bytes: Buffer): void {
+    const end = at + bytes.length;
+    this.#grow(end);
+    bytes.copy(this.#room, at);
+    this.#length = Math.max(this.#length, end);
+  }
+
+  #truncate(size: number): void {
+    this.#grow(size);
+    // What a file loses comes back as zeros where it grows again.
+    if (size < this.#length) this.#room.fill(0, size, this.#length);
+    this.#length = size;
+  }
+
+  #grow(length: number): void {
+    if (length <= this.#room.length) return;
+    const larger = Buffer.alloc(length * 2);
+    this.#room.copy(larger, 0, 0, this.#length);
+    this.#room = larger;
+  }
 }

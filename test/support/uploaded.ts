@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
 import { type BundleResult, bundle } from '../../src/bundle/bundler.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
+import { bundlerProgram } from './built-once.ts';
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url);
 
@@ -26,11 +27,12 @@ export function fixture(name: string): Map<string, Uint8Array> {
 }
 
 /** Bundles with the default limits, but for those given. */
-export const bundled = (
+export const bundled = async (
   files: ReadonlyMap<string, Uint8Array>,
   entry: string,
   limits: Partial<Limits> = {},
-): Promise<BundleResult> => bundle(files, entry, { limits: { ...DEFAULT_LIMITS, ...limits } });
+): Promise<BundleResult> =>
+  bundle(files, entry, { limits: { ...DEFAULT_LIMITS, ...limits }, program: await bundlerProgram() });
 
 /** The script of an upload that must bundle. */
 export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: string): Promise<string> {
