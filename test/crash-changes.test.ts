@@ -5,13 +5,14 @@
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHANGES, fill, open } from './support/store-changes.ts';
+import { memory } from './support/temporary-store.ts';
 
 const CRASH_PROCESS = fileURLToPath(new URL('./support/crash-process.ts', import.meta.url));
 
@@ -20,7 +21,8 @@ const filled = () => join(home, 'filled');
 const crashScript = () => join(home, 'crash-process.mjs');
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'annex-crash-'));
+  // A process that dies leaves what it has written to whoever has the file, on a disk or not.
+  home = await mkdtemp(join(memory(), 'annex-crash-'));
   const store = await open(filled(), 'fill');
   await fill(store);
   await store.close();

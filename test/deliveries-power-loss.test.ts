@@ -20,6 +20,7 @@ import { LedgerReceiver } from './support/ledger-receiver.ts';
 import { PostingClient } from './support/posting-client.ts';
 import { installPosting, shareSecrets, siteView } from './support/posting-webhook.ts';
 import { PowerCut, type Unsynced } from './support/power-cut.ts';
+import { memory } from './support/temporary-store.ts';
 import { canTrace, readTrace, strace, type TracedCall } from './support/traced-writes.ts';
 
 const EVENTS = 1_500;
@@ -120,7 +121,8 @@ interface Found {
 
 /** Opens what is left, as the service does at its start. */
 async function open(files: ReadonlyMap<string, Buffer>): Promise<Found> {
-  const folder = await mkdtemp(join(tmpdir(), 'annex-after-'));
+  // The disk is over; what it has left is only looked at.
+  const folder = await mkdtemp(join(memory(), 'annex-after-'));
   try {
     for (const [name, content] of files) await writeFile(join(folder, name), content);
     const file = join(folder, DATABASE);

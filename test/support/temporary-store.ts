@@ -25,10 +25,12 @@ export const CLOCK = { now: Date.UTC(2026, 0, 1) };
 /** Memory as a file system, which Linux has. */
 const MEMORY = '/dev/shm';
 
+/** Where folders are made that are not about the disk: in memory, if there is such a place. */
+export const memory = (): string => (existsSync(MEMORY) ? MEMORY : tmpdir());
+
 /** A folder for one test. @param inMemory for one that commits thousands of times, and is not about the disk */
 export async function temporaryFolder({ inMemory = false } = {}): Promise<string> {
-  const parent = inMemory && existsSync(MEMORY) ? MEMORY : tmpdir();
-  const folder = await mkdtemp(join(parent, 'annex-test-'));
+  const folder = await mkdtemp(join(inMemory ? memory() : tmpdir(), 'annex-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
