@@ -37,6 +37,11 @@ export class PowerCut {
       this.#files.delete(call.file);
       return;
     }
+    if (call.kind === 'rename') {
+      this.#files.set(call.to, this.#file(call.file));
+      this.#files.delete(call.file);
+      return;
+    }
     const file = this.#file(call.file);
     if (call.kind !== 'sync') {
       file.changes.push(call);

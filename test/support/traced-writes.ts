@@ -13,6 +13,7 @@ export type TracedCall =
   /** From here on, what was written to the file is on the disk. */
   | { readonly kind: 'sync'; readonly file: string }
   | { readonly kind: 'remove'; readonly file: string }
+  | { readonly kind: 'rename'; readonly file: string; readonly to: string }
   /** Bytes for a socket or a pipe, or at the end of a file that is none of a database. */
   | { readonly kind: 'send'; readonly to: string; readonly bytes: Buffer };
 
@@ -62,6 +63,10 @@ function readCall(name: string, parameters: string, result: number): TracedCall[
       return [{ kind: 'remove', file: bytesOf(parameters).toString() }];
     case 'unlinkat':
       return [{ kind: 'remove', file: join(file, bytesOf(parameters).toString()) }];
+    case 'rename': {
+      const [from = '', to = ''] = stringsOf(parameters);
+      return [{ kind: 'rename', file: unhex(from).toString(), to: unhex(to).toString() }];
+    }
     default:
       throw new Error(`A call that is not known: ${name}(${parameters.slice(0, 200)}`);
   }
@@ -69,8 +74,10 @@ function readCall(name: string, parameters: string, result: number): TracedCall[
 
 /** All strings of a call, one behind the other; of what was to be written, so much as was. */
 function bytesOf(parameters: string, written = Number.POSITIVE_INFINITY): Buffer {
-  const strings = [...parameters.matchAll(STRING)].map(([, text = '']) => text);
-  return unhex(strings.join('')).subarray(0, written);
+  return unhex(stringsOf(parameters).join('')).subarray(0, written);
 }
+
+const stringsOf = (parameters: string): string[] =>
+  [...parameters.matchAll(STRING)].map(([, text = '']) => text);
 
 const unhex = (text: string): Buffer => Buffer.from(text.replaceAll('\\x', ''), 'hex');
