@@ -30,6 +30,8 @@ import { setRandomBytes } from './web/random.ts';
 import { takeResponse } from './web/response.ts';
 import { setTimerSource } from './web/timer-source.ts';
 
+/** Where the texts of an entry of kind `call` begin. */
+const TEXTS_AT = 6;
 /** What one look-up of a domain counts against the operations of an entry. */
 const DOMAIN_COST = 4;
 
@@ -113,8 +115,10 @@ export function start(
     switch (entry[0]) {
       case 'call': {
         const call = calls.begin(entry[1]);
-        const body = entry[6] ? calls.traffic(call).receive(OWN_STREAM) : entry[5];
-        void answer(call, entry[2], entry[3], entry[4], body);
+        const body = entry[4] ? calls.traffic(call).receive(OWN_STREAM) : entry[3];
+        const environmentAt = TEXTS_AT + entry[5];
+        const event = textOf(entry, TEXTS_AT, environmentAt);
+        void answer(call, entry[2], event, textOf(entry, environmentAt, entry.length), body);
         break;
       }
       case 'timer':
@@ -162,4 +166,11 @@ export function start(
         break;
     }
   };
+}
+
+/** The pieces of a text, in one. */
+function textOf(entry: readonly unknown[], from: number, to: number): string {
+  let text = '';
+  for (let at = from; at < to; at += 1) text += entry[at] as string;
+  return text;
 }

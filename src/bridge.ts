@@ -25,15 +25,18 @@ export type Entry<Body = ArrayBuffer> =
    * `PreludeSettings` as JSON. A blank isolate has none: whose it will be is not known when it is made.
    */
   | [kind: 'load', call: number, factory: unknown, settings: string]
-  /** Hand over an envelope. With `more`, its body follows as stream 0. */
+  /**
+   * Hand over an envelope: `texts` are the pieces of the event, so many of them, and then those of the environment. With
+   * `more`, its body follows as stream 0.
+   */
   | [
       kind: 'call',
       call: number,
       url: string,
-      event: string,
-      environment: string,
       body: Body | undefined,
       more: boolean,
+      eventPieces: number,
+      ...texts: string[],
     ]
   | StreamPart<Body>
   /** The answer to a fetch; `headers` as in `respond`. With `more`, its body follows as a stream. */

@@ -106,7 +106,7 @@ export class BlankIsolates {
       const settings = preludeSettings(this.#limits);
       await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true }), settings]);
       const bytes = new this.#engine.ExternalCopy(Buffer.from(body)).copyInto({ release: true });
-      await enter.apply(undefined, ['call', 2, url, event, environment, bytes, false]);
+      await enter.apply(undefined, ['call', 2, url, bytes, false, 1, event, environment]);
       const script: ivm.Script & ivm.CachedDataResult = await compile(isolate, true);
       return script.cachedData;
     } finally {

@@ -4,6 +4,7 @@
 import type { Entry } from '../bridge.ts';
 import { SOFT_LIMITS, type SoftLimit } from '../limits.ts';
 import { type CallEnd, type Outcome, WIRE_BOUNDS } from '../wire.ts';
+import { pieces } from './text-pieces.ts';
 
 const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
@@ -103,7 +104,8 @@ export class CellCall {
   get entry(): Entry<Uint8Array> | undefined {
     if (this.input === undefined) return undefined;
     const { url, event, environment, body, more } = this.input;
-    return ['call', this.id, url, event, environment, body, more];
+    const texts = pieces(event);
+    return ['call', this.id, url, body, more, texts.length, ...texts, ...pieces(environment)];
   }
 
   /** CPU the call may still use, nanoseconds. */
