@@ -4,7 +4,8 @@
  * The store has the truth, and is told first: a delivery is claimed before anybody hears of it, and what has become of it is
  * put down before its place is given to the next. So a process that dies loses none, and repeats those alone that were under
  * way. Memory holds hints of what is due (`lanes.ts`). It polls nothing: fresh deliveries are told of, and one timer is there
- * for all that rests. What is due is so by the clock; what rests, rests by ticks, which nobody sets back. What an attempt is, is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
+ * for all that rests. What is due is so by the clock; what rests, rests by ticks, which nobody sets back. What an attempt is,
+ * is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
  */
 import type { Limits } from '../limits.ts';
 import type { Journal } from '../runtime/journal.ts';
