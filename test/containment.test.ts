@@ -9,12 +9,14 @@ const answerOf = async (response: Promise<Response>) => {
 };
 
 const WORKER = `
+  let begun = 0;
   const BEHAVIOUR = {
     quick: () => new Response('ok'),
     async slow() { await new Promise((resolve) => setTimeout(resolve, 2_000)); return new Response('slow'); },
     spin() { for (;;); },
     async microtasks() { for (;;) await null; },
-    async never() { await new Promise(() => {}); },
+    async never() { begun += 1; await new Promise(() => {}); },
+    begun: () => new Response(String(begun)),
     heap() { const kept = []; for (;;) kept.push({ n: kept.length, text: String(kept.length) }); },
     large: () => new Response('x'.repeat(2_000_000)),
     nothing: () => 'not a response',
@@ -131,7 +133,11 @@ describe('a cell killed with 100 calls in flight', () => {
         fetch(`${endpoint}/never`).then(async (r) => [r.status, await r.json()]),
       ),
     );
-    await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(100);
+    // One that has not begun would go on in the next cell, unseen.
+    const begun = (endpoint: string) => fetch(`${endpoint}/begun`).then((answer) => answer.text());
+    for (const { endpoint } of installed)
+      await expect.poll(() => begun(endpoint), { timeout: 20_000 }).toBe('20');
+    expect(await annex.metric('annex_calls_in_flight')).toBe(100);
     const [pid = 0] = annex.cellPids;
     const killedAt = performance.now();
     process.kill(pid, 'SIGKILL');
