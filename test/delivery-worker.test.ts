@@ -5,7 +5,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { wholeInstallation } from '../src/model/installation.ts';
 import { verifySignature } from '../src/model/signature.ts';
-import { Delivering, turns } from './support/delivering.ts';
+import { bound, Delivering, turns } from './support/delivering.ts';
 import { HttpReceiver } from './support/http-receiver.ts';
 import { OPERATOR } from './support/temporary-store.ts';
 
@@ -416,16 +416,3 @@ test('what is ordered anew is delivered anew, at once', async () => {
     receiver.requests[0]?.body,
   ]);
 });
-
-/** Its methods, so that some of them can be replaced. */
-function bound(deliveries: Delivering['store']['deliveries']) {
-  return {
-    claim: deliveries.claim.bind(deliveries),
-    settle: deliveries.settle.bind(deliveries),
-    release: deliveries.release.bind(deliveries),
-    renew: deliveries.renew.bind(deliveries),
-    recover: deliveries.recover.bind(deliveries),
-    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
-    due: deliveries.due.bind(deliveries),
-  };
-}

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ATTEMPTS_KEPT } from '../src/store/deliveries/delivery-claims.ts';
 import { openStore } from '../src/store/store.ts';
-import { Delivering, turns } from './support/delivering.ts';
+import { bound, Delivering, turns } from './support/delivering.ts';
 import { HttpReceiver } from './support/http-receiver.ts';
 import { OPERATOR, storeOptions, temporaryFolder } from './support/temporary-store.ts';
 import { deliveriesOf, ended, installHandler, listeningStore } from './support/waiting-deliveries.ts';
@@ -188,16 +188,3 @@ const settles = (done: Promise<unknown>): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-/** Its methods, so that some of them can be replaced. */
-function bound(deliveries: Delivering['store']['deliveries']) {
-  return {
-    claim: deliveries.claim.bind(deliveries),
-    settle: deliveries.settle.bind(deliveries),
-    release: deliveries.release.bind(deliveries),
-    renew: deliveries.renew.bind(deliveries),
-    recover: deliveries.recover.bind(deliveries),
-    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
-    due: deliveries.due.bind(deliveries),
-  };
-}

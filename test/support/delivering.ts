@@ -251,3 +251,16 @@ export class Delivering {
 }
 
 export type WorkerQueue = ConstructorParameters<typeof DeliveryWorker>[0]['deliveries'];
+
+/** Its methods, so that some of them can be replaced. */
+export function bound(deliveries: Deliveries) {
+  return {
+    claim: deliveries.claim.bind(deliveries),
+    settle: deliveries.settle.bind(deliveries),
+    release: deliveries.release.bind(deliveries),
+    renew: deliveries.renew.bind(deliveries),
+    recover: deliveries.recover.bind(deliveries),
+    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
+    due: deliveries.due.bind(deliveries),
+  };
+}
