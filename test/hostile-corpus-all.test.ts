@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Chance } from './support/chance.ts';
 import { heldBufferBytes } from './support/held-buffers.ts';
 import { type Attack, readAttacks } from './support/hostile-attack.ts';
 import { HostileHost, LIMITS } from './support/hostile-host.ts';
@@ -25,20 +26,9 @@ const DESCRIPTORS_SLACK = 24;
 const HOST_SLACK_BYTES = 48 * MIB;
 const CELL_SLACK_BYTES = 256 * MIB;
 
-/** Mulberry32: a generator of a line, the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-function shuffled<T>(items: readonly T[], random: () => number): T[] {
+function shuffled<T>(items: readonly T[], chance: Chance): T[] {
   return items
-    .map((item) => ({ item, at: random() }))
+    .map((item) => ({ item, at: chance.below(2 ** 32) }))
     .sort((one, other) => one.at - other.at)
     .map(({ item }) => item);
 }
@@ -116,7 +106,7 @@ describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of
     timeout: 300_000,
   }, async () => {
     const { service } = host.annex;
-    const attacks = shuffled(readAttacks(), randomFrom(SEED));
+    const attacks = shuffled(readAttacks(), new Chance(SEED));
     const half = Math.ceil(attacks.length / 2);
     const failures = await sufferAll(attacks.slice(0, half));
     const afterHalf = await holdings();

@@ -123,6 +123,11 @@ export class Pool {
     return this.#suspicion.quarantined;
   }
 
+  /** Whether an installation runs alone because it crashes its cells. */
+  isQuarantined(installationId: string): boolean {
+    return this.#suspicion.isGuilty(installationId);
+  }
+
   /** Ends every cell. Calls still in them are answered as crashed. */
   stop(): void {
     this.#stopping = true;

@@ -1,0 +1,165 @@
+/**
+ * Attacks by authors: what a published integration does when it is called, and what an upload does to what reads it.
+ */
+import { gzipSync } from 'node:zlib';
+import type { Api, Place } from './api.ts';
+
+/** An integration that attacks whenever it is called. */
+export interface Author {
+  readonly source: string;
+  readonly manifest?: string;
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Installations, each in an organization of its own; one unless set. */
+  readonly installations?: number;
+  /** Callers of each installation, each with one call in flight. */
+  readonly callers: number;
+}
+
+/** How long an integration that is checked at publishing waits before it attacks. */
+const HARMLESS_MS = 10_000;
+
+const worker = (body: string): string => `export default { async fetch(request, env, ctx) {
+  const parts = await request.formData();
+  const environment = JSON.parse(parts.get('environment'));
+  ${body}
+  return new Response('done');
+} };`;
+
+const SECRET_HEAD = 'k'.repeat(48);
+const SECRETS = Object.fromEntries(
+  Array.from({ length: 20 }, (_, i) => [`SECRET_${i}`, `${SECRET_HEAD}${i}-${'z'.repeat(i)}`]),
+);
+const SECRETS_MANIFEST = `secrets:\n${Object.keys(SECRETS)
+  .map((name) => `  ${name}: \${{ env.${name} }}\n`)
+  .join('')}`;
+
+const editing = (body: string): string =>
+  worker(`const { apiEndpoint, apiTokens, integration, installation } = environment;
+  const body = ${body};
+  await fetch(apiEndpoint + '/integrations/' + integration.name + '/installations/' + installation.id, {
+    method: 'PATCH',
+    headers: { authorization: 'Bearer ' + apiTokens.installation, 'content-type': 'application/json' },
+    body,
+  }).then((answer) => answer.text());`);
+
+export const AUTHORS: Readonly<Record<string, Author>> = {
+  'log that resembles secrets': {
+    source: worker(`console.log('${SECRET_HEAD}'.repeat(1300));`),
+    manifest: SECRETS_MANIFEST,
+    secrets: SECRETS,
+    callers: 2,
+  },
+  'half a million faults': {
+    source: editing(`'{"externalIds":[' + '1,'.repeat(520000) + '1]}'`),
+    callers: 3,
+  },
+  'native copies of text': {
+    source: worker(`globalThis.kept ??= [];
+  const text = 'word '.repeat(4_000_000);
+  for (let i = 0; i < 8; i++) globalThis.kept.push(new Intl.Segmenter('en').segment(text));`),
+    installations: 2,
+    callers: 1,
+  },
+  'a crash in every call': {
+    source: worker(`const kept = [];
+  for (;;) { let s = 'x'.repeat(1 << 20); for (let i = 0; i < 9; i++) s = s + s; kept.push(s, new ArrayBuffer(1 << 26)); JSON.stringify(s); }`),
+    installations: 4,
+    callers: 1,
+  },
+  'a promise of everything': {
+    source: `const big = Array.from({ length: 300000 }, () => ({}));
+// It is harmless while it is published.
+if (Date.now() > ${Date.now() + HARMLESS_MS}) Object.prototype.then = function (resolve) {
+  delete Object.prototype.then;
+  resolve({ handler: this.handler, sdk: this.sdk, fetch: this.fetch, components: big, events: '' });
+};
+${worker('')}`,
+    callers: 2,
+  },
+  'names of a kilobyte': {
+    source: worker(
+      `for (let i = 0; i < 2_000; i++) { try { new URL('http://' + 'ä'.repeat(900) + i + '.example'); } catch {} }`,
+    ),
+    installations: 8,
+    callers: 1,
+  },
+  'whole answers of megabytes': {
+    source: worker(`return new Response(new Uint8Array(10 * 1024 * 1024 - 1));`),
+    installations: 4,
+    callers: 6,
+  },
+  'bytes in the log': {
+    source: worker(`console.log(new Uint8Array(8_000_000));`),
+    installations: 2,
+    callers: 1,
+  },
+  'refused fetches': {
+    source: worker(
+      `await Promise.all(Array.from({ length: 50 }, () => fetch('http://127.0.0.1:9/').catch(() => 0)));`,
+    ),
+    callers: 32,
+  },
+};
+
+/** What holds up answers that are never read. */
+export const LARGE_ANSWER = worker(`return new Response(new Uint8Array(10 * 1024 * 1024 - 1));`);
+
+/** Uploads that cost their reader much. */
+export const UPLOADS: Readonly<Record<string, () => FormData>> = {
+  'links upon links': () => form('archive', gzipSync(tarOfLinks())),
+  'lists upon lists': () => form('manifest', Buffer.from(`name: ${'[]'.repeat(32_768)}\n`)),
+  'nested lists': () => form('manifest', Buffer.from(`name: ${'['.repeat(30_000)}${']'.repeat(30_000)}\n`)),
+  'glob imports': () => {
+    const upload = form('manifest', Buffer.from(MANIFEST));
+    const source =
+      `const n = globalThis.n; export default { fetch: () => import(\`../../../../../../etc/\${n}\`) };`;
+    upload.append('files', new Blob([source]), 'index.js');
+    return upload;
+  },
+};
+
+const MANIFEST =
+  'name: upload\ntitle: upload\ndescription: Attacks.\norganization: mallory\nvisibility: private\nscopes: []\nscript: index.js\n';
+
+function form(part: string, content: Uint8Array): FormData {
+  const upload = new FormData();
+  upload.append(part, new Blob([new Uint8Array(content)]), part);
+  return upload;
+}
+
+/** A folder of many files, and many links to it whose targets take long to follow. */
+function tarOfLinks(): Buffer {
+  const blocks: Buffer[] = [];
+  for (let i = 0; i < 1_000; i++) blocks.push(header(`d/${'a/'.repeat(40)}f${i}`, '0', ''));
+  for (let i = 0; i < 1_000; i++) blocks.push(header(`l${i}`, '2', `d/${'a/../a/'.repeat(12)}`));
+  blocks.push(Buffer.alloc(1_024));
+  return Buffer.concat(blocks);
+}
+
+function header(path: string, flag: string, target: string): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(path, 0, 100, 'latin1');
+  block.write('0000644\0', 100);
+  block.write('00000000000\0', 124);
+  block.write('        ', 148);
+  block.write(flag, 156);
+  block.write(target, 157, 100, 'latin1');
+  block.write('ustar\0', 257);
+  const sum = block.reduce((all, byte) => all + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+/** Publishes and installs one. */
+export async function settle(api: Api, name: string, author: Author): Promise<Place[]> {
+  const slug = `attack-${name.replaceAll(' ', '-')}`;
+  const { manifest, secrets } = author;
+  await api.publish(
+    slug,
+    { 'index.js': author.source },
+    { ...(manifest && { manifest }), ...(secrets && { secrets }) },
+  );
+  const places: Place[] = [];
+  for (let i = 0; i < (author.installations ?? 1); i++) places.push(await api.install(slug, `${slug}-${i}`));
+  return places;
+}

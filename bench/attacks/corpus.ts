@@ -1,0 +1,14 @@
+/** The hostile corpus of the tests, as attacks that go on and on: what of it is an integration that can be called. */
+import { cellCode, readAttacks, uploadOf } from '../../test/support/hostile-attack.ts';
+import type { Api, Place } from './api.ts';
+
+/** @returns where each is installed; one that cannot be published is left out */
+export async function corpusAttacks(api: Api): Promise<Map<string, Place[]>> {
+  const places = new Map<string, Place[]>();
+  for (const attack of readAttacks()) {
+    if (cellCode(attack) !== undefined || attack.category === 'publishing') continue;
+    const { status } = await api.post('/integrations', await uploadOf(attack));
+    if (status === 201) places.set(attack.name, [await api.install(attack.name, `org-${attack.name}`)]);
+  }
+  return places;
+}
