@@ -7,12 +7,12 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/nearest.ts';
-import { CELL_SANDBOX } from './runtime/cell-layers.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 
 export interface Config {

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { confine } from './confinement/confine.ts';
 import { startDelivery } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { Posting } from './egress/posting/posting.ts';
@@ -21,7 +22,6 @@ import { withoutTokens } from './model/redaction.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell, type CellSources } from './runtime/cell-build.ts';
-import { confineCells } from './runtime/cell-confinement.ts';
 import { CellLauncher } from './runtime/cell-launch.ts';
 import { rehearsalProgram } from './runtime/cell-program.ts';
 import { CpuLoad } from './runtime/cpu-load.ts';
@@ -64,7 +64,9 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       jitless: config.cellJitless,
       cellRssMib: limits.cellRssMib,
     };
-    const { confinement, layers } = await confineCells(hardening, rehearsalProgram(build, hardening));
+    const { confinement, layers } = await confine('cells', hardening, (tried) =>
+      rehearsalProgram(build, tried),
+    );
     log.info({ layers }, 'cells are confined');
     const store = await openStore({
       folder: config.dataFolder,

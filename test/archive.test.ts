@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { describe, expect, test } from 'vitest';
+import { readArchive } from '../src/bundle/reading/archive.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
-import { readArchive } from '../src/publish/archive.ts';
 import { heldBufferBytes } from './support/held-buffers.ts';
 
 type Packed = Partial<Header> & { name: string; content?: string };

@@ -1,13 +1,13 @@
 /** The control listener's routes over a real store: who gets in, who sees what, and how a refusal reads. */
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeLayers, UNCONFINED } from '../src/confinement/layers.ts';
 import { AddressList } from '../src/http/address-list.ts';
 import { controlDoor } from '../src/http/control/door.ts';
 import { Credentials } from '../src/http/credentials.ts';
 import { answerErrors } from '../src/http/error-answer.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { Publisher } from '../src/publish/publish.ts';
-import { describeLayers, UNCONFINED } from '../src/runtime/cell-layers.ts';
 import type { Store } from '../src/store/store.ts';
 import type { TokenGrant } from '../src/store/tokens.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from './support/temporary-store.ts';

@@ -8,9 +8,14 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Settled, settleLayers } from '../src/confinement/confine.ts';
+import {
+  type ConfinedProgram,
+  confinedCommand,
+  describeLayers,
+  UNCONFINED,
+} from '../src/confinement/layers.ts';
 import { buildCell } from '../src/runtime/cell-build.ts';
-import { type Settled, settleLayers } from '../src/runtime/cell-confinement.ts';
-import { type CellProgram, confinedCommand, describeLayers, UNCONFINED } from '../src/runtime/cell-layers.ts';
 import { confineHere, HARDENING, hear, launch, perl } from './support/confined-cell.ts';
 
 const build = await buildCell();
@@ -69,7 +74,7 @@ afterAll(() => {
 });
 
 /** Perl that says `done` where the attack worked, and else why not. */
-function attacker(attack: string): CellProgram | undefined {
+function attacker(attack: string): ConfinedProgram | undefined {
   attackers += 1;
   const path = join(scripts, `${attackers}.pl`);
   writeFileSync(

@@ -1,8 +1,8 @@
 /** Icons and previews: what is published is an image and nothing else, and whoever may see the integration sees it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../src/bundle/reading/images.ts';
 import { readConfig } from '../src/config.ts';
 import { readPng } from '../src/model/manifest/png.ts';
-import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../src/publish/images.ts';
 import { cpuMs } from './support/cpu-time.ts';
 import { PNG_SIGNATURE, png, pngChunk, pngHeader } from './support/png.ts';
 import { startTestService, TestService } from './support/service.ts';

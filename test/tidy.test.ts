@@ -37,6 +37,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/publish/', 'src/delivery/'],
   ['src/runtime/'],
   ['src/bundle/', 'src/store/', 'src/egress/'],
+  ['src/confinement/'],
   ['src/model/'],
   ['src/bridge.ts'],
   ['src/wire.ts', 'src/frames.ts'],

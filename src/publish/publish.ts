@@ -8,6 +8,8 @@
  * a broken publish changes nothing. Tenant code runs nowhere but in the probe, which is a cell's.
  */
 import { bundle } from '../bundle/bundler.ts';
+import { absentHint } from '../bundle/reading/absent-file.ts';
+import { collectImages } from '../bundle/reading/images.ts';
 import { createStackMapper } from '../bundle/source-map.ts';
 import { quote } from '../bundle/upload.ts';
 import { AnnexError } from '../errors.ts';
@@ -28,8 +30,6 @@ import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../wire.ts';
-import { absentHint } from './absent-file.ts';
-import { collectImages } from './images.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 import type { ReceivedUpload } from './upload.ts';
 

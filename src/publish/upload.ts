@@ -13,6 +13,8 @@
  */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { readArchive } from '../bundle/reading/archive.ts';
+import { missingManifest } from '../bundle/reading/misplaced-manifest.ts';
 import { Upload } from '../bundle/upload.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
@@ -21,8 +23,6 @@ import { limitError } from '../model/limit-met.ts';
 import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
-import { readArchive } from './archive.ts';
-import { missingManifest } from './misplaced-manifest.ts';
 
 /** Parts that are not `files`: each is read at most once, but a repeated one has to be noticed. */
 const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets'] as const;

@@ -11,8 +11,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type BuildOptions, build, stop, transform } from 'esbuild';
 import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
+import { sharedLibraries } from '../confinement/bubblewrap.ts';
 import { PRELUDE_URL } from '../wire.ts';
-import { sharedLibraries } from './bubblewrap.ts';
 import { makeCellFolder } from './cell-folder.ts';
 
 /** Oldest Node whose V8 the sandbox is built on. */

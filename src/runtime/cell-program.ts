@@ -2,18 +2,22 @@
  * The program that a cell is: Node with its switches and permissions, the cell's script and the isolated-vm addon. And
  * its rehearsal, which shows whether all of that can be reached from behind the layers.
  */
+
+import type { ConfinedProgram } from '../confinement/layers.ts';
 import type { CellBuild } from './cell-build.ts';
-import type { CellProgram } from './cell-layers.ts';
 
 /** Loads the addon and reads the script, and that is all. */
 const REHEARSAL =
   "process.dlopen({ exports: {} }, process.argv[2]); require('node:fs').readFileSync(process.argv[1])";
 
-export function cellProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): CellProgram {
+export function cellProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): ConfinedProgram {
   return nodeProgram(build, jitless, [build.scriptPath, build.addonPath]);
 }
 
-export function rehearsalProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): CellProgram {
+export function rehearsalProgram(
+  build: CellBuild,
+  { jitless }: { readonly jitless: boolean },
+): ConfinedProgram {
   return nodeProgram(build, jitless, ['--eval', REHEARSAL, '--', build.scriptPath, build.addonPath]);
 }
 
@@ -21,7 +25,7 @@ function nodeProgram(
   { scriptPath, addonPath, libraries }: CellBuild,
   jitless: boolean,
   run: readonly string[],
-): CellProgram {
+): ConfinedProgram {
   const switches = [
     // isolated-vm needs V8 without Node's start-up snapshot.
     '--no-node-snapshot',

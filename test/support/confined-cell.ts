@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { confine, type Settled } from '../../src/confinement/confine.ts';
+import type { ConfinedProgram, HardeningSettings } from '../../src/confinement/layers.ts';
 import type { CellBuild } from '../../src/runtime/cell-build.ts';
-import { confineCells, type Settled } from '../../src/runtime/cell-confinement.ts';
 import { CellLauncher, type LaunchedCell } from '../../src/runtime/cell-launch.ts';
-import type { CellProgram } from '../../src/runtime/cell-layers.ts';
 import { cellProgram, rehearsalProgram } from '../../src/runtime/cell-program.ts';
 
 export const HARDENING = {
@@ -19,10 +19,10 @@ export const HARDENING = {
 /** The layers of this machine, found as the service finds them. */
 export const confineHere = (
   build: CellBuild,
-  settings: Partial<Parameters<typeof confineCells>[0]> = {},
+  settings: Partial<HardeningSettings> = {},
 ): Promise<Settled> => {
   const hardening = { ...HARDENING, ...settings };
-  return confineCells(hardening, rehearsalProgram(build, hardening));
+  return confine('cells', hardening, (tried) => rehearsalProgram(build, tried));
 };
 
 const PERL = '/usr/bin/perl';
@@ -33,7 +33,7 @@ const PERL = '/usr/bin/perl';
  * @param scriptPath a file that any user can read; not `-e`, for which Perl wants `/dev/null`
  * @returns undefined where there is no Perl
  */
-export function perl(scriptPath: string): CellProgram | undefined {
+export function perl(scriptPath: string): ConfinedProgram | undefined {
   if (!existsSync(PERL)) return undefined;
   const libraries = spawnSync('ldd', [PERL], { encoding: 'utf8' }).stdout.match(/\/\S+/g) ?? [];
   const modules = spawnSync(PERL, ['-e', 'print join "\\n", grep { -d } @INC'], { encoding: 'utf8' });
@@ -41,11 +41,11 @@ export function perl(scriptPath: string): CellProgram | undefined {
 }
 
 /** A script of Node in place of the cell's, with all that Node's permission model allows a cell. */
-export const script = (build: CellBuild, scriptPath: string): CellProgram =>
+export const script = (build: CellBuild, scriptPath: string): ConfinedProgram =>
   cellProgram({ ...build, scriptPath }, { jitless: false });
 
 /** Starts it; it has the pipe as descriptor 3 and a file as descriptor 4, as a cell has. */
-export function launch(build: CellBuild, { confinement }: Settled, program: CellProgram): LaunchedCell {
+export function launch(build: CellBuild, { confinement }: Settled, program: ConfinedProgram): LaunchedCell {
   const marks = join(tmpdir(), `annex-marks-${process.pid}-${performance.now()}`);
   const marksFd = openSync(marks, 'wx+', 0o600);
   try {

@@ -4,7 +4,7 @@
  * The control listener is the operator's; metrics name no tenant.
  */
 import type { FastifyInstance } from 'fastify';
-import type { CellLayers } from '../../runtime/cell-layers.ts';
+import type { Layers } from '../../confinement/layers.ts';
 
 /** The part of a prom-client registry that answers a scrape. */
 export interface Exposition {
@@ -22,7 +22,7 @@ export interface CellHealth {
   /** Cells that take calls. */
   readonly count: number;
   /** What keeps them in. */
-  readonly layers: CellLayers;
+  readonly layers: Layers;
 }
 
 export function operationsDoor(app: FastifyInstance, { metrics, cells }: OperationsParts): void {

@@ -2,7 +2,7 @@
  * What a manifest says for its installation page (SPEC "Manifest"): categories, images and links.
  *
  * Whoever looks at that page trusts the product it is part of, not the author, so nothing here may do more than be looked
- * at. Whether an image is there and is one is found out at publish (`publish/images.ts`).
+ * at. Whether an image is there and is one is found out at publish (`bundle/reading/images.ts`).
  */
 import type { TextRule, YamlFields } from './yaml-fields.ts';
 

@@ -6,9 +6,9 @@
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { pathProblem, Upload, type UploadLimits } from '../bundle/upload.ts';
-import { limitClause } from '../model/limit-met.ts';
-import { limitProblem, type Problem, problem } from '../model/problem.ts';
+import { limitClause } from '../../model/limit-met.ts';
+import { limitProblem, type Problem, problem } from '../../model/problem.ts';
+import { pathProblem, Upload, type UploadLimits } from '../upload.ts';
 import { type ArchiveLink, ArchiveLinks } from './archive-links.ts';
 import { readTar, type TarEntry, TarError } from './tar.ts';
 

@@ -11,14 +11,15 @@ import { constants, setPriority } from 'node:os';
 const { PRIORITY_LOW, PRIORITY_BELOW_NORMAL } = constants.priority;
 
 /**
- * What comes before a cell's command. Signals of a terminal or a supervisor go to all that it has started; they are for the
- * host, which lets its cells finish and then ends them. To ignore them is inherited, also by the tools on the way.
+ * What comes before the command of a cell or a bundler. Signals of a terminal or a supervisor go to all that it has
+ * started; they are for the host, which lets its cells finish and then ends them. To ignore them is inherited, also by the tools on the way.
  *
+ * @param dataKib bound on the data segment of each process
  * @returns nothing where there is no such shell
  */
-export function preamble(yielding: boolean): string[] {
+export function preamble(yielding: boolean, dataKib?: number): string[] {
   if (process.platform === 'win32') return [];
-  const start = 'exec "$0" "$@"';
+  const start = `${dataKib === undefined ? '' : `ulimit -d ${dataKib}; `}exec "$0" "$@"`;
   // `chrt` is of util-linux, as `setpriv` is; without it a low priority has to do.
   const idle = yielding ? `command -v chrt >/dev/null && exec chrt --idle 0 "$0" "$@"; ${start}` : start;
   return ['/bin/sh', '-c', `trap "" HUP INT TERM; ${idle}`];

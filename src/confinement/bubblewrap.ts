@@ -1,11 +1,11 @@
 /**
- * bubblewrap's command line for a cell: namespaces of its own, and a file system that holds the files of one program.
+ * bubblewrap's command line for a child process: namespaces of its own, and a file system that holds the files of one program.
  *
- * There is no `/proc`, no `/dev` and no `/tmp` in it. bubblewrap stays beside the cell as its parent, outside: it tells
+ * There is no `/proc`, no `/dev` and no `/tmp` in it. bubblewrap stays beside the program as its parent, outside: it tells
  * the host which process it has started, and passes on how that ended.
  */
 import { constants } from 'node:os';
-import type { CellProgram, Namespaces } from './cell-layers.ts';
+import type { ConfinedProgram, Namespaces } from './layers.ts';
 
 /** A process that was ended by a signal: bubblewrap exits with this and the signal's number, as shells do. */
 const SIGNAL_BASE = 128;
@@ -15,7 +15,7 @@ const INFO_CHARS_MAX = 4_096;
 /** @param uid of the user that starts it, where it is not the host's own */
 export function bubblewrapCommand(
   { tool, nested }: Extract<Namespaces, { kind: 'bubblewrap' }>,
-  { path, files }: CellProgram,
+  { path, files }: ConfinedProgram,
   infoFd: number,
   uid: number | undefined,
 ): string[] {

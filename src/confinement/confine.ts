@@ -1,14 +1,12 @@
 /**
- * Finds out, once at start, which layers of `cell-layers.ts` hold on this machine: by starting the cell's program
- * behind them. A tool that is there says little; kernels, containers and security modules forbid what they like.
+ * Finds out, once at start, which layers of `layers.ts` hold on this machine: by starting the program behind them. A tool that is there says little; kernels, containers and security modules forbid what they like.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import {
-  type CellLayers,
-  type CellProgram,
+  type ConfinedProgram,
   type Confinement,
   confinedCommand,
   describeLayers,
@@ -16,12 +14,13 @@ import {
   type FallibleLayer,
   type HardeningSettings,
   type LayerPlan,
+  type Layers,
   type Machine,
   planLayers,
   TOOLS,
   UNCONFINED,
   weakerNamespaces,
-} from './cell-layers.ts';
+} from './layers.ts';
 
 /** Where systems keep their tools. Not the PATH: these start as root. */
 const TOOL_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
@@ -35,18 +34,26 @@ export type Trial = (confinement: Confinement) => Promise<string | undefined>;
 
 export interface Settled {
   readonly confinement: Confinement;
-  readonly layers: CellLayers;
+  readonly layers: Layers;
 }
 
-/** @throws an Error that says what is missing where bubblewrap is required and does not work */
-export async function confineCells(settings: HardeningSettings, rehearsal: CellProgram): Promise<Settled> {
+/**
+ * @param what the processes are, for messages
+ * @param rehearsal the program that shows whether all it needs can be reached from behind these layers
+ * @throws an Error that says what is missing where bubblewrap is required and does not work
+ */
+export async function confine(
+  what: 'cells' | 'bundlers',
+  settings: HardeningSettings,
+  rehearsal: (confinement: Confinement) => ConfinedProgram,
+): Promise<Settled> {
   const settled = await settleLayers(settings, lookAtMachine(), (confinement) =>
-    tryProgram(confinement, rehearsal),
+    tryProgram(confinement, rehearsal(confinement)),
   );
   const { namespaces } = settled.confinement;
   if (settings.sandbox === 'required' && namespaces?.kind !== 'bubblewrap') {
     throw new Error(
-      `--cell-sandbox is "required", but cells cannot be started in bubblewrap: ${settled.layers.namespaces.detail}. ` +
+      `--cell-sandbox is "required", but ${what} cannot be started in bubblewrap: ${settled.layers.namespaces.detail}. ` +
         'It takes the package bubblewrap, and a system that lets this user make user namespaces; "auto" does without where it has to.',
     );
   }
@@ -123,7 +130,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function tryProgram(confinement: Confinement, program: CellProgram): Promise<string | undefined> {
+function tryProgram(confinement: Confinement, program: ConfinedProgram): Promise<string | undefined> {
   const [path = '', ...args] = confinedCommand(confinement, program, { turn: 0, infoFd: TRIAL_INFO_FD });
   const child = spawn(path, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

@@ -1,10 +1,11 @@
 /**
  * What to say of an upload without a manifest: most have one, under another name or in another place.
  */
-import { quote } from '../bundle/upload.ts';
-import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
-import { nearest } from '../model/nearest.ts';
-import { type Problem, problem } from '../model/problem.ts';
+
+import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
+import { nearest } from '../../model/nearest.ts';
+import { type Problem, problem } from '../../model/problem.ts';
+import { quote } from '../upload.ts';
 
 /** File names looked at; whoever uploads more has other troubles. */
 const FILES_MAX = 2_000;

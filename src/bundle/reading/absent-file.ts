@@ -1,7 +1,7 @@
 /**
  * What to say of a file that the manifest names and the upload does not have: most likely it is there under another name.
  */
-import { nearest } from '../model/nearest.ts';
+import { nearest } from '../../model/nearest.ts';
 
 /** Files looked at; an upload may have thousands, and a manifest names hundreds. */
 const FILES_MAX = 500;

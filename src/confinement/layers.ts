@@ -1,9 +1,9 @@
 /**
- * What stands between a cell that was taken over and the machine: the layers, which of them this machine allows, and
- * the command line that puts a program behind them.
+ * What stands between a child process that was taken over, a cell or the bundler of an upload, and the machine: the
+ * layers, which of them this machine allows, and the command line that puts a program behind them.
  *
- * Nothing here looks at the machine or starts anything: `cell-confinement.ts` does, and asks here what to do. A layer
- * that is off says why, in words for the operator.
+ * Nothing here looks at the machine or starts anything: `confine.ts` does, and asks here what to do. A layer that is off
+ * says why, in words for the operator.
  */
 import { bubblewrapCommand } from './bubblewrap.ts';
 
@@ -13,13 +13,16 @@ export const CELL_SANDBOX = ['auto', 'required', 'off'] as const;
 /** The operator's choice. */
 export interface HardeningSettings {
   readonly sandbox: (typeof CELL_SANDBOX)[number];
-  /** First of the user ids that cells run as. */
+  /** First of the user ids that these processes run as. */
   readonly firstUser: number;
   /** V8 without its compilers. */
   readonly jitless: boolean;
-  /** Resident memory at which the host kills a cell. */
+  /** Resident memory at which the host kills such a process. */
   readonly cellRssMib: number;
 }
+
+/** User ids of cells, and after them those of bundlers: what is bundled never shares an id with a cell. */
+export const CELL_USERS = 512;
 
 /** What was found on the machine. */
 export interface Machine {
@@ -48,7 +51,7 @@ export interface LayerState {
   readonly detail: string;
 }
 
-export type CellLayers = Readonly<Record<LayerName, LayerState>>;
+export type Layers = Readonly<Record<LayerName, LayerState>>;
 
 /** The layers that a program is started behind. */
 export interface Confinement {
@@ -62,13 +65,13 @@ export interface Confinement {
   readonly namespaces?: Namespaces;
 }
 
-/** `nested`: the cell could still make user namespaces of its own, because the system lets nobody forbid it. */
+/** `nested`: the program could still make user namespaces of its own, because the system lets nobody forbid it. */
 export type Namespaces =
   | { readonly kind: 'bubblewrap'; readonly tool: string; readonly nested: boolean }
   | { readonly kind: 'unshare'; readonly tool: string };
 
-/** A program for a cell, and the files it needs: in a file system of its own, there are no others. */
-export interface CellProgram {
+/** A program to confine, and the files it needs: in a file system of its own, there are no others. */
+export interface ConfinedProgram {
   readonly path: string;
   readonly args: readonly string[];
   /** Paths of files and folders. */
@@ -83,10 +86,10 @@ export const FALLIBLE_LAYERS: readonly FallibleLayer[] = ['limits', 'noNewPrivil
 export const UNCONFINED: Confinement = { jitless: false };
 
 /**
- * Ids from the first one on that cells take in turn. Each cell has one for itself as long as fewer are alive: without
- * namespaces it is what keeps a cell from the memory and the signals of the next.
+ * Ids from the first one on that processes take in turn. Each has one for itself as long as fewer are alive: without
+ * namespaces it is what keeps a process from the memory and the signals of the next.
  */
-const USERS = 512;
+const USERS = CELL_USERS;
 /** Threads and processes of one user id. A cell has some 30; ids are shared where two services run on one machine. */
 const THREADS_MAX = 512;
 /** Descriptors: Node's own, the pipe and the marks. */
@@ -114,7 +117,7 @@ export function planLayers(settings: HardeningSettings, { linux, root, tools }: 
   if (prlimit === undefined) off.limits = lacks('prlimit', 'util-linux');
   if (setpriv === undefined) off.noNewPrivileges = lacks('setpriv', 'util-linux');
   if (!linux) off.user = 'needs Linux';
-  else if (!root) off.user = 'the host is not root: cells run as the host does';
+  else if (!root) off.user = 'the host is not root: this runs as the host does';
   else if (setpriv === undefined) off.user = lacks('setpriv', 'util-linux');
   const namespaces = planNamespaces(settings, root, tools);
   if (settings.sandbox === 'off') off.namespaces = 'turned off by --cell-sandbox';
@@ -154,18 +157,18 @@ export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): 
   return weaker;
 }
 
-/** The user id of the n-th cell. */
+/** The user id of the n-th process. */
 export const userOf = ({ first }: { readonly first: number }, turn: number): number => first + (turn % USERS);
 
 /**
  * Puts a program behind the layers: the path to start, then its arguments. Each tool executes the next in its place.
  *
- * @param turn which cell this is, counted from any number
+ * @param turn which process this is, counted from any number
  * @param infoFd where bubblewrap tells the process it has started
  */
 export function confinedCommand(
   confinement: Confinement,
-  program: CellProgram,
+  program: ConfinedProgram,
   { turn, infoFd }: { readonly turn: number; readonly infoFd: number },
 ): string[] {
   const { limits, noNewPrivileges, user, namespaces } = confinement;
@@ -203,7 +206,7 @@ const rlimits = (dataBytes: number | undefined): string[] => [
 export function describeLayers(
   confinement: Confinement,
   off: Readonly<Partial<Record<FallibleLayer, string>>>,
-): CellLayers {
+): Layers {
   const { limits, noNewPrivileges, user, namespaces } = confinement;
   const state = (layer: FallibleLayer, detail: string | undefined): LayerState =>
     detail === undefined ? { on: false, detail: off[layer] ?? 'not available' } : { on: true, detail };
@@ -232,6 +235,6 @@ function describeLimits(dataBytes: number | undefined): string {
 
 function describeNamespaces(namespaces: Namespaces): string {
   if (namespaces.kind === 'unshare') return 'unshare: network, ipc, uts; not files, not pids';
-  const nested = namespaces.nested ? '; the cell could make user namespaces of its own' : '';
+  const nested = namespaces.nested ? '; it could make user namespaces of its own' : '';
   return `bubblewrap: files, network, pids, ipc, uts, users${nested}`;
 }

@@ -5,8 +5,9 @@
  * file, a link to a folder all files of it under its own name. Followed as a file system would, part by part, but
  * inside the archive alone: a link is an attacker's way to name what the archive does not contain.
  */
-import { quote, type Upload } from '../bundle/upload.ts';
-import { problem } from '../model/problem.ts';
+
+import { problem } from '../../model/problem.ts';
+import { quote, type Upload } from '../upload.ts';
 
 /** A link of an archive, as it was packed. */
 export interface ArchiveLink {

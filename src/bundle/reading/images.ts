@@ -6,11 +6,10 @@
  * image and nothing else, and small both in bytes and in what a browser unpacks: 2 MiB of PNG can be a gigabyte of
  * pixels. They are not decoded here.
  */
-import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
-import { readPng } from '../model/manifest/png.ts';
-import type { Place, YamlPath } from '../model/manifest/yaml-source.ts';
-import { type Problem, problem, warning } from '../model/problem.ts';
-import type { StoredImage } from '../store/integrations/image-rows.ts';
+import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
+import { readPng } from '../../model/manifest/png.ts';
+import type { Place, YamlPath } from '../../model/manifest/yaml-source.ts';
+import { type Problem, problem, warning } from '../../model/problem.ts';
 import { absentHint } from './absent-file.ts';
 
 const KIB = 1024;
@@ -23,6 +22,13 @@ const PREVIEW_PIXELS_MAX = 4_096;
 /** SPEC "Limits": recommended, and so is its ratio. */
 const PREVIEW_WIDTH = 1_600;
 const PREVIEW_HEIGHT = 800;
+
+/** An image of an upload. */
+export interface NamedImage {
+  /** As the manifest names it. */
+  readonly path: string;
+  readonly content: Uint8Array;
+}
 
 interface Named {
   readonly kind: 'icon' | 'preview';
@@ -40,10 +46,10 @@ export interface ImagesRequest {
 
 /** Finds the images that a manifest names, each once, and everything that is wrong with them. */
 export function collectImages({ manifest, files, placeOf }: ImagesRequest): {
-  readonly images: readonly StoredImage[];
+  readonly images: readonly NamedImage[];
   readonly problems: readonly Problem[];
 } {
-  const images = new Map<string, StoredImage>();
+  const images = new Map<string, NamedImage>();
   const problems = namedImages(manifest).flatMap(({ kind, path, at }) => {
     const place = placeOf(at);
     if (files === undefined) {
