@@ -7,6 +7,8 @@ import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { buildCell, type CellBuild } from '../src/runtime/cell-build.ts';
 import { CellLauncher } from '../src/runtime/cell-launch.ts';
 import { CellProcess } from '../src/runtime/cell-process.ts';
+import { CpuClaims } from '../src/runtime/cpu-claims.ts';
+import type { CellTask } from '../src/runtime/given-task.ts';
 import type { CallEnd } from '../src/wire.ts';
 
 let build: CellBuild;
@@ -23,6 +25,7 @@ afterAll(() => {
 async function forged(
   name: string,
   attack: string,
+  task: Partial<CellTask> = {},
 ): Promise<{ reason: string; suspects: readonly string[]; end: CallEnd }> {
   const scriptPath = join(folder, `${name}.cjs`);
   writeFileSync(
@@ -49,7 +52,7 @@ async function forged(
   const ended = new Promise<CallEnd>((end) =>
     cell.give(
       { t: 'probe', id: 7, cpuMs: 1_000, wallMs: 1_000 },
-      { owner: 'probe-7', script: 'own@1', wallMs: 1_000, log: () => undefined, end },
+      { owner: 'probe-7', script: 'own@1', wallMs: 1_000, log: () => undefined, ...task, end },
     ),
   );
   const watching = setInterval(() => cell.check(performance.now(), false), 50);
@@ -74,6 +77,16 @@ test.each([
     'malformed',
   ],
   ['CPU without end', `send({ t: 'end', id: 7, end: { outcome: 'ok', cpuMs: 1e308 } });`, 'malformed'],
+  [
+    'an hour of CPU in a moment',
+    `send({ t: 'end', id: 7, end: { outcome: 'ok', cpuMs: 3600000 } });`,
+    'claimed more CPU than there was',
+  ],
+  [
+    'an answer to what is only tried out',
+    `send({ t: 'response', id: 7, status: 200, headers: [] });`,
+    'answered a call twice',
+  ],
   [
     'a header that ends early',
     `send({ t: 'response', id: 7, status: 200, headers: [['x', 'a\\r\\nset-cookie: b']] });`,
@@ -109,6 +122,37 @@ test('a member of a message that nobody knows does not survive, nor does __proto
   );
   expect(fate.end).toEqual({ outcome: 'ok', cpuMs: 1 });
   expect(Object.prototype).not.toHaveProperty('polluted');
+});
+
+test('a call takes one answer: a second one ends the cell', async () => {
+  const answers: number[] = [];
+  const fate = await forged(
+    'twice',
+    `const response = { t: 'response', id: 7, headers: [] };
+     send({ ...response, status: 201 }); send({ ...response, status: 202 });`,
+    {
+      response(status) {
+        answers.push(status);
+        return answers.length === 1;
+      },
+    },
+  );
+  expect(fate.reason).toContain('answered a call twice');
+  expect(fate.end.outcome).toBe('cellCrashed');
+  expect(answers).toEqual([201, 202]);
+});
+
+test('what a cell says its calls have used counts as far as there was time for it', () => {
+  const claims = new CpuClaims(2, 1_000);
+  expect(claims.take(30, 1_000, 1_020)).toBe(30);
+  // One that has two threads cannot have used three.
+  expect(claims.take(60, 1_080, 1_100)).toBe(40);
+  // Of many calls at once, no more than the machine has cores.
+  for (let call = 0; call < 20; call += 1) claims.take(200, 1_000, 1_200);
+  expect(claims.take(200, 1_000, 1_200)).toBe(0);
+  expect(claims.take(200, 1_000, 1_250)).toBe(100);
+  expect(claims.take(5_000, 1_300, 1_300)).toBe(0);
+  expect(claims.take(5_001, 1_300, 1_300)).toBeUndefined();
 });
 
 // Attack: a cell that was taken over blames a tenant of another one for its end, to have it put into quarantine.

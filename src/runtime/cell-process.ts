@@ -4,6 +4,7 @@
  * Whatever a cell sends is hostile input. A frame out of shape, or about a call the cell was not given, ends the cell; a
  * cell that dies, whyever, has all its calls answered there and then. Nobody here knows what a call is about.
  */
+import { availableParallelism } from 'node:os';
 import { FrameReader, FrameWriter } from '../frames.ts';
 import type { Limits } from '../limits.ts';
 import {
@@ -20,6 +21,7 @@ import type { CellDeath, DeathReason } from './cell-death.ts';
 import type { CellLauncher, LaunchedCell } from './cell-launch.ts';
 import { CellMarks } from './cell-marks.ts';
 import { readInTurns } from './cell-reading.ts';
+import { CpuClaims } from './cpu-claims.ts';
 import { type CellTask, GivenTask, type OtherMessage, type StartMessage } from './given-task.ts';
 
 export const PING_EVERY_MS = 1_000;
@@ -60,6 +62,7 @@ export interface CellOwner {
 
 export class CellProcess {
   readonly #marks = new CellMarks();
+  readonly #cpuClaims = new CpuClaims(availableParallelism(), performance.now());
   readonly #launched: LaunchedCell;
   readonly #writer: FrameWriter;
   readonly #owner: CellOwner;
@@ -280,9 +283,9 @@ export class CellProcess {
         if (!given.mayLog(body.byteLength, this.#limits)) return this.kill('flooded the log');
         return task.log(message.level, body.toString('utf8'));
       case 'response':
-        task.response?.(message.status, message.headers, body, message.more === true);
-        if (message.end) this.#finish(message.id, task, message.end);
-        return undefined;
+        if (!task.response?.(message.status, message.headers, body, message.more === true))
+          return this.kill('answered a call twice');
+        return message.end && this.#finish(message.id, given, message.end);
       case 'chunk':
       case 'close':
       case 'credit':
@@ -291,9 +294,9 @@ export class CellProcess {
       case 'fetch':
         return this.#obey(task.fetch?.(message, body), 'fetched more than it may');
       case 'end':
-        return this.#finish(message.id, task, message.end);
+        return this.#finish(message.id, given, message.end);
       case 'probed':
-        return this.#finish(message.id, task, message.end, message.exports);
+        return this.#finish(message.id, given, message.end, message.exports);
     }
   }
 
@@ -302,9 +305,11 @@ export class CellProcess {
     if (obeyed !== true) this.kill(breach);
   }
 
-  #finish(id: number, task: CellTask, end: CallEnd, exports?: ScriptExports): void {
+  #finish(id: number, { task, since }: GivenTask, end: CallEnd, exports?: ScriptExports): void {
+    const cpuMs = this.#cpuClaims.take(end.cpuMs, since, performance.now());
+    if (cpuMs === undefined) return this.kill('claimed more CPU than there was');
     this.#given.delete(id);
-    task.end(end, exports);
+    task.end({ ...end, cpuMs }, exports);
     if (!this.#exited) this.#owner.ended?.(task.owner);
   }
 

@@ -30,8 +30,8 @@ export interface CellTask {
   log(level: LogLevel, text: string): void;
   /** It is with this cell now. Told when it is given, and each time it moves. */
   placed?(cell: CellProcess): void;
-  /** With `more`, the body follows as stream 0. */
-  response?(status: number, headers: [string, string][], body: Buffer, more: boolean): void;
+  /** With `more`, the body follows as stream 0. @returns false where it has been answered already */
+  response?(status: number, headers: [string, string][], body: Buffer, more: boolean): boolean;
   /** A part of a stream. @returns false where the cell broke the rules */
   stream?(message: StreamMessage, bytes: Buffer): boolean;
   /** @returns false where the cell broke the rules */

@@ -104,12 +104,14 @@ export class RunningCall implements CellTask {
     this.#parts.placed(this, cell);
   }
 
-  response(status: number, headers: [string, string][], bytes: Buffer, more: boolean): void {
-    if (this.#answered) return;
+  response(status: number, headers: [string, string][], bytes: Buffer, more: boolean): boolean {
+    // Attack: a cell that was taken over replaces an answer, or opens the stream of the first one anew.
+    if (this.#answered) return false;
     this.#answered = true;
     this.clientPaced ||= more;
     const body = more ? this.#open().answer() : bytes;
     this.#resolve({ outcome: 'ok', response: { status, headers, body } });
+    return true;
   }
 
   refuse(refusal: AnnexError): void {
