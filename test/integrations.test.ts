@@ -253,6 +253,7 @@ describe('a cell', () => {
             placed: () => undefined,
             response: (answered: number) => {
               status = answered;
+              return true;
             },
             end: (end: CallEnd) => resolve({ end, logged, ...(status !== undefined && { status }) }),
           },
