@@ -72,7 +72,7 @@ export function envelopeRequest(
     url,
     headers: [],
     formData: async () => {
-      if (body instanceof Inbound) return form(await collectBytes(body));
+      if (body instanceof Inbound) return form((await collectBytes(body)).bytes);
       return form(body && new Uint8ArrayIntrinsic(body));
     },
     signal: () => signalOf(call),

@@ -5,6 +5,7 @@
  * this by whoever asks for `body`. Chunks are buffers that nobody else holds.
  */
 import type { Emit } from '../src/bridge.ts';
+import { Box } from './web/box.ts';
 import { ByteSource } from './web/byte-source.ts';
 import type { Bytes } from './web/bytes.ts';
 import { List, push } from './web/list.ts';
@@ -14,7 +15,7 @@ import { PromiseIntrinsic, Uint8ArrayIntrinsic } from './web/primordials.ts';
 const CREDIT_LOT = 4;
 
 interface Waiting {
-  resolve(bytes: Bytes | undefined): void;
+  resolve(piece: Box | undefined): void;
   reject(reason: unknown): void;
 }
 
@@ -50,7 +51,7 @@ export class Inbound extends ByteSource {
     }
     this.#waiting = undefined;
     this.#credit();
-    waiting.resolve(bytes);
+    waiting.resolve(new Box(bytes));
   }
 
   /** All has come. */
@@ -73,12 +74,12 @@ export class Inbound extends ByteSource {
   }
 
   /** The next chunk, or undefined at the end. To be called again when it has settled. */
-  take(): Promise<Bytes | undefined> {
+  take(): Promise<Box | undefined> {
     return new PromiseIntrinsic((resolve, reject) => {
       const chunk = this.#shift();
       if (chunk !== undefined) {
         this.#credit();
-        resolve(chunk);
+        resolve(new Box(chunk));
       } else if (this.#failed) {
         reject(this.#reason);
       } else if (this.#ended) {

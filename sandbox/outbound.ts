@@ -18,7 +18,6 @@ import {
   slice,
   typedArrayBuffer,
   typedArrayByteLength,
-  typedArrayName,
   typedArraySet,
   Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
@@ -86,12 +85,10 @@ export class Outbound {
     let sent = 0;
     try {
       for (;;) {
-        const bytes = await this.#source.take();
+        const piece = await this.#source.take();
         if (this.#dropped) return 'dropped';
-        if (bytes === undefined) break;
-        // What the source has checked, a `then` of the tenant's may have put something else in the place of.
-        if (typedArrayName(bytes) !== 'Uint8Array')
-          throw new TypeError('A chunk of the body is not a Uint8Array');
+        if (piece === undefined) break;
+        const { bytes } = piece;
         sent += typedArrayByteLength(bytes);
         if (sent > this.#bytesMax) {
           this.#source.cancel(new TypeError(`The body is over its limit of ${this.#bytesMax} bytes`));
@@ -184,9 +181,6 @@ export class Outbound {
   }
 }
 
-/**
- * Bytes over a buffer of their size, because it is the buffer that leaves. Attack: `Uint8Array.prototype.then` answers, in
- * the place of a chunk, one byte of a buffer of megabytes: counted as one, sent as all.
- */
+/** Bytes over a buffer of their size, because it is the buffer that leaves: one byte of megabytes is counted as one. */
 const exactBytes = (bytes: Bytes): Bytes =>
   arrayBufferByteLength(typedArrayBuffer(bytes)) === typedArrayByteLength(bytes) ? bytes : copyBytes(bytes);

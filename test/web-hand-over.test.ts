@@ -158,7 +158,7 @@ test('an envelope answers formData() from its parts, and becomes multipart bytes
   ]);
 });
 
-const drain = `const drain = async (source) => { const out = []; for (let bytes; (bytes = await source.take()) !== undefined; ) out.push(...bytes); return new TextDecoder().decode(new Uint8Array(out)); };
+const drain = `const drain = async (source) => { const out = []; for (let piece; (piece = await source.take()) !== undefined; ) out.push(...piece.bytes); return new TextDecoder().decode(new Uint8Array(out)); };
   const streamOf = (...chunks) => new ReadableStream({ start(c) { for (const chunk of chunks) c.enqueue(new TextEncoder().encode(chunk)); c.close(); } });
   const at = 'https://a.example/';`;
 
@@ -331,7 +331,7 @@ test('attack: with every built-in replaced, forms, blobs and parameters leave as
       const formText = decode(sent.form.body);
       return { stolen, params: [sent.params.headers, sent.params.body], blob: [sent.blob.headers, decode(relayed.body)], relayed: [relayed.status, relayed.headers],
         form: [has(formText, 'name="n%22"\\r\\n\\r\\nv\\r\\n\\r\\n'), has(formText, 'filename="a%0Db"\\r\\nContent-Type: a/b\\r\\n\\r\\nfile\\r\\n')],
-        stream: [decode(first), end === undefined] };`),
+        stream: [decode(first.bytes), end === undefined] };`),
   ).toEqual({
     stolen: 0,
     params: ['a\n1\nb\n2, 3\ncontent-type\napplication/x-www-form-urlencoded;charset=UTF-8', 'k+=%C3%BC'],

@@ -233,6 +233,84 @@ describe('pipes', () => {
     ).toEqual([...Array(5).fill(['TypeError', false]).flat(), ...Array(4).fill('TypeError')]);
   });
 
+  test('a pipe writes neither inside `enqueue` nor inside `pipeTo`', async () => {
+    expect(
+      await isolate.run(`
+        const log = [];
+        const sink = () => new WritableStream({ write(chunk) { log.push(chunk); } });
+        let control;
+        const source = new ReadableStream({ start(given) { control = given; } }, { highWaterMark: 0 });
+        const open = sink();
+        await flush();
+        void source.pipeTo(open);
+        await flush();
+        control.enqueue('first');
+        log.push('enqueued');
+        await flush();
+        const filled = new ReadableStream({ start(given) { given.enqueue('second'); given.close(); } });
+        const other = sink();
+        await flush();
+        const done = filled.pipeTo(other);
+        log.push('piped', filled.locked, other.locked);
+        await done;
+        return log;`),
+    ).toEqual(['enqueued', 'first', 'piped', true, true, 'second']);
+  });
+
+  test('what was read is written before the destination is closed, and an error of either side reaches the other', async () => {
+    expect(
+      await isolate.run(`
+        const log = [];
+        const slow = new WritableStream({ write: async (chunk) => { await flush(); log.push(chunk); }, close() { log.push('close'); } });
+        await ReadableStream.from([1, 2, 3]).pipeTo(slow);
+        let control;
+        const source = new ReadableStream({ start(given) { control = given; }, cancel(reason) { log.push(['cancel', reason]); } });
+        const target = new WritableStream({ write(chunk) { log.push(chunk); }, abort(reason) { log.push(['abort', reason]); } });
+        const failing = source.pipeTo(target);
+        control.enqueue('last');
+        control.error('broken');
+        log.push(await failing.catch((reason) => reason));
+        const refusing = new WritableStream({ write() { throw 'full'; } });
+        const endless = new ReadableStream({ pull(given) { given.enqueue('x'); }, cancel(reason) { log.push(['cancel', reason]); } });
+        log.push(await endless.pipeTo(refusing).catch((reason) => reason), endless.locked, refusing.locked);
+        return log;`),
+    ).toEqual([1, 2, 3, 'close', ['abort', 'broken'], 'broken', ['cancel', 'full'], 'full', false, false]);
+  });
+
+  test('attack: a `then` on Object.prototype is not asked by a pipe, of a stream or of a body', async () => {
+    expect(
+      await isolate.run(`
+        const log = [];
+        const sink = (name) => new WritableStream({ write(chunk) { log.push([name, typeof chunk === 'string' ? chunk : chunk.length]); }, close() { log.push([name, 'close']); } });
+        const targets = ['stream', 'body', 'made', 'through'].map(sink);
+        const stream = new ReadableStream({ start(given) { given.enqueue('a'); given.close(); } });
+        const body = new Response('four').body;
+        const made = new Response(new Blob(['blob'])).body;
+        const through = new Response('gone through').body.pipeThrough(new TransformStream());
+        let asked = 0;
+        Object.prototype.then = function (fulfilled) { asked++; fulfilled(); };
+        try {
+          await stream.pipeTo(targets[0]);
+          await body.pipeTo(targets[1]);
+          await made.pipeTo(targets[2]);
+          await through.pipeTo(targets[3]);
+        } finally { delete Object.prototype.then; }
+        return [asked, log];`),
+    ).toEqual([
+      0,
+      [
+        ['stream', 'a'],
+        ['stream', 'close'],
+        ['body', 4],
+        ['body', 'close'],
+        ['made', 4],
+        ['made', 'close'],
+        ['through', 12],
+        ['through', 'close'],
+      ],
+    ]);
+  });
+
   test('the arguments of a pipe are converted in their order, each member read once', async () => {
     expect(
       await isolate.run(`

@@ -163,10 +163,8 @@ export function drainBody(body: Body, owned: boolean): string | Bytes | Promise<
   if (isBytes(source)) return owned && body.shared ? copyBytes(source) : source;
   if (source === undefined) return readAll(acquireReader(stream as ReadableStream));
   if (isBlob(source)) return owned ? copyBytes(blobBytes(source)) : blobBytes(source);
-  return source instanceof FormSource ? source.encode() : collect(source);
+  return source instanceof FormSource ? source.encode() : collectBytes(source);
 }
-
-const collect = async (source: ByteSource): Promise<Box> => new Box(await collectBytes(source));
 
 /** "Read all bytes" (https://streams.spec.whatwg.org/#read-loop): rejects for a chunk that is no Uint8Array. */
 function readAll(reader: StreamReader): Promise<Box> {

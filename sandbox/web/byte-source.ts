@@ -2,6 +2,7 @@
  * A run of bytes that is still coming, as the body of a Request or Response holds it: what the host sends, or what a
  * tenant's stream gives. It is not yet a ReadableStream, because most bodies are read whole and need none.
  */
+import { Box } from './box.ts';
 import { type Bytes, joinBytes } from './bytes.ts';
 import { List, push } from './list.ts';
 import { PromiseIntrinsic } from './primordials.ts';
@@ -16,8 +17,11 @@ export abstract class ByteSource {
     return isObject(value) && #genuine in value && value.#genuine;
   }
 
-  /** The next bytes, which belong to the caller, or undefined at the end. To be called again when it has settled. */
-  abstract take(): Promise<Bytes | undefined>;
+  /**
+   * The next bytes, which belong to the caller, or undefined at the end. To be called again when it has settled. Attack: a
+   * `then` on `Object.prototype` answers other bytes, or an end; a box has no such member.
+   */
+  abstract take(): Promise<Box | undefined>;
 
   /** Nobody wants the rest. */
   abstract cancel(reason: unknown): void;
@@ -26,19 +30,20 @@ export abstract class ByteSource {
 export const isByteSource = (value: unknown): value is ByteSource => ByteSource.is(value);
 
 /** All that is still to come, as one. */
-export async function collectBytes(source: ByteSource): Promise<Bytes> {
+export async function collectBytes(source: ByteSource): Promise<Box> {
   const pieces = new List<Bytes>();
-  for (let piece = await source.take(); piece !== undefined; piece = await source.take()) push(pieces, piece);
-  return pieces.length === 1 ? (pieces[0] as Bytes) : joinBytes(pieces);
+  for (let piece = await source.take(); piece !== undefined; piece = await source.take())
+    push(pieces, piece.bytes);
+  return new Box(pieces.length === 1 ? (pieces[0] as Bytes) : joinBytes(pieces));
 }
 
 /** A stream over a source. */
 export const streamOver = (source: ByteSource): ReadableStream =>
   newByteStream({
     async pull(controller) {
-      const bytes = await source.take();
-      if (bytes === undefined) controller.close();
-      else controller.enqueue(bytes);
+      const piece = await source.take();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece.bytes);
     },
     cancel(reason) {
       source.cancel(reason);
@@ -55,13 +60,13 @@ export class ReaderSource extends ByteSource {
     this.#reader = reader;
   }
 
-  take(): Promise<Bytes | undefined> {
+  take(): Promise<Box | undefined> {
     return new PromiseIntrinsic((resolve, reject) => {
       this.#reader.read({
         chunk: (value) => {
           const bytes = chunkBytes(value);
           if (bytes !== undefined) {
-            resolve(bytes);
+            resolve(new Box(bytes));
             return;
           }
           const error = notBytes('body', value);

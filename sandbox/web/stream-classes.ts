@@ -6,6 +6,14 @@
  * object of its own. Attack: an object with the prototype and the properties of a stream, passed for a stream.
  */
 import * as library from 'web-streams-polyfill';
+import {
+  ignore,
+  type PipeOptions,
+  type PipeSignal,
+  pipe,
+  readableLocked,
+  writableLocked,
+} from './stream-pipe.ts';
 
 export {
   ByteLengthQueuingStrategy,
@@ -24,6 +32,7 @@ export {
 
 const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
 const { apply, construct } = Reflect;
+const PromiseIntrinsic = Promise;
 const Library = library.ReadableStream;
 export type LibraryStream = library.ReadableStream<unknown>;
 
@@ -57,7 +66,7 @@ export const ReadableStream = function ReadableStream(): object {
 } as unknown as typeof library.ReadableStream;
 
 const { from } = Library;
-const { tee, pipeTo, pipeThrough } = Library.prototype;
+const { tee } = Library.prototype;
 /** Gives its halves without a mark. */
 export const libraryTee: unknown = tee;
 const readable = getOwnPropertyDescriptor(library.TransformStream.prototype, 'readable')?.get as Function;
@@ -70,14 +79,27 @@ const statics = {
 };
 const members = {
   pipeThrough(transform: unknown, options: unknown = undefined): unknown {
-    return apply(pipeThrough, this, [transform, withSignal(options)] as never);
+    void readableLocked(this);
+    const { readable, writable } = toPair(transform, arguments.length);
+    const converted = toPipeOptions(options);
+    if (readableLocked(this)) throw new TypeError('ReadableStream.pipeThrough: the stream is locked');
+    if (writableLocked(writable))
+      throw new TypeError('ReadableStream.pipeThrough: the writable side is locked');
+    ignore(pipe(this, writable as object, converted));
+    return readable;
   },
   pipeTo(destination: unknown, options: unknown = undefined): unknown {
     try {
+      void readableLocked(this);
       if (arguments.length === 0) throw new TypeError('ReadableStream.pipeTo: 1 argument required');
-      return apply(pipeTo, this, [destination, withSignal(options)] as never);
+      void writableLocked(destination);
+      const converted = toPipeOptions(options);
+      if (readableLocked(this)) throw new TypeError('ReadableStream.pipeTo: the stream is locked');
+      if (writableLocked(destination))
+        throw new TypeError('ReadableStream.pipeTo: the destination is locked');
+      return pipe(this, destination as object, converted);
     } catch (error) {
-      return Promise.reject(error);
+      return new PromiseIntrinsic((_, reject) => reject(error));
     }
   },
   tee(): unknown {
@@ -124,27 +146,37 @@ function toIterable(value: unknown): unknown {
   throw new TypeError('ReadableStream.from: parameter 1 is not iterable');
 }
 
-/** Options of a pipe, of which the signal must be genuine. The library reads each once, in the order of the standard. */
-function withSignal(given: unknown): unknown {
-  if ((typeof given !== 'object' && typeof given !== 'function') || given === null) return given ?? undefined;
-  const options = given as Record<string, unknown>;
+/** ReadableWritablePair: each member is read once, and must be a stream of its kind. */
+function toPair(value: unknown, given: number): { readable: unknown; writable: unknown } {
+  if (given === 0 || !isObject(value))
+    throw new TypeError('ReadableStream.pipeThrough: parameter 1 is not a pair of streams');
+  const { readable } = value as { readable?: unknown };
+  void readableLocked(readable);
+  const { writable } = value as { writable?: unknown };
+  void writableLocked(writable);
+  return { readable, writable };
+}
+
+/** StreamPipeOptions, converted in the order of the names. */
+function toPipeOptions(value: unknown): PipeOptions {
+  if (value !== undefined && value !== null && !isObject(value))
+    throw new TypeError('The options of a pipe are not an object');
+  const options = (value ?? NO_OPTIONS) as Record<string, unknown>;
+  const preventAbort = Boolean(options.preventAbort);
+  const preventCancel = Boolean(options.preventCancel);
+  const preventClose = Boolean(options.preventClose);
+  const { signal } = options;
   return {
-    __proto__: null,
-    get preventAbort() {
-      return options.preventAbort;
-    },
-    get preventCancel() {
-      return options.preventCancel;
-    },
-    get preventClose() {
-      return options.preventClose;
-    },
-    get signal() {
-      const { signal } = options;
-      return signal === undefined ? undefined : toSignal(signal);
-    },
+    preventAbort,
+    preventCancel,
+    preventClose,
+    signal: signal === undefined ? undefined : toSignal(signal),
   };
 }
+const NO_OPTIONS = { __proto__: null };
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
 
 /** What pipes need of genuine signals. */
 type Signals = Pick<typeof import('./abort.ts'), 'isAbortSignal' | 'isAborted' | 'abortReason' | 'onAbort'>;
@@ -155,24 +187,18 @@ export function setSignals(load: () => Signals): void {
   signals = load;
 }
 
-/** The signal as the library sees it: its events are not dispatched, so that no script can fake or stop one. */
-
-function toSignal(value: unknown): unknown {
+/** The signal as a pipe sees it: its events are not dispatched, so that no script can fake or stop one. */
+function toSignal(value: unknown): PipeSignal {
   const known = signals?.();
   if (!known?.isAbortSignal(value)) throw new TypeError('The option "signal" is not an AbortSignal');
-  let takeBack: () => void = () => {};
   return {
-    __proto__: null,
     get aborted() {
       return known.isAborted(value);
     },
     get reason() {
       return known.abortReason(value);
     },
-    addEventListener: (_type: string, listener: () => void) => {
-      takeBack = known.onAbort(value, listener);
-    },
-    removeEventListener: () => takeBack(),
+    onAbort: (algorithm) => known.onAbort(value, algorithm),
   };
 }
 

@@ -2,7 +2,7 @@
  * Bytes that are there already, or will be at once, for those who read piece by piece: the stream of a Blob, or of a
  * body that was made from one, from a string, from bytes or from a form.
  */
-import type { Box } from './box.ts';
+import { Box } from './box.ts';
 import { ByteSource } from './byte-source.ts';
 import { type Bytes, copyBytes, subBytes } from './bytes.ts';
 import { isView, min, typedArrayByteLength } from './primordials.ts';
@@ -22,7 +22,7 @@ export class WholeSource extends ByteSource {
     this.#load = load;
   }
 
-  async take(): Promise<Bytes | undefined> {
+  async take(): Promise<Box | undefined> {
     const load = this.#load;
     if (load !== undefined) {
       this.#load = undefined;
@@ -40,7 +40,7 @@ export class WholeSource extends ByteSource {
     const end = min(this.#at + PIECE_BYTES, length);
     const piece = copyBytes(subBytes(bytes, this.#at, end));
     this.#at = end;
-    return piece;
+    return new Box(piece);
   }
 
   cancel(): void {
