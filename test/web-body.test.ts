@@ -205,8 +205,46 @@ test('the type of a blob read from a body is the MIME type of its headers', asyn
   expect(
     await isolate.run(`
       const typeOf = async (type) => (await new Response('x', { headers: { 'content-type': type } }).blob()).type;
-      return Promise.all(['Text/HTML;Charset="utf-8"', 'text/html;charset=gbk, text/html', 'a/b;c="d e";c=f', 'broken', ' a/b ; x'].map(typeOf));`),
-  ).toEqual(['text/html;charset=utf-8', 'text/html;charset=gbk', 'a/b;c="d e"', '', 'a/b']);
+      return Promise.all(['Text/HTML;Charset="utf-8"', 'text/html;charset=gbk, text/html', 'a/b;c="d e";c=f', 'broken', ' a/b ; x',
+        'a/b; c= D ;e= "f"', 'Multipart/Form-Data; Boundary=AbC'].map(typeOf));`),
+  ).toEqual([
+    'text/html;charset=utf-8',
+    'text/html;charset=gbk',
+    'a/b;c="d e"',
+    '',
+    'a/b',
+    // Blanks before a value belong to it; those behind it do not.
+    'a/b;c=" D";e=" \\"f\\""',
+    'multipart/form-data;boundary=AbC',
+  ]);
+});
+
+test('a form that was read as a blob can be handed on and read again: its boundary keeps its case', async () => {
+  expect(
+    await isolate.run(`
+      const form = new FormData();
+      form.set('field', 'value');
+      form.set('file', new File(['text'], 'A.txt', { type: 'Text/Plain' }));
+      const received = await new Response(form).blob();
+      const mixed = await new Response('--AbC\\r\\nContent-Disposition: form-data; name="n"\\r\\n\\r\\nv\\r\\n--AbC--\\r\\n', { headers: { 'content-type': 'multipart/form-data; boundary=AbC' } }).blob();
+      const entries = [];
+      for (const blob of [received, structuredClone(received), mixed])
+        for (const [name, value] of await new Request('https://a.example/', { method: 'POST', body: blob }).formData())
+          entries.push([name, typeof value === 'string' ? value : value.name + ' ' + value.type + ' ' + await value.text()]);
+      return [entries, mixed.type, mixed.slice(0, 1, 'A/B').type, new Blob([], { type: 'A/B' }).type, new File([], 'n', { type: 'A/B' }).type];`),
+  ).toEqual([
+    [
+      ['field', 'value'],
+      ['file', 'A.txt text/plain text'],
+      ['field', 'value'],
+      ['file', 'A.txt text/plain text'],
+      ['n', 'v'],
+    ],
+    'multipart/form-data;boundary=AbC',
+    'a/b',
+    'a/b',
+    'a/b',
+  ]);
 });
 
 test('blobs slice from either end and keep their own copy', async () => {

@@ -52,7 +52,7 @@ test('what an init says is kept, survives a copy, and what steers a page is rese
       const show = (request) => Object.keys(init).map((key) => request[key]);
       const request = new Request(at, init);
       return [show(request), show(request.clone()), show(new Request(request)), show(new Request(request, {})),
-        show(new Request(request, { method: 'PUT' })), new Request(at, { referrer: 'https://b.example/' }).referrer];`),
+        show(new Request(request, { method: 'PUT' })), ...['https://b.example/x y', 'about:client', 'HTTPS://B.example'].map((referrer) => new Request(at, { referrer }).clone().referrer)];`),
   ).toEqual([
     ...Array(4).fill([
       'no-store',
@@ -67,7 +67,9 @@ test('what an init says is kept, survives a copy, and what steers a page is rese
       null,
     ]),
     ['no-store', 'omit', 'sha256-x', true, 'same-origin', 'manual', 'about:client', '', null, null],
+    'https://b.example/x%20y',
     'about:client',
+    'https://b.example/',
   ]);
 });
 

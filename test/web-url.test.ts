@@ -170,6 +170,15 @@ test('a domain with a character that the host would read as syntax never reaches
   ).toEqual([false, false, false, false]);
 });
 
+test('a forbidden character is looked for once the name has been mapped: one that became part of another is none', async () => {
+  expect(
+    await isolate.run(`
+      const hostOf = (host) => URL.parse('http://' + host + '/')?.hostname ?? null;
+      // "<", ">" and "=" with a long solidus overlay are the signs for "not less", "not greater" and "not equal".
+      return ['<\u0338', '>\u0338', '=\u0338', '<\u00fc', '\u00fc>', '<', 'a\uff1cb', 'a\uff0fb', '%3C%CC%B8'].map(hostOf);`),
+  ).toEqual(['xn--gdh', 'xn--hdh', 'xn--1ch', null, null, null, null, null, 'xn--gdh']);
+});
+
 test('URLSearchParams and its URL follow each other', async () => {
   expect(
     await isolate.run(`

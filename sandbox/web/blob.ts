@@ -60,7 +60,7 @@ export class Blob {
     const owned = Owned.bytesOf(parts);
     if (owned !== undefined) {
       this.#bytes = owned;
-      this.#type = normalizeType(options as string);
+      this.#type = options as string;
       return;
     }
     const sequence = parts === undefined ? new List<unknown>() : toSequence(parts, 'Blob');
@@ -82,7 +82,7 @@ export class Blob {
     const size = typedArrayByteLength(bytes);
     const from = position(start, 0, size);
     const to = position(end, size, size);
-    return blobOver(subBytes(bytes, from, Math.max(from, to)), toDOMString(contentType));
+    return blobOver(subBytes(bytes, from, Math.max(from, to)), normalizeType(toDOMString(contentType)));
   }
 
   stream(): ReadableStream {
@@ -137,7 +137,7 @@ export class File extends Blob {
     const { native, type } = toBlobOptions(members);
     const { lastModified } = members;
     const modified = lastModified === undefined ? now() : toLongLong(lastModified);
-    super(new Owned(concatenate(sequence, native)), type);
+    super(new Owned(concatenate(sequence, native)), normalizeType(type));
     this.#name = text;
     this.#lastModified = modified;
   }
@@ -152,10 +152,13 @@ export class File extends Blob {
 }
 defineInterface(File, 'File');
 
-/** A blob over bytes that nobody will change. */
+/**
+ * A blob over bytes that nobody will change. The type is kept as given: that of a body is a serialised MIME type, whose
+ * parameters are case-sensitive (the boundary of a form).
+ */
 export const blobOver = (bytes: Bytes, type: string): Blob => new Blob(new Owned(bytes), type);
 
-/** A file over bytes that nobody will change. */
+/** A file over bytes that nobody will change; the type is kept as given. */
 export const fileOver = (bytes: Bytes, name: string, type: string, lastModified: number = now()): File =>
   new File(new Owned(bytes), name, { type, lastModified });
 

@@ -7,8 +7,11 @@
 import { regExpExec, toLowerCase } from './primordials.ts';
 
 const NEEDS_TABLES = /[\u0080-\uffff]|(?:^|\.)xn--/i;
-/** Forbidden domain code points. They survive the mapping, and the host's parser would give them a meaning. */
-const FORBIDDEN = /[^!-~\u0080-\uffff]|[#%/:<>?@[\\\]^|]/;
+/**
+ * Forbidden domain code points that survive the mapping, and to which the host's parser would give a meaning. `<` and `>`
+ * may become part of a permitted character (NFC joins `<` and U+0338); the parser refuses what is left of them.
+ */
+const FORBIDDEN = /[^!-~\u0080-\uffff]|[#%/:?@[\\\]^|]/;
 /** RFC 1035 allows 253 characters of ASCII; nothing far longer needs to cross to the host. */
 const DOMAIN_CHARS_MAX = 1_024;
 

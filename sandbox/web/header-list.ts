@@ -259,6 +259,13 @@ export function trimHttpSpace(text: string): string {
   return slice(text, start, end);
 }
 
+/** Removes HTTP white space at the end alone. */
+export function trimHttpSpaceEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && isHttpSpace(charCodeAt(text, end - 1))) end--;
+  return slice(text, 0, end);
+}
+
 const isHttpSpace = (code: number): boolean =>
   code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 const shown = (text: string): string => `"${slice(text, 0, 64)}"`;

@@ -2,7 +2,7 @@
  * MIME types: parsing and serialising (https://mimesniff.spec.whatwg.org/), and picking the type of a message from its
  * Content-Type headers (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type). It sniffs nothing.
  */
-import { trimHttpSpace } from './header-list.ts';
+import { trimHttpSpace, trimHttpSpaceEnd } from './header-list.ts';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const QUOTED_CHARACTERS = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -40,7 +40,8 @@ export function parseMimeType(text: string): MimeType | undefined {
       while (at < input.length && input[at] !== ';') at++;
     } else {
       const end = input.indexOf(';', at);
-      value = trimHttpSpace(input.slice(at, end < 0 ? input.length : end));
+      // Blanks at its end alone are dropped: those before it are part of the value.
+      value = trimHttpSpaceEnd(input.slice(at, end < 0 ? input.length : end));
       at = end < 0 ? input.length : end;
       if (value === '') continue;
     }

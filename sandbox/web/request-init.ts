@@ -148,12 +148,13 @@ export function mergeOptions(base: RequestOptions, init: ConvertedInit): Request
   return merged;
 }
 
-/** No URL is of the origin of an integration, which has none; such referrers count as not given. */
+/** An integration has no origin of its own, so no referrer is of another: each is shown as it was parsed. */
 function toReferrer(referrer: string): string {
   if (referrer === '') return '';
-  if (normalizeUrl(referrer) === undefined)
+  const url = normalizeUrl(referrer);
+  if (url === undefined)
     throw new TypeError(`Request: the referrer "${slice(referrer, 0, 64)}" is not an absolute URL`);
-  return DEFAULT_OPTIONS.referrer;
+  return url.href;
 }
 
 /** @throws TypeError where the method is none, or not one that a script may use */
