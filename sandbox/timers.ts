@@ -1,12 +1,22 @@
 /**
  * `setTimeout`, `setInterval` and their `clear…` (HTML, section 8.6). The clock is the cell's: a timer is a message out
- * and an entry back. A timer belongs to the call that set it and ends with it.
+ * and an entry back. A timer belongs to the call that set it and ends with it. The cell hears of a timer some microtasks
+ * late, so that one that is cleared meanwhile costs nothing: most that are cleared guard a promise that is settled soon.
  *
  * A handler that is no function is refused: the standard would compile its text, and no text is compiled for a timer here.
  */
 import type { Emit } from '../src/bridge.ts';
-import type { Calls, Timer } from './call.ts';
-import { apply, MapIntrinsic, mapDelete, mapGet, mapSet, mapSize } from './web/primordials.ts';
+import type { Call, Calls, Timer } from './call.ts';
+import {
+  apply,
+  MapIntrinsic,
+  mapDelete,
+  mapForEach,
+  mapGet,
+  mapSet,
+  mapSize,
+  now,
+} from './web/primordials.ts';
 import type { TimerSource } from './web/timer-source.ts';
 import { reportException } from './web/uncaught.ts';
 
@@ -15,6 +25,8 @@ const NESTING_FREE = 5;
 const NESTED_DELAY_MS_MIN = 4;
 /** An id is a `long`. */
 const ID_MAX = 2 ** 31 - 1;
+/** The cell is told of timers once so many turns of the microtask queue have set none. */
+const MICROTASKS_APART_MAX = 16;
 
 type SetTimer = (handler: unknown, timeout?: unknown, ...parameters: unknown[]) => number;
 type ClearTimer = (id?: unknown) => void;
@@ -32,7 +44,61 @@ export interface Timers {
   };
 }
 
+/** A timer that the cell has not been told of. */
+interface Untold {
+  readonly call: Call;
+  readonly delayMs: number;
+  readonly setAt: number;
+}
+
+/** Tells the cell of timers, but for those that have been cleared by then. */
+class Announcer {
+  readonly #calls: Calls;
+  readonly #emit: Emit;
+  /** By id, in the order in which they were set. */
+  #untold = new MapIntrinsic<number, Untold>();
+  /** Turns of the microtask queue that are still waited for; 0 while none is. */
+  #patience = 0;
+
+  constructor(calls: Calls, emit: Emit) {
+    this.#calls = calls;
+    this.#emit = emit;
+  }
+
+  /** @throws RangeError where this entry has set too many already */
+  add(call: Call, id: number, delayMs: number): void {
+    // Attack: a loop of timers that the cell hears of. What is cleared before that is taken off again.
+    if (!this.#calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
+    mapSet(this.#untold, id, { call, delayMs, setAt: now() });
+    const isWaiting = this.#patience > 0;
+    this.#patience = MICROTASKS_APART_MAX;
+    if (!isWaiting) void this.#tellSoon();
+  }
+
+  /** Forgets a timer that is cleared. */
+  remove(call: Call, id: number): void {
+    // The timers that the cell knows are bounded, and so are these messages.
+    if (!mapDelete(this.#untold, id)) this.#emit('untimer', call.id, id);
+    else this.#calls.operate(-1);
+  }
+
+  /** `await` of a primitive looks nothing up that a tenant could have replaced. */
+  async #tellSoon(): Promise<void> {
+    while (this.#patience > 0) {
+      this.#patience -= 1;
+      await undefined;
+    }
+    const untold = this.#untold;
+    this.#untold = new MapIntrinsic();
+    const at = now();
+    mapForEach(untold, ({ call, delayMs, setAt }, id) => {
+      if (this.#calls.get(call.id) === call) this.#emit('timer', call.id, id, restMs(delayMs, at - setAt));
+    });
+  }
+}
+
 export function createTimers(calls: Calls, emit: Emit): Timers {
+  const announcer = new Announcer(calls, emit);
   let nextId = 1;
   let nesting = 0;
 
@@ -52,9 +118,8 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
         `Too many timers are pending in this call; the limit is ${timersPerCall} (timersPerCall).`,
       );
     }
-    if (!calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
+    announcer.add(call, id, timer.clearable ? effectiveMs(delayMs, timer.nesting) : delayMs);
     mapSet(pending, id, timer);
-    emit('timer', call.id, id, effectiveMs(delayMs, timer.nesting));
     return id;
   }
 
@@ -76,8 +141,7 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     const pending = call?.timers;
     if (call === undefined || pending === undefined || !mapGet(pending, id)?.clearable) return;
     mapDelete(pending, id);
-    // One that the cell is not told of comes due there and finds nothing here.
-    if (calls.operate()) emit('untimer', call.id, id);
+    announcer.remove(call, id);
   }
 
   return {
@@ -118,7 +182,13 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
 /** Web IDL `long`: whatever is no number is 0, and a large one wraps around, as browsers have it. */
 const toLong = (value: unknown): number => +(value as number) | 0;
 
-/** The delay as the cell gets it: its timers wait for at least a millisecond. */
+/** What is left of a delay. The operating system may set its clock back; 0 is kept for what is due at once. */
+function restMs(delayMs: number, elapsedMs: number): number {
+  if (delayMs < 1 || !(elapsedMs > 0)) return delayMs;
+  return delayMs - elapsedMs < 1 ? 1 : delayMs - elapsedMs;
+}
+
+/** The delay of a timer of the script: at least a millisecond. */
 function effectiveMs(delayMs: number, nesting: number): number {
   const leastMs = nesting > NESTING_FREE ? NESTED_DELAY_MS_MIN : 1;
   return delayMs < leastMs ? leastMs : delayMs;

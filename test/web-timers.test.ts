@@ -103,6 +103,61 @@ test('an interval repeats until it is cleared, by itself or by the function of t
   ).toEqual(['again', 'again', 'again']);
 });
 
+describe('timers that are cleared', () => {
+  const FLOOD = 5_000;
+
+  test('do not count, however many there were in a turn, and leave room for others', async () => {
+    expect(
+      await answer(`
+        let fired = 0;
+        for (let i = 0; i < ${FLOOD}; i++) clearTimeout(setTimeout(() => fired++, 1));
+        for (let i = 0; i < ${FLOOD}; i++) clearInterval(setInterval(() => fired++, 1));
+        return new Promise((resolve) => { for (let i = 1; i <= 1_000; i++) setTimeout(() => { if (i === 1_000) resolve([fired, i]); }, 2); });`),
+    ).toEqual([0, 1_000]);
+  });
+
+  test('do not count where they guarded a promise that was settled soon', async () => {
+    expect(
+      await answer(`
+        const guarded = async (work) => {
+          let timer;
+          const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('late')), 5); });
+          try { return await Promise.race([work, late]); } finally { clearTimeout(timer); }
+        };
+        let done = 0;
+        for (let i = 0; i < ${FLOOD}; i++) done += await guarded(Promise.resolve(1));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        return done;`),
+    ).toEqual(FLOOD);
+  });
+
+  test('do not count once the cell knows them: 1,000 are pending, cleared, and set again, turn after turn', async () => {
+    expect(
+      await answer(`${WAIT}
+        let fired = 0;
+        for (let round = 0; round < 3; round++) {
+          const timers = Array.from({ length: 999 }, () => setTimeout(() => fired++, 60_000));
+          await wait(2);
+          timers.forEach(clearTimeout);
+        }
+        return new Promise((resolve) => { for (let i = 1; i <= 1_000; i++) setTimeout(() => { if (i === 1_000) resolve(fired); }, 2); });`),
+    ).toBe(0);
+  });
+
+  test('a delay counts from where the timer was set, not from where the cell hears of it', async () => {
+    const [early, late] = (await answer(`
+      const from = Date.now();
+      const order = [];
+      return new Promise((resolve) => {
+        setTimeout(() => order.push('long'), 100);
+        while (Date.now() - from < 90);
+        setTimeout(() => { order.push('short'); }, 40);
+        setTimeout(() => resolve(order), 60);
+      });`)) as string[];
+    expect([early, late]).toEqual(['long', 'short']);
+  });
+});
+
 test('from the sixth timer that sets a timer on, each waits for 4 ms', async () => {
   const took = (await answer(`
     const chain = (count, next) => new Promise((resolve) => {

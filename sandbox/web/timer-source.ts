@@ -13,7 +13,8 @@ export function setTimerSource(timers: TimerSource): void {
 }
 
 /**
- * Runs the callback once, at least `delayMs` later, on the account of the running call and while it lasts.
+ * Runs the callback once, at least `delayMs` later, on the account of the running call and while it lasts. One with a delay
+ * of 0 is a task that is due at once, behind the others of its kind.
  *
  * @throws RangeError where the call has too many timers already
  */

@@ -71,7 +71,7 @@ export class CellCall {
   readonly firstByteMs: number;
   #cpuMaxNs: number;
   readonly input: CallInput | undefined;
-  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #timers = new Map<number, Disposable>();
   readonly #startedAt: number;
   cpuNs = 0;
   /** Promises of this call that were rejected and not handled. */
@@ -140,27 +140,28 @@ export class CellCall {
     this.#met.add(known);
   }
 
-  /** @param timersMax the prelude keeps this bound; here it stops one that no longer does */
+  /**
+   * @param delayMs 0 for what is due at once, behind all that was asked for before
+   * @param timersMax the prelude keeps this bound; here it stops one that no longer does
+   */
   setTimer(timer: number, delayMs: number, due: () => void, timersMax: number): void {
     this.clearTimer(timer);
     if (this.#timers.size >= timersMax) return;
-    this.#timers.set(
-      timer,
-      setTimeout(() => {
-        this.#timers.delete(timer);
-        due();
-      }, delayMs),
-    );
+    const ring = () => {
+      this.#timers.delete(timer);
+      due();
+    };
+    this.#timers.set(timer, delayMs === 0 ? setImmediate(ring) : setTimeout(ring, delayMs));
   }
 
   clearTimer(timer: number): void {
-    clearTimeout(this.#timers.get(timer));
+    this.#timers.get(timer)?.[Symbol.dispose]();
     this.#timers.delete(timer);
   }
 
   /** Nothing of a call outlives it. */
   clearTimers(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const timer of this.#timers.values()) timer[Symbol.dispose]();
     this.#timers.clear();
   }
 

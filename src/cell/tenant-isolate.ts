@@ -263,7 +263,7 @@ export class TenantIsolate implements Watched {
       }
       case 'timer': {
         const [, id, timer, delayMs] = emission;
-        if (!(timer >= 1 && delayMs >= 1)) return undefined;
+        if (!(timer >= 1 && delayMs >= 0)) return undefined;
         const due = () => this.#entries?.push(call, ['timer', id, timer]);
         return call.setTimer(timer, delayMs, due, this.limits.timersPerCall);
       }
