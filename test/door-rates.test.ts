@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AddressList } from '../src/http/address-list.ts';
 import { addressKey, clientAddress } from '../src/http/client-address.ts';
 import { RateLimit } from '../src/http/rate-limit.ts';
+import { SharedRate } from '../src/http/shared-rate.ts';
 import { dial } from './support/raw-http.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
@@ -172,6 +173,61 @@ test('requests to one endpoint are bounded, those to others are not', async () =
   const found = counted(await ask(40, flooded.endpoint));
   expect(found.refused).toBeGreaterThanOrEqual(5);
   expect(await ask(3, quiet.endpoint)).toEqual([200, 200, 200]);
+});
+
+// Six addresses, each at the most that one address may send, are more than the rate of one endpoint.
+describe('a rate that is shared', () => {
+  const SENDERS = 6;
+
+  test('serves who asks little beside six senders that ask as much as they may', () => {
+    let now = 0;
+    const clock = () => now;
+    const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, clock });
+    const rate = new SharedRate({ timesMax: 5_000, windowMs: 1_000, clock });
+    const served = { attackers: 0, honest: 0 };
+    for (; now < 10_000; now += 1) {
+      for (let at = 0; at < SENDERS; at += 1) {
+        for (let times = 0; times < 2; times += 1)
+          if (perAddress.take(`attacker ${at}`) && rate.take('endpoint', `attacker ${at}`))
+            served.attackers += 1;
+      }
+      if (now % 20 === 0 && rate.take('endpoint', 'honest')) served.honest += 1;
+    }
+    expect(served.honest).toBe(10_000 / 20);
+    // What nobody else asks for is theirs.
+    expect(served.attackers).toBeGreaterThan(49_000);
+  });
+
+  test('belongs to one key, and holds one window', () => {
+    const rate = new SharedRate({ timesMax: 64, windowMs: 1_000, clock: () => 0 });
+    const times = (key: string, sender: string) =>
+      Array.from({ length: 100 }, () => rate.take(key, sender)).filter(Boolean).length;
+    expect([times('a', 'one'), times('a', 'other'), times('b', 'one')]).toEqual([49, 1, 49]);
+    for (let at = 0; at < 14; at += 1) expect(times('a', `sender ${at}`)).toBe(1);
+    expect(times('a', 'last')).toBe(0);
+  });
+
+  test('is that of an endpoint: its other clients are answered', async () => {
+    const annex = await startTestService({
+      limits: { requestsPerSecondPerEndpoint: 256, requestsPerSecondPerAddress: 200 },
+      flags: ['--trusted-proxies', '127.0.0.0/8'],
+    });
+    const { endpoint } = await annex.deploy('hello', HELLO);
+    const from = (address: string) => ask(1, endpoint, { 'x-forwarded-for': address });
+    let isOver = false;
+    const flood = Array.from({ length: SENDERS }, async (_, at) => {
+      const found: number[] = [];
+      while (!isOver) found.push(...(await from(`203.0.113.${at}`)));
+      return counted(found).refused;
+    });
+    await vi.waitUntil(async () => (await from('203.0.113.0'))[0] === 429, { timeout: 20_000 });
+    const honest: number[] = [];
+    // Each comes from an address of its own, as the clients of one endpoint do.
+    for (let at = 0; at < 20; at += 1) honest.push(...(await from(`198.51.100.${at}`)));
+    isOver = true;
+    expect((await Promise.all(flood)).reduce((sum, refused) => sum + refused)).toBeGreaterThan(0);
+    expect(honest).toEqual(Array(20).fill(200));
+  });
 });
 
 describe('wrong credentials', () => {

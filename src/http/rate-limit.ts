@@ -31,8 +31,11 @@ export class RateLimit {
     this.#clock = clock;
   }
 
-  /** @returns whether there was room; where there was none, nothing is taken */
-  take(key: string): boolean {
+  /**
+   * @param spareMs part of the window that has to stay free
+   * @returns whether there was room; where there was none, nothing is taken
+   */
+  take(key: string, spareMs = 0): boolean {
     const now = this.#clock();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
@@ -40,7 +43,7 @@ export class RateLimit {
       return true;
     }
     const fullAt = Math.max(now, bucket.fullAt);
-    if (!this.#hasRoom(fullAt - now)) return false;
+    if (!this.#hasRoom(fullAt - now + spareMs)) return false;
     bucket.fullAt = fullAt + this.#costMs;
     return true;
   }

@@ -20,10 +20,13 @@ import { addressKey, clientAddress } from '../client-address.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
 import { endpointHosts } from '../hosts.ts';
 import { RateLimit } from '../rate-limit.ts';
+import { SharedRate } from '../shared-rate.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
 const SECOND_MS = 1_000;
+/** Stands for the address of requests that integrations make in process. */
+const IN_PROCESS = 'in process';
 /** How often the operator hears that an address is refused. */
 const TELL_EVERY_MS = 60_000;
 
@@ -48,6 +51,8 @@ export interface Visit {
   readonly door: 'raw' | 'envelope';
   /** Signature to verify once the body is there; absent where a token has already vouched for the sender. */
   readonly signature?: string;
+  /** The key that the sender's address is counted by; absent where a token has vouched for the sender. */
+  readonly sender?: string;
 }
 
 /** What the sender of an envelope has shown. */
@@ -56,7 +61,7 @@ type Vouched = { readonly signature?: string } | AnnexError;
 export class Visits {
   readonly #parts: VisitsParts;
   readonly #perAddress: RateLimit;
-  readonly #perEndpoint: RateLimit;
+  readonly #perEndpoint: SharedRate;
   readonly #keyOf: (request: FastifyRequest) => string | undefined;
   /** Where the path begins: behind the key, or, where endpoints have origins of their own, at once. */
   readonly #pathAt: (key: string) => number;
@@ -65,9 +70,10 @@ export class Visits {
   constructor(parts: VisitsParts) {
     this.#parts = parts;
     const { limits, clock, publicUrl } = parts;
-    const perSecond = (timesMax: number) => new RateLimit({ timesMax, windowMs: SECOND_MS, clock });
-    this.#perAddress = perSecond(limits.requestsPerSecondPerAddress);
-    this.#perEndpoint = perSecond(limits.requestsPerSecondPerEndpoint);
+    const { requestsPerSecondPerAddress, requestsPerSecondPerEndpoint } = limits;
+    const perSecond = { windowMs: SECOND_MS, clock };
+    this.#perAddress = new RateLimit({ timesMax: requestsPerSecondPerAddress, ...perSecond });
+    this.#perEndpoint = new SharedRate({ timesMax: requestsPerSecondPerEndpoint, ...perSecond });
     const isInHost = publicUrl !== undefined && hasOwnOrigins(publicUrl);
     const endpointOf = isInHost ? endpointHosts(publicUrl) : undefined;
     this.#keyOf = endpointOf ? ({ headers }) => endpointOf(headers.host) : keyInPath;
@@ -81,18 +87,19 @@ export class Visits {
     const version = request.method === 'POST' ? /^\/(v\d{1,8})(?:\?|$)/.exec(pathAndQuery)?.[1] : undefined;
     const vouched = version === VERSION ? await this.#vouched(request) : undefined;
     const isCounted = vouched === undefined || vouched instanceof AnnexError || 'signature' in vouched;
-    if (isCounted) this.#countAddress(request);
+    const sender = isCounted ? this.#countSender(request) : undefined;
     const target = key === undefined ? undefined : await this.#parts.registry.target(key);
     if (target === undefined) {
       throw new AnnexError('ENDPOINT_UNKNOWN', 'No installation answers at this URL.');
     }
-    if (isCounted && !this.#perEndpoint.take(target.endpointKey)) {
+    if (sender !== undefined && !this.#perEndpoint.take(target.endpointKey, sender)) {
       throw this.#exceeded('requestsPerSecondPerEndpoint');
     }
     if (version !== undefined && version !== VERSION) return version;
     if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
     if (vouched instanceof AnnexError) throw vouched;
-    return { target, pathAndQuery, door: vouched === undefined ? 'raw' : 'envelope', ...vouched };
+    const door = vouched === undefined ? 'raw' : 'envelope';
+    return { target, pathAndQuery, door, ...vouched, ...(sender !== undefined && { sender }) };
   }
 
   /**
@@ -118,10 +125,13 @@ export class Visits {
     return { signature };
   }
 
-  #countAddress(request: FastifyRequest): void {
+  /** @returns the key of the request's address @throws AnnexError REQUEST_RATE_EXCEEDED */
+  #countSender(request: FastifyRequest): string {
     const address = clientAddress(request.raw, this.#parts.trustedProxies);
     // An integration's own, which comes in process, is counted by the endpoint it goes to.
-    if (address === undefined || this.#perAddress.take(addressKey(address))) return;
+    if (address === undefined) return IN_PROCESS;
+    const sender = addressKey(address);
+    if (this.#perAddress.take(sender)) return sender;
     const now = this.#parts.clock();
     if (now - this.#toldAt >= TELL_EVERY_MS) {
       this.#toldAt = now;
