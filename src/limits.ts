@@ -13,9 +13,13 @@ export const DAY_MS = 24 * 60 * 60 * 1_000;
 export const DEFAULT_LIMITS = {
   /** Body of one request to a public endpoint. */
   requestBodyBytes: 10 * MIB,
-  /** Bodies of requests and answers that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
+  /** Bodies of requests that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
   bufferedBodyBytes: 256 * MIB,
-  /** Of those, what one installation's may take. */
+  /** Of those, envelopes whose signature is not verified yet. */
+  bufferedUnverifiedBytes: 64 * MIB,
+  /** Bodies of answers that clients have not read yet, of all endpoints together; beyond this, 503 with `Retry-After`. */
+  bufferedAnswerBytes: 256 * MIB,
+  /** What one installation's requests may take of all that are held, and what its answers may. */
   bufferedBodyBytesPerInstallation: 64 * MIB,
   /** Head of one request: its first line and all headers. Beyond this, 431. */
   requestHeadBytes: 16 * KIB,
@@ -29,7 +33,7 @@ export const DEFAULT_LIMITS = {
   requestStallMs: 10_000,
   /** Longest pause of a client in reading its answer. */
   answerStallMs: 60_000,
-  /** Least pace, on average, of a client in both. */
+  /** Least pace of a client in both; it may be behind by as much as one such pause. */
   paceBytesPerSecond: 1 * KIB,
   /** Connections to the public listener. Further ones are closed at once. */
   connections: 10_000,

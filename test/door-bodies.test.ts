@@ -5,8 +5,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { BodyBudget } from '../src/http/public/body-budget.ts';
 import { type Installed, startTestService, TestService } from './support/service.ts';
 
-/** A body of the greatest size fills the budget: it only gets through where nothing else is held. */
-const LIMITS = { requestBodyBytes: 20_000, bufferedBodyBytes: 20_000 };
+/**
+ * A body of the greatest size fills what one address may hold, which is no more than it leaves free: it only gets through
+ * where nothing else is held.
+ */
+const LIMITS = { requestBodyBytes: 20_000, bufferedBodyBytes: 40_000 };
 const ECHO = `export default { async fetch(envelope) {
   const form = await envelope.formData();
   const { request } = JSON.parse(await form.get('event'));
@@ -28,6 +31,24 @@ afterAll(() => annex.stop());
 const post = (path: string, body: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${echo.endpoint}${path}`, { method: 'POST', body, ...init });
 
+const owner = (organization: string, sender?: string) => ({
+  installationId: `of ${organization}`,
+  organization,
+  ...(sender !== undefined && { sender }),
+});
+
+function budgetOf(limits: { bufferedBodyBytes: number; perInstallation?: number; unverified?: number }) {
+  const { bufferedBodyBytes: max, perInstallation = max, unverified = max } = limits;
+  const budget = new BodyBudget({
+    all: { name: 'bufferedBodyBytes', max },
+    perInstallation: { name: 'bufferedBodyBytesPerInstallation', max: perInstallation },
+    unverified: { name: 'bufferedUnverifiedBytes', max: unverified },
+    clock: () => 0,
+  });
+  onTestFinished(() => budget.stop());
+  return budget;
+}
+
 type Dialed = Socket & { seen: () => string };
 
 /** A connection on which everything is written by hand. */
@@ -44,23 +65,23 @@ async function dial(port = new URL(annex.service.publicUrl).port): Promise<Diale
 const headOf = (path: string, framing: string): string =>
   `POST ${new URL(echo.endpoint).pathname}${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n`;
 
-const full = 'x'.repeat(LIMITS.bufferedBodyBytes);
+const full = 'x'.repeat(LIMITS.requestBodyBytes);
 
 /**
  * A connection on which `bytes` are sent, and which the host is known to hold a body of: a full body is refused. Where
  * that one was the first to take its room, the connection's own has been refused, and another is tried.
  */
-function holding(bytes: string): Promise<Dialed> {
+function holding(bytes: string): Promise<Dialed & { refused: Response }> {
   return vi.waitFor(
     async () => {
       const socket = await dial();
       socket.write(bytes);
       // The host has seen what came before this request.
       await fetch(annex.service.publicUrl);
-      const { status } = await post('/', full);
-      if (status !== 503) socket.destroy();
-      expect(status).toBe(503);
-      return socket;
+      const refused = await post('/', full);
+      if (refused.status !== 503) socket.destroy();
+      expect(refused.status).toBe(503);
+      return Object.assign(socket, { refused });
     },
     { timeout: 10_000 },
   );
@@ -74,8 +95,7 @@ const everythingIsGivenBack = () =>
 describe('bodies that are held', () => {
   // 150 connections that each send 9 of 10 MiB and then wait: gigabytes of the host's memory, before any admission.
   test('are bounded together: beyond the budget 503, `Retry-After`, and the connection ends', async () => {
-    await oneByte();
-    const refused = await post('/', full);
+    const { refused } = await oneByte();
     expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
       503,
       '1',
@@ -139,12 +159,12 @@ describe('bodies that are held', () => {
   });
 
   test('are counted exactly, and given back once', () => {
-    const budget = new BodyBudget(10);
-    const [one, other] = [budget.open('a'), budget.open('b')];
-    expect([one.take(4), other.take(6), other.take(1), budget.heldBytes]).toEqual([true, true, false, 10]);
+    const budget = budgetOf({ bufferedBodyBytes: 100 });
+    const [one, other] = [budget.open(owner('a')), budget.open(owner('b'))];
+    expect([one.take(40), other.take(30), other.take(1), budget.heldBytes]).toEqual([true, true, false, 70]);
     one.giveBack();
     one.giveBack();
-    expect([budget.heldBytes, other.take(4), other.take(1)]).toEqual([6, true, false]);
+    expect([budget.heldBytes, other.take(20), other.take(1)]).toEqual([30, true, false]);
     other.giveBack();
     expect(budget.heldBytes).toBe(0);
   });
@@ -256,7 +276,7 @@ describe('every refusal has the one shape', () => {
 // A hundred clients that ask for 10 MiB and do not read: a gigabyte of the host's memory, for calls that are long over.
 test('answers that clients do not read are counted among the bodies that are held', async () => {
   const bytes = 8 * 1024 * 1024;
-  const large = await startTestService({ limits: { bufferedBodyBytes: bytes + 1_000_000 } });
+  const large = await startTestService({ limits: { bufferedAnswerBytes: 2 * bytes + 4_000_000 } });
   const { endpoint } = await large.deploy(
     'large',
     `export default { fetch: () => new Response(new Uint8Array(${bytes})) };`,

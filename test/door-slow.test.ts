@@ -33,6 +33,16 @@ describe('a pace', () => {
     for (let at = 1; at <= 20; at += 1) expect(steady.isTooSlow(at * 900, 9_000)).toBe(false);
   });
 
+  // Most of a body at once, and then a trickle: an average over all of it would be good for hours.
+  test('is too slow at a trickle after a burst, too', () => {
+    const pace = new Pace(limits, 0);
+    expect([
+      pace.isTooSlow(10_000_000, 1_000),
+      pace.isTooSlow(10_000_001, 9_000),
+      pace.isTooSlow(10_000_002, 9_000),
+    ]).toEqual([false, false, true]);
+  });
+
   test('is nobody’s while somebody else is waited for', () => {
     let now = 0;
     const senders = new SlowSenders(limits, () => now);
@@ -165,7 +175,7 @@ describe('a client that does not read', () => {
     'is cut off from an answer that is %s, and what it held is given back',
     async (_what, answer) => {
       const annex = await startTestService({
-        limits: { answerStallMs: 500, bufferedBodyBytes: BYTES + 1_000_000 },
+        limits: { answerStallMs: 500, bufferedAnswerBytes: 2 * BYTES + 4_000_000 },
       });
       const { endpoint } = await annex.deploy('large', `export default { fetch: () => ${answer} };`);
       const { socket, closed } = await dial(endpoint);
@@ -202,7 +212,8 @@ describe('a client that does not read', () => {
 
 test('no installation takes all the memory there is for bodies', async () => {
   const annex = await startTestService({
-    limits: { bufferedBodyBytes: 100_000, bufferedBodyBytesPerInstallation: 40_000 },
+    // One address may have half of what an installation may.
+    limits: { bufferedBodyBytes: 200_000, bufferedBodyBytesPerInstallation: 80_000 },
   });
   await annex.publish('echo', { 'index.js': ECHO });
   const [flooded, quiet] = [await annex.install('echo'), await annex.install('echo')];

@@ -27,6 +27,8 @@ const inTables = new Set(
 /** Those that need a set-up of their own: a file, and the title of the test. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>> = {
   bufferedBodyBytes: ['door-bodies', 'are bounded together: beyond the budget 503'],
+  bufferedUnverifiedBytes: ['door-shares', 'holds few bodies that are not verified'],
+  bufferedAnswerBytes: ['door-bodies', 'answers that clients do not read are counted among'],
   bufferedBodyBytesPerInstallation: ['door-slow', 'no installation takes all the memory there is for bodies'],
   requestHeadMs: ['door-slow', "['head', { requestHeadMs: 300 }"],
   requestMs: ['door-slow', '{ requestHeadMs: 300, requestMs: 300 }'],

@@ -6,7 +6,7 @@
 export interface PaceLimits {
   /** Longest silence. */
   readonly stallMs: number;
-  /** Least average, once it has been waited for as long as that. */
+  /** Least pace. Whoever is behind it by as much time as that is too slow; being ahead of it earns no time. */
   readonly paceBytesPerSecond: number;
 }
 
@@ -16,28 +16,24 @@ export const LOOK_EVERY_MS = 500;
 export class Pace {
   readonly #limits: PaceLimits;
   #bytes: number;
-  #firstBytes: number;
   #stillMs = 0;
-  #waitedMs = 0;
+  #behindMs = 0;
 
   /** @param bytes as they are counted now */
   constructor(limits: PaceLimits, bytes: number) {
     this.#limits = limits;
     this.#bytes = bytes;
-    this.#firstBytes = bytes;
   }
 
   /** @returns whether it is too slow, after having been waited for `elapsedMs` more */
   isTooSlow(bytes: number, elapsedMs: number): boolean {
     const { stallMs, paceBytesPerSecond } = this.#limits;
-    this.#stillMs = bytes === this.#bytes ? this.#stillMs + elapsedMs : 0;
-    this.#waitedMs += elapsedMs;
+    const moved = bytes - this.#bytes;
     this.#bytes = bytes;
-    if (this.#stillMs >= stallMs) return true;
-    // The first moments say nothing about an average.
-    return (
-      this.#waitedMs >= stallMs && (bytes - this.#firstBytes) * 1_000 < this.#waitedMs * paceBytesPerSecond
-    );
+    this.#stillMs = moved === 0 ? this.#stillMs + elapsedMs : 0;
+    // Attack: most of a body at once and then a trickle. An average over all of it would be good for minutes.
+    this.#behindMs = Math.max(0, this.#behindMs + elapsedMs - (moved * 1_000) / paceBytesPerSecond);
+    return this.#stillMs >= stallMs || this.#behindMs >= stallMs;
   }
 
   /** It was somebody else's turn: a silence begins anew. */
@@ -48,8 +44,7 @@ export class Pace {
   /** There is nothing left to wait for: so does the average. */
   begin(bytes: number): void {
     this.#bytes = bytes;
-    this.#firstBytes = bytes;
     this.#stillMs = 0;
-    this.#waitedMs = 0;
+    this.#behindMs = 0;
   }
 }

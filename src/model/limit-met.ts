@@ -14,6 +14,14 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'All bodies that are being held have #',
     'Too many bodies are being held; try again after the time that `Retry-After` tells',
   ],
+  bufferedUnverifiedBytes: [
+    'All envelopes that are being held and not verified have #',
+    'Too many envelopes are being held and not verified; try again after the time that `Retry-After` tells',
+  ],
+  bufferedAnswerBytes: [
+    'All answers that are being held have #',
+    'Too many answers are being held that clients do not read; try again after the time that `Retry-After` tells',
+  ],
   bufferedBodyBytesPerInstallation: [
     'The bodies of the installation that are being held have #',
     'Too many bodies of the installation are being held; try again after the time that `Retry-After` tells',

@@ -10,7 +10,7 @@
 import { METHODS, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
-import type { Limits } from '../../limits.ts';
+import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
 import { verifySignature } from '../../model/signature.ts';
 import { Caller, type Envelope } from '../../runtime/call.ts';
@@ -20,7 +20,7 @@ import { outcomeError } from '../../runtime/outcome.ts';
 import { inProcessDepth } from '../in-process.ts';
 import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
-import { BodyBudget, type BodyShare } from './body-budget.ts';
+import { BodyBudget, type BodyOwner, type BodyShare } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { fetchEvent } from './fetch-event.ts';
 import { isStreamed, refuseAnnouncedBody, shed, withBody } from './request-body.ts';
@@ -45,10 +45,14 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   const { limits } = parts;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
   const visits = new Visits(parts);
-  const budget = new BodyBudget(limits.bufferedBodyBytes, limits.bufferedBodyBytesPerInstallation);
+  const bodies = bodyBudgets(parts);
   const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
-  app.addHook('onClose', () => senders.stop());
-  const answering = { ...parts, budget, senders };
+  app.addHook('onClose', () => {
+    senders.stop();
+    bodies.requests.stop();
+    bodies.answers.stop();
+  });
+  const answering = { ...parts, bodies, senders };
   // To the framework no method has a body: it would refuse content types it cannot read (an empty one, for instance),
   // and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -73,7 +77,21 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   });
 }
 
-type Answering = PublicDoorParts & { readonly budget: BodyBudget; readonly senders: SlowSenders };
+type Answering = PublicDoorParts & {
+  readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
+  readonly senders: SlowSenders;
+};
+
+/** Two budgets, so that answers that are not read leave requests their room, and the other way round. */
+function bodyBudgets({ limits, clock }: Pick<PublicDoorParts, 'limits' | 'clock'>): Answering['bodies'] {
+  const limit = (name: LimitName) => ({ name, max: limits[name] });
+  const perInstallation = limit('bufferedBodyBytesPerInstallation');
+  const unverified = limit('bufferedUnverifiedBytes');
+  return {
+    requests: new BodyBudget({ all: limit('bufferedBodyBytes'), perInstallation, unverified, clock }),
+    answers: new BodyBudget({ all: limit('bufferedAnswerBytes'), perInstallation, clock }),
+  };
+}
 
 /** Takes the body, or begins to, and hands the request over. */
 async function serve(
@@ -87,13 +105,34 @@ async function serve(
   if (visit.door === 'raw' && isStreamed(request.raw)) {
     const upload = new Upload(request.raw, bytesMax, parts.senders);
     await upload.begun;
-    return answer(request, reply, visit, upload, parts);
+    return answer(request, reply, visit, toEnvelope(request, visit, upload, parts), parts);
   }
-  const share = parts.budget.open(visit.target.installationId);
-  return withBody(request.raw, bytesMax, share, parts.senders, (body) =>
-    answer(request, reply, visit, body, parts),
-  );
+  const share = parts.bodies.requests.open({
+    ...ownerOf(visit),
+    isUnverified: visit.signature !== undefined,
+  });
+  let isRead = false;
+  try {
+    return await withBody(request.raw, bytesMax, share, parts.senders, (body) => {
+      isRead = true;
+      const envelope = toEnvelope(request, visit, body, parts);
+      share.verified();
+      return answer(request, reply, visit, envelope, parts);
+    });
+  } catch (cause) {
+    // Attack: envelopes with a made-up signature that are never finished, so that none is ever found to be wrong.
+    const isSendersFault = !(cause instanceof AnnexError && cause.code === 'REQUEST_SHED');
+    if (visit.signature !== undefined && !isRead && isSendersFault) parts.credentials.failed(request.raw);
+    throw cause;
+  }
 }
+
+/** Who the bodies of a request and of its answer are counted for. */
+const ownerOf = ({ target: { installationId, organization }, sender }: Visit): BodyOwner => ({
+  installationId,
+  organization,
+  ...(sender !== undefined && { sender }),
+});
 
 /** An envelope holds a body of raw traffic, and more; `envelope.ts` looks at the size of each of its parts. */
 function bodyBytesMax({ door, target }: Visit): number {
@@ -107,11 +146,11 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
-  body: Buffer | Upload,
+  envelope: Envelope,
   parts: Answering,
 ): Promise<FastifyReply> {
   const { target } = visit;
-  const envelope = toEnvelope(request, visit, body, parts);
+  const { body } = envelope;
   // One that was refused before its call began is not called for.
   if (body instanceof Upload && body.destroyed) body.finish();
   const caller = new Caller(inProcessDepth(request.raw.socket));
@@ -131,7 +170,7 @@ async function answer(
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
   if (Buffer.isBuffer(response.body))
-    holdUntilSent(reply.raw, response.body.byteLength, parts.budget.open(target.installationId));
+    holdUntilSent(reply.raw, response.body.byteLength, parts.bodies.answers.open(ownerOf(visit)));
   reply.hijack();
   const { withheld } = sendAnswer(
     request.raw,
@@ -175,6 +214,10 @@ function holdUntilSent(raw: ServerResponse, bytes: number, share: BodyShare): vo
   if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
   if (!share.take(bytes)) throw shed(share);
   raw.once('close', () => share.giveBack());
+  const { socket } = raw;
+  if (socket === null) return;
+  const movedBytes = () => socket.bytesWritten - socket.writableLength;
+  share.await({ movedBytes, giveWay: () => socket.destroy() });
 }
 
 function toEnvelope(

@@ -65,13 +65,16 @@ function read(
   return new Promise((resolve, reject) => {
     const sender = new ReadBody(refuse);
     // Most bodies are there with their head.
-    const watched = request.complete || request.destroyed ? undefined : senders.watch(sender);
+    const isThere = request.complete || request.destroyed;
+    const watched = isThere ? undefined : senders.watch(sender);
+    if (!isThere) share.await({ movedBytes: () => sender.sentBytes, giveWay: () => sender.tooSlow() });
     // A client that went away while the head was looked at: its `close` has been, and would be waited for in vain.
     if (request.destroyed) return onClose();
     request.on('data', onData).on('end', onEnd).on('close', onClose);
 
     function settle(): void {
       if (watched) senders.forget(watched);
+      share.settle();
       request.off('data', onData).off('end', onEnd).off('close', onClose);
     }
     function refuse(error: AnnexError): void {
