@@ -109,7 +109,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set(['REQUEST_TOO_LARGE', 'REQUEST_T
 
 /** Answers one request with an error. For what fails before a route is found, the framework has no handler but this. */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const error = annexErrorOf(thrown);
+  const error = annexErrorOf(thrown, request.routeOptions?.bodyLimit);
   const { code, message, status, blame } = error;
   const level = blame === 'platform' && status !== 503 ? 'error' : 'info';
   // Only what is our own has more to tell: a stack says nothing about a request that was refused, the words of a parser may
@@ -129,13 +129,18 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   return reply.code(status).send({ error: { ...told, code, message, requestId: request.id } });
 }
 
-/** Finds the code for whatever was thrown. */
-function annexErrorOf(thrown: unknown): AnnexError {
+/**
+ * Finds the code for whatever was thrown.
+ *
+ * @param bodyBytesMax of the route
+ */
+function annexErrorOf(thrown: unknown, bodyBytesMax?: number): AnnexError {
   if (thrown instanceof AnnexError) return thrown;
   // The framework's errors carry a status below 500 where the request is at fault, and a message fit to be shown.
   const status = statusOf(thrown);
   if (thrown instanceof Error && status === 413) {
-    return new AnnexError('REQUEST_TOO_LARGE', thrown.message, { cause: thrown });
+    const rest = bodyBytesMax === undefined ? '.' : `: this route takes ${bodyBytesMax} bytes.`;
+    return new AnnexError('REQUEST_TOO_LARGE', `The body is too large${rest}`, { cause: thrown });
   }
   if (thrown instanceof Error && status !== undefined && status >= 400 && status < 500) {
     return new AnnexError('REQUEST_INVALID', thrown.message, { cause: thrown });

@@ -105,7 +105,8 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     code: { optimize: false },
   });
   const validate = ajv.compile(schema);
-  return (configuration) => {
+  return (whole) => {
+    const configuration = excerpt(whole, declared);
     if (validate(configuration)) return [];
     const problems = new Map<string, ConfigurationProblem>();
     for (const error of validate.errors ?? []) {
@@ -118,6 +119,36 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     return [...problems.values()];
   };
 }
+
+/**
+ * What of a configuration decides whether it is valid: all that is declared, and no more of the rest than is listed.
+ *
+ * The attack: 64 KiB of properties that nothing declares, or of choices in one list, each of which would be a finding. A list
+ * with more entries than there are choices is invalid by its first ones: one is not offered, or is there twice.
+ */
+function excerpt(
+  whole: Readonly<Record<string, unknown>>,
+  declared: Configuration | undefined,
+): Readonly<Record<string, unknown>> {
+  if (declared?.componentId !== undefined) return whole;
+  const members: [string, unknown][] = [];
+  let unknown = 0;
+  for (const name of Object.keys(whole)) {
+    const property = ownMember(declared?.properties, name);
+    const isKnown = property !== undefined || name === CREDENTIALS_PROPERTY;
+    if (!isKnown) unknown += 1;
+    if (!isKnown && unknown > PROBLEMS_MAX) continue;
+    const value = whole[name];
+    const isLong = isList(property) && Array.isArray(value) && value.length > (property.enum ?? []).length;
+    members.push([name, isLong ? value.slice(0, (property.enum ?? []).length + 1) : value]);
+  }
+  // `fromEntries` defines members; assigning one named `__proto__` would set the prototype instead.
+  return Object.fromEntries(members);
+}
+
+/** A property that a manifest declares; what every object has from its prototype is none. */
+const ownMember = (properties: Configuration['properties'] = {}, name: string): Property | undefined =>
+  Object.hasOwn(properties, name) ? properties[name] : undefined;
 
 function problemOf(
   error: ErrorObject,

@@ -11,6 +11,9 @@ export type RandomBytes = (size: number) => Uint8Array;
 /** Name of an integration (REFERENCE 4), short enough for a DNS label. */
 export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 
+/** Letters of the id of an organization, a space or a site. */
+export const ID_CHARS_MAX = 128;
+
 /** Id or subdomain of an organization. Annex does not own organizations: the host product names them. */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 

@@ -6,10 +6,10 @@
  * own: `eventId`, `organization`, whose installations the event is for, and `installationId`, where it is for one alone.
  */
 import Type, { type TSchema } from 'typebox';
-import Schema from 'typebox/schema';
 import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
 import type { Level } from './installation.ts';
 import { nearest } from './nearest.ts';
+import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 import { faultText, nameIn } from './schema-fault.ts';
 
 /** Header values and paths carry it, so it is ASCII that can be seen. */
@@ -42,7 +42,7 @@ const onSite = { siteId: SiteId, spaceId: Type.Optional(Id), pageId: Type.Option
 interface PostedType {
   readonly level: Exclude<Level, 'organization'>;
   readonly schema: TSchema;
-  readonly validator: ReturnType<typeof Schema.Compile>;
+  readonly check: SchemaCheck;
 }
 
 function posted(
@@ -75,7 +75,7 @@ function posted(
     },
     { title: type, description, additionalProperties: true },
   );
-  return [type, { level, schema, validator: Schema.Compile(schema) }];
+  return [type, { level, schema, check: schemaCheck(schema) }];
 }
 
 /** Every type that can be posted. */
@@ -134,8 +134,8 @@ export function eventFault(value: unknown, at: string): string | undefined {
   if (organization === undefined) return `${at}.organization is missing: ${WHY_ORGANIZATION}`;
   if (eventId !== undefined && !(typeof eventId === 'string' && EVENT_ID.test(eventId)))
     return `${at}.eventId must be a string of 1 to 255 printable ASCII characters, without spaces.`;
-  const { validator } = known;
-  return validator.Check(value) ? undefined : faultText(at, validator.Errors(value)[1]);
+  const faults = known.check(value);
+  return faults.length === 0 ? undefined : faultText(at, faults);
 }
 
 const WHY_ORGANIZATION =

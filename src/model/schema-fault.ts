@@ -28,7 +28,14 @@ export interface SchemaFault {
 /** @param part what the value is called: `body`, `query`, `body.events[3]` */
 export function faultText(part: string, faults: readonly SchemaFault[]): string {
   // A member too many is told twice: as a value that nothing allows, and by name. The name is what helps.
-  const told = faults.filter(({ keyword }) => keyword !== 'boolean');
+  // A text that is too long is told by its pattern, whose words have its length.
+  const patterns = new Set(
+    faults.flatMap(({ keyword, instancePath }) => (keyword === 'pattern' ? [instancePath] : [])),
+  );
+  const told = faults.filter(
+    ({ keyword, instancePath }) =>
+      keyword !== 'boolean' && !(keyword === 'maxLength' && patterns.has(instancePath)),
+  );
   const texts = (told.length > 0 ? told : faults).map(
     (fault) => `${part}${pathText(fault.instancePath)} ${messageOf(fault)}`,
   );

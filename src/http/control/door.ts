@@ -128,7 +128,7 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         versionsDoor(typed, parts);
         limitsDoor(typed, parts);
         secretsDoor(typed, parts);
-        const edits = new EditRate(parts.limits, parts.clock);
+        const edits = new EditRate(parts.limits, parts.clock, parts.limitMet);
         installationsDoor(typed, { ...parts, edits });
         webhookSecretDoor(typed, { ...parts, edits });
         webhookTestDoor(typed, { ...parts, edits });

@@ -5,7 +5,7 @@
  * text with U+0000, and such a request is the caller's mistake, not a fault of ours.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import { ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
+import { ID_CHARS_MAX, ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
 import type { Page } from '../../store/page.ts';
 import { cursorOf, keyOf } from './cursor.ts';
 
@@ -17,18 +17,20 @@ export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-
 
 export const Organization = Type.String({
   description: 'Id or subdomain of an organization of the host product.',
+  maxLength: ID_CHARS_MAX,
   pattern: ORGANIZATION_ID.source,
 });
 
 export const Place = Type.String({
   description: 'Id of a space or a site of the host product.',
+  maxLength: ID_CHARS_MAX,
   pattern: PLACE_ID.source,
 });
 
 /** A path that takes no query: a parameter that is not understood must not be taken for one that was heeded. */
 export const NoQuery = Type.Object({}, { additionalProperties: false });
 
-export const Time = Type.String({ format: 'date-time' });
+export const Time = Type.String({ format: 'date-time', maxLength: 64 });
 
 /** Members of the query string of every list. */
 export const PAGE_QUERY = {

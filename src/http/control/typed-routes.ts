@@ -8,11 +8,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
-import Schema from 'typebox/schema';
 import Value from 'typebox/value';
 import { AnnexError } from '../../errors.ts';
 import { jsonFault } from '../../model/json-fault.ts';
+import { schemaCheck } from '../../model/schema-check.ts';
 import { faultText, type SchemaFault } from '../../model/schema-fault.ts';
+import { bodyBytesMax } from './body-limit.ts';
 
 export interface TypeBoxProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
@@ -31,9 +32,10 @@ export type TypedApp = FastifyInstance<
 /** Has this instance, and what is registered below it, validate with TypeBox. */
 export function withTypedRoutes(app: FastifyInstance): TypedApp {
   const typed = app.withTypeProvider<TypeBoxProvider>();
+  boundBodies(typed);
   readBodies(typed);
   return typed.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
-    const validator = Schema.Compile(schema);
+    const check = schemaCheck(schema);
     const isText = httpPart !== 'body';
     const mayBeAbsent = Type.IsOptional(schema);
     const part = PART_NAMES.get(httpPart ?? '') ?? 'request';
@@ -41,8 +43,22 @@ export function withTypedRoutes(app: FastifyInstance): TypedApp {
       if (!isText && (data === null || data === undefined))
         return mayBeAbsent ? { value: {} } : { error: NO_BODY };
       const value = isText ? Value.Convert(schema, data) : data;
-      return validator.Check(value) ? { value } : { error: invalid(part, validator.Errors(value)[1]) };
+      const faults = check(value);
+      return faults.length === 0 ? { value } : { error: invalid(part, faults) };
     };
+  });
+}
+
+/** Gives each route the limit that its schema has, unless it says one itself. */
+function boundBodies(typed: TypedApp): void {
+  typed.addHook('onRoute', (route) => {
+    const { body, consumes } = route.schema ?? {};
+    // A route that consumes another type reads its body as a stream, and bounds it there.
+    if (route.bodyLimit !== undefined || consumes !== undefined) return;
+    const bytesMax = bodyBytesMax(body as TSchema | undefined);
+    if (bytesMax === undefined)
+      throw new Error(`${route.method} ${route.url} takes a body of any size: give it a \`bodyLimit\`.`);
+    route.bodyLimit = bytesMax;
   });
 }
 

@@ -15,6 +15,8 @@ import { DRAWN_BY, drawnBy, MENU_OF, requireOrganization } from './blocks.ts';
 import { anyObject, ComponentId } from './render.ts';
 
 const BLOCKS_MAX = 100;
+/** Body of a request with a document, or with all blocks of one. */
+const BODY_BYTES_MAX = 1024 * 1024;
 /** Of a document. */
 const MARKDOWN_CHARS_MAX = 1024 * 1024;
 
@@ -70,6 +72,7 @@ export function blockMarkdownDoor(app: TypedApp, { installedBlocks }: BlockMarkd
   app.post(
     '/blocks/markdown',
     {
+      bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Write blocks as Markdown',
         description: 'As a code block each, of the language that its manifest names.',
@@ -96,6 +99,7 @@ export function blockMarkdownDoor(app: TypedApp, { installedBlocks }: BlockMarkd
   app.post(
     '/blocks/parse',
     {
+      bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Find the blocks in Markdown',
         description:

@@ -86,6 +86,7 @@ export function blocksDoor(app: TypedApp, parts: BlocksDoorParts): void {
   app.post(
     '/blocks/unfurl',
     {
+      bodyLimit: parts.limits.envelopePartBytes,
       schema: {
         summary: 'Make a block of a URL',
         description:

@@ -99,6 +99,7 @@ export function renderDoor(app: TypedApp, parts: RenderDoorParts): void {
     app.post(
       url,
       {
+        bodyLimit: parts.limits.envelopePartBytes,
         schema: {
           summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action where there is one`,
           params: TARGET_PARAMS[level],

@@ -15,7 +15,6 @@ import { DELIVERY_STATES } from '../../../store/tables.ts';
 import { actorOf, holderOf } from '../authenticate.ts';
 import { cursorOf, keyOf } from '../cursor.ts';
 import type { EditRate } from '../installations/edit-rate.ts';
-import { countingLimits } from '../installations/installation-target.ts';
 import { ERRORS_VIEW, Name, NoQuery, PAGE_QUERY } from '../schemas.ts';
 import { timeRange } from '../time-range.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -76,7 +75,7 @@ function oneRoute(app: TypedApp, parts: DeliveryOrdersDoorParts, order: keyof ty
     },
     async (request) => {
       const delivery = await readableDelivery(parts, request, request.params.id);
-      await countingLimits(parts, parts.edits.take(request, delivery));
+      await parts.edits.take(request, delivery);
       return deliveryView(await parts.deliveries[order](delivery.id, actorOf(request)));
     },
   );
@@ -105,7 +104,7 @@ function replayRoute(app: TypedApp, parts: DeliveryOrdersDoorParts): void {
         ...placeFilter('body', rest),
         ...timeRange('body', rest),
       };
-      await countingLimits(parts, parts.edits.take(request, installation));
+      await parts.edits.take(request, installation);
       const { replayed, next } = await parts.deliveries.replay(query, actorOf(request));
       return { replayed, ...(next !== undefined && { next: cursorOf(next) }) };
     },

@@ -23,7 +23,8 @@ import type { TypedApp } from '../typed-routes.ts';
 
 /** For the description alone: what is wrong with an event is told by its type, which a union of all of them could not. */
 const EventBody = Type.Union([...POSTED_TYPES.values()].map(({ schema }) => schema));
-const PostBody = Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1 }) })]);
+const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) =>
+  Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1, maxItems }) })]);
 
 const DELIVERIES =
   'How many targets hear of it; none is no error: nobody has installed anything that listens.';
@@ -72,7 +73,7 @@ export function ingestDoor(app: TypedApp, parts: IngestDoorParts): void {
           'Answered with 202 once the events, and what is to be delivered for them, are stored. An `eventId` that was accepted ' +
           'before is answered as then, with 200, where the event is the same, and is a conflict where it is not. Of many, all ' +
           'are accepted or none.',
-        body: PostBody,
+        body: postBody(limits),
         response: { 200: View, 202: View, ...ERRORS_VIEW },
       },
     },

@@ -9,12 +9,15 @@
  * are not counted.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Limits } from '../../../limits.ts';
+import type { LimitName, Limits } from '../../../limits.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import { isPlatform, isRuntime } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { RateLimit } from '../../rate-limit.ts';
 import { principalOf } from '../authenticate.ts';
+
+/** Whose changes are counted together. */
+export type EditsOf = Pick<Installation, 'integration' | 'organization'>;
 
 const LIMIT = 'editsPerMinutePerInstallation';
 const MINUTE_MS = 60_000;
@@ -22,21 +25,24 @@ const MINUTE_MS = 60_000;
 export class EditRate {
   readonly #max: number;
   readonly #rate: RateLimit;
+  readonly #limitMet: (limit: LimitName) => void;
 
-  /** @param clock milliseconds that only ever grow */
-  constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number) {
+  /**
+   * @param clock milliseconds that only ever grow
+   * @param limitMet told of each change that is refused
+   */
+  constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number, limitMet: (limit: LimitName) => void) {
     this.#max = limits[LIMIT];
+    this.#limitMet = limitMet;
     this.#rate = new RateLimit({ timesMax: this.#max, windowMs: MINUTE_MS, clock });
   }
 
   /** Counts a change. @throws `REQUEST_RATE_EXCEEDED` */
-  async take(
-    request: FastifyRequest,
-    { integration, organization }: Pick<Installation, 'integration' | 'organization'>,
-  ): Promise<void> {
+  async take(request: FastifyRequest, { integration, organization }: EditsOf): Promise<void> {
     const principal = principalOf(request);
     const who = isRuntime(principal) ? 'code' : 'organization';
     if (isPlatform(principal) || this.#rate.take(`${who} ${integration} ${organization}`)) return;
+    this.#limitMet(LIMIT);
     throw limitError('REQUEST_RATE_EXCEEDED', { name: LIMIT, max: this.#max });
   }
 }

@@ -8,6 +8,7 @@ import { actorOf, FOR_RUNTIME } from '../authenticate.ts';
 import { tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { countedEdit } from './counted-edit.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { countingLimits, type InstallationsDoorParts, viewOf, wholeView } from './installation-target.ts';
 import { InstallationsQuery, PLACE_BODIES, VIEWS } from './installation-view.ts';
@@ -26,6 +27,7 @@ export function placesDoor(
   app.post(
     path,
     {
+      onRequest: countedEdit(parts, 'organization'),
       schema: {
         summary: `Install into a ${level}`,
         params: PARAMS,
@@ -39,7 +41,6 @@ export function placesDoor(
       const { externalIds = [], ...where } = request.body;
       const place = 'space' in where ? where.space : where.site;
       const installation = await visibleTarget(installations, request, name, wholeInstallation(id));
-      await countingLimits(parts, parts.edits.take(request, installation));
       const { installationId } = installation;
       const change = installations.installBelow(
         { installationId, level, place, externalIds },

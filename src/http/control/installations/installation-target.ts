@@ -7,7 +7,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import type { LimitName } from '../../../limits.ts';
+import type { LimitName, Limits } from '../../../limits.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
 import type { Level } from '../../../model/installation.ts';
 import { mayReadConfiguration } from '../../../model/principal.ts';
@@ -19,6 +19,7 @@ import { actorOf, FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { expectedRevision, IfMatch, IfNoneMatch, isKnown, tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { countedEdit } from './counted-edit.ts';
 import type { EditRate } from './edit-rate.ts';
 import { requireEditable, visibleTarget } from './installation-rights.ts';
 import { EDIT_BODIES, type EditBody, installationView, VIEWS } from './installation-view.ts';
@@ -47,6 +48,7 @@ export interface InstallationsDoorParts {
   >;
   /** How often each installation may be changed. */
   readonly edits: EditRate;
+  readonly limits: Pick<Limits, 'configurationBytes'>;
   /** Told of limits that a change met. */
   limitMet(limit: LimitName): void;
 }
@@ -82,11 +84,22 @@ function readRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): 
   );
 }
 
+/** What else an edit has: external ids, selections, the names of properties that it unsets. */
+const EDIT_REST_BYTES = 32 * 1024;
+/** Some clients send each letter beyond ASCII escaped, which is up to three times its UTF-8. */
+const ESCAPED_TIMES = 3;
+
+/** A configuration that is a little too large still gets an answer that says so. */
+const editBytesMax = ({ configurationBytes }: Pick<Limits, 'configurationBytes'>): number =>
+  (ESCAPED_TIMES + 1) * configurationBytes + EDIT_REST_BYTES;
+
 function editRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): void {
   app.patch(
     TARGET_PATHS[level],
     {
       config: FOR_RUNTIME,
+      onRequest: countedEdit(parts, level),
+      bodyLimit: editBytesMax(parts.limits),
       schema: {
         summary: `Edit ${TARGET_NOUNS[level]}`,
         description:
@@ -102,7 +115,6 @@ function editRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): 
     async (request, reply) => {
       requireEditable(request, request.body);
       const target = await targetOf(parts, request, level);
-      await countingLimits(parts, parts.edits.take(request, target));
       const on = expected(request, target);
       const body: EditBody = request.body;
       const { space_selection: spaceSelection, site_selection: siteSelection, ...edit } = body;
@@ -124,6 +136,7 @@ function statusRoute(
   app.post(
     `${TARGET_PATHS[level]}/${action}`,
     {
+      onRequest: countedEdit(parts, level),
       schema: {
         summary: `${action === 'pause' ? 'Pause' : 'Resume'} ${TARGET_NOUNS[level]}`,
         description:
@@ -138,7 +151,6 @@ function statusRoute(
     },
     async (request, reply) => {
       const target = await targetOf(parts, request, level);
-      await countingLimits(parts, parts.edits.take(request, target));
       const on = expected(request, target);
       const change = parts.installations[action](target, actorOf(request), on);
       const installation = await countingLimits(parts, change);
@@ -152,6 +164,7 @@ function removeRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level)
   app.delete(
     TARGET_PATHS[level],
     {
+      onRequest: countedEdit(parts, level),
       schema: {
         summary: `Uninstall: remove ${TARGET_NOUNS[level]}, and all that belongs to it`,
         headers: IfMatch,
@@ -162,7 +175,6 @@ function removeRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level)
     },
     async (request, reply) => {
       const target = await targetOf(parts, request, level);
-      await countingLimits(parts, parts.edits.take(request, target));
       const on = expected(request, target);
       await countingLimits(parts, parts.installations.uninstall(target, actorOf(request), on));
       return reply.code(204).send(null);

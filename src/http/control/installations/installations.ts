@@ -11,6 +11,7 @@ import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts'
 import { tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { countedInstall } from './counted-edit.ts';
 import { placesDoor } from './installation-places.ts';
 import {
   countingLimits,
@@ -35,6 +36,7 @@ function installRoute(app: TypedApp, parts: InstallationsDoorParts): void {
   app.post(
     INSTALLATIONS,
     {
+      onRequest: countedInstall(parts),
       schema: {
         summary: 'Install into an organization',
         params: PARAMS,
@@ -51,7 +53,6 @@ function installRoute(app: TypedApp, parts: InstallationsDoorParts): void {
       if (!mayInstallFor(principal, organization)) {
         throw new AnnexError('TOKEN_FORBIDDEN', `This token does not install for "${organization}".`);
       }
-      await countingLimits(parts, parts.edits.take(request, { integration: name, organization }));
       const integration = await parts.registry.integration(name);
       const isSeen = integration !== undefined && maySee(principal, integration);
       const asked = {

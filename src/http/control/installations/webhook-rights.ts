@@ -16,7 +16,6 @@ import type { Registry } from '../../../store/integrations/registry.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import type { EditRate } from './edit-rate.ts';
 import { visibleTarget } from './installation-rights.ts';
-import { countingLimits } from './installation-target.ts';
 import { type TargetParams, targetNameOf } from './target-paths.ts';
 
 export interface WebhookDoorParts {
@@ -36,7 +35,7 @@ export interface WebhookTarget {
   readonly webhook: WebhookDeclaration;
 }
 
-/** @throws `INSTALLATION_UNKNOWN`, `TOKEN_FORBIDDEN`, `REQUEST_RATE_EXCEEDED`, `WEBHOOK_UNKNOWN` */
+/** @throws `INSTALLATION_UNKNOWN`, `TOKEN_FORBIDDEN`, `WEBHOOK_UNKNOWN` */
 export async function webhookTarget(
   parts: WebhookDoorParts,
   request: FastifyRequest,
@@ -49,7 +48,6 @@ export async function webhookTarget(
     const message = `The webhook of a ${level} is for those who may install it, and for calls of that ${level} alone.`;
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
-  await countingLimits(parts, parts.edits.take(request, installation));
   const target = await parts.registry.targetNamed(name);
   if (target === undefined) throw unknownTarget(name);
   if (target.webhook === undefined) throw noWebhook(target);

@@ -18,6 +18,7 @@ import {
 import { actorOf } from '../authenticate.ts';
 import { ERRORS_VIEW, isoTime, NoQuery, Time } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { countedEdit } from './counted-edit.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 import { forRuntimeAt, type WebhookDoorParts, webhookTarget } from './webhook-rights.ts';
 
@@ -69,6 +70,7 @@ function revealRoute(app: TypedApp, parts: WebhookSecretDoorParts, level: Level)
     `${TARGET_PATHS[level]}/webhook-secret`,
     {
       config: forRuntimeAt(level),
+      onRequest: countedEdit(parts, level),
       schema: {
         summary: `Show what webhooks of ${TARGET_NOUNS[level]} are signed with`,
         params: TARGET_PARAMS[level],
@@ -88,6 +90,7 @@ function rotateRoute(app: TypedApp, parts: WebhookSecretDoorParts, level: Level)
     `${TARGET_PATHS[level]}/webhook-secret/rotate`,
     {
       config: forRuntimeAt(level),
+      onRequest: countedEdit(parts, level),
       schema: {
         summary: `Replace what webhooks of ${TARGET_NOUNS[level]} are signed with`,
         description:

@@ -16,6 +16,7 @@ import type { WebhookTests } from '../../../store/webhooks/webhook-tests.ts';
 import { actorOf } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { countedEdit } from './counted-edit.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 import { forRuntimeAt, type WebhookDoorParts, webhookTarget } from './webhook-rights.ts';
 
@@ -26,7 +27,7 @@ export interface WebhookTestDoorParts extends WebhookDoorParts {
 
 /** Nothing happens in an organization that could be asked for. */
 const TEST_BODIES = {
-  organization: testBody(Type.String()),
+  organization: testBody(Type.String({ maxLength: 64 })),
   space: testBody(Type.Enum([...WEBHOOK_EVENT_TYPES.space])),
   site: testBody(Type.Enum([...WEBHOOK_EVENT_TYPES.site])),
 };
@@ -54,6 +55,7 @@ export function webhookTestDoor(app: TypedApp, parts: WebhookTestDoorParts): voi
       `${TARGET_PATHS[level]}/webhook-test`,
       {
         config: forRuntimeAt(level),
+        onRequest: countedEdit(parts, level),
         schema: {
           summary: `Try the webhook of ${TARGET_NOUNS[level]} out`,
           description:

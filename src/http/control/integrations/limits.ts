@@ -35,6 +35,8 @@ const LimitsView = Type.Object({
 const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
   description: `Limit to value: a whole number from 1 to the deployment's. Those left out are the deployment's. They are ${LOWERABLE_LIMITS.join(', ')}.`,
 });
+/** Room for every limit there is, with long numbers. */
+const BODY_BYTES_MAX = 16 * 1024;
 const PARAMS = Type.Object({ name: Name });
 const RESPONSE = { 200: LimitsView, ...ERRORS_VIEW };
 
@@ -59,6 +61,7 @@ export function limitsDoor(parent: TypedApp, { registry, limits: deployment }: L
     app.put(
       '/integrations/:name/limits',
       {
+        bodyLimit: BODY_BYTES_MAX,
         schema: {
           summary: 'Lower the limits of an integration',
           description:

@@ -5,7 +5,7 @@
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import type { LimitName } from '../../../limits.ts';
+import type { LimitName, Limits } from '../../../limits.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import type { SecretState, Secrets } from '../../../store/integrations/secrets.ts';
 import { actorOf } from '../authenticate.ts';
@@ -31,10 +31,20 @@ const PARAMS = Type.Object({ name: Name });
 export interface SecretsDoorParts {
   readonly registry: Pick<Registry, 'integration'>;
   readonly secrets: Pick<Secrets, 'list' | 'set' | 'delete'>;
+  readonly limits: Pick<Limits, 'secretsPerIntegration' | 'secretBytes'>;
   limitMet(limit: LimitName): void;
 }
 
-export function secretsDoor(app: TypedApp, { registry, secrets, limitMet }: SecretsDoorParts): void {
+/** A byte of a secret is six where it is escaped: `\u0000`. */
+const ESCAPED_BYTES_MAX = 6;
+/** Name of a secret, quotes and white space. */
+const NAME_BYTES_MAX = 1024;
+
+export function secretsDoor(app: TypedApp, parts: SecretsDoorParts): void {
+  const { registry, secrets, limits, limitMet } = parts;
+  // One secret more than there may be still gets an answer that says so.
+  const bodyLimit =
+    (limits.secretsPerIntegration + 1) * (limits.secretBytes * ESCAPED_BYTES_MAX + NAME_BYTES_MAX);
   app.get(
     '/integrations/:name/secrets',
     {
@@ -53,6 +63,7 @@ export function secretsDoor(app: TypedApp, { registry, secrets, limitMet }: Secr
   app.put(
     '/integrations/:name/secrets',
     {
+      bodyLimit,
       schema: {
         summary: 'Set secrets of an integration',
         description:

@@ -1,0 +1,58 @@
+/**
+ * Counts a change of an installation before its body is read.
+ *
+ * The attack: changes that are refused. Each costs the host the body, its JSON and its validation; were only those counted that
+ * are taken, there could be any number of them. So a change counts once its token and its path are known, whatever comes of it.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Level, TargetName } from '../../../model/installation.ts';
+import { isRuntime, type Principal } from '../../../model/principal.ts';
+import { type SchemaCheck, schemaCheck } from '../../../model/schema-check.ts';
+import type { Installations } from '../../../store/installations/installations.ts';
+import { principalOf } from '../authenticate.ts';
+import type { EditRate, EditsOf } from './edit-rate.ts';
+import { visibleTarget } from './installation-rights.ts';
+import { TARGET_PARAMS, type TargetParams, targetNameOf } from './target-paths.ts';
+
+export interface CountedEditParts {
+  readonly installations: Pick<Installations, 'read'>;
+  readonly edits: EditRate;
+}
+
+type OnRequest = (request: FastifyRequest) => Promise<void>;
+
+/** `onRequest` of a route that changes the target of its path. @throws `REQUEST_RATE_EXCEEDED` */
+export function countedEdit({ installations, edits }: CountedEditParts, level: Level): OnRequest {
+  const check = schemaCheck(TARGET_PARAMS[level]);
+  return async (request) => edits.take(request, await editsOf(request, check, level, installations));
+}
+
+async function editsOf(
+  request: FastifyRequest,
+  check: SchemaCheck,
+  level: Level,
+  installations: Pick<Installations, 'read'>,
+): Promise<EditsOf> {
+  // Paths are validated later: one that is none is not asked of the store.
+  if (check(request.params).length > 0) return ofNone(principalOf(request));
+  const params = request.params as TargetParams;
+  const name: TargetName = targetNameOf(level, params);
+  const found = visibleTarget(installations, request, params.name, name);
+  return found.catch(() => ofNone(principalOf(request)));
+}
+
+/** Changes of what is not there for the caller: those of a token count together, or each made-up name would count anew. */
+const ofNone = (principal: Principal): EditsOf =>
+  isRuntime(principal)
+    ? { integration: principal.integration, organization: '' }
+    : { integration: '', organization: principal.organization ?? '' };
+
+/** `onRequest` of the route that installs: an organization installs for itself, so its token says which one it is. */
+export const countedInstall =
+  ({ edits }: Pick<CountedEditParts, 'edits'>): OnRequest =>
+  async (request) => {
+    const { name } = request.params as { readonly name: string };
+    const principal = principalOf(request);
+    const organization = (isRuntime(principal) ? undefined : principal.organization) ?? '';
+    return edits.take(request, { integration: name, organization });
+  };
