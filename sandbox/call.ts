@@ -54,6 +54,8 @@ export interface Call {
   logCut: boolean;
   /** Limits it has met; made with the first one. */
   met: Map<SoftLimit, true> | undefined;
+  /** Memory was refused to it. */
+  exhausted: boolean;
   /** Timers that are set, by id; made with the first one. */
   timers: Map<number, Timer> | undefined;
   /** Its jobs; made with the first one. */
@@ -128,6 +130,7 @@ export class Calls {
       logDropped: loaded?.logDropped ?? 0,
       logCut: loaded?.logCut ?? false,
       met: undefined,
+      exhausted: false,
       timers: undefined,
       jobs: undefined,
       traffic: undefined,
@@ -159,6 +162,14 @@ export class Calls {
   forget(id: number): void {
     this.#loaded = this.get(id);
     mapDelete(this.#calls, id);
+  }
+
+  /** The isolate has refused memory to what runs now: its call is told of as out of memory, whatever it makes of that. */
+  exhausted(): void {
+    const call = this.get(this.#current);
+    if (call === undefined || call.exhausted) return;
+    call.exhausted = true;
+    this.#emit('exhausted', call.id);
   }
 
   /** Notes that a call has met a limit that does not end it. */

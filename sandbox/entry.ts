@@ -24,6 +24,7 @@ import { setDomainToAscii } from './web/domain.ts';
 import { formatError } from './web/format-error.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
 import { collectGarbage } from './web/memory-escapes.ts';
+import { noteRefusal, setRefusalListener } from './web/memory-refusals.ts';
 import { setParts } from './web/parts.ts';
 import { apply, jsonParse } from './web/primordials.ts';
 import { setRandomBytes } from './web/random.ts';
@@ -49,6 +50,7 @@ export function start(
   // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
   setDomainToAscii((domain) => (calls.operate(DOMAIN_COST) ? domainToAscii(domain) : ''));
   setRandomBytes((count) => (calls.operate() ? randomBytes(count) : ''));
+  setRefusalListener(() => calls.exhausted());
   const jobs = createJobPort(calls, emit);
   setCryptoPort(jobs.ask);
   setTimerSource(timers.later);
@@ -86,6 +88,7 @@ export function start(
       if (isByteSource(answered)) calls.respondStream(call, status, headers, answered);
       else calls.respond(call, status, headers, answered);
     } catch (thrown) {
+      noteRefusal(thrown);
       calls.fail(call, thrown);
     }
   }

@@ -104,6 +104,8 @@ export type Emission =
   /** The call is over. Without an earlier `respond`, it threw before it could answer. */
   | [kind: 'end', call: number, threw: boolean, detail: string]
   | [kind: 'log', call: number, level: LogLevel, text: string]
+  /** The isolate had no memory left for a buffer of this call, which goes on. Told once a call. */
+  | [kind: 'exhausted', call: number]
   /** The call has met a limit, and goes on. Told once a call. */
   | [kind: 'met', call: number, limit: SoftLimit]
   | [kind: 'timer', call: number, timer: number, delayMs: number]

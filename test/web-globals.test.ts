@@ -202,7 +202,8 @@ describe('the global object of an integration', () => {
     );
     bare.dispose();
     expect(known.size).toBeGreaterThan(800);
-    expect(answer.engine.length).toBeGreaterThan(800);
+    // Some of the engine's have one of ours in their place, which counts their memory.
+    expect(answer.engine.length).toBeGreaterThan(700);
     expect(answer.engine.filter((path) => !known.has(path))).toEqual([]);
     // All machine code that the platform leads to is the engine's own.
     expect(answer.rest).toEqual([]);

@@ -7,8 +7,12 @@
  * - `SharedArrayBuffer` grows in the same way, and `Atomics.wait` on one blocks a thread.
  * - A `FinalizationRegistry` runs its callbacks in whatever happens to collect garbage: outside every entry, on nobody's
  *   account, and on the cell's own main thread where that asks for heap statistics. `for (;;)` in one stopped the cell.
+ * - The built-ins of `Intl` hold memory beside the heap; `native-memory.ts` has it counted.
  * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
  */
+import { tellRefusals } from './buffer-refusals.ts';
+import { noteRefusal } from './memory-refusals.ts';
+import { countNativeMemory } from './native-memory.ts';
 import { apply, construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
 
 /** In a cell this is V8's collector (`--expose-gc-as`): a way to hold a thread for long, in a tenant's hands. */
@@ -30,6 +34,8 @@ export function closeMemoryEscapes(target: object): void {
     writable: true,
     configurable: true,
   });
+  tellRefusals(target);
+  countNativeMemory(target as typeof globalThis);
 }
 
 /** A constructor of fixed buffers in the shape of the engine's. */
@@ -39,7 +45,12 @@ function fixedArrayBuffer(): Function {
   const Fixed = function (length: unknown): ArrayBuffer {
     if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
     // Whatever stands in new.target, only the length goes on: `Reflect.construct` and subclasses gain nothing.
-    return construct(Intrinsic, [length], new.target) as ArrayBuffer;
+    try {
+      return construct(Intrinsic, [length], new.target) as ArrayBuffer;
+    } catch (thrown) {
+      noteRefusal(thrown);
+      throw thrown;
+    }
   };
   for (const key of ['isView', Symbol.species] as const) {
     const descriptor = getOwnPropertyDescriptor(Intrinsic, key);

@@ -102,5 +102,8 @@ export const dataViewByteLength = uncurryGetter<number>(DataView.prototype, 'byt
 export const arrayBufferByteLength = uncurryGetter<number>(ArrayBuffer.prototype, 'byteLength');
 export const arrayBufferDetached = uncurryGetter<boolean>(ArrayBuffer.prototype, 'detached');
 
+/** The way to the engine's `Temporal` that needs no global. */
+export const toTemporalInstant = uncurryThis(Date.prototype.toTemporalInstant);
+
 /** What all iterators inherit from. */
 export const IteratorPrototype: object = Iterator.prototype;

@@ -78,6 +78,8 @@ export class CellCall {
   rejections = 0;
   answer: Answer | undefined;
   responded = false;
+  /** The isolate has refused memory to it. Its code may have caught that, and answered all the same. */
+  exhausted = false;
   /** Its caller has gone away in the middle of an entry. */
   leaving = false;
   /** The host has heard of it, and knows that it may not run elsewhere. */
@@ -176,7 +178,14 @@ export class CellCall {
     return this.#refused?.has(stream) === true;
   }
 
-  end(outcome: Outcome, { detail, limit }: EndReason = {}): CallEnd {
+  end(outcome: Outcome, reason: EndReason = {}): CallEnd {
+    // Its own end or an exception of its own; what ended it from outside says more.
+    if (this.exhausted && (outcome === 'ok' || outcome === 'exception'))
+      return this.#ended('exceededMemory', { limit: { name: 'isolateHeapMib' } });
+    return this.#ended(outcome, reason);
+  }
+
+  #ended(outcome: Outcome, { detail, limit }: EndReason): CallEnd {
     const end: CallEnd = { outcome, cpuMs: Math.round(this.cpuNs / 1e4) / 100 };
     if (detail) end.detail = detail.slice(0, DETAIL_CHARS);
     if (limit) end.limit = limit;

@@ -85,7 +85,8 @@ export class Isolates {
   /** @param limits what an isolate of this key keeps: the host changes the key with them */
   begin(key: string, script: string, call: CellCall, limits?: IsolateLimits): void {
     let isolate = this.#resident.get(key);
-    if (isolate === undefined) {
+    if (isolate === undefined || isolate.spent) {
+      // Setting its successor retires it.
       isolate = this.#open(key, script, limits);
       this.#resident.set(key, isolate);
     }

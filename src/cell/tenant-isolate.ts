@@ -25,15 +25,9 @@ import type { CellScript } from './cell-script.ts';
 import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
 import type { IsolateHome } from './isolate-home.ts';
+import { judgeAnswer } from './judge-answer.ts';
 import { preludeSettings } from './prelude-settings.ts';
-import {
-  boundedText,
-  type Outgoing,
-  readAnswer,
-  readExports,
-  readFetch,
-  readStream,
-} from './read-emission.ts';
+import { boundedText, type Outgoing, readExports, readFetch, readStream } from './read-emission.ts';
 import type { Watched } from './watchdog.ts';
 
 /** The loading script's id among the calls of its isolate; the host counts its own from 1. */
@@ -59,6 +53,8 @@ export class TenantIsolate implements Watched {
   #entries: EntryQueue | undefined;
   #state: 'loading' | 'ready' | 'gone' = 'loading';
   #retired = false;
+  /** It has refused memory to a call. */
+  #exhausted = false;
   /** Heap in use when last measured. */
   heapBytes = 0;
 
@@ -80,6 +76,11 @@ export class TenantIsolate implements Watched {
 
   get gone(): boolean {
     return this.#state === 'gone';
+  }
+
+  /** Full of what it keeps, and without a call: with those that still run, each new one would be one more full heap. */
+  get spent(): boolean {
+    return this.#exhausted && this.#calls.size === 0;
   }
 
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
@@ -251,16 +252,13 @@ export class TenantIsolate implements Watched {
         return call.isRefused(emission[2]) ? undefined : this.#said(call, readStream(call.id, emission));
       case 'fetch':
         return this.#fetched(call, emission);
-      case 'end': {
-        const [, , threw, detail] = emission;
-        this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: boundedText(detail) });
+      case 'end':
+        this.#finish(call, emission[2], boundedText(emission[3]));
         return undefined;
-      }
-      case 'log': {
-        const [, , level, text] = emission;
-        if (LOG_LEVELS.includes(level)) this.#log(call, level, boundedText(text));
-        return undefined;
-      }
+      case 'log':
+        return LOG_LEVELS.includes(emission[2])
+          ? this.#log(call, emission[2], boundedText(emission[3]))
+          : undefined;
       case 'timer': {
         const [, id, timer, delayMs] = emission;
         if (!(timer >= 1 && delayMs >= 0)) return undefined;
@@ -271,6 +269,9 @@ export class TenantIsolate implements Watched {
         return call.clearTimer(emission[2]);
       case 'met':
         return call.meet(emission[2]);
+      case 'exhausted':
+        this.#exhausted = call.exhausted = true;
+        return undefined;
       case 'job':
         return this.#jobs.ask(call, emission[2], emission[3], emission[4]);
     }
@@ -279,7 +280,8 @@ export class TenantIsolate implements Watched {
   /** The script is no good: everybody who waits for it is told why. */
   #unloadable(why: string): void {
     for (const call of this.#calls.values()) this.#listener.log(call, 'error', why);
-    this.#end('exception', { detail: why });
+    if (this.#exhausted) this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
+    else this.#end('exception', { detail: why });
   }
 
   #loaded(emission: EmissionOf<'loaded'>): void {
@@ -306,23 +308,24 @@ export class TenantIsolate implements Watched {
     return this.#entries?.push(call, ['unfetched', call.id, emission[2], why]);
   }
 
-  #responded(call: CellCall, [, , status, headers, body, last, threw, more]: EmissionOf<'respond'>): void {
+  #responded(call: CellCall, emission: EmissionOf<'respond'>): void {
     if (call.responded || call.answer) return;
-    const answer = readAnswer(status, headers, body, more === true);
+    const { answer, outcome, reason } = judgeAnswer(emission, this.limits.responseBodyBytes);
     if (answer === undefined) {
-      const detail = 'The response has headers that are too many or too long, or that HTTP cannot carry.';
-      this.#log(call, 'error', detail);
-      this.#abandon(call, 'exception', { detail });
-    } else if (answer.body.byteLength > this.limits.responseBodyBytes) {
-      this.#abandon(call, 'responseTooLarge', answerTooLarge(answer.body.byteLength));
-    } else if (last) {
+      if (reason?.detail) this.#log(call, 'error', reason.detail);
+      this.#abandon(call, outcome, reason);
+    } else if (emission[5]) {
       call.answer = answer;
-      this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail: '' });
+      this.#finish(call, emission[6], '');
     } else {
       call.responded = true;
       call.spokenOf = true;
       this.#listener.answered(call, answer);
     }
+  }
+
+  #finish(call: CellCall, threw: boolean, detail: string): void {
+    this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail });
   }
 
   /** Tells the ends of calls whose last entry has been charged. */
