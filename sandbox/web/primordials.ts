@@ -57,6 +57,10 @@ export const charCodeAt = uncurryThis(String.prototype.charCodeAt);
 export const indexOf = uncurryThis(String.prototype.indexOf);
 export const repeat = uncurryThis(String.prototype.repeat);
 export const slice = uncurryThis(String.prototype.slice);
+export const split = uncurryThis(String.prototype.split) as unknown as (
+  text: string,
+  separator: string,
+) => string[];
 export const toLowerCase = uncurryThis(String.prototype.toLowerCase);
 export const toUpperCase = uncurryThis(String.prototype.toUpperCase);
 export const toWellFormed = uncurryThis(String.prototype.toWellFormed);
