@@ -340,3 +340,76 @@ test('atob and btoa are forgiving where the standard is, and refuse the rest by 
       ]`),
   ).toEqual(['aOlsbG8=', 'hi', 'hi', '', 'i', 12000, ...Array(4).fill(['InvalidCharacterError', 5, true])]);
 });
+
+test('atob and btoa of long texts go piece by piece, and agree with Node wherever a piece ends', async () => {
+  const bytes = Buffer.from(Array.from({ length: 200_003 }, (_, i) => (i * 31 + (i >> 8)) & 0xff));
+  const encoded = bytes.toString('base64');
+  const spaced = encoded.replace(/(.{61})/g, '$1 \n\t');
+  const blanks = ' '.repeat(100_000);
+  const texts = [
+    ...[
+      encoded,
+      spaced,
+      encoded.replace(/=+$/, ''),
+      `${encoded.slice(0, 1)}${blanks}${encoded.slice(1)}`,
+      `${encoded}${blanks}`,
+    ],
+    ...[
+      `${encoded}A`,
+      `${encoded.slice(0, 65_536)}=${encoded.slice(65_536)}`,
+      `${encoded.slice(0, -2)}=${blanks}=`,
+    ],
+    ...[
+      `${encoded.slice(0, 70_000)}*${encoded.slice(70_000)}`,
+      `QQ==${encoded}`,
+      `${blanks}Q${blanks}`,
+      `${blanks}QQ${blanks}`,
+    ],
+    ...['A'.repeat(65_537), 'A'.repeat(65_538), 'A'.repeat(65_536), `${encoded}\u0100`],
+  ];
+  const digest = (text: string) => [
+    text.length,
+    text.slice(0, 40),
+    text.slice(-40),
+    text.slice(65_500, 65_560),
+  ];
+  const expected = texts.map((text) => {
+    try {
+      return digest(atob(text));
+    } catch (error) {
+      return (error as Error).name;
+    }
+  });
+  const binary = bytes.toString('latin1');
+  expect(
+    await isolate.run(`
+      const digest = ${String(digest)};
+      const attempt = (run) => { try { return run(); } catch (error) { return error.name; } };
+      return ${JSON.stringify(texts)}.map((text) => attempt(() => digest(atob(text))));`),
+  ).toEqual(expected);
+  expect(expected).toContain('InvalidCharacterError');
+  expect(
+    await isolate.run(`
+      const binary = ${JSON.stringify(binary)};
+      return [btoa(binary) === ${JSON.stringify(encoded)}, atob(btoa(binary)) === binary, (() => { try { btoa(binary + '\\u0100'); } catch (error) { return error.name; } })()];`),
+  ).toEqual([true, true, 'InvalidCharacterError']);
+});
+
+test('attack: built-ins replaced first change nothing of atob and btoa', async () => {
+  const own = await createWebIsolate();
+  try {
+    expect(
+      await own.run(`
+        const long = 'abc'.repeat(40_000);
+        const evil = () => 'evil';
+        Uint8Array.fromBase64 = Uint8Array.prototype.toBase64 = Uint8Array.prototype.setFromBase64 = Uint8Array.prototype.subarray = evil;
+        String.fromCharCode = String.prototype.charCodeAt = String.prototype.slice = String.prototype.indexOf = evil;
+        Uint8Array = SyntaxError = Reflect.apply = undefined;
+        Object.prototype.alphabet = 'base64url';
+        Object.prototype.lastChunkHandling = 'strict';
+        return [btoa('\\xfb\\xff'), atob('+/8'), atob(btoa(long)) === long, (() => { try { atob('*'); } catch (error) { return error.name; } })()];`),
+    ).toEqual(['+/8=', '\u00fb\u00ff', true, 'InvalidCharacterError']);
+  } finally {
+    own.dispose();
+  }
+});

@@ -339,3 +339,79 @@ test('unlike in a browser, a Proxy is cloned as what its traps show', async () =
       return [structuredClone(proxy), structuredClone(new Proxy([1, 2], {}))];`),
   ).toEqual([{ a: 2 }, [1, 2]]);
 });
+
+test('an array is copied in bulk where it has a value everywhere and nothing else; any other keeps what it has', async () => {
+  expect(
+    await isolate.run(`
+      const show = (array) => [array.length, Object.keys(array).join(), Array.isArray(array), Object.getPrototypeOf(array) === Array.prototype];
+      const named = [1, 2]; named.name = 'n';
+      const holes = [1, , 3];
+      const both = [1, , 3]; both.name = undefined;
+      const last = [undefined]; last.length = 3; last.x = undefined; last.y = undefined;
+      const dense = [1, 'a', null, undefined, true, 2n, -0, NaN, { nested: [1] }];
+      dense[8].self = dense;
+      class Sub extends Array {}
+      const read = [];
+      const accessor = [0, 1]; Object.defineProperty(accessor, 0, { get() { read.push('0'); return 'got'; }, enumerable: true, configurable: true });
+      const hidden = [1, 2]; Object.defineProperty(hidden, 0, { enumerable: false });
+      const sparse = []; sparse[4_000_000_000] = 'far';
+      const copy = structuredClone(dense);
+      const symbol = (() => { try { structuredClone([1, Symbol()]); } catch (error) { return error.name; } })();
+      const shared = {}; const pair = structuredClone([shared, shared, [shared]]);
+      return [
+        [named, holes, both, last, Sub.from([1, 2]), hidden, sparse, []].map((array) => show(structuredClone(array))),
+        structuredClone(named).name, 1 in structuredClone(holes), copy.length, copy[0] === 1 && copy[2] === null && copy[5] === 2n && Object.is(copy[6], -0) && Number.isNaN(copy[7]),
+        3 in copy, copy[8] !== dense[8], copy[8].self === copy, copy[8].nested, structuredClone(accessor), read.length, symbol,
+        pair[0] === pair[1] && pair[2][0] === pair[0] && pair[0] !== shared, structuredClone(sparse)[4_000_000_000],
+      ];`),
+  ).toEqual([
+    [
+      [2, '0,1,name', true, true],
+      [3, '0,2', true, true],
+      [3, '0,2,name', true, true],
+      [3, '0,x,y', true, true],
+      [2, '0,1', true, true],
+      [2, '1', true, true],
+      [4_000_000_001, '4000000000', true, true],
+      [0, '', true, true],
+    ],
+    'n',
+    false,
+    9,
+    true,
+    true,
+    true,
+    true,
+    [1],
+    ['got', 1],
+    1,
+    'DataCloneError',
+    true,
+    'far',
+  ]);
+});
+
+test('arrays of a million values are copied within the time of a call, a transfer beside them included', async () => {
+  expect(
+    await isolate.run(`
+      const numbers = Array.from({ length: 1_000_000 }, (_, i) => i / 2);
+      const copy = structuredClone(numbers);
+      const buffer = new ArrayBuffer(8);
+      const moved = structuredClone([1, buffer, [buffer], 'a'], { transfer: [buffer] });
+      return [copy.length, copy !== numbers, copy[999_999], copy.every((value, i) => value === numbers[i]), buffer.byteLength, moved[1].byteLength, moved[1] === moved[2][0], moved[3]];`),
+  ).toEqual([1_000_000, true, 499_999.5, true, 0, 8, true, 'a']);
+});
+
+test('attack: built-ins and setters of a script see nothing of an array that is copied in bulk', async () => {
+  expect(
+    await isolate.run(`
+      const seen = [];
+      const { values, keys } = Object; const { includes } = Array.prototype;
+      const spy = (...args) => { seen.push(args.length); return []; };
+      Object.values = Object.keys = Array.prototype.includes = spy;
+      for (let i = 0; i < 4; i++) Object.defineProperty(Array.prototype, i, { set() { seen.push('set'); }, get() { seen.push('get'); }, configurable: true });
+      const inner = Array.of(1, 2);
+      try { return prelude.stringify([structuredClone(Array.of(1, inner, 'b')), seen]); }
+      finally { for (let i = 0; i < 4; i++) delete Array.prototype[i]; Object.values = values; Object.keys = keys; Array.prototype.includes = includes; }`),
+  ).toBe('[[1,[1,2],"b"],[]]');
+});

@@ -40,6 +40,7 @@ export const {
   getPrototypeOf,
   keys: objectKeys,
   setPrototypeOf,
+  values: objectValues,
 } = Object;
 export const { apply, construct, deleteProperty, ownKeys } = Reflect;
 export const { isArray } = Array;
@@ -100,6 +101,13 @@ export const typedArraySet = uncurryThis(Uint8Array.prototype.set) as (
   source: Uint8Array,
   offset: number,
 ) => void;
+/** Without options nothing is looked up on `Object.prototype`. */
+export const toBase64 = uncurryThis(Uint8Array.prototype.toBase64) as (bytes: Uint8Array) => string;
+export const setFromBase64 = uncurryThis(Uint8Array.prototype.setFromBase64) as (
+  target: Uint8Array,
+  text: string,
+  options?: object,
+) => { readonly read: number; readonly written: number };
 export const dataViewBuffer = uncurryGetter<ArrayBuffer>(DataView.prototype, 'buffer');
 export const dataViewByteOffset = uncurryGetter<number>(DataView.prototype, 'byteOffset');
 export const dataViewByteLength = uncurryGetter<number>(DataView.prototype, 'byteLength');

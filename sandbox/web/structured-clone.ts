@@ -23,6 +23,7 @@ import {
   mapSet,
   objectCreate,
   objectKeys,
+  objectValues,
   typedArrayBuffer,
   typedArrayByteOffset,
   typedArrayLength,
@@ -98,7 +99,7 @@ class Pending {
 }
 
 /** Where a copied value goes: a property (of errors, one that is not enumerable), an entry of a Map, a member of a Set. */
-type Place = 'property' | 'hidden' | 'entry' | 'member' | 'length';
+type Place = 'property' | 'hidden' | 'element' | 'entry' | 'member' | 'length';
 
 interface Put {
   readonly place: Place;
@@ -166,6 +167,11 @@ class Cloner {
     }
     const index = frame.next++;
     const item = items[index];
+    if (place === 'element') {
+      frame.next = nextObject(items, index + 1);
+      this.#put(place, copy, index, this.#copyOf(item));
+      return;
+    }
     if (place === 'property') {
       // A getter read before may have deleted it.
       if (hasOwn(source, item as string)) {
@@ -222,7 +228,9 @@ class Cloner {
           'cause',
         );
       }
-      case 'array':
+      case 'array': {
+        const values = denseValues(source as unknown[]);
+        if (values !== undefined) return this.#openDense(source, values);
         return this.#open(
           'property',
           source,
@@ -231,6 +239,7 @@ class Cloner {
           undefined,
           (source as unknown[]).length,
         );
+      }
       case 'object':
         return this.#open('property', source, {}, objectKeys(source));
     }
@@ -246,6 +255,23 @@ class Cloner {
   ): object {
     push(this.#frames, { place, source, copy, items, next: 0, key, length });
     return this.#remember(source, copy);
+  }
+
+  /** The copy of an array without holes: its values, of which those that are objects are still to be replaced by copies. */
+  #openDense(source: object, values: unknown[]): object {
+    const next = nextObject(values, 0);
+    if (next < values.length) {
+      push(this.#frames, {
+        place: 'element',
+        source,
+        copy: values,
+        items: values,
+        next,
+        key: undefined,
+        length: undefined,
+      });
+    }
+    return this.#remember(source, values);
   }
 
   #beginView(view: ArrayBufferView): object {
@@ -284,6 +310,10 @@ property.configurable = true;
 
 function put(place: Place, target: object, key: unknown, value: unknown): void {
   switch (place) {
+    case 'element':
+      // An own property of the copy: no setter of a prototype is asked.
+      (target as unknown[])[key as number] = value;
+      break;
     case 'entry':
       mapSet(target as Map<unknown, unknown>, key, value);
       break;
@@ -299,6 +329,30 @@ function put(place: Place, target: object, key: unknown, value: unknown): void {
       defineProperty(target, key as string, property);
       property.value = undefined;
   }
+}
+
+/**
+ * The values of an array in a fresh one, where it has a value at every index and no other property: in bulk, because a
+ * million names of indices take longer than all else. Undefined where it has holes, other properties or only looks like one.
+ */
+function denseValues(source: readonly unknown[]): unknown[] | undefined {
+  const values = objectValues(source);
+  const { length } = values;
+  if (length !== source.length) return undefined;
+  // A hole and another property make up for each other in the count.
+  for (let i = 0; i < length; i++) if (!hasOwn(source, i)) return undefined;
+  return values;
+}
+
+/** The first index from `from` on whose value is not copied by being there already. */
+function nextObject(values: ArrayLike<unknown>, from: number): number {
+  let at = from;
+  for (const { length } = values; at < length; at++) {
+    const value = values[at];
+    if (typeof value === 'number' || typeof value === 'string') continue;
+    if (typeof value === 'symbol' || isObject(value)) break;
+  }
+  return at;
 }
 
 function copyBuffer(buffer: ArrayBuffer): ArrayBuffer {
