@@ -130,6 +130,32 @@ describe('a body that does not come', () => {
     expect(await (await fetch(endpoint, { method: 'POST', body: 'abc' })).text()).toBe('3');
   });
 
+  // 116 KiB a second of 32 uploads were enough to have all places of an endpoint.
+  test('leaves other calls of the endpoint their places, and uploads of other addresses theirs', async () => {
+    const annex = await startTestService({
+      limits: { callsInFlightPerInstallation: 8, callsWaitingPerInstallation: 8 },
+      flags: ['--trusted-proxies', '127.0.0.1'],
+    });
+    const { endpoint } = await annex.deploy('echo', ECHO);
+    for (let at = 0; at < 24; at += 1) {
+      const { socket } = await dial(endpoint);
+      const from = 'x-forwarded-for: 203.0.113.1\r\n';
+      socket.write(`${head(endpoint, '', 'transfer-encoding: chunked', from)}1\r\nx\r\n`);
+    }
+    await vi.waitFor(async () =>
+      expect(await annex.metric('annex_calls_in_flight')).toBeGreaterThanOrEqual(2),
+    );
+    const large = new Uint8Array(300_000);
+    for (let at = 0; at < 5; at += 1) {
+      const called = await fetch(endpoint, { method: 'POST', body: 'abc' });
+      expect([called.status, await called.text()]).toEqual([200, '3']);
+      const headers = { 'x-forwarded-for': '198.51.100.1' };
+      const uploaded = await fetch(endpoint, { method: 'POST', body: large, headers });
+      expect([uploaded.status, await uploaded.text()]).toEqual([200, '300000']);
+    }
+    expect(await annex.metric('annex_calls_in_flight')).toBe(2);
+  });
+
   test('because the tenant does not read is nobody’s fault', async () => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy(

@@ -3,10 +3,13 @@
  *
  * Within an installation it is first come, first served. Between installations it is one each in turn: one that has many
  * waiting does not keep another from its first. The last quarter of all places is for installations that have nothing
- * running, so that a few which hold on to theirs cannot shut out everybody else. Every operation takes the same time, however
- * many wait. It knows no clock: who waits too long is for its caller to say.
+ * running, so that a few which hold on to theirs cannot shut out everybody else. Calls whose bodies are still being sent,
+ * uploads, have half of the places at most, of an installation's and of all: their senders decide how long they take. Every
+ * operation takes the same time, however many calls wait; uploads that wait are looked through, of one installation's. It
+ * knows no clock: who waits too long is for its caller to say.
  */
 import type { Limits } from '../limits.ts';
+import { UploadShare } from './upload-share.ts';
 
 /** Of all places, those that only an installation's first call may have. */
 const SHARE_FOR_FIRST = 1 / 4;
@@ -20,6 +23,8 @@ export type Refusal =
   | 'installation'
   /** Too many calls of all installations wait. */
   | 'all'
+  /** Too many bodies of all installations' calls are still being sent. */
+  | 'uploads'
   /** Nobody is admitted any more. */
   | 'closed'
   /** It left the queue by itself. */
@@ -29,11 +34,20 @@ export type Refusal =
 export class Waiting {
   /** The limit on calls that run, which it waits behind. */
   readonly behind: 'callsInFlight' | 'callsInFlightPerInstallation';
+  /** Which of two came first. */
+  readonly order: number;
+  /** Who sends its body, where that is still coming. */
+  readonly uploader: string | undefined;
   readonly #leave: (waiting: Waiting) => void;
   readonly #settled = Promise.withResolvers<'admitted' | Refusal>();
 
-  constructor(behind: Waiting['behind'], leave: (waiting: Waiting) => void) {
+  constructor(
+    { behind, order, uploader }: Pick<Waiting, 'behind' | 'order' | 'uploader'>,
+    leave: (waiting: Waiting) => void,
+  ) {
     this.behind = behind;
+    this.order = order;
+    this.uploader = uploader;
     this.#leave = leave;
   }
 
@@ -59,7 +73,17 @@ interface Queue {
   /** What held when its last call came. */
   limits: InstallationLimits;
   running: number;
+  /** Those whose bodies are there, or who have none. */
   readonly waiting: Set<Waiting>;
+  /** Made with the first upload. */
+  uploads: Uploads | undefined;
+}
+
+/** The uploads of one installation. */
+interface Uploads {
+  readonly running: UploadShare;
+  readonly waiting: Set<Waiting>;
+  readonly places: UploadShare;
 }
 
 export class Admission {
@@ -71,8 +95,11 @@ export class Admission {
   readonly #idle = new Set<Queue>();
   /** Those that wait, have something running and may have more, in turn. */
   readonly #busy = new Set<Queue>();
+  /** Uploads of all installations, running or waiting. */
+  readonly #uploads = new UploadShare();
   #running = 0;
   #waiting = 0;
+  #arrived = 0;
   #closed = false;
 
   constructor(limits: CallLimits) {
@@ -85,27 +112,50 @@ export class Admission {
     return this.#waiting;
   }
 
-  /** @returns `admitted` with a place in hand, a place in the queue, or why there is neither */
-  enter(installationId: string, limits: InstallationLimits): 'admitted' | Waiting | Refusal {
+  /**
+   * @param uploader who sends the call's body, where that is still coming
+   * @returns `admitted` with a place in hand, a place in the queue, or why there is neither
+   */
+  enter(
+    installationId: string,
+    limits: InstallationLimits,
+    uploader?: string,
+  ): 'admitted' | Waiting | Refusal {
     if (this.#closed) return 'closed';
+    if (uploader !== undefined && !this.#uploads.hasRoom(this.#limits.callsInFlight, uploader))
+      return 'uploads';
     let queue = this.#queues.get(installationId);
     if (queue === undefined) {
-      queue = { installationId, limits, running: 0, waiting: new Set() };
+      queue = { installationId, limits, running: 0, waiting: new Set(), uploads: undefined };
       this.#queues.set(installationId, queue);
     }
     queue.limits = limits;
-    if (!this.#hasRoom(queue)) return this.#wait(queue);
-    queue.running += 1;
-    this.#running += 1;
+    if (!this.#hasRoom(queue) || !hasUploadRoom(queue, uploader)) return this.#wait(queue, uploader);
+    if (uploader !== undefined) this.#uploads.take(uploader);
+    this.#run(queue, uploader);
     return 'admitted';
   }
 
-  /** Gives a place back: to the next call in turn. */
-  leave(installationId: string): void {
+  /**
+   * Gives a place back: to the next call in turn.
+   *
+   * @param uploader as it was said to `enter`, unless `uploaded` has been told since
+   */
+  leave(installationId: string, uploader?: string): void {
     const queue = this.#queues.get(installationId);
     if (queue === undefined) return;
+    if (uploader !== undefined) this.#endUpload(queue, uploader);
     queue.running -= 1;
     this.#running -= 1;
+    this.#sort(queue);
+    this.#admitNext();
+  }
+
+  /** The body of a call that runs is all there: its place is one like any other from now on. */
+  uploaded(installationId: string, uploader: string): void {
+    const queue = this.#queues.get(installationId);
+    if (queue === undefined) return;
+    this.#endUpload(queue, uploader);
     this.#sort(queue);
     this.#admitNext();
   }
@@ -114,8 +164,9 @@ export class Admission {
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
-      for (const waiting of queue.waiting) waiting.settle('closed');
+      for (const waiting of allWaiting(queue)) waiting.settle('closed');
       queue.waiting.clear();
+      queue.uploads?.waiting.clear();
     }
     this.#waiting = 0;
     this.#idle.clear();
@@ -128,34 +179,64 @@ export class Admission {
     return this.#running < (running === 0 ? this.#limits.callsInFlight : this.#sharedMax);
   }
 
-  #wait(queue: Queue): Waiting | Refusal {
-    if (queue.waiting.size >= queue.limits.callsWaitingPerInstallation) return 'installation';
-    if (this.#waiting >= this.#limits.callsWaiting) {
+  #run(queue: Queue, uploader: string | undefined): void {
+    queue.running += 1;
+    this.#running += 1;
+    if (uploader !== undefined) uploadsOf(queue).running.take(uploader);
+  }
+
+  #endUpload(queue: Queue, uploader: string): void {
+    queue.uploads?.running.giveBack(uploader);
+    this.#uploads.giveBack(uploader);
+  }
+
+  #wait(queue: Queue, uploader: string | undefined): Waiting | Refusal {
+    const { callsInFlightPerInstallation, callsWaitingPerInstallation } = queue.limits;
+    const waitingUploads = queue.uploads?.waiting.size ?? 0;
+    const isFull =
+      queue.waiting.size + waitingUploads >= callsWaitingPerInstallation ||
+      (uploader !== undefined && !uploadsOf(queue).places.hasRoom(callsWaitingPerInstallation, uploader));
+    if (isFull || this.#waiting >= this.#limits.callsWaiting) {
       this.#sort(queue);
-      return 'all';
+      return isFull ? 'installation' : 'all';
     }
-    const isOwn = queue.running >= queue.limits.callsInFlightPerInstallation;
-    const waiting = new Waiting(isOwn ? 'callsInFlightPerInstallation' : 'callsInFlight', (one) => {
-      if (!queue.waiting.delete(one)) return;
-      this.#waiting -= 1;
+    const isOwn = queue.running >= callsInFlightPerInstallation || !hasUploadRoom(queue, uploader);
+    const behind = isOwn ? 'callsInFlightPerInstallation' : 'callsInFlight';
+    const waiting = new Waiting({ behind, order: this.#arrived++, uploader }, (one) => {
+      if (!this.#unqueue(queue, one)) return;
+      if (uploader !== undefined) this.#uploads.giveBack(uploader);
       this.#sort(queue);
       one.settle('left');
     });
-    queue.waiting.add(waiting);
+    if (uploader === undefined) queue.waiting.add(waiting);
+    else {
+      this.#uploads.take(uploader);
+      uploadsOf(queue).places.take(uploader);
+      uploadsOf(queue).waiting.add(waiting);
+    }
     this.#waiting += 1;
     this.#sort(queue);
     return waiting;
   }
 
+  /** Takes one out of those that wait. @returns false where it was not among them */
+  #unqueue(queue: Queue, waiting: Waiting): boolean {
+    const { uploader } = waiting;
+    const found =
+      uploader === undefined ? queue.waiting.delete(waiting) : queue.uploads?.waiting.delete(waiting);
+    if (found !== true) return false;
+    if (uploader !== undefined) queue.uploads?.places.giveBack(uploader);
+    this.#waiting -= 1;
+    return true;
+  }
+
   #admitNext(): void {
     for (;;) {
       const queue = this.#next();
-      const [waiting] = queue?.waiting ?? [];
+      const waiting = queue && firstOf(queue);
       if (queue === undefined || waiting === undefined) return;
-      queue.waiting.delete(waiting);
-      queue.running += 1;
-      this.#waiting -= 1;
-      this.#running += 1;
+      this.#unqueue(queue, waiting);
+      this.#run(queue, waiting.uploader);
       // Behind the others that wait: one each, in turn.
       this.#idle.delete(queue);
       this.#busy.delete(queue);
@@ -172,13 +253,38 @@ export class Admission {
 
   /** Puts an installation where it belongs. One that is there already keeps its turn. */
   #sort(queue: Queue): void {
-    const { running, waiting, limits } = queue;
-    const waits = waiting.size > 0;
+    const { running, limits } = queue;
+    const waits = firstOf(queue) !== undefined;
     const isBusy = waits && running > 0 && running < limits.callsInFlightPerInstallation;
     if (waits && running === 0) this.#idle.add(queue);
     else this.#idle.delete(queue);
     if (isBusy) this.#busy.add(queue);
     else this.#busy.delete(queue);
-    if (running === 0 && !waits) this.#queues.delete(queue.installationId);
+    const isEmpty = running === 0 && queue.waiting.size === 0 && !queue.uploads?.waiting.size;
+    if (isEmpty) this.#queues.delete(queue.installationId);
   }
 }
+
+function uploadsOf(queue: Queue): Uploads {
+  queue.uploads ??= { running: new UploadShare(), waiting: new Set(), places: new UploadShare() };
+  return queue.uploads;
+}
+
+/** Whether the installation's uploads have room for this call; always where it is none. */
+function hasUploadRoom({ uploads, limits }: Queue, uploader: string | undefined): boolean {
+  if (uploader === undefined || uploads === undefined) return true;
+  return uploads.running.hasRoom(limits.callsInFlightPerInstallation, uploader);
+}
+
+/** The call of an installation that is next: the first to come of those that may run. */
+function firstOf(queue: Queue): Waiting | undefined {
+  const [call] = queue.waiting;
+  if (!queue.uploads?.waiting.size) return call;
+  for (const upload of queue.uploads.waiting) {
+    if (call !== undefined && call.order < upload.order) return call;
+    if (hasUploadRoom(queue, upload.uploader)) return upload;
+  }
+  return call;
+}
+
+const allWaiting = ({ waiting, uploads }: Queue): Waiting[] => [...waiting, ...(uploads?.waiting ?? [])];

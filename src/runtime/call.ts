@@ -74,9 +74,20 @@ export class Caller {
   readonly depth: number;
   /** Set by the dispatcher while the call runs. */
   onGone: (() => void) | undefined;
+  /** Who sends the body of the call, by the key of the address; undefined once it is there, or where there is none. */
+  uploader: string | undefined;
+  /** Set by the dispatcher while the call runs. */
+  onUploaded: (() => void) | undefined;
 
   constructor(depth = 0) {
     this.depth = depth;
+  }
+
+  /** The whole body is there. */
+  uploaded(): void {
+    if (this.uploader === undefined) return;
+    this.uploader = undefined;
+    this.onUploaded?.();
   }
 
   leave(): void {

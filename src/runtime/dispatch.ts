@@ -83,11 +83,12 @@ export class Dispatch {
     if (caller.gone) return this.#canceled(target, requestId);
     const cooling = this.#cooling(target.installationId);
     if (cooling) return this.#turnAway(cooling);
-    const entered = this.#admission.enter(target.installationId, target.limits);
+    const { uploader } = caller;
+    const entered = this.#admission.enter(target.installationId, target.limits, uploader);
     if (entered !== 'admitted') {
       const instead = await this.#wait(entered, target, requestId, caller);
       if (instead) return instead;
-    }
+    } else if (uploader !== undefined) this.#followUpload(target, uploader, caller);
     return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, caller));
   }
 
@@ -106,7 +107,7 @@ export class Dispatch {
   ): void {
     const cell = this.#parts.cellFor(target.installationId);
     if (cell instanceof AnnexError) {
-      this.#admission.leave(target.installationId);
+      this.#leave(target.installationId, caller);
       return resolve(this.#turnAway(cell));
     }
     const id = this.#nextId++;
@@ -127,8 +128,21 @@ export class Dispatch {
     const begun = this.#coolDown.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
     if (begun) observer.cooling(target, requestId, begun);
     // Last: whoever has the place next finds all this done.
-    this.#admission.leave(owner);
+    this.#leave(owner, call.caller);
     if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  /** Gives back a place that the caller's call has had. */
+  #leave(installationId: string, caller: Caller): void {
+    caller.onUploaded = undefined;
+    this.#admission.leave(installationId, caller.uploader);
+  }
+
+  /** With a place in hand that counts as an upload's, until the body is there. */
+  #followUpload({ installationId }: Target, uploader: string, caller: Caller): void {
+    const uploaded = () => this.#admission.uploaded(installationId, uploader);
+    if (caller.uploader === undefined) uploaded();
+    else caller.onUploaded = uploaded;
   }
 
   /** An isolate belongs to one version, one set of limits and one cell: the first call of the next one retires it. */
@@ -151,6 +165,7 @@ export class Dispatch {
     caller: Caller,
   ): Promise<CallResult | undefined> {
     if (!(entered instanceof Waiting)) return this.#shed(target, requestId, entered);
+    const { uploader } = entered;
     this.#parts.observer.waits(entered.behind);
     const timer = setTimeout(() => entered.leave(), target.limits.firstByteMs);
     caller.onGone = () => entered.leave();
@@ -160,10 +175,11 @@ export class Dispatch {
     if (how !== 'admitted') {
       return caller.gone ? this.#canceled(target, requestId) : this.#shed(target, requestId, how);
     }
+    if (uploader !== undefined) this.#followUpload(target, uploader, caller);
     // Much may have happened while it waited.
     const cooling = caller.gone ? undefined : this.#cooling(target.installationId);
     if (!caller.gone && cooling === undefined) return undefined;
-    this.#admission.leave(target.installationId);
+    this.#leave(target.installationId, caller);
     return cooling ? this.#turnAway(cooling) : this.#canceled(target, requestId);
   }
 
@@ -198,6 +214,11 @@ export class Dispatch {
 /** Why a call was not begun, for its caller. */
 function shedError(why: Refusal, limits: Limits): AnnexError {
   if (why === 'closed') return new AnnexError('SERVICE_STOPPING', 'The service is shutting down.');
+  if (why === 'uploads') {
+    const limit: LimitMet = { name: 'callsInFlight', max: limits.callsInFlight };
+    const message = `Too many calls run whose bodies are still being sent, which have half of all places; ${limitClause(limit)}.`;
+    return new AnnexError('CALL_SHED', message, { limit, extra: SHED });
+  }
   const name =
     why === 'left' ? 'firstByteMs' : why === 'all' ? 'callsWaiting' : 'callsWaitingPerInstallation';
   const limit: LimitMet = { name, max: limits[name], ...(why !== 'left' && { used: limits[name] }) };

@@ -33,7 +33,7 @@ export class RunningCall implements CellTask {
   readonly wallMs: number;
   readonly startedAt = performance.now();
   readonly #parts: RunningCallParts;
-  readonly #caller: Caller;
+  readonly caller: Caller;
   readonly #resolve: (result: CallResult) => void;
   #cell: CellProcess;
   #traffic: CallTraffic | undefined;
@@ -57,7 +57,7 @@ export class RunningCall implements CellTask {
     this.owner = target.installationId;
     this.script = scriptKey(target.integration, target.version);
     this.wallMs = target.limits.callWallMs;
-    this.#caller = caller;
+    this.caller = caller;
     this.#cell = cell;
     this.#parts = parts;
     this.#resolve = resolve;
@@ -68,7 +68,7 @@ export class RunningCall implements CellTask {
     const { id, target, script } = this;
     const { callCpuMs: cpuMs, callWallMs: wallMs, firstByteMs } = target.limits;
     const whole = body instanceof Uint8Array ? body : undefined;
-    this.#caller.onGone = () => this.#tell({ t: 'cancel', id });
+    this.caller.onGone = () => this.#tell({ t: 'cancel', id });
     this.#cell.give(
       {
         t: 'call',
@@ -128,7 +128,7 @@ export class RunningCall implements CellTask {
   }
 
   end(end: CallEnd): void {
-    this.#caller.onGone = undefined;
+    this.caller.onGone = undefined;
     this.#traffic?.end(end.outcome);
     const whole = withMet(end, this.#traffic?.met);
     this.#parts.ended(this, whole);
@@ -147,7 +147,7 @@ export class RunningCall implements CellTask {
       egress: this.#parts.egress,
       owner: this.owner,
       ...(this.target.egress && { hosts: this.target.egress }),
-      depth: this.#caller.depth,
+      depth: this.caller.depth,
       limits: this.target.limits,
       tell: (message, ...bytes) => this.#tell(message, ...bytes),
       log: (level, text) => this.log(level, text),

@@ -160,7 +160,11 @@ async function answer(
   });
   // One that went away while the head was looked at is not heard of again.
   if (request.raw.socket.destroyed) caller.leave();
-  if (body instanceof Upload) body.onRefused = () => caller.leave();
+  if (body instanceof Upload) {
+    body.onRefused = () => caller.leave();
+    body.onArrived = () => caller.uploaded();
+    if (body.isComing) caller.uploader = visit.sender;
+  }
   const result = await parts.dispatch.call(target, envelope, request.id, caller);
   const { response } = result;
   if (response === undefined) {

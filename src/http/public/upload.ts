@@ -21,6 +21,8 @@ export class Upload extends Transform implements Sender {
   #begin: (() => void) | undefined;
   /** Told once, when the client has sent too much, or too slowly. */
   onRefused: (() => void) | undefined;
+  /** Told once, when the client has sent all of it. */
+  onArrived: (() => void) | undefined;
   /**
    * Settles with the first bytes, or when there will be none. A call holds one of the installation's places: a hundred
    * clients that announce a body and send nothing would hold them all.
@@ -73,8 +75,14 @@ export class Upload extends Transform implements Sender {
     else this.#refuse(tooLarge(this.#bytesMax));
   }
 
+  /** Whether the client has still to send some of it. */
+  get isComing(): boolean {
+    return !this.#request.complete;
+  }
+
   override _flush(done: TransformCallback): void {
     this.#begin?.();
+    this.onArrived?.();
     this.#senders.forget(this.#watched);
     done();
   }
