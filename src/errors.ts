@@ -177,6 +177,11 @@ export const ERRORS = {
     'caller',
     "The integration's visibility does not let this organization install it.",
   ),
+  CONFIGURATION_INVALID: row(
+    422,
+    'caller',
+    'The edit would make an active target invalid. Nothing has changed; `problems` has every one, by property.',
+  ),
   PUBLISH_INVALID: row(
     422,
     'integration',

@@ -27,6 +27,15 @@ const opened = async (store: Store, name: ReturnType<typeof wholeInstallation>) 
   return (await store.registry.target(endpointKey))?.environment.configuration;
 };
 
+/** A version that asks for more, and has less. */
+const STRICTER = `configurations:
+  account:
+    properties:
+      zone: {type: string, title: Zone}
+      oauth_credentials: {type: button, title: Connect, button_text: Connect, callback_url: /oauth}
+    required: [zone]
+`;
+
 describe('a patch of the configuration', () => {
   test('replaces what it names, removes what it sets to null, and leaves the rest', async () => {
     const { store, name, configure } = await open();
@@ -37,18 +46,61 @@ describe('a patch of the configuration', () => {
     expect(await store.installations.read(name)).toEqual(installation);
   });
 
-  test('makes an installation active once the whole is valid, and pending once it is not', async () => {
+  test('makes an installation active once the whole is valid; until then it may be anything', async () => {
     const { configure } = await open();
     const statuses = [];
     for (const patch of [
       { count: 1 },
-      { region: 'eu' },
       { count: 'many' },
+      { region: 'eu' },
       { count: null },
-      { region: null },
+      { region: 'us' },
     ])
       statuses.push((await configure(patch)).installation.status);
-    expect(statuses).toEqual(['pending', 'active', 'pending', 'active', 'pending']);
+    expect(statuses).toEqual(['pending', 'pending', 'pending', 'active', 'active']);
+  });
+
+  // A slip in one property would take a live webhook down.
+  test('that would make an active installation invalid is refused with every problem, and changes nothing', async () => {
+    const { store, name, configure, edit } = await open();
+    await configure({ region: 'eu' });
+    await told(store, name.installationId);
+    const before = await store.installations.read(name);
+    const wrong = { configuration: { region: 'nowhere', count: 'many', cuont: 1 }, externalIds: ['new'] };
+    await expect(edit(wrong)).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+      message: expect.stringContaining('nothing has changed: "problems" says what is wrong in 3 properties.'),
+      extra: {
+        problems: [
+          { severity: 'error', property: 'cuont', hint: 'Did you mean "count"?' },
+          { severity: 'error', property: 'region' },
+          { severity: 'error', property: 'count', message: '"count" must be a number.' },
+        ],
+      },
+    });
+    expect(await store.installations.read(name)).toEqual(before);
+    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await store.audit.list({ limit: 1 })).toMatchObject({
+      items: [{ details: { changed: ['configuration.region'] } }],
+    });
+  });
+
+  test('of an active installation that a new version has made invalid may change what is no problem', async () => {
+    const { store, name, configure } = await open();
+    await configure({ region: 'eu' });
+    const { installationId } = name;
+    await told(store, installationId);
+    await store.registry.publish(publication(STRICTER), OPERATOR);
+    const edited = await configure({ oauth_credentials: { access_token: 'x' } });
+    expect(edited).toMatchObject({ installation: { status: 'active' } });
+    expect(edited.problems.map(({ property }) => property)).toEqual(['zone', 'note', 'region']);
+    expect(await told(store, installationId)).toMatchObject([{ status: 'active' }]);
+    await expect(configure({ another: 1 })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    expect(await configure({ region: null, note: null })).toMatchObject({
+      installation: { status: 'active' },
+      problems: [{ property: 'zone' }],
+    });
+    expect(await configure({ zone: 'north' })).toMatchObject({ problems: [] });
   });
 
   test('that is not valid is kept, and its problems are listed by property', async () => {
@@ -78,9 +130,8 @@ describe('a patch of the configuration', () => {
       problems: [],
     });
     const nothing = await open({}, '');
-    expect(await nothing.configure({ any: 1 })).toMatchObject({
-      installation: { status: 'pending' },
-      problems: [{ property: 'any' }],
+    await expect(nothing.configure({ any: 1 })).rejects.toMatchObject({
+      extra: { problems: [{ property: 'any' }] },
     });
   });
 
@@ -172,13 +223,24 @@ describe('an edit', () => {
     expect(await found('b')).toBe(0);
   });
 
-  test('of what an installation speaks for leaves its configuration, and is told, too', async () => {
-    const { store, name, edit } = await open();
+  test('that leaves the configuration as it is, or sends what is there again, tells nothing', async () => {
+    const { store, name, configure, edit } = await open();
+    await configure({ region: 'eu', count: 1 });
+    expect(await told(store, name.installationId)).toHaveLength(1);
+    await configure({ count: 1, region: 'eu', note: 'hello' });
+    await configure({});
+    await edit({ externalIds: ['a'] });
+    expect(await told(store, name.installationId)).toEqual([]);
+    await configure({ count: 2 });
+    expect(await told(store, name.installationId)).toHaveLength(1);
+  });
+
+  test('of what an installation speaks for leaves its configuration', async () => {
+    const { edit } = await open();
     CLOCK.now += 1_000;
     const { installation } = await edit({ spaceSelection: 'selected' });
     expect(installation).toMatchObject({ spaceSelection: 'selected', siteSelection: 'all', revision: 2 });
     expect(installation.updatedAt - installation.createdAt).toBe(1_000);
-    expect(await told(store, name.installationId)).toHaveLength(1);
   });
 
   test('of the revision that is no more is refused and changes nothing', async () => {

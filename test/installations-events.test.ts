@@ -23,7 +23,7 @@ describe('a change', () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await told(store, name.installationId);
-    await store.installations.edit(name, { configuration: {} }, {}, { ...OPERATOR, depth: 3 });
+    await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, { ...OPERATOR, depth: 3 });
     expect(await heard(store, name.installationId)).toMatchObject([{ depth: 3 }]);
   });
 

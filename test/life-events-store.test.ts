@@ -125,3 +125,99 @@ test('a sweep over the logs removes the lines of installations that are gone, an
     (await store.logs.list({ installationId, limit: 9 })).items.length;
   expect([await lines(gone), await lines(there)]).toEqual([0, 1]);
 });
+
+/** Types and details of all that is told now, in their order. */
+async function toldNow(store: Store, id: string): Promise<string[]> {
+  const said: string[] = [];
+  for (;;) {
+    const event = await store.lifeEvents.first(id);
+    if (event === undefined) return said;
+    const { status, spaceId = '', previous } = event.record.event as Record<string, string | undefined>;
+    said.push(
+      `${event.type} ${spaceId} ${status} ${previous === undefined ? 'new' : JSON.stringify(previous)}`,
+    );
+    await store.lifeEvents.finish(event, DELIVERED);
+  }
+}
+
+test('what was committed before a pause is held back and told after the resume, in its order', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const name = wholeInstallation(id);
+  await edit(store, id, 1);
+  await store.installations.pause(name, OPERATOR);
+  expect(await store.lifeEvents.first(id)).toBeUndefined();
+  await edit(store, id, 2);
+  await edit(store, id, 3);
+  expect(await store.lifeEvents.first(id)).toBeUndefined();
+  expect((await store.lifeEvents.waitingInstallations({ limit: 10 })).items).toEqual([id]);
+  await store.installations.resume(name, OPERATOR);
+  expect(await toldNow(store, id)).toEqual([
+    'installation_setup  pending new',
+    'installation_setup  pending {"status":"pending","configuration":{"note":"hello"}}',
+    'installation_setup  pending {"status":"paused","configuration":{"note":"hello","count":1}}',
+  ]);
+});
+
+test('edits of a second pause are told with what was before the first of them', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const name = wholeInstallation(id);
+  await toldNow(store, id);
+  await store.installations.pause(name, OPERATOR);
+  await edit(store, id, 1);
+  await store.installations.resume(name, OPERATOR);
+  // Before anybody had its turn.
+  await store.installations.pause(name, OPERATOR);
+  await edit(store, id, 2);
+  await store.installations.resume(name, OPERATOR);
+  expect(await toldNow(store, id)).toEqual([
+    'installation_setup  pending {"status":"paused","configuration":{"note":"hello"}}',
+  ]);
+  await edit(store, id, 3);
+  expect(await toldNow(store, id)).toHaveLength(1);
+});
+
+test('a space that is paused holds its own events back, and lets others pass', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const below = (place: string) =>
+    store.installations.installBelow(
+      { installationId: id, level: 'space', place, externalIds: [] },
+      OPERATOR,
+    );
+  await toldNow(store, id);
+  await below('a');
+  await store.installations.pause({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
+  await below('b');
+  await edit(store, id, 1);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_setup', 'b'],
+    ['installation_setup', ''],
+  ]);
+  await store.installations.resume({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
+  expect(await toldNow(store, id)).toMatchObject([expect.stringContaining('space_installation_setup a')]);
+});
+
+test('an installation that is paused holds back what is below it, and not what is gone', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const below = (place: string) =>
+    store.installations.installBelow(
+      { installationId: id, level: 'space', place, externalIds: [] },
+      OPERATOR,
+    );
+  await below('a');
+  await below('b');
+  await toldNow(store, id);
+  await store.installations.pause(wholeInstallation(id), OPERATOR);
+  await below('c');
+  await store.installations.uninstall({ installationId: id, level: 'space', place: 'b' }, OPERATOR);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_deleted', 'b'],
+  ]);
+  await store.installations.resume(wholeInstallation(id), OPERATOR);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_setup', 'c'],
+  ]);
+});

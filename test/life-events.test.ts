@@ -155,26 +155,28 @@ describe('installation_setup', () => {
     ]);
   });
 
-  test('is not told to a target that is paused', async () => {
+  test('of edits while a target is paused is told once, with the state that it is resumed with', async () => {
     await annex.publish('sleeper', { 'index.js': listener() }, SETTINGS);
     const installed = await annex.install('sleeper', undefined, { told: true });
     await settled(installed);
     await change('POST', `${pathOf('sleeper', installed)}/pause`);
-    await change('PATCH', pathOf('sleeper', installed), { configuration: { needed: 'yes' } });
-    expect((await settled(installed)).at(-1)).toMatchObject({
-      state: 'canceled',
-      attempts: 0,
-      outcome: 'paused',
-    });
+    for (const configuration of [{ needed: 'yes' }, { word: 'sun' }, { word: 'rain' }, { word: 'rain' }])
+      await change('PATCH', pathOf('sleeper', installed), { configuration });
+    const { body } = await annex.api('GET', `/v1/events?installation=${installed.id}&limit=100`);
+    expect(body['items']).toMatchObject([{ state: 'pending', attempts: 0 }, { state: 'delivered' }]);
     await change('POST', `${pathOf('sleeper', installed)}/resume`);
-    await settled(installed);
-    const heard = await heardBy(installed);
-    expect(heard.filter(({ event }) => event['status'] === 'paused')).toEqual([]);
+    expect(await settled(installed)).toHaveLength(2);
+    const [, told, ...more] = await heardBy(installed);
+    expect(more).toEqual([]);
+    expect(told?.event).toMatchObject({
+      status: 'active',
+      previous: { status: 'paused', configuration: { word: 'none' } },
+    });
+    expect(told?.seen).toMatchObject({ status: 'active', configuration: { needed: 'yes', word: 'rain' } });
   });
 
   test('counts in the metrics, and nothing is left to be told', async () => {
     expect(await annex.metric('annex_life_events_total{state="delivered"}')).toBeGreaterThan(2);
-    expect(await annex.metric('annex_life_events_total{state="canceled"}')).toBe(1);
     expect(await annex.metric('annex_life_events_waiting')).toBe(0);
   });
 });

@@ -180,7 +180,10 @@ describe('a test of a webhook', () => {
       'The installation is paused: no event reaches it until it is resumed.',
     );
     await ask(annex, 'POST', `${at('')}/resume`);
+    // Only a target that is not active becomes invalid by an edit.
+    await ask(annex, 'POST', `${at()}/pause`);
     await ask(annex, 'PATCH', at(), { json: { configuration: { receiver: null } } });
+    await ask(annex, 'POST', `${at()}/resume`);
     expect((await refused()).message).toMatch(
       /^The site "si-1" is pending: no event reaches it until its configuration is valid\. .*receiver/,
     );

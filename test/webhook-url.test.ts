@@ -29,6 +29,17 @@ async function deployed(annex: TestService): Promise<string> {
   return `/integrations/posts/installations/${whole.id}/sites/docs`;
 }
 
+interface Refusal {
+  readonly code: string;
+  readonly problems: readonly { readonly property: string; readonly message: string }[];
+}
+
+/** What an edit that would make an active target invalid is refused with. */
+const refusal = ({ code, problems }: Refusal) => ({
+  status: code,
+  problems: problems.map(({ property, message }) => ({ property, message })),
+});
+
 describe('the URL of a receiver', () => {
   let annex: TestService;
   let path: string;
@@ -40,6 +51,7 @@ describe('the URL of a receiver', () => {
   const save = async (receiver: unknown, at = path) => {
     const configuration = { receiver, ...(at === path && { events: ['site_view'] }) };
     const { status, body } = await ask(annex, 'PATCH', at, { json: { configuration } });
+    if (status === 422) return refusal(body['error'] as Refusal);
     expect([status, (body['configuration'] as { receiver?: unknown }).receiver]).toEqual([
       200,
       receiver ?? undefined,
@@ -71,7 +83,10 @@ describe('the URL of a receiver', () => {
     const message = expect.stringMatching(
       new RegExp(`^"receiver" cannot be posted to\\. .*${why.source}.*\\.$`),
     );
-    expect(await save(url)).toEqual({ status: 'pending', problems: [{ property: 'receiver', message }] });
+    expect(await save(url)).toEqual({
+      status: 'CONFIGURATION_INVALID',
+      problems: [{ property: 'receiver', message }],
+    });
   });
 
   // Attack: the services next door, under every name that they have (OWASP, server-side request forgery).
@@ -87,7 +102,7 @@ describe('the URL of a receiver', () => {
     'https://[fd00::1]/',
   ])('is not a place that nobody outside can reach: %s', async (url) => {
     const { status, problems } = await save(url);
-    expect(status).toBe('pending');
+    expect(status).toBe('CONFIGURATION_INVALID');
     expect(problems).toEqual([
       { property: 'receiver', message: expect.stringMatching(/^"receiver" cannot be posted to\. ./) },
     ]);
@@ -101,7 +116,7 @@ describe('the URL of a receiver', () => {
   test('may be missing where it is not required, and is told of once where it is no text', async () => {
     expect(await save(null)).toEqual({ status: 'active', problems: undefined });
     expect(await save(7)).toEqual({
-      status: 'pending',
+      status: 'CONFIGURATION_INVALID',
       problems: [{ property: 'receiver', message: '"receiver" must be a string.' }],
     });
   });
@@ -112,7 +127,10 @@ describe('the URL of a receiver', () => {
   });
 
   test('keeps an edit of something else from making the target active, and so does resuming', async () => {
+    // A target that is active does not become invalid by an edit; one that is paused may.
+    await ask(annex, 'POST', `${path}/pause`);
     await save('https://127.0.0.1/');
+    await ask(annex, 'POST', `${path}/resume`);
     const json = { configuration: { note: 'x' } };
     expect((await ask(annex, 'PATCH', path, { json })).body).toMatchObject({ status: 'pending' });
     expect((await ask(annex, 'POST', `${path}/pause`)).body).toMatchObject({ status: 'paused' });
@@ -130,12 +148,13 @@ test('with plain http allowed, and a place that the operator lists, both may be 
   const path = await deployed(annex);
   const save = async (receiver: string) => {
     const json = { configuration: { receiver, events: ['site_view'] } };
-    return (await ask(annex, 'PATCH', path, { json })).body['status'];
+    const { body, error } = await ask(annex, 'PATCH', path, { json });
+    return body['status'] ?? error.code;
   };
   expect(await save('http://hooks.example.com/')).toBe('active');
   expect(await save('http://127.0.0.1:8080/in')).toBe('active');
-  expect(await save('http://127.0.0.2:8080/in')).toBe('pending');
-  expect(await save(`${annex.service.controlUrl}/v1/audit`)).toBe('pending');
+  expect(await save('http://127.0.0.2:8080/in')).toBe('CONFIGURATION_INVALID');
+  expect(await save(`${annex.service.controlUrl}/v1/audit`)).toBe('CONFIGURATION_INVALID');
 });
 
 describe('at publish', () => {

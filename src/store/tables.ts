@@ -266,7 +266,7 @@ export interface Tables {
 
 /**
  * `pending`: to be told, or told again. `delivered`: the integration has heard it. `unhandled`: it has no handler.
- * `failed`: its handler failed, which is final. `canceled`: the target was paused or gone.
+ * `failed`: its handler failed, which is final. `canceled`: the target is gone.
  */
 export const LIFE_EVENT_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 export type LifeEventState = (typeof LIFE_EVENT_STATES)[number];

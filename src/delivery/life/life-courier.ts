@@ -121,6 +121,8 @@ export class LifeCourier {
 
   async #deliver(event: WaitingLifeEvent): Promise<void> {
     const to = await this.#addressee(event);
+    // It is held back until it is resumed. News of the pause, or of the resume, is on its way.
+    if ('status' in to && to.status === 'paused') return this.#turns.done(event.target.installationId, false);
     if (!('endpointKey' in to)) return this.#finish(event, { state: 'canceled', called: false, ...to });
     const { eventId, type, depth, record } = event;
     // Not an isolate is made for an event that the code is known to have no handler for.
@@ -154,12 +156,11 @@ export class LifeCourier {
     return this.#rest(event.target.installationId, restMs);
   }
 
-  /** A target that is paused, by itself or with its installation, hears of nothing. */
   async #addressee({ target: name, record: { gone } }: WaitingLifeEvent): Promise<Addressee> {
     const { registry } = this.#parts;
     const target = gone ? await registry.goneTarget(gone) : await registry.targetNamed(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };
-    return target.status === 'paused' ? { outcome: 'paused' } : target;
+    return gone && target.status === 'paused' ? { outcome: 'paused' } : target;
   }
 
   async #finish(event: WaitingLifeEvent, end: LifeEventEnd): Promise<void> {

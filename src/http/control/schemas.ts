@@ -80,6 +80,7 @@ export const ProblemView = Type.Object({
   file: Type.Optional(Type.String()),
   line: Type.Optional(Type.Integer()),
   column: Type.Optional(Type.Integer()),
+  property: Type.Optional(Type.String({ description: 'Of a configuration.' })),
   path: Type.Optional(Type.String({ description: 'Of what a component drew: the place in its tree.' })),
   message: Type.String(),
   hint: Type.Optional(Type.String()),

@@ -10,7 +10,12 @@ import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { lifeEventId, type RandomBytes } from '../../model/identifiers.ts';
-import { CREDENTIALS_PROPERTY, type InstallationStatus, type TargetName } from '../../model/installation.ts';
+import {
+  CREDENTIALS_PROPERTY,
+  type InstallationStatus,
+  type TargetName,
+  wholeInstallation,
+} from '../../model/installation.ts';
 import { limitClause, limitError } from '../../model/limit-met.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { eventIds } from '../../model/target.ts';
@@ -25,8 +30,10 @@ import {
   countPendingLifeEvents,
   type GoneTarget,
   insertLifeEvent,
+  type LifeEventRecord,
   type LifeEventsOf,
   lifeEventType,
+  takeHeldEdit,
 } from './life-event-rows.ts';
 import {
   credentialsPlace,
@@ -162,14 +169,32 @@ export class Change {
     }
   }
 
-  /** Puts down that a target is set up, or set up differently. */
-  async tellSetup(target: Installation, previous?: Previous): Promise<void> {
-    await this.#tell(target, 'setup', { status: target.status, ...(previous && { previous }) });
+  /** Puts down that a target is set up. */
+  async tellSetup(target: Installation): Promise<void> {
+    await this.#tell(target, 'setup', { status: target.status });
+  }
+
+  /**
+   * Puts down that a target is set up differently. Edits of a target that is paused are told once, after it is resumed: the
+   * event of the edit before is replaced, and tells what was before that one.
+   */
+  async tellEdit(target: Installation, previous: Previous): Promise<void> {
+    const { status } = target;
+    if (!(await this.#isPaused(target))) return this.#tell(target, 'setup', { status, previous });
+    const replaced = await takeHeldEdit(this.transaction, this.parts.vault, target);
+    return this.#tell(target, 'setup', { status, previous, ...replaced?.event }, { held: true });
+  }
+
+  /** By itself, or with its installation. */
+  async #isPaused({ level, status, installationId }: Installation): Promise<boolean> {
+    if (status === 'paused' || level === 'organization') return status === 'paused';
+    const installation = await readTarget(this.transaction, wholeInstallation(installationId));
+    return installation?.status === 'paused';
   }
 
   /** Puts down that a target is no more. */
   async tellDeleted(target: Installation, previous: Previous, gone: GoneTarget): Promise<void> {
-    await this.#tell(target, 'deleted', { previous }, gone);
+    await this.#tell(target, 'deleted', { previous }, { gone });
   }
 
   /** Notes the change in the audit. @param details names of what was changed, never values */
@@ -198,13 +223,13 @@ export class Change {
     target: Installation,
     what: 'setup' | 'deleted',
     more: Readonly<Record<string, unknown>>,
-    gone?: GoneTarget,
+    record: Pick<LifeEventRecord, 'gone' | 'held'> = {},
   ): Promise<void> {
     const eventId = lifeEventId(this.parts.randomBytes);
     const type = lifeEventType(what, target.level);
     await insertLifeEvent(this.transaction, this.parts.vault, {
       event: { eventId, type, ...eventIds(target), ...more },
-      ...(gone && { gone }),
+      ...record,
       eventId,
       type,
       target,

@@ -2,6 +2,7 @@
  * How an installation is changed: its configuration, by which it becomes active or pending, what it carries along, and
  * whether it is paused (SPEC "States and transitions", REFERENCE D11).
  */
+import { isDeepStrictEqual } from 'node:util';
 import { AnnexError } from '../../errors.ts';
 import { type ConfigurationProblem, configurationFault } from '../../model/configuration-check.ts';
 import {
@@ -14,6 +15,7 @@ import { limitError } from '../../model/limit-met.ts';
 import type { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, type OpenConfiguration, unsealed } from './installation-changes.ts';
 import { externalIdSet } from './installation-setup.ts';
+import { renewHeldEdit } from './life-event-rows.ts';
 import {
   credentialsPlace,
   type Installation,
@@ -69,11 +71,14 @@ export async function edit(
   const previous = change.configurationOf(before);
   const configuration = patched(previous, asked.configuration ?? {});
   refuseTooLarge(change, configuration);
-  const problems = await check(change, checks, before, configuration);
+  const manifest = await change.manifest(before.integration);
+  const problemsOf = (whole: OpenConfiguration) => checks.problems(manifest, before.level, whole);
+  const problems = problemsOf(configuration);
+  if (before.status === 'active') refuseInvalid(problems, () => problemsOf(previous));
   const after: SealedInstallation = {
     ...before,
     ...stored(change, before, configuration, asked.configuration),
-    status: before.status === 'paused' ? 'paused' : statusOf(problems),
+    status: before.status === 'pending' ? statusOf(problems) : before.status,
     externalIds: externalIdSet(asked.externalIds ?? before.externalIds),
     spaceSelection: asked.spaceSelection ?? before.spaceSelection,
     siteSelection: asked.siteSelection ?? before.siteSelection,
@@ -82,7 +87,8 @@ export async function edit(
   };
   await updateTarget(change.transaction, after);
   if (asked.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
-  await change.tellSetup(after, { status: before.status, configuration: previous });
+  if (after.status !== before.status || !isDeepStrictEqual(configuration, previous))
+    await change.tellEdit(after, { status: before.status, configuration: previous });
   await change.note('installation.edit', after, { changed: namesOf(asked) });
   return { installation: unsealed(after), problems };
 }
@@ -105,8 +111,33 @@ export async function setPaused(
   const pausedAt = paused ? Math.max(change.now, (before.pausedAt ?? -1) + 1) : before.pausedAt;
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
+  if (!paused) await renewHeldEdit(change.transaction, change.parts.vault, after);
   await change.note(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);
+}
+
+/**
+ * Refuses what would take an active target down: a slip in one property would otherwise end its events and its webhooks.
+ *
+ * A target may be invalid already, since a version was published that asks for more. Then it is changed as long as the edit
+ * adds no problem: code that renews its credentials cannot be asked to fill in a form.
+ *
+ * @param problemsBefore of the configuration that is there
+ * @throws `CONFIGURATION_INVALID`
+ */
+function refuseInvalid(
+  problems: readonly ConfigurationProblem[],
+  problemsBefore: () => readonly ConfigurationProblem[],
+): void {
+  if (problems.length === 0) return;
+  const known = new Set(problemsBefore().map(({ property, message }) => `${property} ${message}`));
+  if (problems.every(({ property, message }) => known.has(`${property} ${message}`))) return;
+  // Not the problems themselves: messages are logged, and a property that nothing declares is named as its sender pleases.
+  const message =
+    'The installation is active, and this edit would make its configuration invalid, so nothing has changed: ' +
+    `"problems" says what is wrong in ${problems.length === 1 ? 'one property' : `${problems.length} properties`}.`;
+  const extra = { problems: problems.map((problem) => ({ severity: 'error', ...problem })) };
+  throw new AnnexError('CONFIGURATION_INVALID', message, { extra });
 }
 
 const statusOf = (problems: readonly ConfigurationProblem[]): InstallationStatus =>

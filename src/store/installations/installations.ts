@@ -103,9 +103,10 @@ export class Installations {
 
   /**
    * Changes the members that are given. What is stored need not be valid: the whole configuration that comes of it decides
-   * whether the target is active or pending, and the problems say why (REFERENCE D11). One that is paused stays so.
+   * whether a pending target becomes active, and the problems say why (REFERENCE D11). One that is paused stays so; one that
+   * is active is not made invalid.
    *
-   * @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`, `INSTALLATION_BUSY`; `REQUEST_TOO_LARGE` over
+   * @throws `CONFIGURATION_INVALID`, `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`, `INSTALLATION_BUSY`; `REQUEST_TOO_LARGE` over
    *   `configurationBytes`; `REQUEST_INVALID` for more external ids than there may be, and for JSON that cannot be stored.
    *   Nothing is changed then.
    */

@@ -23,6 +23,8 @@ export interface LifeEventRecord {
   /** As the handler gets it, `eventId` and `type` included. */
   readonly event: Readonly<Record<string, unknown>>;
   readonly gone?: GoneTarget;
+  /** It tells of edits that were made while the target was paused. */
+  readonly held?: true;
 }
 
 export interface LifeEvent extends LifeEventRecord {
@@ -74,6 +76,7 @@ export async function insertLifeEvent(transaction: Database, vault: Vault, event
   const record: LifeEventRecord = {
     event: event.event,
     ...(event.gone && { gone: renewed(vault, event.gone) }),
+    ...(event.held && { held: true }),
   };
   await transaction
     .insertInto('life_events')
@@ -95,6 +98,69 @@ export async function insertLifeEvent(transaction: Database, vault: Vault, event
       created_at: event.at,
       finished_at: null,
     })
+    .execute();
+}
+
+/** An event that waits until its target is resumed, and tells of all edits meanwhile. */
+interface HeldEdit {
+  readonly eventId: string;
+  readonly record: LifeEventRecord;
+}
+
+/** The latest event of a target, where it is one that tells of edits while it was paused, and was never begun. */
+async function heldEdit(
+  transaction: Database,
+  vault: Vault,
+  { installationId, level, place }: TargetName,
+): Promise<HeldEdit | undefined> {
+  const row = await transaction
+    .selectFrom('life_events')
+    .select(['event_id', 'sealed_record'])
+    .where('state', '=', 'pending')
+    .where('installation_id', '=', installationId)
+    .where('level', '=', level)
+    .where('place', '=', place)
+    .where('attempts', '=', 0)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const record = JSON.parse(vault.open(lifeEventPlace(row.event_id), row.sealed_record)) as LifeEventRecord;
+  return record.held ? { eventId: row.event_id, record } : undefined;
+}
+
+/**
+ * Removes the event of an earlier edit while the target was paused, so that another takes its place. A row that is removed
+ * cannot be marked as told by a call that began before.
+ *
+ * @returns what the other has to tell from it: how things were before the first of these edits
+ */
+export async function takeHeldEdit(
+  transaction: Database,
+  vault: Vault,
+  target: TargetName,
+): Promise<{ readonly event: Readonly<Record<string, unknown>> } | undefined> {
+  const held = await heldEdit(transaction, vault, target);
+  if (held === undefined) return undefined;
+  await transaction.deleteFrom('life_events').where('event_id', '=', held.eventId).execute();
+  const { previous } = held.record.event as { readonly previous?: unknown };
+  return { event: { previous } };
+}
+
+/** Has the event that was held back while a target was paused tell the status that it has now. */
+export async function renewHeldEdit(
+  transaction: Database,
+  vault: Vault,
+  target: TargetName & { readonly status: string },
+): Promise<void> {
+  const held = await heldEdit(transaction, vault, target);
+  if (held === undefined) return;
+  const { eventId, record } = held;
+  const renewed = { ...record, event: { ...record.event, status: target.status } };
+  await transaction
+    .updateTable('life_events')
+    .set({ sealed_record: vault.seal(lifeEventPlace(eventId), JSON.stringify(renewed)) })
+    .where('event_id', '=', eventId)
     .execute();
 }
 

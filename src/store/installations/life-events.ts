@@ -5,18 +5,21 @@
  * other for each installation, and marked once they are over; what an event holds is then removed, because a configuration
  * may hold credentials. Who is told when, and what an answer means, is decided in `delivery/`.
  */
-import type { Selectable } from 'kysely';
+import type { ExpressionBuilder, Selectable } from 'kysely';
 import { DAY_MS, type Limits } from '../../limits.ts';
-import type { TargetName } from '../../model/installation.ts';
+import { LEVELS, type TargetName } from '../../model/installation.ts';
 import { type Page, type PageRequest, page } from '../page.ts';
 import type { Database, LifeEventState, Tables } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type LifeEventRecord, lifeEventPlace } from './life-event-rows.ts';
+import { type LifeEventRecord, lifeEventPlace, lifeEventType } from './life-event-rows.ts';
 
 /** Rows that one pruning removes: each statement holds up the event loop for as long as it runs. */
 const ROWS_PER_PRUNING = 500;
 /** What is kept of how an attempt ended. */
 const OUTCOME_CHARS_MAX = 200;
+
+/** Types of events whose target is gone: that it was paused holds them back no more. */
+const DELETED = LEVELS.map((level) => lifeEventType('deleted', level));
 
 /** An event as it is looked at: without what is sealed. */
 export interface LifeEventEntry {
@@ -89,7 +92,10 @@ export class LifeEvents {
     return page(rows, limit, id, id);
   }
 
-  /** The first event of an installation that its integration has yet to hear; undefined where there is none. */
+  /**
+   * The first event of an installation that its integration has yet to hear, and may hear now; undefined where there is none.
+   * Those of a target that is paused, by itself or with its installation, wait until it is resumed, and let others pass.
+   */
   async first(installationId: string): Promise<WaitingLifeEvent | undefined> {
     const { database, vault } = this.#parts;
     const row = await database
@@ -98,7 +104,10 @@ export class LifeEvents {
       .selectAll('life_events')
       .select('integrations.organization as owner')
       .where('state', '=', 'pending')
-      .where('installation_id', '=', installationId)
+      .where('life_events.installation_id', '=', installationId)
+      .where((where) =>
+        where.or([where('type', 'in', DELETED), where.not(where.exists(pausedTarget(where)))]),
+      )
       .orderBy('position')
       .limit(1)
       .executeTakeFirst();
@@ -192,6 +201,22 @@ export class LifeEvents {
     await database.deleteFrom('life_events').where('event_id', 'in', ids).execute();
   }
 }
+
+/** The target of an event, or the installation that it is in, where that is paused. */
+const pausedTarget = ({ selectFrom }: ExpressionBuilder<Tables, 'life_events'>) =>
+  selectFrom('targets')
+    .select('targets.place')
+    .whereRef('targets.installation_id', '=', 'life_events.installation_id')
+    .where('targets.status', '=', 'paused')
+    .where(({ or, and, eb, ref }) =>
+      or([
+        eb('targets.level', '=', 'organization'),
+        and([
+          eb('targets.level', '=', ref('life_events.level')),
+          eb('targets.place', '=', ref('life_events.place')),
+        ]),
+      ]),
+    );
 
 const entryOf = (row: Selectable<Tables['life_events']>): LifeEventEntry => ({
   eventId: row.event_id,

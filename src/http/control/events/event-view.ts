@@ -22,8 +22,8 @@ export const LifeEventView = Type.Object(
     site: Type.Optional(Type.String()),
     state: Type.Enum([...LIFE_EVENT_STATES], {
       description:
-        '`pending`: to be told, or told again. `delivered`: heard. `unhandled`: no handler. `failed`: its handler failed, or it ' +
-        'could not be told; final. `canceled`: the target was paused or gone.',
+        '`pending`: to be told, or told again; of a target that is paused, once it is resumed. `delivered`: heard. `unhandled`: no handler. `failed`: its handler failed, or it ' +
+        'could not be told; final. `canceled`: the target is gone.',
     }),
     attempts: Type.Integer({ description: 'Calls that were made for it.' }),
     outcome: Type.Optional(Type.String({ description: 'How the last of them ended.' })),

@@ -103,8 +103,8 @@ function editRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): 
       schema: {
         summary: `Edit ${TARGET_NOUNS[level]}`,
         description:
-          'Members that are left out stay as they are. The whole configuration that comes of it decides whether the ' +
-          'installation is active or pending; `problems` says what is missing.',
+          'Members that are left out stay as they are. The whole configuration that comes of it decides whether what is ' +
+          'pending becomes active; `problems` says what is missing. What is active does not become invalid: 422.',
         headers: IfMatch,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
