@@ -31,13 +31,35 @@ async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[n
 async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   const { deliveries } = await acceptOne(store, event);
-  const made = await store.deliveries.ofEvent(event.eventId);
+  const traced = await store.deliveries.ofEvent(event.eventId);
+  const made = traced.filter(({ state }) => state === 'pending');
   expect(made).toHaveLength(deliveries);
+  // What would have heard it, were it active, is the only other thing in its trace, and comes last.
+  for (const missed of traced.slice(deliveries))
+    expect(missed).toMatchObject({ state: 'canceled', attempts: 0, finishedAt: expect.any(Number) });
   return made.map(({ integration, target: { level, place }, kind }) => ({ integration, level, place, kind }));
 }
 
 const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<Level[]> =>
   (await heardOf(store, more)).map(({ level }) => level);
+
+/** Why targets did not hear of an event, as its trace tells. */
+async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
+  const event = postedEvent(more);
+  await acceptOne(store, event);
+  const traced = await store.deliveries.ofEvent(event.eventId);
+  return traced.flatMap(({ state, outcome, target: { level } }) =>
+    state === 'canceled' ? [`${level} ${outcome}`] : [],
+  );
+}
+
+/** What the trace says of a target in the space, by its status and that of its installation. */
+const MISSED = {
+  absent: { false: [], true: ['organization paused'] },
+  pending: { false: ['space pending'], true: ['space paused'] },
+  paused: { false: ['space paused'], true: ['space paused'] },
+  active: { false: [], true: ['space paused'] },
+} as const;
 
 const TABLE = (['all', 'selected'] as const).flatMap((selection) =>
   [false, true].flatMap((paused) =>
@@ -60,6 +82,8 @@ describe('an event in a space', () => {
       await makeOwn(store, id, own);
       if (paused) await store.installations.pause(wholeInstallation(id), OPERATOR);
       expect(await levels(store)).toEqual(heard);
+      const missed = own === 'absent' && selection === 'selected' ? [] : MISSED[own][`${paused}`];
+      expect(await missedBy(store)).toEqual(missed);
       // The other selection has no say.
       const other = { siteSelection: selection === 'all' ? 'selected' : 'all' } as const;
       await store.installations.edit(wholeInstallation(id), other, {}, OPERATOR);

@@ -183,7 +183,8 @@ test('what was acknowledged is there after SIGKILL, each event with its delivery
   try {
     for (const eventId of acknowledged) {
       expect(await store.acceptedEvents.read(eventId)).toMatchObject({ eventId, deliveries: 1 });
-      expect(await store.deliveries.ofEvent(eventId)).toMatchObject([
+      const made = await store.deliveries.ofEvent(eventId);
+      expect(made.filter(({ state }) => state !== 'canceled')).toMatchObject([
         { state: 'pending', integration: 'listener' },
       ]);
     }

@@ -16,7 +16,7 @@ import { Gathered, type GroupCommit } from '../deliveries/group-commit.ts';
 import { type Page, type PageRequest, page } from '../page.ts';
 import { Sequence } from '../sequence.ts';
 import type { Database, Tables } from '../tables.ts';
-import type { Addressee, Audience } from './audience.ts';
+import type { Audience, Recipients } from './audience.ts';
 import { deliveryId, type EventRow, findEvents, insertEvents, type KnownEvent } from './event-rows.ts';
 
 /** Requests that are looked at together. */
@@ -64,7 +64,7 @@ export interface AcceptedEventsParts {
 interface Request {
   readonly events: readonly PostedEvent[];
   /** Of each event. */
-  readonly addressees: readonly (readonly Addressee[])[];
+  readonly recipients: readonly Recipients[];
   readonly arrivedAt: number;
   /** Written with them. */
   readonly alongside?: Alongside;
@@ -81,6 +81,8 @@ type Outcome =
       readonly rows: readonly EventRow[];
     }
   | { readonly kind: 'conflict'; readonly index: number };
+
+const NOBODY: Recipients = { addressees: [], absentees: [] };
 
 export class AcceptedEvents {
   readonly #parts: AcceptedEventsParts;
@@ -107,10 +109,10 @@ export class AcceptedEvents {
   async accept(events: readonly PostedEvent[], alongside?: Alongside): Promise<readonly AcceptedEvent[]> {
     // Before anybody is asked who hears of them: a target that is paused from here on is one that they came before.
     const arrivedAt = this.#parts.clock();
-    const addressees: (readonly Addressee[])[] = [];
+    const recipients: Recipients[] = [];
     for (const event of events)
-      addressees.push(this.#parts.audience.known(event) ?? (await this.#parts.audience.of(event)));
-    const request = { events, addressees, arrivedAt, ...(alongside && { alongside }) };
+      recipients.push(this.#parts.audience.known(event) ?? (await this.#parts.audience.of(event)));
+    const request = { events, recipients, arrivedAt, ...(alongside && { alongside }) };
     const outcome = await this.#requests.add(request);
     if (outcome.kind === 'conflict') throw conflict(events, outcome.index);
     const made = outcome.rows.flatMap(waitingOf);
@@ -161,7 +163,7 @@ export class AcceptedEvents {
 
   /** @param known all that is there, and what the requests before this one bring; what this one brings is added */
   #outcomeOf(
-    { events, addressees, arrivedAt }: Request,
+    { events, recipients, arrivedAt }: Request,
     known: Map<string, KnownEvent>,
     at: number,
   ): Outcome {
@@ -176,10 +178,11 @@ export class AcceptedEvents {
         accepted.push({ eventId, deliveries: before.deliveries, isNew: false });
         continue;
       }
-      const to = addressees[index] ?? [];
-      own.set(eventId, { bodyHash, deliveries: to.length });
-      accepted.push({ eventId, deliveries: to.length, isNew: true });
-      rows.push({ id: this.#ids.next(at), event, addressees: to, armedAt: arrivedAt, createdAt: at });
+      const to = recipients[index] ?? NOBODY;
+      const deliveries = to.addressees.length;
+      own.set(eventId, { bodyHash, deliveries });
+      accepted.push({ eventId, deliveries, isNew: true });
+      rows.push({ id: this.#ids.next(at), event, ...to, armedAt: arrivedAt, createdAt: at });
     }
     for (const [eventId, event] of own) known.set(eventId, event);
     return { kind: 'accepted', events: accepted, rows };

@@ -5,6 +5,8 @@
  * and by the one of the organization where it has none there and speaks for all of them. It hears if its code has a handler for the
  * type and the scope that the type needs; one that posts webhooks, if the settings of that space or site select the type.
  *
+ * One that would hear, were it active, is told apart, so that the event can say why it did not.
+ *
  * Asked for each event, thousands of times a second, and remembered by place. A change is forgotten after its commit and before
  * its answer, so an event that is posted after the answer finds what the change has made of it. Each organization is forgotten by
  * itself: one that changes its installations in a loop makes no other's events slow.
@@ -13,7 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { TargetName } from '../../model/installation.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
 import type { DeliveryKind } from '../tables.ts';
-import { type Hearer, Hearers, type HearersParts } from './hearers.ts';
+import { type Hearer, Hearers, type HearersParts, type Inactivity } from './hearers.ts';
 
 const ORGANIZATIONS_REMEMBERED = 20_000;
 const PLACES_REMEMBERED = 50_000;
@@ -28,6 +30,17 @@ export interface Addressee extends TargetName {
   readonly kind: DeliveryKind;
   /** When it was last paused: what was armed by then is not delivered. */
   readonly pausedAt?: number;
+}
+
+/** One that would hear of an event, were it active. */
+export interface Absentee extends Addressee {
+  readonly inactive: Inactivity;
+}
+
+/** What becomes of an event. */
+export interface Recipients {
+  readonly addressees: readonly Addressee[];
+  readonly absentees: readonly Absentee[];
 }
 
 /** Of an event: what decides on who hears of it. */
@@ -46,7 +59,7 @@ interface Remembered {
   readonly since: Since;
   readonly hearers: readonly Hearer[];
   /** By type, made of the hearers when one is first asked for. */
-  readonly addressees: Map<string, readonly Addressee[]>;
+  readonly recipients: Map<string, Recipients>;
 }
 
 interface Reading {
@@ -70,14 +83,14 @@ export class Audience {
   }
 
   /** Whom it goes to, where that is remembered. */
-  known(event: Occasion): readonly Addressee[] | undefined {
+  known(event: Occasion): Recipients | undefined {
     const place = this.#places.get(keyOf(event));
     if (place === undefined || place.since !== this.#organizations.get(event.organization)) return undefined;
-    return addresseesOf(place, event);
+    return recipientsOf(place, event);
   }
 
-  async of(event: Occasion): Promise<readonly Addressee[]> {
-    return this.known(event) ?? addresseesOf(await this.#read(event), event);
+  async of(event: Occasion): Promise<Recipients> {
+    return this.known(event) ?? recipientsOf(await this.#read(event), event);
   }
 
   /** One of its installations is not what it was. Called after a commit, before its answer. */
@@ -119,7 +132,7 @@ export class Audience {
     try {
       const hearers = await this.#hearers.at(event);
       for (const { integration } of hearers) since.integrations.add(integration);
-      const place = { since, hearers, addressees: new Map<string, readonly Addressee[]>() };
+      const place = { since, hearers, recipients: new Map<string, Recipients>() };
       // Where the organization was forgotten meanwhile, this is of no use to anybody who asks from now on.
       if (this.#organizations.peek(event.organization) === since) this.#places.set(key, place);
       return place;
@@ -131,18 +144,20 @@ export class Audience {
 
 const keyOf = ({ organization, level, place }: Occasion): string => `${organization} ${level} ${place}`;
 
-function addresseesOf(place: Remembered, event: Occasion): readonly Addressee[] {
+function recipientsOf(place: Remembered, event: Occasion): Recipients {
   const { type, installationId } = event;
-  const all = place.addressees.get(type) ?? heardBy(place, type);
-  return installationId === undefined
-    ? all
-    : all.filter((addressee) => addressee.installationId === installationId);
+  const all = place.recipients.get(type) ?? heardBy(place, type);
+  if (installationId === undefined) return all;
+  const isMeant = (addressee: Addressee): boolean => addressee.installationId === installationId;
+  return { addressees: all.addressees.filter(isMeant), absentees: all.absentees.filter(isMeant) };
 }
 
-function heardBy({ hearers, addressees }: Remembered, type: string): readonly Addressee[] {
+function heardBy({ hearers, recipients }: Remembered, type: string): Recipients {
   const all = hearers.filter(({ heard, selected }) => heard(type) && selected(type)).map(addresseeOf);
-  addressees.set(type, all);
-  return all;
+  const found = { addressees: all.filter((one) => !isAbsent(one)), absentees: all.filter(isAbsent) };
+  recipients.set(type, found);
+  return found;
 }
 
-const addresseeOf = ({ heard, selected, ...addressee }: Hearer): Addressee => addressee;
+const addresseeOf = ({ heard, selected, ...addressee }: Hearer): Addressee | Absentee => addressee;
+const isAbsent = (one: Addressee | Absentee): one is Absentee => 'inactive' in one;

@@ -7,7 +7,7 @@
 import { type ColumnValue, runForEach } from '../bulk.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
 import type { Database } from '../tables.ts';
-import type { Addressee } from './audience.ts';
+import type { Absentee, Addressee, Recipients } from './audience.ts';
 
 /** Rows that are written in one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;
@@ -21,6 +21,12 @@ const INSERT_DELIVERY =
   'state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at) ' +
   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, 0, 0, 0, 0, 0, ?)";
 
+/** Of a target that was not active: there is nothing to be done, and it is kept why. */
+const INSERT_ABSENT =
+  'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
+  'state, outcome, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, finished_at) ' +
+  "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'canceled', ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)";
+
 /** What tells whether an event has been accepted before, and how it was answered. */
 export interface KnownEvent {
   readonly bodyHash: string;
@@ -28,11 +34,10 @@ export interface KnownEvent {
 }
 
 /** An event that is put down, and whom it goes to. */
-export interface EventRow {
+export interface EventRow extends Recipients {
   /** Of a `Sequence`. */
   readonly id: string;
   readonly event: PostedEvent;
-  readonly addressees: readonly Addressee[];
   /** Since when it is to be delivered, by the clock of now. */
   readonly armedAt: number;
   readonly createdAt: number;
@@ -62,6 +67,8 @@ export async function findEvents(
 export async function insertEvents(transaction: Database, rows: readonly EventRow[]): Promise<void> {
   await insert(transaction, INSERT_EVENT, rows.values().map(eventValues));
   await insert(transaction, INSERT_DELIVERY, rows.values().flatMap(deliveryValues));
+  const missed = rows.filter(({ absentees }) => absentees.length > 0);
+  if (missed.length > 0) await insert(transaction, INSERT_ABSENT, missed.values().flatMap(absentValues));
 }
 
 /** @param rows made while they are written: those of a thousand events may be a million, which nobody is to hold */
@@ -93,14 +100,23 @@ const eventValues = ({ id, event, addressees, createdAt }: EventRow): readonly C
   ...[event.installationId ?? null, event.body, event.bodyHash, addressees.length, createdAt],
 ];
 
-function deliveryValues({ id, event, addressees, armedAt, createdAt }: EventRow) {
-  const { eventId, type, organization } = event;
-  return addressees.map((to, index): readonly ColumnValue[] => [
-    ...[deliveryId(id, index), id, eventId, type, to.kind, to.endpoint, organization],
-    ...[to.integration, to.installationId, to.level, to.place],
-    ...[armedAt, armedAfterPause(to, armedAt), createdAt],
+const deliveryValues = (row: EventRow) =>
+  row.addressees.map((to, index): readonly ColumnValue[] => [
+    ...deliveredTo(row, to, index),
+    ...[row.armedAt, armedAfterPause(to, row.armedAt), row.createdAt],
   ]);
-}
+
+/** Numbered after those that are delivered. */
+const absentValues = (row: EventRow) =>
+  row.absentees.map((to: Absentee, index): readonly ColumnValue[] => [
+    ...deliveredTo(row, to, row.addressees.length + index),
+    ...[to.inactive, row.armedAt, row.armedAt, row.createdAt, row.createdAt],
+  ]);
+
+const deliveredTo = ({ id, event }: EventRow, to: Addressee, index: number): readonly ColumnValue[] => [
+  ...[deliveryId(id, index), id, event.eventId, event.type, to.kind, to.endpoint, event.organization],
+  ...[to.integration, to.installationId, to.level, to.place],
+];
 
 /** A clock that was set back since a target was paused and resumed must not make the event one of before the pause. */
 const armedAfterPause = ({ pausedAt = -1 }: Addressee, armedAt: number): number =>

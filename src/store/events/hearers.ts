@@ -3,12 +3,12 @@
  * integrations say. Caches versions alone, which never change; `audience.ts` remembers the rest.
  */
 import { LRUCache } from 'lru-cache';
-import { type TargetName, wholeInstallation } from '../../model/installation.ts';
+import { type InstallationStatus, type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { missingScopes } from '../../model/manifest/scope.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
-import { inReach, type Scene } from '../installations/in-reach.ts';
+import { inReachOnceActive, type Scene } from '../installations/in-reach.ts';
 import type { Database, DeliveryKind } from '../tables.ts';
 
 const VERSIONS_REMEMBERED = 20_000;
@@ -21,8 +21,13 @@ export interface HearersParts {
   readonly database: Database;
 }
 
-/** A target that is active, and in reach of what happens there. */
+/** Why a target hears nothing. */
+export type Inactivity = Exclude<InstallationStatus, 'active'>;
+
+/** A target that is in reach of what happens there, or is once it is active. */
 export interface Hearer extends TargetName {
+  /** Absent where it is active, as its installation is. */
+  readonly inactive?: Inactivity;
   readonly integration: string;
   readonly endpoint: string;
   readonly kind: DeliveryKind;
@@ -53,6 +58,8 @@ interface HearerRow {
   readonly there: string | null;
   readonly whole_paused_at: number | null;
   readonly there_paused_at: number | null;
+  readonly whole_status: InstallationStatus;
+  readonly there_status: InstallationStatus | null;
 }
 
 export class Hearers {
@@ -97,9 +104,10 @@ export class Hearers {
   }
 
   #rows(scene: Scene): Promise<HearerRow[]> {
-    return inReach(this.#database, scene)
+    return inReachOnceActive(this.#database, scene)
       .select(['whole.endpoint_key as whole', 'there.endpoint_key as there'])
       .select(['whole.paused_at as whole_paused_at', 'there.paused_at as there_paused_at'])
+      .select(['whole.status as whole_status', 'there.status as there_status'])
       .execute();
   }
 
@@ -176,7 +184,7 @@ function hearerOf(
   settings: Settings = {},
 ): Hearer | undefined {
   const { integration, installation_id: installationId, whole, there } = row;
-  const all = { integration, heard, ...pausedAtOf(row) };
+  const all = { integration, heard, ...pausedAtOf(row), ...inactivityOf(row) };
   if (there === null) {
     if (webhook !== undefined) return undefined;
     const name = wholeInstallation(installationId);
@@ -187,6 +195,12 @@ function hearerOf(
   const listed = settings[webhook.eventTypes];
   const types = new Set<unknown>(Array.isArray(listed) ? listed : []);
   return { ...own, kind: 'webhook', selected: (type) => types.has(type) };
+}
+
+function inactivityOf({ whole_status, there_status }: HearerRow): Pick<Hearer, 'inactive'> {
+  const statuses = [whole_status, there_status];
+  const inactive = (['paused', 'pending'] as const).find((status) => statuses.includes(status));
+  return inactive === undefined ? {} : { inactive };
 }
 
 function pausedAtOf({ whole_paused_at, there_paused_at }: HearerRow): Pick<Hearer, 'pausedAt'> {

@@ -15,13 +15,20 @@ export interface Scene {
   readonly place: string;
 }
 
+/** By the names of their integrations: `whole` is the target of the organization, `there` the one that is there, or nothing. */
+export function inReach(database: Database, scene: Scene) {
+  return inReachOnceActive(database, scene)
+    .where('whole.status', '=', 'active')
+    .where((where) => where.or([where('there.status', '=', 'active'), where('there.place', 'is', null)]));
+}
+
 /**
- * By the names of their integrations: `whole` is the target of the organization, `there` the one that is there, or nothing.
+ * The same with those that are not active, which are in reach once they are.
  *
  * One statement. The attack: an organization installs into a space of another one's, whose id it has seen, to hear what happens
  * there. So it is the organization that is asked for which counts, and the id only among what that has installed.
  */
-export function inReach(database: Database, { organization, level, place }: Scene) {
+export function inReachOnceActive(database: Database, { organization, level, place }: Scene) {
   const selection = level === 'space' ? 'whole.space_selection' : 'whole.site_selection';
   return database
     .selectFrom('targets as whole')
@@ -35,12 +42,6 @@ export function inReach(database: Database, { organization, level, place }: Scen
     .select(['whole.integration', 'whole.installation_id', 'integrations.active_version as number'])
     .where('whole.organization', '=', organization)
     .where('whole.level', '=', 'organization')
-    .where('whole.status', '=', 'active')
-    .where((where) =>
-      where.or([
-        where('there.status', '=', 'active'),
-        where.and([where('there.place', 'is', null), where(selection, '=', 'all')]),
-      ]),
-    )
+    .where((where) => where.or([where('there.place', 'is not', null), where(selection, '=', 'all')]))
     .orderBy('whole.integration');
 }
