@@ -52,6 +52,8 @@ export interface Config {
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
   /** Organizations whose integrations may have the scopes that are reserved for internal use. */
   readonly internalOrganizations: readonly string[];
+  /** Whether to start although the write-ahead log is damaged, without what was committed in it. */
+  readonly acceptLoss?: boolean;
   readonly limits: Limits;
 }
 
@@ -74,6 +76,8 @@ interface Setting {
   readonly flag: string;
   /** Only the variable sets it: `ps` shows flags to everybody. Messages never hold its value. */
   readonly isSecret?: true;
+  /** Only a flag without a value sets it: a variable would stay set for the starts after this one. */
+  readonly isSwitch?: true;
   readonly value: string;
   readonly help: string;
 }
@@ -158,6 +162,12 @@ const SETTINGS: readonly Setting[] = [
     help: 'first of the 512 user ids that cells run as, where the host is root',
   },
   { flag: 'cell-jitless', value: 'off', help: 'on: V8 interprets in cells, and compiles nothing' },
+  {
+    flag: 'accept-loss',
+    value: '',
+    isSwitch: true,
+    help: 'starts although the write-ahead log is damaged, without what was committed in it; keeps the damaged log',
+  },
 ];
 
 const CELLS_MAX = 64;
@@ -222,6 +232,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     egressManifest: egressManifest ?? 'required',
     webhookHttp: oneOf('webhook-http', WEBHOOK_HTTP, problems, text),
     internalOrganizations,
+    acceptLoss: text('accept-loss') === 'true',
     limits: readLimits(env, problems),
   };
   problems.push(...unknownVariables(env));
@@ -283,9 +294,10 @@ function readPublicUrl(text: string, problems: string[]): string | undefined {
 
 /** The text of `--help`. */
 export function configHelp(): string {
-  const rows = SETTINGS.map(({ flag, value, help, isSecret }) => {
+  const rows = SETTINGS.map(({ flag, value, help, isSecret, isSwitch }) => {
     const shown = value === '' ? '' : ` (${value})`;
-    return `  ${(isSecret ? '' : `--${flag}`).padEnd(16)} ${variable(flag).padEnd(20)} ${help}${shown}`;
+    const [asFlag, asVariable] = [isSecret ? '' : `--${flag}`, isSwitch ? '' : variable(flag)];
+    return `  ${asFlag.padEnd(16)} ${asVariable.padEnd(20)} ${help}${shown}`;
   });
   return [
     'usage: npm start -- [flags]',
@@ -308,7 +320,9 @@ function readSettings(
   problems: string[],
 ): (flag: string) => string {
   const open = SETTINGS.filter(({ isSecret }) => !isSecret);
-  const options = Object.fromEntries(open.map(({ flag }) => [flag, { type: 'string' as const }]));
+  const options = Object.fromEntries(
+    open.map(({ flag, isSwitch }) => [flag, { type: isSwitch ? ('boolean' as const) : ('string' as const) }]),
+  );
   let given: Record<string, string | boolean | undefined> = {};
   const secret = SETTINGS.find(
     ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
@@ -325,7 +339,8 @@ function readSettings(
   }
   return (flag) => {
     const setting = SETTINGS.find((candidate) => candidate.flag === flag);
-    return String(given[flag] ?? env[variable(flag)] ?? setting?.value ?? '');
+    const fromVariable = setting?.isSwitch ? undefined : env[variable(flag)];
+    return String(given[flag] ?? fromVariable ?? setting?.value ?? '');
   };
 }
 
@@ -338,7 +353,7 @@ const FOREIGN_VARIABLE =
  * told: what is mistyped may be the variable of a secret.
  */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
-  const known = new Set(SETTINGS.map(({ flag }) => variable(flag)));
+  const known = new Set(SETTINGS.filter(({ isSwitch }) => !isSwitch).map(({ flag }) => variable(flag)));
   const isUnknown = (key: string) =>
     key.startsWith('ANNEX_') &&
     !key.startsWith('ANNEX_LIMIT_') &&

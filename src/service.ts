@@ -31,6 +31,9 @@ import { Journal } from './runtime/journal.ts';
 import { Pool } from './runtime/pool.ts';
 import { openStore, type Store } from './store/store.ts';
 
+/** How long a start waits for the check of the database, so that the first look at `/healthz` can tell of damage. */
+const INTEGRITY_WAIT_MS = 2_000;
+
 export interface Service {
   readonly controlUrl: string;
   readonly publicUrl: string;
@@ -75,11 +78,16 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       clock,
       randomBytes,
       keys: config.vaultKeys,
+      acceptLoss: config.acceptLoss ?? false,
       webhookUrlRefusal: (url) => posting.refusalOf(url),
+      onWal: ({ level, message }) => log[level](message),
+      onIntegrity: ({ level, message, details }) => log[level](details, message),
       onReseal: ({ level, message, details }) => log[level](details, message),
       onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
     });
     stops.push(() => store.close());
+    // Beside the start of the cells. A large database is still being checked when the service listens.
+    const checked = within(INTEGRITY_WAIT_MS, store.integrityChecked);
     const { registry, secrets, installations, installLinks, tokens, logs, lifeEvents, audit } = store;
     const metrics = new CallMetrics();
     const load = new CpuLoad(ticks);
@@ -180,6 +188,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       }),
       metrics: metrics.registry,
       cells: { count: config.cells, layers },
+      database: () => store.integrity.state,
       limitMet: (limit) => metrics.limitMet(limit),
     });
     stops.push(() => control.close());
@@ -197,6 +206,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     stops.push(() => open.close());
     // The cells start while the doors are made.
     await pool.ready();
+    await checked;
 
     const controlUrl = await listen(control, 'control', config.controlHost, config.controlPort);
     const publicUrl = await listen(open, 'public', config.publicHost, config.publicPort);

@@ -84,6 +84,7 @@ async function control(): Promise<Control> {
     clock: () => 0,
     metrics,
     cells,
+    database: () => store.integrity.state,
     limitMet,
   };
   controlDoor(app, { ...store, ...parts });

@@ -4,8 +4,9 @@
  * Durability comes before speed: `synchronous=FULL` syncs the log at every commit, because with `NORMAL` a power cut
  * loses rows that were acknowledged. One connection serves the whole process, and kysely hands it out one transaction
  * at a time. The calls are synchronous: a statement holds up the event loop for as long as it runs.
+ *
+ * One process at a time writes (`folder-lock.ts`). Others may read meanwhile: a backup, and the integrity check.
  */
-import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
@@ -19,27 +20,40 @@ import {
 } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { BulkRows } from './bulk.ts';
+import { checkWal, type WalNote } from './folder/damaged-wal.ts';
+import { unusableDatabase } from './folder/data-folder.ts';
+import { BUSY_TIMEOUT_MS, type FolderLock, inUse, isBusy, lockFolder } from './folder/folder-lock.ts';
 
-/** How long opening waits for another process that is just letting go of the file. */
-const BUSY_TIMEOUT_MS = 2_000;
-const SQLITE_BUSY = 5;
 const ROLLED_BACK = /cannot rollback - no transaction is active/;
 const PAGE_CACHE_KIB = 64 * 1024;
 const STATEMENTS_MAX = 500;
+/** A backup keeps the log from being emptied, and it grows meanwhile. What it keeps of the disk afterwards. */
+const LOG_BYTES_KEPT = 256 * 1024 * 1024;
+
+export interface SqliteOptions {
+  /** Whether to start with a damaged write-ahead log, without what was committed in it. */
+  readonly acceptLoss?: boolean;
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number;
+  /** Receives what an operator has to know about the write-ahead log that was found. */
+  readonly note?: (note: WalNote) => void;
+}
 
 /** The dialect for one database file, which must exist or be creatable. */
-export const sqliteDialect = (file: string): Dialect => new NodeSqliteDialect(file);
+export const sqliteDialect = (file: string, options: SqliteOptions = {}): Dialect =>
+  new NodeSqliteDialect(file, options);
 
 class NodeSqliteDialect extends SqliteDialect {
-  readonly #file: string;
+  readonly #open: () => SqliteDatabase;
 
-  constructor(file: string) {
-    super({ database: async () => open(file) });
-    this.#file = file;
+  constructor(file: string, options: SqliteOptions) {
+    const opened = () => openLocked(file, options);
+    super({ database: async () => opened() });
+    this.#open = opened;
   }
 
   override createDriver(): SqliteDriver {
-    return new NodeSqliteDriver({ database: async () => open(this.#file) });
+    return new NodeSqliteDriver({ database: async () => this.#open() });
   }
 
   override createAdapter(): SqliteAdapter {
@@ -70,28 +84,42 @@ class NodeSqliteAdapter extends SqliteAdapter {
   }
 }
 
-function open(file: string): SqliteDatabase {
+function openLocked(file: string, options: SqliteOptions): SqliteDatabase {
+  let lock: FolderLock | undefined;
+  try {
+    lock = lockFolder(file);
+    return open(file, options, lock);
+  } catch (cause) {
+    lock?.release();
+    throw unusableDatabase(file, cause);
+  }
+}
+
+function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDatabase {
+  const { acceptLoss = false, clock = Date.now, note = () => {} } = options;
+  // With the lock, and before SQLite: nothing else writes the log, and nothing has thrown any of it away.
+  const leavesOut = checkWal({ database: file, acceptLoss, now: clock(), note });
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
-  // One process at a time: targets and principals are cached in its memory, and a second one would not see it write.
-  database.exec('pragma locking_mode = exclusive');
   try {
     database.exec('pragma journal_mode = wal');
-    // Takes the lock now, not at the first write.
-    database.exec('begin exclusive; commit');
+    database.exec('pragma synchronous = full');
+    // Takes the write lock once: an older Annex that runs has the file to itself.
+    database.exec('begin immediate; commit');
+    if (leavesOut) database.exec('pragma wal_checkpoint(truncate)');
+    // The trees of a long backlog: pages that are written at each commit should not be read anew for it.
+    database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
+    database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
   } catch (cause) {
     database.close();
-    const locked = (cause as { errcode?: number }).errcode === SQLITE_BUSY;
-    throw locked
-      ? new Error(`another process has the data folder open: ${dirname(file)} (--data)`, { cause })
-      : cause;
+    throw isBusy(cause) ? inUse(file, cause) : cause;
   }
-  database.exec('pragma synchronous = full');
-  // The trees of a long backlog: pages that are written at each commit should not be read anew for it.
-  database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
   // To compile a statement takes longer than to run most of them. Nothing streams rows, so none is in use twice at once.
   const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
   return {
-    close: () => database.close(),
+    close() {
+      database.close();
+      lock.release();
+    },
     prepare(sql) {
       const known = statements.get(sql);
       if (known !== undefined) return known;

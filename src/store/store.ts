@@ -2,9 +2,8 @@
  * The store, opened: a data folder becomes a registry, tokens and logs.
  *
  * The folder holds the database (`annex.db` and its write-ahead log) and, unless a setting says otherwise, the vault's keys
- * (`vault.key`); both belong in a backup. One process at a time may have a folder open, because targets and principals are cached in its memory.
+ * (`vault.key`). One process at a time may have a folder open, because targets and principals are cached in its memory.
  */
-import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
@@ -15,6 +14,8 @@ import { Deliveries } from './deliveries/deliveries.ts';
 import { GroupCommit } from './deliveries/group-commit.ts';
 import { AcceptedEvents } from './events/accepted-events.ts';
 import { Audience } from './events/audience.ts';
+import type { WalNote } from './folder/damaged-wal.ts';
+import { prepareFolder } from './folder/data-folder.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
 import { InstallLinks } from './installations/install-links.ts';
@@ -24,6 +25,7 @@ import { LifeEvents } from './installations/life-events.ts';
 import type { Origins } from './installations/targets.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
+import { Integrity, type IntegrityNote } from './integrity/integrity.ts';
 import { Logs } from './logs.ts';
 import { Sequence } from './sequence.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -53,6 +55,12 @@ export interface StoreOptions {
   readonly keys?: KeySource;
   /** What is refused of receivers' URLs when they are saved; nothing unless told. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
+  /** Whether to start although the write-ahead log is damaged, without what was committed in it; no unless told. */
+  readonly acceptLoss?: boolean;
+  /** Receives what an operator has to know about the write-ahead log that was found. */
+  readonly onWal?: (note: WalNote) => void;
+  /** Receives the result of each check of the database. */
+  readonly onIntegrity?: (note: IntegrityNote) => void;
   /** Told of values that are sealed anew after the ring has got another first key. */
   readonly onReseal?: (note: ResealNote) => void;
 }
@@ -72,6 +80,9 @@ export interface Store {
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookTests: WebhookTests;
+  readonly integrity: Integrity;
+  /** Resolves when the check of the database at this start is over. */
+  readonly integrityChecked: Promise<void>;
   /** Writes what is buffered and lets go of the folder. */
   close(): Promise<void>;
 }
@@ -79,16 +90,10 @@ export interface Store {
 /** @throws where the folder cannot be written, the schema cannot be migrated, or a key is missing that values are sealed with. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, limits, randomBytes, onError } = options;
-  const file = join(folder, 'annex.db');
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
-    throw unusableFolder(folder, cause);
-  });
-  // SQLite gives its files the mode of the database file: made here, they are private in a folder that is not.
-  const handle = await open(file, 'a', 0o600).catch((cause) => {
-    throw unusableFolder(folder, cause);
-  });
-  await handle.close();
-  const database = await openDatabase(sqliteDialect(file));
+  const file = await prepareFolder(folder);
+  const { acceptLoss = false, clock, onWal: note = () => {} } = options;
+  const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note }));
+  const integrity = new Integrity({ file, clock, note: (told) => options.onIntegrity?.(told) });
   try {
     const source = options.keys ?? { file: join(folder, 'vault.key') };
     const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
@@ -135,9 +140,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       installedBlocks: new InstalledBlocks(parts),
       webhookSecrets,
       webhookTests: new WebhookTests({ ...parts, acceptedEvents }),
+      integrity,
+      integrityChecked: integrity.start(),
       async close() {
         clearInterval(timer);
         clearInterval(pruneTimer);
+        await integrity.stop();
         await reseal.stop();
         await logs.pass().catch(onError);
         await deliveries.stop();
@@ -149,18 +157,4 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await database.destroy();
     throw error;
   }
-}
-
-/** The setting to change, for the few mistakes that an operator makes with a folder. */
-function unusableFolder(folder: string, cause: unknown): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const told = {
-    EEXIST: 'is a file; name a folder',
-    ENOTDIR: 'lies below a file; name a folder',
-    EACCES: 'may not be used by this user',
-    EPERM: 'may not be used by this user',
-    EROFS: 'is on a file system that is read-only',
-  };
-  const why = told[code as keyof typeof told];
-  return why === undefined ? cause : new Error(`the data folder ${folder} ${why} (--data).`, { cause });
 }

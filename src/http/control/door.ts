@@ -12,6 +12,7 @@ import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import type { Dispatch } from '../../runtime/dispatch.ts';
 import type { Journal } from '../../runtime/journal.ts';
+import type { IntegrityState } from '../../store/integrity/integrity.ts';
 import type { Store } from '../../store/store.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../in-process.ts';
@@ -74,6 +75,8 @@ export interface ControlDoorParts
   readonly clock: () => number;
   readonly metrics: Exposition;
   readonly cells: CellHealth;
+  /** What the checks of the database have found so far. */
+  database(): IntegrityState;
   readonly credentials: Credentials;
   /** Told of limits that a request met. */
   limitMet(limit: LimitName): void;

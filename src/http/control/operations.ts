@@ -5,6 +5,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { Layers } from '../../confinement/layers.ts';
+import type { IntegrityState } from '../../store/integrity/integrity.ts';
+
+const OK = 200;
+const UNAVAILABLE = 503;
 
 /** The part of a prom-client registry that answers a scrape. */
 export interface Exposition {
@@ -15,6 +19,8 @@ export interface Exposition {
 export interface OperationsParts {
   readonly metrics: Exposition;
   readonly cells: CellHealth;
+  /** What the checks of the database have found so far. */
+  database(): IntegrityState;
 }
 
 /** What a supervisor is told of the cells. */
@@ -25,8 +31,23 @@ export interface CellHealth {
   readonly layers: Layers;
 }
 
-export function operationsDoor(app: FastifyInstance, { metrics, cells }: OperationsParts): void {
-  app.get('/healthz', async () => ({ status: 'ok', cells: { count: cells.count, layers: cells.layers } }));
+export function operationsDoor(app: FastifyInstance, { metrics, cells, database }: OperationsParts): void {
+  // A service on a damaged database still answers. It is not well, and a supervisor that only looks at the status has to see that.
+  app.get('/healthz', async (_request, reply) => {
+    const { integrity, checkedAt, tables, damagedTables } = database();
+    const isDamaged = integrity === 'damaged';
+    reply.code(isDamaged ? UNAVAILABLE : OK);
+    return {
+      status: isDamaged ? 'damaged' : 'ok',
+      cells: { count: cells.count, layers: cells.layers },
+      database: {
+        integrity,
+        checkedAt: checkedAt === undefined ? null : new Date(checkedAt).toISOString(),
+        tables,
+        ...(isDamaged && { damagedTables }),
+      },
+    };
+  });
   app.get('/metrics', async (_request, reply) => {
     reply.type(metrics.contentType);
     return metrics.metrics();

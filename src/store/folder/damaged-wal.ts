@@ -1,0 +1,78 @@
+/**
+ * What happens at a start whose write-ahead log is damaged: the service does not start, unless the operator accepts the loss.
+ *
+ * SQLite would start without a word, overwrite the log, and so make the loss final. Here the start ends with what is wrong and what
+ * to do. With `--accept-loss` the damaged log is copied aside first, and is never removed.
+ */
+import { closeSync, constants, copyFileSync, fsyncSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { readWal, type WalState } from './wal-file.ts';
+
+/** What an operator has to know about the log that was found. */
+export interface WalNote {
+  readonly level: 'warn' | 'error';
+  readonly message: string;
+}
+
+export interface WalOptions {
+  /** Path of the database file. */
+  readonly database: string;
+  readonly acceptLoss: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  note(note: WalNote): void;
+}
+
+type Damage = Extract<WalState, { kind: 'damaged' }>;
+
+/**
+ * @returns whether SQLite will leave out frames of it: the log has to be emptied once it is open, or they are found again
+ * @throws where the log is damaged and its loss is not accepted; nothing is changed then
+ */
+export function checkWal({ database, acceptLoss, now, note }: WalOptions): boolean {
+  const wal = `${database}-wal`;
+  const state = readWal(wal);
+  if (state.kind === 'torn')
+    note({
+      level: 'warn',
+      message:
+        `The last transaction in ${wal} is incomplete (from frame ${state.at} on) and is left out. After a power cut that is ` +
+        'as it should be: it was never acknowledged. Otherwise the disk, or whatever copied the file, has damaged it.',
+    });
+  if (state.kind !== 'damaged') return state.kind === 'torn';
+  if (!acceptLoss) throw new Error(refusal(wal, state));
+  const kept = `${wal}.damaged-${now}`;
+  keepAside(wal, kept);
+  note({
+    level: 'error',
+    message: `${wal} is damaged: ${state.problem}. The loss is accepted (--accept-loss): ${lossOf(state)}. The damaged log is kept as ${kept}.`,
+  });
+  return true;
+}
+
+const refusal = (wal: string, damage: Damage): string =>
+  `${wal}, the write-ahead log of the database, is damaged: ${damage.problem}. ` +
+  `To start all the same would lose what was committed and acknowledged: ${lossOf(damage)}. ` +
+  'Keep a copy of the data folder, then bring back an intact copy of the file, or restore a backup. ' +
+  'To start with what is left, add --accept-loss once; the damaged log is kept beside the database';
+
+const lossOf = ({ at, lost }: Damage): string => {
+  if (lost !== undefined) return `${lost} ${lost === 1 ? 'transaction' : 'transactions'} from frame ${at} on`;
+  return at === 0 ? 'every transaction in that log' : 'an unknown number of transactions';
+};
+
+/** On disk before anything else happens to the log. */
+function keepAside(wal: string, kept: string): void {
+  copyFileSync(wal, kept, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  sync(kept);
+  sync(dirname(kept));
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

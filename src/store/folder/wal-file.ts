@@ -1,0 +1,204 @@
+/**
+ * Reads SQLite's write-ahead log (`annex.db-wal`) before SQLite does, and says whether committed data in it is out of reach.
+ *
+ * SQLite takes the log up to the first frame that does not fit and drops the rest without a word: right after a crash, where the
+ * rest was never committed, and wrong after damage. One flipped bit in the header drops every transaction of the log. This
+ * file tells the two apart and changes nothing.
+ *
+ * Annex syncs the log at each commit, and syncs its header before the first frame. So a crash leaves a header that can be read, and
+ * breaks at most the last transaction. An unreadable header with frames behind it is damage. So is a break with a committed
+ * transaction behind it and the beginning of another one after that. So are frames of a later reset of the log than its header: a
+ * slow copy of a file in use has those. Frames of an earlier reset are in the database file already, and say nothing.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/** What the log holds, as far as can be said without SQLite. */
+export type WalState =
+  /** No log, or one without a frame. */
+  | { readonly kind: 'empty' }
+  /** Every frame of it can be read, but for what a crash leaves of a transaction that was never acknowledged. */
+  | { readonly kind: 'sound' }
+  /** The last transaction has a commit mark and does not fit together: after a power cut it was never acknowledged. */
+  | { readonly kind: 'torn'; readonly at: number }
+  /** SQLite would leave out committed transactions: so many at least, or an unknown number. */
+  | {
+      readonly kind: 'damaged';
+      readonly problem: string;
+      readonly at: number;
+      readonly lost: number | undefined;
+    };
+
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+/** What of a header, and of a frame's header, is part of the checksum. */
+const HEADER_SUMMED_BYTES = 24;
+const FRAME_SUMMED_BYTES = 8;
+/** The last bit says that checksums are made of big-endian words. */
+const MAGIC = 0x377f0682;
+const FORMAT = 3_007_000;
+const PAGE_BYTES_MIN = 512;
+const PAGE_BYTES_MAX = 65_536;
+const FRAMES_PER_READ = 64;
+/** The first salt counts resets. It begins at random, so a difference larger than this says nothing. */
+const RESETS_AHEAD_MAX = 1_000;
+
+type Checksum = readonly [number, number];
+type Salts = readonly [number, number];
+
+interface Header {
+  readonly pageBytes: number;
+  readonly bigEndian: boolean;
+  readonly salts: Salts;
+  readonly checksum: Checksum;
+}
+
+interface Frame {
+  /** From 1. */
+  readonly number: number;
+  /** Resets of the log between its header and this frame: 0 for one of the log as it is, less for those before. */
+  readonly resetsAhead: number;
+  readonly salts: Salts;
+  readonly isCommit: boolean;
+  readonly checksum: Checksum;
+  /** What its checksum would be behind a frame with this one. */
+  sumAfter(before: Checksum): Checksum;
+}
+
+/** @param path the log, which need not exist */
+export function readWal(path: string): WalState {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'empty' };
+    throw cause;
+  }
+  try {
+    return stateOf(file, fstatSync(file).size);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function stateOf(file: number, bytes: number): WalState {
+  if (bytes === 0) return { kind: 'empty' };
+  const unreadable = (problem: string): WalState => ({ kind: 'damaged', problem, at: 0, lost: undefined });
+  if (bytes < HEADER_BYTES) return unreadable(`it ends after ${bytes} bytes, within its header`);
+  const header = headerIn(bytesAt(file, 0, HEADER_BYTES));
+  if (typeof header !== 'string') return framesState(file, bytes, header);
+  // The header is synced before a frame is written: a power cut can leave a bad one only where there is nothing else.
+  return bytes === HEADER_BYTES ? { kind: 'empty' } : unreadable(header);
+}
+
+function framesState(file: number, bytes: number, header: Header): WalState {
+  let sound: Checksum = header.checksum;
+  let before: Frame | undefined;
+  let brokenAt: number | undefined;
+  let marks = 0;
+  let goesOn = false;
+  for (const frame of framesIn(file, bytes, header)) {
+    if (brokenAt === undefined) {
+      if (isCurrent(frame, header) && isSame(frame.sumAfter(sound), frame.checksum)) {
+        sound = frame.checksum;
+        continue;
+      }
+      brokenAt = frame.number;
+    }
+    const isNext = before !== undefined && isSame(before.salts, frame.salts);
+    if (isNext && frame.resetsAhead > 0 && follows(frame, before)) return ahead(frame.number);
+    // A frame that continues behind a commit: that transaction was synced, so the break before it is not of a crash.
+    if (isNext && isCurrent(frame, header) && before?.isCommit === true) goesOn ||= follows(frame, before);
+    if (isCurrent(frame, header) && frame.isCommit) marks += 1;
+    before = frame;
+  }
+  if (brokenAt === undefined || marks === 0) return { kind: 'sound' };
+  if (!goesOn) return { kind: 'torn', at: brokenAt };
+  const problem = `frame ${brokenAt} does not fit its checksum, and committed transactions follow it`;
+  return { kind: 'damaged', problem, at: brokenAt, lost: marks };
+}
+
+const ahead = (at: number): WalState => ({
+  kind: 'damaged',
+  problem: `frame ${at} is newer than the header, as in a copy of a file in use`,
+  at,
+  lost: undefined,
+});
+
+const isCurrent = (frame: Frame, header: Header): boolean => isSame(frame.salts, header.salts);
+
+const follows = (frame: Frame, before: Frame | undefined): boolean =>
+  before !== undefined && isSame(frame.sumAfter(before.checksum), frame.checksum);
+
+/** The header, or what is wrong with it. */
+function headerIn(bytes: Buffer): Header | string {
+  const magic = bytes.readUInt32BE(0);
+  if ((magic & ~1) !== MAGIC) return 'its header does not begin as that of a write-ahead log';
+  const bigEndian = (magic & 1) === 1;
+  const checksum: Checksum = [bytes.readUInt32BE(24), bytes.readUInt32BE(28)];
+  if (!isSame(sum(bytes, 0, HEADER_SUMMED_BYTES, [0, 0], bigEndian), checksum))
+    return 'its header does not fit its checksum';
+  if (bytes.readUInt32BE(4) !== FORMAT) return `its format is ${bytes.readUInt32BE(4)}, not ${FORMAT}`;
+  const pageBytes = bytes.readUInt32BE(8);
+  const isSize = pageBytes >= PAGE_BYTES_MIN && pageBytes <= PAGE_BYTES_MAX;
+  if (!isSize || (pageBytes & (pageBytes - 1)) !== 0) return `its pages have ${pageBytes} bytes`;
+  return { pageBytes, bigEndian, salts: [bytes.readUInt32BE(16), bytes.readUInt32BE(20)], checksum };
+}
+
+/** Whole frames only: one that is cut off was being written when the process ended. */
+function* framesIn(file: number, bytes: number, header: Header): Generator<Frame> {
+  const frameBytes = FRAME_HEADER_BYTES + header.pageBytes;
+  const count = Math.floor((bytes - HEADER_BYTES) / frameBytes);
+  for (let from = 0; from < count; from += FRAMES_PER_READ) {
+    const read = Math.min(FRAMES_PER_READ, count - from);
+    const chunk = bytesAt(file, HEADER_BYTES + from * frameBytes, read * frameBytes);
+    for (let index = 0; index < read; index++)
+      yield frameIn(chunk.subarray(index * frameBytes, (index + 1) * frameBytes), from + index + 1, header);
+  }
+}
+
+function frameIn(bytes: Buffer, number: number, { salts, bigEndian }: Header): Frame {
+  const checksum: Checksum = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  const own: Salts = [bytes.readUInt32BE(8), bytes.readUInt32BE(12)];
+  const resets = (own[0] - salts[0]) >>> 0;
+  return {
+    number,
+    salts: own,
+    resetsAhead: resets > RESETS_AHEAD_MAX ? -1 : resets,
+    // The size of the database after the transaction; 0 in every frame but its last.
+    isCommit: bytes.readUInt32BE(4) !== 0,
+    checksum,
+    sumAfter: (before) =>
+      sum(
+        bytes,
+        FRAME_HEADER_BYTES,
+        bytes.length,
+        sum(bytes, 0, FRAME_SUMMED_BYTES, before, bigEndian),
+        bigEndian,
+      ),
+  };
+}
+
+/** SQLite's checksum of pairs of words, continued from another. */
+function sum(bytes: Buffer, from: number, to: number, before: Checksum, bigEndian: boolean): Checksum {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let [first, second] = before;
+  for (let at = from; at < to; at += 8) {
+    first = (first + view.getUint32(at, !bigEndian) + second) | 0;
+    second = (second + view.getUint32(at + 4, !bigEndian) + first) | 0;
+  }
+  return [first >>> 0, second >>> 0];
+}
+
+const isSame = (one: Checksum | Salts, other: Checksum | Salts): boolean =>
+  one[0] === other[0] && one[1] === other[1];
+
+function bytesAt(file: number, at: number, count: number): Buffer {
+  const bytes = Buffer.alloc(count);
+  let read = 0;
+  while (read < count) {
+    const got = readSync(file, bytes, read, count - read, at + read);
+    if (got === 0) throw new Error('The write-ahead log became shorter while it was read.');
+    read += got;
+  }
+  return bytes;
+}
