@@ -17,6 +17,8 @@ const LOOK_EVERY_MS = 50;
 
 export interface RigOptions {
   readonly receiver: LedgerReceiver;
+  /** Another receiver that is in reach, for webhooks that `urlOf` leads there. */
+  readonly also?: LedgerReceiver;
   readonly webhooks: number;
   /** Webhooks of each organization, which share an isolate; one unless told. */
   readonly perOrganization?: number;
@@ -133,7 +135,8 @@ export class AnnexRig {
   }
 }
 
-function startHost(data: string, { receiver, node = [] }: RigOptions): Promise<HostProcess> {
-  const flags = ['--webhook-http', 'allow', '--egress-allow', `127.0.0.1:${receiver.port}`];
+function startHost(data: string, { receiver, also, node = [] }: RigOptions): Promise<HostProcess> {
+  const reached = [receiver, ...(also ? [also] : [])].map(({ port }) => `127.0.0.1:${port}`);
+  const flags = ['--webhook-http', 'allow', '--egress-allow', reached.join()];
   return HostProcess.start({ data, flags, node });
 }

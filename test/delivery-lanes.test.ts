@@ -206,7 +206,7 @@ describe('hints', () => {
     add(lanes, 'a', 1);
     const begun = begin(lanes);
     expect(begun).toHaveLength(17);
-    expect(begun.at(-1)).toBe('a1');
+    expect(begun[0]).toBe('a1');
     lanes.found('0', { ids: [], more: false });
     expect(begin(lanes)).toEqual(['look 16']);
   });
@@ -222,7 +222,7 @@ describe('hints', () => {
     expect(looks).toHaveLength(16);
     const hints = (endpoint: string) => ({ ids: [`${endpoint}'s`], more: false });
     for (const look of looks) lanes.found(look.slice('look '.length), hints(look.slice('look '.length)));
-    expect(begin(lanes)).toEqual(['look slow 16', "slow 0's", 'look good']);
+    expect(begin(lanes)).toEqual(["slow 0's", 'look good']);
   });
 });
 
@@ -250,6 +250,12 @@ test('in any order of looks, answers and hanging receivers, nothing that has roo
       integration: `i${index % 5}`,
     }));
     const waiting = new Map(endpoints.map(({ endpoint }) => [endpoint, 1 + draw(4)]));
+    const slow = new Set(endpoints.filter(() => draw(3) === 0).map(({ endpoint }) => endpoint));
+    for (const endpoint of slow) lanes.setSlow(endpoint, true);
+    const slowOnes = () => underWay.filter(({ endpoint }) => slow.has(endpoint));
+    const hasSlowPlace = ({ endpoint, integration }: (typeof endpoints)[number]) =>
+      !slow.has(endpoint) ||
+      (slowOnes().length < 9 && slowOnes().filter((each) => each.integration === integration).length < 7);
     const looking = new Set<string>();
     const underWay: (typeof endpoints)[number][] = [];
     const of = (name: keyof (typeof endpoints)[number], value: string) =>
@@ -266,6 +272,7 @@ test('in any order of looks, answers and hanging receivers, nothing that has roo
       }
       const stands = endpoints.filter(
         ({ endpoint, organization, integration }) =>
+          hasSlowPlace({ endpoint, organization, integration }) &&
           (waiting.get(endpoint) ?? 0) > 0 &&
           !looking.has(endpoint) &&
           of('endpoint', endpoint) < limits.deliveriesInFlightPerEndpoint &&
@@ -285,7 +292,12 @@ test('in any order of looks, answers and hanging receivers, nothing that has roo
         lanes.found(looked, { ids, more: false });
       } else if (looking.size === 0 || draw(4) === 0) {
         const [ended] = underWay.splice(draw(underWay.length), 1);
-        if (ended !== undefined) lanes.done(ended.endpoint, 'succeeded');
+        if (ended === undefined) continue;
+        const isSlow = draw(3) === 0;
+        if (isSlow) slow.add(ended.endpoint);
+        else slow.delete(ended.endpoint);
+        lanes.setSlow(ended.endpoint, isSlow);
+        lanes.done(ended.endpoint, 'succeeded');
       }
     }
     expect([lanes.size, lanes.inFlight, [...waiting.values()].filter((left) => left !== 0)]).toEqual([
@@ -294,6 +306,72 @@ test('in any order of looks, answers and hanging receivers, nothing that has roo
       [],
     ]);
   }
+});
+
+describe('a place is left for who answers in time', () => {
+  /** So many endpoints, each of an organization of its own, that all use one integration. */
+  const sharing = (lanes: Lanes, endpoint: string, deliveries: number) =>
+    add(lanes, endpoint, deliveries, `of ${endpoint}`, 'shared');
+
+  // Attack: two hundred receivers that hang. They had every place of their integration, ten seconds at a time.
+  test('hanging receivers of two hundred organizations have three quarters of their integration’s places', () => {
+    const lanes = lanesOf();
+    for (let index = 0; index < 200; index += 1) {
+      lanes.setSlow(`hangs ${index} `, true);
+      sharing(lanes, `hangs ${index} `, 300);
+    }
+    expect(begin(lanes)).toHaveLength(144);
+    sharing(lanes, 'good', 1);
+    expect(begin(lanes)).toEqual(['good1']);
+  });
+
+  test('slow endpoints of all integrations together have three quarters of all places', () => {
+    const lanes = lanesOf({ deliveriesInFlight: 16 });
+    for (let index = 0; index < 40; index += 1) {
+      lanes.setSlow(`hangs ${index} `, true);
+      add(lanes, `hangs ${index} `, 1);
+    }
+    expect(begin(lanes)).toHaveLength(12);
+    add(lanes, 'good', 1);
+    expect(begin(lanes)).toEqual(['good1']);
+  });
+
+  test('an endpoint that has shown that it answers waits for no slow one, wherever it stands', () => {
+    const lanes = lanesOf({ deliveriesInFlight: 16 });
+    lanes.setSlow('good', true);
+    sharing(lanes, 'good', 2);
+    expect(begin(lanes)).toEqual(['good1', 'good2']);
+    for (let index = 0; index < 40; index += 1) {
+      lanes.setSlow(`hangs ${index} `, true);
+      sharing(lanes, `hangs ${index} `, 1);
+    }
+    expect(begin(lanes)).toHaveLength(7);
+    // It stands aside behind the others when its first attempt ends.
+    sharing(lanes, 'good', 3);
+    expect(begin(lanes)).toEqual([]);
+    lanes.setSlow('good', false);
+    lanes.done('good', 'succeeded');
+    expect(begin(lanes)).toContain('good1');
+  });
+
+  test('a lane with a single delivery passes those with a backlog, and they have their turns', () => {
+    const lanes = lanesOf({ deliveriesInFlight: 1 });
+    for (let index = 0; index < 100; index += 1) add(lanes, `backlog ${index} `, 50);
+    const order = begin(lanes);
+    const turns = (count: number) => {
+      for (let turn = 0; turn < count; turn += 1) {
+        lanes.done(order.at(-1)?.replace(/\d+$/, '') ?? '', 'succeeded');
+        order.push(...begin(lanes));
+      }
+    };
+    // Each has had one turn, so it is known that there is more of it.
+    turns(150);
+    order.splice(0, 150);
+    for (let index = 0; index < 20; index += 1) add(lanes, `single ${index} `, 1);
+    turns(24);
+    const kinds = order.slice(1).map((id) => (id.startsWith('single') ? 's' : 'b'));
+    expect(kinds.join('')).toBe('ssssssssbssssssssbssssbb');
+  });
 });
 
 describe('a lane that rests', () => {
@@ -402,6 +480,7 @@ test('in any order of what happens, no delivery is forgotten, and no bound is pa
   const end = () => {
     const [ended] = underWay.splice(draw(underWay.length), 1);
     if (ended === undefined) return;
+    lanes.setSlow(ended.endpoint, draw(2) === 0);
     if (draw(3) === 0) {
       const at = now + 1 + draw(50);
       store.get(ended.endpoint)?.set(ended.id, at);

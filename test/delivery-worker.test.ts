@@ -78,6 +78,62 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(8);
   });
 
+  // Attack: two hundred receivers that hang, each of an organization of its own, with a backlog from before a restart. All use the
+  // same integration, as everybody does who has webhooks, and had each place of it for ten seconds at a time.
+  test('after a start with receivers of many organizations that hang, another organization waits for none of them', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    for (const site of sites(20)) {
+      await delivering.install(`slow-${site}`, [site]);
+      await delivering.accept(`slow-${site}`, site, urls(`${receiver.url}/slow`, 3));
+    }
+    await delivering.install('good', ['s1']);
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(9), POLL);
+    await turns();
+    expect([receiver.requests.length, worker.inFlight]).toEqual([9, 9]);
+    await delivering.accept('good', 's1', [receiver.url]);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(worker.inFlight).toBe(9);
+  });
+
+  test('receivers that were slow last leave places for those that answer, until they answer in time', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    for (const site of sites(20)) await delivering.install(`slow-${site}`, [site]);
+    const worker = delivering.worker();
+    await worker.start();
+    const all = async () => {
+      for (const site of sites(20)) await delivering.accept(`slow-${site}`, site, [`${receiver.url}/slow`]);
+    };
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(12), POLL);
+    // They answer, and late.
+    for (const [from, to] of [
+      [0, 12],
+      [12, 20],
+    ] as const) {
+      await vi.waitFor(() => expect(receiver.requests).toHaveLength(to), POLL);
+      delivering.time.pass(1_500);
+      for (const request of receiver.requests.slice(from, to)) request.answer(200);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(20), POLL);
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(29), POLL);
+    await turns();
+    expect([receiver.requests.length, worker.inFlight]).toEqual([29, 9]);
+    // In time: each that answers leaves the room of the slow ones.
+    for (let index = 20; index < 40; index += 1) {
+      await vi.waitFor(() => expect(receiver.requests.length).toBeGreaterThan(index), POLL);
+      receiver.requests[index]?.answer(200);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(40), POLL);
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(52), POLL);
+    expect(worker.inFlight).toBe(12);
+  });
+
   test('an endpoint that hangs has so many under way; the same organization’s others go on', async () => {
     const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 3 });
     const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));

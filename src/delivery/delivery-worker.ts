@@ -11,6 +11,7 @@ import type { Limits } from '../limits.ts';
 import type { Journal } from '../runtime/journal.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
+import type { WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
 import type { DeliveryWatch } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
@@ -28,6 +29,8 @@ const STORE_REST_MS = 5_000;
 const MISSED_REST_MS = 1_000;
 /** Nothing rests for longer, chance included: what seems to is of a time before the clock was set back. */
 const REST_MS_MAX = 2 * DELAY_MS_MAX;
+/** An attempt that took longer says that its endpoint is slow: some places are for endpoints that are not. */
+const SLOW_MS = 1_000;
 /** For what was cut short by the stop to be put down. */
 const CUT_MS = 1_000;
 
@@ -78,13 +81,24 @@ export class DeliveryWorker {
     if (this.#state !== 'new') return;
     this.#state = 'running';
     this.#leases.start();
+    for (const waiting of await this.#waitingEndpoints()) {
+      // Two hundred hanging receivers would take every place before anything is known of them.
+      this.#lanes.setSlow(waiting.endpoint, true);
+      this.#lanes.look(waiting);
+    }
+    this.#pumpSoon();
+  }
+
+  /** The latest due first: what waits for a receiver that does not answer has been due for long. */
+  async #waitingEndpoints(): Promise<readonly WaitingEndpoint[]> {
+    const all: WaitingEndpoint[] = [];
     let cursor: string | undefined;
     do {
-      const { items, next } = await deliveries.waitingEndpoints({ cursor, limit: PAGE });
-      for (const endpoint of items) this.#lanes.look(endpoint);
+      const { items, next } = await this.#parts.deliveries.waitingEndpoints({ cursor, limit: PAGE });
+      for (const item of items) all.push(item);
       cursor = next;
-      this.#pumpSoon();
     } while (cursor !== undefined && this.#isRunning());
+    return all.sort((one, other) => other.dueAt - one.dueAt);
   }
 
   /** There are these deliveries, and they are due. */
@@ -207,7 +221,10 @@ export class DeliveryWorker {
       this.#parts.onError(error);
     }
     this.#leases.delete(way);
-    this.#lanes.done(way.claim.endpoint, news);
+    const { clock } = this.#parts;
+    const { endpoint } = way.claim;
+    if (news !== 'nothing') this.#lanes.setSlow(endpoint, clock() - way.startedAt > SLOW_MS);
+    this.#lanes.done(endpoint, news);
     if (!way.isCut) this.#over();
   }
 

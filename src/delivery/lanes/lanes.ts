@@ -7,19 +7,19 @@
  *
  * The attacks: a receiver that answers after ten seconds, so that all that may be under way is under way to it; an organization
  * with a thousand such receivers; an integration in a thousand organizations whose code takes half a minute for each event. None
- * keeps anybody else waiting: an endpoint has so much room, and so have an organization and an integration, whose other lanes
- * stand aside until some of it is free. An endpoint that fails again and again gets one delivery at a time, until one succeeds.
- * Pure: it knows no clock but the one it is told.
+ * keeps anybody else waiting: an endpoint has so much room, and so have an organization, an integration and all that is slow, whose
+ * other lanes stand aside until some of it is free (`rooms.ts`). An endpoint that fails again and again gets one delivery at a
+ * time, until one succeeds. Pure: it knows no clock but the one it is told.
  */
 import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { EarliestFirst } from './earliest-first.ts';
 import { Fifo } from './fifo.ts';
+import { isSparse, type Lane, newLane } from './lane.ts';
+import { type Room, Rooms } from './rooms.ts';
+import { SparseFirst } from './sparse-first.ts';
 
-/** What names of rooms begin with. */
-const ORGANIZATION = 'organization ';
-const INTEGRATION = 'integration ';
 /** Ids that are held of one lane, and that the store is asked for at once. */
 export const HINTS_PER_LANE = 200;
 /** And of all together: some megabytes. Beyond this, a lane gets a few at a time. */
@@ -27,8 +27,6 @@ const HINTS_MAX = 100_000;
 const HINTS_LEAST = 5;
 /** Lanes that are looked up at once: with ten thousand of them at a start, nothing else would come to the store. */
 const LOOKS_MAX = 16;
-/** What one integration may have under way: a quarter of all is there for the others. */
-const inFlightPerIntegration = (all: number): number => all - (all >> 2);
 /** Endpoints of which it is known how often they have failed in a row: those that have done so last. */
 const FAILING_MAX = 50_000;
 
@@ -56,51 +54,18 @@ export interface Look {
 /** What a delivery says of its endpoint; `nothing` where it was not tried, or the platform was in the way. */
 export type LaneNews = 'succeeded' | 'failed' | 'nothing';
 
-/** What the lanes of an organization, or of an integration, share. */
-interface Room {
-  readonly name: string;
-  readonly max: number;
-  inFlight: number;
-  /** Of it, what is kept for lanes that were called up. */
-  promised: number;
-  /** The one of these that keeps its place while it stands aside for another room. */
-  keeper: Lane | undefined;
-  readonly standing: Fifo<Lane>;
-}
-
-interface Lane {
-  readonly endpoint: string;
-  /** Names of those that it shares. */
-  readonly rooms: readonly string[];
-  readonly ids: Fifo<string>;
-  /** Whether the store may have more that is due than `ids`. */
-  more: boolean;
-  /** Whether the store is being asked, and whether something came meanwhile that its answer may lack. */
-  looking: boolean;
-  news: boolean;
-  inFlight: number;
-  /** When something more is due. */
-  wakeAt: number | undefined;
-  /** When it comes up among those that rest: no later than that. */
-  restsAt: number | undefined;
-  /** Whether it is in one of the queues. */
-  queued: boolean;
-  /** The room that has called it up, until its turn has come. */
-  promised: string | undefined;
-  /** Whether a look was kept for it, until its turn has come. */
-  mayLook: boolean;
-}
-
 export class Lanes {
   readonly #limits: LaneLimits;
   readonly #lanes = new Map<string, Lane>();
-  readonly #rooms = new Map<string, Room>();
+  readonly #rooms: Rooms;
   /** In turn. */
-  readonly #turns = new Fifo<Lane>();
+  readonly #turns = new SparseFirst<Lane>();
   /** Whose turn has come, but that cannot be looked up yet. */
   readonly #lookers = new Fifo<Lane>();
   readonly #resting = new EarliestFirst<Lane>();
   readonly #failures = new LRUCache<string, number>({ max: FAILING_MAX });
+  /** Endpoints that have to show that they answer in time. */
+  readonly #slow = new LRUCache<string, true>({ max: FAILING_MAX });
   #inFlight = 0;
   #looks = 0;
   /** Looks that are kept for lanes that were called up. */
@@ -109,6 +74,7 @@ export class Lanes {
 
   constructor(limits: LaneLimits) {
     this.#limits = limits;
+    this.#rooms = new Rooms(limits);
   }
 
   /** Deliveries that have begun and are not done. */
@@ -174,19 +140,14 @@ export class Lanes {
       const lane = this.#turns.shift();
       if (lane === undefined) return undefined;
       lane.queued = false;
-      const rooms = this.#roomsOf(lane);
-      const callers = rooms.filter(({ name, keeper }) => name === lane.promised || keeper === lane);
-      for (const room of callers) {
-        room.promised -= 1;
-        if (room.keeper === lane) room.keeper = undefined;
-      }
-      lane.promised = undefined;
+      const rooms = this.#rooms.of(lane);
+      const callers = this.#rooms.collect(lane, rooms);
       if (lane.mayLook) this.#promisedLooks -= 1;
       lane.mayLook = false;
       const next = this.#turn(lane, rooms, callers);
       // What it was promised and has not used is another one's: a lane that stands aside for a full room needs no look yet,
       // and those behind it would wait for one until a receiver of that room answers.
-      for (const room of rooms) this.#callUp(room);
+      this.#callUp(new Set([...rooms, ...callers]));
       this.#callLookers();
       if (next !== undefined) return next;
     }
@@ -217,15 +178,28 @@ export class Lanes {
   done(endpoint: string, news: LaneNews): void {
     const lane = this.#lanes.get(endpoint);
     if (lane === undefined) return;
-    lane.inFlight -= 1;
     this.#inFlight -= 1;
-    const rooms = this.#roomsOf(lane);
-    for (const room of rooms) room.inFlight -= 1;
+    const rooms = this.#rooms.of(lane);
+    this.#rooms.leave(lane, rooms);
     if (news === 'succeeded') this.#failures.delete(endpoint);
     else if (news === 'failed') this.#failures.set(endpoint, (this.#failures.get(endpoint) ?? 0) + 1);
-    for (const room of rooms) this.#callUp(room);
+    this.#callUp(rooms);
     this.#queue(lane);
     this.#dropEmpty(lane);
+  }
+
+  /**
+   * Whether an endpoint has to show that it answers in time: its last attempt took long, or what it has waiting is of before the
+   * start, and nothing is known of it. The places that are left for those that do answer are not for it meanwhile.
+   */
+  setSlow(endpoint: string, slow: boolean): void {
+    if (slow) this.#slow.set(endpoint, true);
+    else this.#slow.delete(endpoint);
+    const lane = this.#lanes.get(endpoint);
+    if (lane === undefined) return;
+    const { rooms, isFree } = this.#rooms.setSlow(lane, slow);
+    if (isFree) this.#turns.push(lane, isSparse(lane));
+    this.#callUp(rooms);
   }
 
   /** Ends the rest of those that have rested long enough. */
@@ -248,7 +222,7 @@ export class Lanes {
     }
     const full = rooms.find(({ inFlight, promised, max }) => inFlight + promised >= max);
     if (full !== undefined) {
-      this.#standAside(lane, full, callers);
+      this.#rooms.standAside(lane, full, callers);
       return undefined;
     }
     const { endpoint } = lane;
@@ -256,8 +230,7 @@ export class Lanes {
     if (id !== undefined) {
       this.#hints -= 1;
       this.#inFlight += 1;
-      lane.inFlight += 1;
-      for (const room of rooms) room.inFlight += 1;
+      this.#rooms.enter(lane, rooms);
       this.#queue(lane);
       return { endpoint, id };
     }
@@ -272,23 +245,6 @@ export class Lanes {
     // The answer says anew when the next one is due.
     lane.wakeAt = undefined;
     return { endpoint, hints: this.#hints < HINTS_MAX ? HINTS_PER_LANE : HINTS_LEAST };
-  }
-
-  /**
-   * Where both rooms of a lane are full and others wait for each, what is free of one is gone again when something of the other
-   * is: it would go to and fro for ever. So one lane of an integration may keep its place there, and is the next of its
-   * organization. None keeps a place of its organization's, which may have no other.
-   */
-  #standAside(lane: Lane, full: Room, callers: readonly Room[]): void {
-    lane.queued = true;
-    const kept = callers.find(({ name }) => name !== full.name && name.startsWith(INTEGRATION));
-    if (kept === undefined || kept.keeper !== undefined) {
-      full.standing.push(lane);
-      return;
-    }
-    kept.keeper = lane;
-    kept.promised += 1;
-    full.standing.unshift(lane);
   }
 
   #looked(endpoint: string): Lane | undefined {
@@ -309,20 +265,13 @@ export class Lanes {
   #queue(lane: Lane): void {
     if (lane.queued || !this.#canGo(lane)) return;
     lane.queued = true;
-    this.#turns.push(lane);
+    this.#turns.push(lane, isSparse(lane));
   }
 
-  /** Gives what is free of a room to its lanes that stand aside, in turn. */
-  #callUp(room: Room): void {
-    const { name, max, standing } = room;
-    while (room.inFlight + room.promised < max) {
-      const lane = standing.shift();
-      if (lane === undefined) break;
-      lane.promised = name;
-      room.promised += 1;
-      this.#turns.push(lane);
-    }
-    if (room.inFlight + room.promised + standing.length === 0) this.#rooms.delete(name);
+  /** Gives what is free of rooms to their lanes that stand aside. */
+  #callUp(rooms: Iterable<Room>): void {
+    for (const room of rooms)
+      for (const lane of this.#rooms.callUp(room)) this.#turns.push(lane, isSparse(lane));
   }
 
   /** Gives the looks that are free to the lanes that wait for one, in turn. */
@@ -332,7 +281,7 @@ export class Lanes {
       if (lane === undefined) return;
       lane.mayLook = true;
       this.#promisedLooks += 1;
-      this.#turns.push(lane);
+      this.#turns.push(lane, isSparse(lane));
     }
   }
 
@@ -353,39 +302,12 @@ export class Lanes {
     this.#resting.push(lane.wakeAt, lane);
   }
 
-  #lane({ endpoint, organization, integration }: Omit<WaitingDelivery, 'id'>): Lane {
-    const known = this.#lanes.get(endpoint);
+  #lane(whose: Omit<WaitingDelivery, 'id'>): Lane {
+    const known = this.#lanes.get(whose.endpoint);
     if (known !== undefined) return known;
-    const lane: Lane = {
-      endpoint,
-      rooms: [`${ORGANIZATION}${organization}`, `${INTEGRATION}${integration}`],
-      ids: new Fifo(),
-      more: false,
-      looking: false,
-      news: false,
-      inFlight: 0,
-      wakeAt: undefined,
-      restsAt: undefined,
-      queued: false,
-      promised: undefined,
-      mayLook: false,
-    };
-    this.#lanes.set(endpoint, lane);
+    const lane = newLane(whose, this.#slow.has(whose.endpoint));
+    this.#lanes.set(whose.endpoint, lane);
     return lane;
-  }
-
-  #roomsOf({ rooms }: Lane): Room[] {
-    return rooms.map((name) => this.#rooms.get(name) ?? this.#newRoom(name));
-  }
-
-  #newRoom(name: string): Room {
-    const { deliveriesInFlight, deliveriesInFlightPerOrganization } = this.#limits;
-    const max = name.startsWith(INTEGRATION)
-      ? inFlightPerIntegration(deliveriesInFlight)
-      : deliveriesInFlightPerOrganization;
-    const room = { name, max, inFlight: 0, promised: 0, keeper: undefined, standing: new Fifo<Lane>() };
-    this.#rooms.set(name, room);
-    return room;
   }
 
   #dropEmpty(lane: Lane): void {

@@ -15,6 +15,8 @@ export interface WaitingEndpoint {
   readonly endpoint: string;
   readonly organization: string;
   readonly integration: string;
+  /** When the longest due of its deliveries was due. */
+  readonly dueAt: number;
 }
 
 /** Values: endpoint, how many. Those that are claimed stay in the index; of one endpoint they are few. */
@@ -44,13 +46,15 @@ export class DeliveryQueue {
         (select organization from deliveries
           where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as organization,
         (select integration from deliveries
-          where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as integration
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as integration,
+        (select min(due_at) from deliveries
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint) as "dueAt"
       from waiting where endpoint is not null limit ${limit + 1}`.execute(this.#database);
     return page(
       rows,
       limit,
       ({ endpoint }) => endpoint,
-      ({ endpoint, organization, integration }) => ({ endpoint, organization, integration }),
+      ({ endpoint, organization, integration, dueAt }) => ({ endpoint, organization, integration, dueAt }),
     );
   }
 

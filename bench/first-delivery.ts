@@ -1,0 +1,78 @@
+/**
+ * `npm run bench:first-delivery`: how long a healthy endpoint waits for its first delivery while many deliveries wait for receivers
+ * that hang, right after a start with that backlog and later.
+ *
+ * The backlog belongs to two hundred organizations, and every endpoint uses the same integration. Each healthy endpoint is of an
+ * organization of its own and gets an event now and then. The aim: a second in the first ten seconds, 250 ms after them.
+ *
+ *   --deliveries 500000   how many wait
+ *   --seconds 30          how long is measured
+ */
+import { parseArgs } from 'node:util';
+import { LedgerReceiver, timedEventId } from '../test/support/ledger-receiver.ts';
+import { type Posted, siteView } from '../test/support/posting-webhook.ts';
+import { AnnexRig } from './annex-rig.ts';
+import { prefill } from './prefilled.ts';
+
+const HANGING = 200;
+const HEALTHY = 40;
+const EVERY_MS = 200;
+const PHASES = [
+  { name: 'start', untilMs: 10_000, maxMs: 1_000 },
+  { name: 'after', untilMs: Number.POSITIVE_INFINITY, maxMs: 250 },
+] as const;
+
+const { values } = parseArgs({
+  options: {
+    deliveries: { type: 'string', default: '500000' },
+    seconds: { type: 'string', default: '30' },
+  },
+});
+
+const [hanging, answering] = [await LedgerReceiver.start(), await LedgerReceiver.start()];
+const rig = await AnnexRig.start({
+  receiver: hanging,
+  also: answering,
+  webhooks: HANGING + HEALTHY,
+  verifyEvery: 1,
+  urlOf: (index) => (index < HANGING ? hanging.url(`o${index}`, 'hang') : answering.url(`o${index}`)),
+});
+try {
+  await answering.configure({ verifyEvery: Number.MAX_SAFE_INTEGER, keepsLedger: false, answerWithinMs: 0 });
+  const backlogged = new Set(rig.places.slice(0, HANGING).map(({ site }) => site));
+  const healthy = rig.places.slice(HANGING);
+  await rig.between((folder) =>
+    prefill(folder, {
+      deliveries: Number(values.deliveries),
+      dueInMs: 0,
+      withPayload: true,
+      isFor: (site) => backlogged.has(site),
+    }),
+  );
+  const startedAt = performance.now();
+  const forMs = Number(values.seconds) * 1_000;
+  let count = 0;
+  for (const { name, untilMs, maxMs } of PHASES) {
+    const until = startedAt + Math.min(untilMs, forMs);
+    const posts: Promise<unknown>[] = [];
+    for (; performance.now() < until; count += 1) {
+      posts.push(post(healthy[count % healthy.length], count));
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+    await Promise.all(posts);
+    const { count: arrived, p50, max } = await answering.latencies();
+    console.log(
+      `${name}: ${arrived} of ${posts.length} arrived, p50 ${p50?.toFixed(0)} ms, max ${max?.toFixed(0)} ms (aim: ${maxMs} ms)`,
+    );
+    if (!(max <= maxMs)) process.exitCode = 1;
+  }
+} finally {
+  await rig.end();
+  hanging.stop();
+  answering.stop();
+}
+
+function post(place: Posted | undefined, count: number): Promise<unknown> {
+  if (place === undefined) throw new Error('There is no healthy endpoint.');
+  return rig.host.api('POST', '/events', { events: [siteView(place, timedEventId('h', count))] });
+}
