@@ -3,17 +3,34 @@
  *
  * Which engine it is shows nowhere but in the dialect that is passed in.
  */
-import { type Dialect, Kysely } from 'kysely';
+import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { MIGRATIONS } from './migrations.ts';
 import type { Database, Tables } from './tables.ts';
 
+/** The schema has steps that this Annex does not know: a newer one has made them. */
+export class NewerSchema extends Error {
+  /** Names of these steps. */
+  readonly migrations: readonly string[];
+
+  constructor(migrations: readonly string[]) {
+    super(`A newer Annex made this database: this one does not know ${migrations.join(', ')}.`);
+    this.migrations = migrations;
+  }
+}
+
 /**
  * @throws where the engine cannot be reached or a migration fails; the message names the migration. The database is
  *   then as it was before.
+ * @throws NewerSchema
  */
 export async function openDatabase(dialect: Dialect): Promise<Database> {
   const database = new Kysely<Tables>({ dialect });
+  const unknown = (await migrationsIn(database)).filter((name) => !(name in MIGRATIONS));
+  if (unknown.length > 0) {
+    await database.destroy();
+    throw new NewerSchema(unknown);
+  }
   const migrator = new Migrator({
     db: database,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
@@ -25,4 +42,16 @@ export async function openDatabase(dialect: Dialect): Promise<Database> {
   const where = failed === undefined ? 'could not be opened' : `failed in migration ${failed}`;
   const why = error instanceof Error ? error.message : String(error);
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
+}
+
+/** Names of the steps that its schema has; none where it is new, or cannot be read: then migrating says why. */
+async function migrationsIn(database: Database): Promise<string[]> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
+      database,
+    );
+    return rows.map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }

@@ -15,7 +15,8 @@ import { GroupCommit } from './deliveries/group-commit.ts';
 import { AcceptedEvents } from './events/accepted-events.ts';
 import { Audience } from './events/audience.ts';
 import type { WalNote } from './folder/damaged-wal.ts';
-import { prepareFolder } from './folder/data-folder.ts';
+import { prepareFolder, unusableDatabase } from './folder/data-folder.ts';
+import { newerAnnex, noteVersion } from './folder/made-by.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
 import { InstallLinks } from './installations/install-links.ts';
@@ -92,9 +93,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, limits, randomBytes, onError } = options;
   const file = await prepareFolder(folder);
   const { acceptLoss = false, clock, onWal: note = () => {} } = options;
-  const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note }));
+  const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
+    throw newerAnnex(file, failure) ?? unusableDatabase(file, failure);
+  });
   const integrity = new Integrity({ file, clock, note: (told) => options.onIntegrity?.(told) });
   try {
+    await noteVersion(database);
     const source = options.keys ?? { file: join(folder, 'vault.key') };
     const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
     const reseal = new Reseal({ database, vault, tell: (note) => options.onReseal?.(note) });

@@ -30,17 +30,24 @@ export async function prepareFolder(folder: string): Promise<string> {
 
 /** What SQLite could not do with a database file, in words that say what to do. */
 export function unusableDatabase(file: string, cause: unknown): unknown {
-  const result = Number((cause as { errcode?: number }).errcode) & PRIMARY_RESULT;
+  const result = resultOf(cause) & PRIMARY_RESULT;
   if (result === SQLITE.corrupt || result === SQLITE.notADatabase)
     return new Error(
       `${file} is damaged, or is no database of SQLite: ${(cause as Error).message}. Restore a backup (docs/operating.md)`,
       { cause },
     );
-  if (result !== SQLITE.readOnly && result !== SQLITE.cannotOpen) return cause;
+  const isDenied = codeOf(cause) === 'EACCES' || codeOf(cause) === 'EPERM';
+  if (!isDenied && result !== SQLITE.readOnly && result !== SQLITE.cannotOpen) return cause;
   const closed = [file, `${file}-wal`, `${file}-shm`, `${file}-lock`].find(isClosedToUs);
   return closed === undefined
     ? unusableFolder(dirname(file), { code: 'EACCES' }, cause)
     : notWritable(closed, cause);
+}
+
+/** SQLite's own result, also where what was thrown names the step in which it came. */
+function resultOf(cause: unknown): number {
+  const { errcode, cause: inner } = cause as { errcode?: number; cause?: { errcode?: number } | undefined };
+  return errcode ?? inner?.errcode ?? 0;
 }
 
 /** The file is there and is not this user's to write: then the folder is not what is wrong. */

@@ -37,7 +37,7 @@ function makeFor(database: string, path: string): void {
   const file = openSync(path, 'a', 0o600);
   try {
     if (process.getuid?.() !== 0) return;
-    const { uid, gid } = statSync(database);
+    const { uid, gid } = statSync(database, { throwIfNoEntry: false }) ?? statSync(dirname(database));
     fchownSync(file, uid, gid);
   } finally {
     closeSync(file);

@@ -145,9 +145,23 @@ async function readKeyFile(file: string): Promise<string | undefined> {
     }
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return undefined;
+    throw unreadable(file, code, error);
   }
+}
+
+function unreadable(file: string, code: unknown, cause: unknown): unknown {
+  if (code === 'EISDIR')
+    return new Error(`${file} is a folder; it has to be the file of the vault's keys (--vault-key-file).`, {
+      cause,
+    });
+  if (code !== 'EACCES' && code !== 'EPERM') return cause;
+  return new Error(
+    `${file}, the file of the vault's keys, may not be read by this user. Give it to the user that the service runs as ` +
+      '(chown), readable by that user alone (chmod 600), or name another file (--vault-key-file).',
+    { cause },
+  );
 }
 
 /** Makes a file that was not there, on disk before this returns. */
@@ -158,6 +172,11 @@ async function writeWhole(
 ): Promise<void> {
   const handle = await open(file, 'wx', 0o600).catch((cause) => {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+      throw new Error(
+        `${file} cannot be made: this user may not write in ${dirname(file)}. Let it, or name another file (--vault-key-file).`,
+        { cause },
+      );
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw cause;
     const message = `${file} cannot be made: ${dirname(file)} is no folder. Make it, or name another file (--vault-key-file).`;
     throw new Error(message, { cause });
