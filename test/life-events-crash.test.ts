@@ -3,8 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { HttpReceiver } from './support/http-receiver.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -44,9 +46,9 @@ interface Host {
   readonly exited: Promise<unknown>;
 }
 
-async function start(data: string): Promise<Host> {
+async function start(data: string, more: readonly string[] = []): Promise<Host> {
   const flags = ['--data', data, '--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1'];
-  const child = spawn(process.execPath, [MAIN, ...flags, '--cells', '1'], { detached: true });
+  const child = spawn(process.execPath, [MAIN, ...flags, '--cells', '1', ...more], { detached: true });
   onTestFinished(() => void child.kill('SIGKILL'));
   const { promise: ready, resolve } = Promise.withResolvers<{ control: string }>();
   let output = '';
@@ -114,10 +116,10 @@ interface Recorder {
   readonly path: string;
 }
 
-async function installRecorder(host: Host): Promise<Recorder> {
+async function installRecorder(host: Host, source = RECORDER): Promise<Recorder> {
   const form = new FormData();
   form.append('manifest', MANIFEST);
-  form.append('files', new Blob([RECORDER]), 'index.js');
+  form.append('files', new Blob([source]), 'index.js');
   await send(host, 'POST', '/integrations', form);
   const organization = 'acme';
   const installed = await send(host, 'POST', '/integrations/recorder/installations', { organization });
@@ -194,4 +196,76 @@ test('an orderly stop lets the handler that is under way finish; the rest is tol
     return (items as { text: string }[]).map(({ text }) => text).reverse();
   };
   await expect.poll(heard).toEqual(events.map((event) => event.id));
+}, 60_000);
+
+/** Posts what it hears to a ledger, at the place where the statement stands. */
+const ledgerSource = (statement: string): string => `
+  import { createIntegration } from '@annex/sdk';
+  export default createIntegration({
+    fetch: async () => new Response('Nothing here.'),
+    events: {
+      async installation_setup(event, context) {
+        const note = () => fetch(LEDGER, { method: 'POST', body: event.eventId });
+        ${statement}
+      },
+    },
+  });`;
+
+/** Ids of the events that are marked as delivered in the files that a killed host has left. */
+function delivered(data: string): string[] {
+  const database = new DatabaseSync(join(data, 'annex.db'), { readOnly: true });
+  try {
+    const rows = database
+      .prepare(`select event_id, outcome from life_events where state = 'delivered'`)
+      .all();
+    return rows.map(({ event_id, outcome }) => {
+      expect(outcome).toBe('answered 200');
+      return String(event_id);
+    });
+  } finally {
+    database.close();
+  }
+}
+
+test('an event that is marked as delivered has been handled: what its handler awaited is done, whenever the host is killed', async () => {
+  const data = await dataFolder();
+  const ledger = await HttpReceiver.start();
+  const reach = ['--egress-allow', new URL(ledger.url).host];
+  const noted = () => new Set(ledger.requests.map(({ body }) => body));
+  let host = await start(data, reach);
+  const source = ledgerSource('await note();').replace('LEDGER', JSON.stringify(ledger.url));
+  const recorder = await installRecorder(host, source);
+  for (let round = 1; round <= 4; round += 1) {
+    const { child } = host;
+    const before = ledger.requests.length;
+    // The call for the second begins once the first is marked.
+    await editUntilTheEnd(host, recorder, (so) => {
+      if (so >= 10 && ledger.requests.length >= before + 2) child.kill('SIGKILL');
+    });
+    const marked = delivered(data);
+    expect(marked.length).toBeGreaterThan(0);
+    expect(marked.filter((id) => !noted().has(id))).toEqual([]);
+    host = await start(data, reach);
+  }
+  const events = await allTold(host, recorder);
+  expect(events.filter(({ id }) => !noted().has(id))).toEqual([]);
+}, 120_000);
+
+test('what a handler leaves to waitUntil is not part of that: the host may end between the answer and the work', async () => {
+  const data = await dataFolder();
+  const ledger = await HttpReceiver.start();
+  const reach = ['--egress-allow', new URL(ledger.url).host];
+  const first = await start(data, reach);
+  const later = 'context.waitUntil(new Promise((done) => setTimeout(done, 20_000)).then(note));';
+  const source = ledgerSource(later).replace('LEDGER', JSON.stringify(ledger.url));
+  const recorder = await installRecorder(first, source);
+  await allTold(first, recorder);
+  first.child.kill('SIGKILL');
+  await first.exited;
+  expect(delivered(data)).toHaveLength(1);
+  expect(ledger.requests).toEqual([]);
+  // Delivered is final: the next process does not tell it again.
+  const second = await start(data, reach);
+  expect((await allTold(second, recorder)).map(({ state }) => state)).toEqual(['delivered']);
+  expect(ledger.requests).toEqual([]);
 }, 60_000);
