@@ -2,7 +2,9 @@
  * `npm run bench:soak`: whether memory stays flat while events pour in at half of what the machine can deliver, for ten minutes.
  *
  * Resident memory of the host and of its cells is sampled; flat is where the median of the last third is at most a tenth above
- * that of the first. `--minutes` and `--rate` (deliveries a second) ask for something else.
+ * that of the first. `--minutes` and `--rate` (deliveries a second) ask for something else, and `--webhooks` for so many
+ * organizations with an installation each. Beside the resident memory of the cells stands what V8 has in its heaps there: a heap
+ * grows to its own size before V8 collects it, so with many installations the cells' memory levels off late.
  */
 import { parseArgs } from 'node:util';
 import { LedgerReceiver } from '../test/support/ledger-receiver.ts';
@@ -10,7 +12,6 @@ import { AnnexRig } from './annex-rig.ts';
 import { rateOf } from './peers/measure-peer.ts';
 import { residentBytes } from './process-use.ts';
 
-const WEBHOOKS = 60;
 const GROWTH_MAX = 1.1;
 const SAMPLE_EVERY_MS = 1_000;
 /** Caches fill, and V8 finds the size of its heap. */
@@ -18,7 +19,11 @@ const WARMUP_SHARE = 0.1;
 const SHOWN_EVERY = 30;
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, rate: { type: 'string', default: '' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '' },
+    webhooks: { type: 'string', default: '60' },
+  },
 });
 
 interface Sample {
@@ -27,7 +32,7 @@ interface Sample {
 }
 
 const receiver = await LedgerReceiver.start();
-const rig = await AnnexRig.start({ receiver, webhooks: WEBHOOKS, verifyEvery: 64 });
+const rig = await AnnexRig.start({ receiver, webhooks: Number(values.webhooks), verifyEvery: 64 });
 try {
   const rate = values.rate === '' ? Math.round((await fullRate()) / 2) : Number(values.rate);
   console.log(`${rate} deliveries a second for ${values.minutes} minutes`);
@@ -69,10 +74,16 @@ async function sampled(forMs: number, before: number): Promise<Sample[]> {
     if (samples.length % SHOWN_EVERY !== 0) continue;
     const { received } = await receiver.progress();
     console.log(
-      `${samples.length} s: host ${mib(own)}, cells ${mib(children)}, ${received - before} delivered`,
+      `${samples.length} s: host ${mib(own)}, cells ${mib(children)} (${await heapsOfCells()}), ${received - before} delivered`,
     );
   }
   return samples;
+}
+
+async function heapsOfCells(): Promise<string> {
+  const text = await (await fetch(`${rig.host.control}/metrics`)).text();
+  const gauge = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+  return `heaps ${mib(gauge('annex_isolate_heap_bytes'))} in ${gauge('annex_isolates')} isolates`;
 }
 
 function show(samples: readonly Sample[]): void {

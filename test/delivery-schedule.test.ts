@@ -93,6 +93,36 @@ describe('a delivery whose receiver always fails', () => {
     expect((await delivering.read(id)).dueAt).toBe((times[0] ?? 0) + delivering.limits.webhookMs + 1_000);
     expect(await delivering.outcomes(id)).toEqual(['timeout']);
   });
+
+  // A receiver may notice the end of a connection later than the host ends it, and then sees less than a second between the two.
+  test('waits from when the host ends a hanging connection, by the host’s clock, and that is before the wait begins', async () => {
+    const delivering = await Delivering.begin();
+    await delivering.install('acme', ['s1']);
+    const { time, limits } = delivering;
+    const seen: string[] = [];
+    const url = await serveTcp((socket) =>
+      socket
+        .on('error', () => undefined)
+        .on('data', () => seen.push(`request at ${time.now}`))
+        .on('close', () => seen.push(`end at ${time.now}`)),
+    );
+    const begun = time.now;
+    const worker = delivering.worker({ chance: () => 0 });
+    await delivering.accept('acme', 's1', [`${url}/hook`]);
+    await worker.start();
+    await vi.waitFor(() => expect(seen).toEqual([`request at ${begun}`]), POLL);
+    time.pass(limits.webhookMs);
+    const ended = time.now;
+    // No time passes, and the connection ends: nothing of the wait is needed for that.
+    await vi.waitFor(() => expect(seen).toEqual([`request at ${begun}`, `end at ${ended}`]), POLL);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
+    await turns();
+    time.pass(999);
+    await turns();
+    expect(seen).toHaveLength(2);
+    time.pass(1);
+    await vi.waitFor(() => expect(seen.at(2)).toBe(`request at ${ended + 1_000}`), POLL);
+  });
 });
 
 test('every sequence of four failures is four attempts, no more and no fewer', async () => {
