@@ -1,6 +1,6 @@
 /** The process an operator runs: first start, settings, orderly stop. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -183,3 +183,31 @@ test('a data folder and a key file that cannot be are named with their flags', a
   expect(missing.output()).toContain(`${nowhere} cannot be made`);
   expect(missing.output()).toContain('(--vault-key-file)');
 });
+
+test('a start with a damaged log says what to do, and --accept-loss starts and keeps the log', async () => {
+  const data = await folder();
+  const first = start(free(data));
+  await first.ready;
+  first.child.kill('SIGKILL');
+  await first.exited;
+  const wal = join(data, 'annex.db-wal');
+  const bytes = await readFile(wal);
+  bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20);
+  await writeFile(wal, bytes);
+
+  const refused = start(free(data));
+  expect(await refused.exited).toBe(1);
+  expect(refused.output()).toContain(`${wal}, the write-ahead log of the database, is damaged`);
+  expect(refused.output()).toContain('--accept-loss');
+  // A variable would be set for the starts after this one, too.
+  const byVariable = start(free(data), { ANNEX_ACCEPT_LOSS: 'true' });
+  expect(await byVariable.exited).toBe(2);
+  expect(byVariable.output()).toContain('ANNEX_ACCEPT_LOSS is not the name of a setting');
+
+  const accepted = start([...free(data), '--accept-loss']);
+  await accepted.ready;
+  expect(accepted.output()).toContain('The loss is accepted');
+  expect((await readdir(data)).filter((name) => name.startsWith('annex.db-wal.damaged-'))).toHaveLength(1);
+  accepted.child.kill('SIGTERM');
+  expect(await accepted.exited).toBe(0);
+}, 120_000);
