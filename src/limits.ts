@@ -173,7 +173,7 @@ export const DEFAULT_LIMITS = {
   warmIsolatesPerCell: 2,
   /** Cells in which installations that may have crashed one are tried, kept apart; started on demand. */
   trialCells: 4,
-  /** Cells for installations that keep crashing theirs, one each; started on demand. With all of them taken, calls are refused. */
+  /** Cells for installations that keep crashing theirs, one each as far as there are cells; started on demand. One organization, or integration, has half of them at most. */
   quarantineCells: 4,
   /** How long a cell that is started on demand may have nothing to do before it is stopped. */
   spareCellIdleMs: 15_000,

@@ -151,7 +151,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       observer: journal,
       egress,
       load,
-      cellFor: (id) => pool.cellFor(id),
+      cellFor: (id, target) => pool.cellFor(id, target),
       refusal: (id) => pool.refusal(id),
     });
     metrics.watch(pool, dispatch);

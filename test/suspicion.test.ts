@@ -1,7 +1,7 @@
 /** Who is found to crash cells, who is cleared, and how long either takes: with a clock that the test moves. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OomKills } from '../src/runtime/oom-kills.ts';
-import { Place, Placement } from '../src/runtime/placement.ts';
+import { Placement } from '../src/runtime/placement.ts';
 import { Suspicion } from '../src/runtime/suspicion.ts';
 
 const MINUTE_MS = 60_000;
@@ -67,12 +67,26 @@ describe('the guilty', () => {
     expect(suspicion.refuses('bad', now)).toBeUndefined();
   });
 
-  test('is released after long good behaviour, and found again at once where that was a pretence', () => {
+  test('is released after good behaviour, the longer the more deaths are proven, and found again at once where that was a pretence', () => {
     for (let death = 0; death < 3; death++) died('bad');
-    expect(pass(10 * MINUTE_MS)).toEqual([]);
+    expect(pass(120_000)).toEqual([]);
     expect(pass(1_000)).toEqual([['bad', 'released']]);
     expect(suspicion.idle).toBe(true);
     expect(died('bad')).toEqual(['quarantined']);
+    for (let death = 0; death < 10; death++) died('bad');
+    now += 300_000;
+    expect(pass(4 * MINUTE_MS)).toEqual([]);
+    expect(pass(6 * MINUTE_MS)).toEqual([['bad', 'released']]);
+  });
+
+  test('of which it is proven explains a death in a cell that it shares with others in quarantine', () => {
+    for (let death = 0; death < 4; death++) died('framed', `mallory-${death}`);
+    died('bad');
+    died('bad');
+    died('bad');
+    expect([suspicion.isGuilty('framed'), suspicion.isGuilty('bad')]).toEqual([true, true]);
+    expect(died('bad', 'framed')).toEqual(['paused']);
+    expect(suspicion.refuses('framed', now)).toBeUndefined();
   });
 });
 
@@ -110,6 +124,16 @@ describe('the innocent', () => {
       pass(2 * MINUTE_MS);
     }
     expect(suspicion.isGuilty('good')).toBe(false);
+  });
+
+  // Attack: an author with many integrations has each of them crash a cell in which the same neighbour executes.
+  test('that others have framed is out of quarantine within a minute, with nothing left against it, again and again', () => {
+    for (let round = 0; round < 3; round++) {
+      for (let death = 0; death < 4; death++) died('good', `mallory-${round}-${death}`);
+      expect(suspicion.isGuilty('good')).toBe(true);
+      expect(pass(30_000)).toContainEqual(['good', 'released']);
+      expect([suspicion.isGuilty('good'), suspicion.scoreOf('good')]).toEqual([false, 0]);
+    }
   });
 
   test('is tried twice as long each time that it is suspected again', () => {
@@ -166,17 +190,63 @@ describe('a place', () => {
     expect(own.placeOf('good')).toBe(before);
   });
 
-  test('in quarantine is for one alone; the next guilty one has none until it is left', () => {
-    const own = placement();
-    for (const id of ['one', 'two']) {
+  describe('in quarantine', () => {
+    const quarantine = (quarantineCells: number) =>
+      new Placement({ ...{ cells: 2, trialCells: 2, quarantineCells, suspicion }, isHeavy: () => false });
+    const guilty = (id: string) => {
       died(id);
       died(id);
-    }
-    const place = own.placeOf('one');
-    expect(place?.kind).toBe('quarantine');
-    expect([own.placeOf('two'), own.hasPlace('two'), own.hasPlace('one')]).toEqual([undefined, false, true]);
-    own.vacate(place ?? new Place('shared'));
-    expect(own.placeOf('two')).toBe(place);
+      now += 1_000;
+      return id;
+    };
+    const from = (organization: string, integration = organization) => ({ organization, integration });
+
+    test('is for one alone as long as there are places', () => {
+      const own = quarantine(3);
+      const places = ['one', 'two', 'three'].map((id) => own.placeOf(guilty(id), from(id)));
+      expect(places.map(({ kind }) => kind)).toEqual(Array(3).fill('quarantine'));
+      expect(new Set(places).size).toBe(3);
+      expect(own.placeOf('one')).toBe(places[0]);
+    });
+
+    // Attack: four guilty installations hold every place, and an innocent one that was framed is refused everything.
+    test.each([
+      ['one organization', (id: string) => from('mallory', id)],
+      ['one integration', (id: string) => from(id, 'mallory')],
+    ])('of which %s holds half is left to others', (_what, origin) => {
+      const own = quarantine(4);
+      const theirs = ['one', 'two', 'three', 'four'].map((id) => own.placeOf(guilty(id), origin(id)));
+      expect(new Set(theirs).size).toBe(2);
+      const [good, other] = ['good', 'other'].map((id) => own.placeOf(guilty(id), from(id)));
+      expect(new Set([good, other, ...theirs]).size).toBe(4);
+    });
+
+    test('that is full has the two calmest move together, and a place of its own for the newcomer', () => {
+      const own = quarantine(3);
+      const ids = ['one', 'two', 'three'];
+      const places = ids.map((id) => own.placeOf(guilty(id), from(id)));
+      died('one');
+      const freed = own.placeOf(guilty('four'), from('four'));
+      expect(freed).toBe(places[2]);
+      expect(freed.stale).toBe(true);
+      expect(ids.map((id) => own.placeOf(id))).toEqual([places[0], places[1], places[1]]);
+      // However many there are, each has a place.
+      for (let more = 0; more < 20; more++)
+        expect(own.placeOf(guilty(`more-${more}`)).kind).toBe('quarantine');
+    });
+
+    test('that has a single place is shared', () => {
+      const own = quarantine(1);
+      expect(own.placeOf(guilty('one'))).toBe(own.placeOf(guilty('two')));
+    });
+
+    test('that is left is free for the next', () => {
+      const own = quarantine(1);
+      const place = own.placeOf(guilty('one'));
+      own.vacate(place);
+      expect(own.placeOf(guilty('two'))).toBe(place);
+      expect(place.stale).toBe(false);
+    });
   });
 
   test('for those that burn CPU is one of their own, unless they are suspects', () => {

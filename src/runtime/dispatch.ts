@@ -36,7 +36,10 @@ export interface DispatchParts {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly load: Pick<CpuLoad, 'add'>;
   /** The cell an installation lives in; an error where there is none for it. */
-  cellFor(installationId: string): CellProcess | AnnexError;
+  cellFor(
+    installationId: string,
+    target: Pick<Target, 'organization' | 'integration'>,
+  ): CellProcess | AnnexError;
   /** Why no call of it may begin now, where its cells are the reason. */
   refusal?(installationId: string): AnnexError | undefined;
 }
@@ -105,7 +108,7 @@ export class Dispatch {
     resolve: (result: CallResult) => void,
     caller: Caller,
   ): void {
-    const cell = this.#parts.cellFor(target.installationId);
+    const cell = this.#parts.cellFor(target.installationId, target);
     if (cell instanceof AnnexError) {
       this.#leave(target.installationId, caller);
       return resolve(this.#turnAway(cell));

@@ -2,7 +2,7 @@
  * Which place an installation lives in. Most share a few cells, by a stable hash, so that their isolates stay warm; some are
  * kept apart from everybody else:
  *
- *   quarantine  crashes its cell: each in a cell of its own
+ *   quarantine  crashes its cell: each in a cell of its own, as far as there are cells (`quarantine.ts`)
  *   trial       may have crashed a cell: as few together as there are cells for it, the likeliest ones alone
  *   heavy       burns CPU: together, in a cell that yields to the others
  *
@@ -10,6 +10,7 @@
  * `cpu-load.ts`; while nobody is any of it, a hash is all it takes.
  */
 import type { CellProcess } from './cell-process.ts';
+import { type Origin, Quarantine } from './quarantine.ts';
 import type { Suspicion } from './suspicion.ts';
 
 export type PlaceKind = 'shared' | 'heavy' | 'trial' | 'quarantine';
@@ -22,6 +23,8 @@ export class Place {
   /** Cells in a row that died before they were ready, and no next one before this moment. */
   stillborn = 0;
   restAt = 0;
+  /** What lives here has changed: the next call gets a fresh cell. */
+  stale = false;
   /** Since when it has had nothing to do, and how many tasks it had been given by then. */
   idleSince: number | undefined;
   tasks = 0;
@@ -36,7 +39,7 @@ export interface PlacementParts {
   readonly cells: number;
   readonly trialCells: number;
   readonly quarantineCells: number;
-  readonly suspicion: Pick<Suspicion, 'idle' | 'isSuspect' | 'isGuilty' | 'scoreOf'>;
+  readonly suspicion: Pick<Suspicion, 'idle' | 'isSuspect' | 'isGuilty' | 'scoreOf' | 'diedAt'>;
   isHeavy(installationId: string): boolean;
 }
 
@@ -47,33 +50,26 @@ export class Placement {
   readonly apart: readonly Place[];
   readonly #heavy = new Place('heavy');
   readonly #trials: readonly Place[];
-  readonly #quarantines: readonly Place[];
-  /** Where each suspect lives, and each guilty one. */
+  readonly #quarantine: Quarantine;
+  /** Where each suspect lives. */
   readonly #trialOf = new Map<string, Place>();
-  readonly #quarantineOf = new Map<string, Place>();
 
   constructor(parts: PlacementParts) {
     this.#parts = parts;
     this.shared = places('shared', parts.cells);
     this.#trials = places('trial', parts.trialCells);
-    this.#quarantines = places('quarantine', parts.quarantineCells);
-    this.apart = [this.#heavy, ...this.#trials, ...this.#quarantines];
+    this.#quarantine = new Quarantine(places('quarantine', parts.quarantineCells), parts.suspicion);
+    this.apart = [this.#heavy, ...this.#trials, ...this.#quarantine.places];
   }
 
-  /** @returns undefined where it has to be alone, and there is no place to be alone in */
-  placeOf(installationId: string): Place | undefined {
+  /** @param origin whose it is, where that is known */
+  placeOf(installationId: string, origin?: Origin): Place {
     const { suspicion, isHeavy } = this.#parts;
     if (!suspicion.idle) {
-      if (suspicion.isGuilty(installationId)) return this.#quarantineFor(installationId);
+      if (suspicion.isGuilty(installationId)) return this.#quarantine.placeOf(installationId, origin);
       if (suspicion.isSuspect(installationId)) return this.#trialFor(installationId);
     }
     return isHeavy(installationId) ? this.#heavy : this.#sharedFor(installationId);
-  }
-
-  /** Whether `placeOf` has an answer. */
-  hasPlace(installationId: string): boolean {
-    if (!this.#parts.suspicion.isGuilty(installationId)) return true;
-    return this.#quarantineOf.has(installationId) || this.#freeQuarantine() !== undefined;
   }
 
   /** Sets suspects apart, from each other and from those that are there already. */
@@ -89,7 +85,7 @@ export class Placement {
 
   /** Nobody has needed this place for a while: another may have it. */
   vacate(place: Place): void {
-    for (const [id, own] of this.#quarantineOf) if (own === place) this.#quarantineOf.delete(id);
+    this.#quarantine.vacate(place);
   }
 
   #sharedFor(installationId: string): Place {
@@ -110,19 +106,6 @@ export class Placement {
     if (lightest === undefined) return this.#sharedFor(installationId);
     this.#trialOf.set(installationId, lightest[0]);
     return lightest[0];
-  }
-
-  #quarantineFor(installationId: string): Place | undefined {
-    const place = this.#quarantineOf.get(installationId) ?? this.#freeQuarantine();
-    if (place !== undefined) this.#quarantineOf.set(installationId, place);
-    return place;
-  }
-
-  #freeQuarantine(): Place | undefined {
-    const { suspicion } = this.#parts;
-    for (const id of this.#quarantineOf.keys()) if (!suspicion.isGuilty(id)) this.#quarantineOf.delete(id);
-    const taken = new Set(this.#quarantineOf.values());
-    return this.#quarantines.find((place) => !taken.has(place));
   }
 }
 

@@ -13,6 +13,7 @@ import { type CellOwner, CellProcess, PING_EVERY_MS } from './cell-process.ts';
 import type { GivenTask } from './given-task.ts';
 import { OomKills } from './oom-kills.ts';
 import { type Place, Placement } from './placement.ts';
+import type { Origin } from './quarantine.ts';
 import { Suspicion, type SuspicionChange } from './suspicion.ts';
 import { type TriedOut, TryOuts } from './try-outs.ts';
 
@@ -23,8 +24,6 @@ const DRAINING_MAX = 4;
 /** Wait before the next start, once cells have died before they were ready; doubles up to the maximum. */
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 5_000;
-/** When to try again where every cell for quarantine is taken: by then one of them may have been left. */
-const CROWDED_RETRY_S = 30;
 const MS_PER_S = 1_000;
 
 /** What the pool tells the operator. */
@@ -61,6 +60,8 @@ export class Pool {
   readonly #alive = new Set<CellProcess>();
   /** Of those, replaced ones that finish what they have. */
   readonly #draining = new Set<CellProcess>();
+  /** Healthy ones whose place another one has now. */
+  readonly #leaving = new Set<CellProcess>();
   readonly #interval: NodeJS.Timeout;
   #checks = 0;
   #checkedAt = performance.now();
@@ -86,14 +87,13 @@ export class Pool {
   refusal(installationId: string): AnnexError | undefined {
     if (this.#suspicion.idle) return undefined;
     const againMs = this.#suspicion.refuses(installationId, performance.now());
-    if (againMs !== undefined) return quarantined(Math.ceil(againMs / MS_PER_S));
-    return this.#placement.hasPlace(installationId) ? undefined : quarantined(CROWDED_RETRY_S);
+    return againMs === undefined ? undefined : quarantined(Math.ceil(againMs / MS_PER_S));
   }
 
-  /** The cell an installation lives in; an error where there is none for it. */
-  cellFor(installationId: string): CellProcess | AnnexError {
-    const place = this.#placement.placeOf(installationId);
-    if (place === undefined) return quarantined(CROWDED_RETRY_S);
+  /** The cell an installation lives in. @param origin whose it is, where that is known */
+  cellFor(installationId: string, origin?: Origin): CellProcess {
+    const place = this.#placement.placeOf(installationId, origin);
+    if (place.stale) this.#drain(place);
     const { cell } = place;
     if (cell !== undefined && (cell.takesTasks || performance.now() < place.restAt)) return cell;
     return this.#start(place);
@@ -179,6 +179,8 @@ export class Pool {
       if (pinging) cell.ping();
     }
     for (const cell of this.#draining) if (cell.inFlight === 0) cell.kill('had finished its calls', 'stuck');
+    for (const cell of this.#leaving)
+      if (cell.inFlight === 0) cell.kill('was not needed any more', 'retired');
     for (const place of this.#placement.apart) this.#retireIdle(place, now);
     this.#tryOuts.pass(now);
     if (!pinging) return;
@@ -202,6 +204,16 @@ export class Pool {
     }
   }
 
+  /** The next call of a place gets a fresh cell; the last one finishes what it has. */
+  #drain(place: Place): void {
+    place.stale = false;
+    const { cell } = place;
+    place.cell = undefined;
+    if (cell === undefined) return;
+    this.#leaving.add(cell);
+    setTimeout(() => cell.kill('was not needed any more', 'retired'), this.#parts.limits.callWallMs).unref();
+  }
+
   #replaceUnwell(place: Place, cell: CellProcess, how: string, suspects: readonly string[]): void {
     if (this.#stopping || place.cell !== cell) return;
     this.#parts.events.cellUnwell(how);
@@ -217,6 +229,7 @@ export class Pool {
 
   #exited(place: Place, cell: CellProcess, how: string, death: CellDeath): void {
     this.#draining.delete(cell);
+    this.#leaving.delete(cell);
     this.#died(cell, how, death);
     if (this.#stopping) return;
     if (cell.worked) this.#blame(cell, death.suspects);
@@ -272,11 +285,12 @@ export class Pool {
 
   #again(given: GivenTask): boolean {
     if (this.#stopping) return false;
-    const cell = this.cellFor(given.task.owner);
-    if (cell instanceof AnnexError) {
-      given.task.refuse?.(cell);
+    const refusal = this.refusal(given.task.owner);
+    if (refusal !== undefined) {
+      given.task.refuse?.(refusal);
       return given.task.refuse !== undefined;
     }
+    const cell = this.cellFor(given.task.owner);
     if (!cell.takesTasks) return false;
     this.#parts.events.callMoved();
     cell.adopt(given);

@@ -38,6 +38,6 @@ export function suspicionText(change: SuspicionChange, now: number): { level: Lo
       return { level: 'error', text };
     }
     case 'released':
-      return { level: 'info', text: 'The integration has not crashed for long: its quarantine is over.' };
+      return { level: 'info', text: 'The integration has not crashed in quarantine: it is over.' };
   }
 }

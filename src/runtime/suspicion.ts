@@ -4,8 +4,10 @@
  * A death is shared among those that were executing. They are *suspects*, and kept apart from everybody and from each other
  * until they have worked for a while without another death; so the guilty one is soon alone with its deaths, and the innocent
  * are cleared by themselves. One that is alone at two deaths, the second while it is kept apart, or had its share in many, is
- * *guilty*: it runs in quarantine, with a pause after each further death, twice as long each time, until it has behaved for
- * long. Half of all is forgotten every ten minutes. Pure: no I/O, no clock of its own, and an empty map as long as nothing
+ * *guilty*: it runs in quarantine, with a pause after each further death, twice as long each time. Quarantine is over after
+ * half a minute without a death, and after twice as long for each death that is *proven*: one at which it was alone where it
+ * is kept apart. So an innocent installation that others have framed is out of it within a minute, whoever they are, and
+ * takes no score along. Half of all is forgotten every ten minutes. Pure: no I/O, no clock of its own, and an empty map as long as nothing
  * dies.
  */
 
@@ -23,8 +25,11 @@ const SLOW_TRIAL_MS = 60_000;
 const TRIAL_DOUBLINGS_MAX = 6;
 const BACK_OFF_MS_MIN = 1_000;
 const BACK_OFF_MS_MAX = 300_000;
-/** Time without a death after which quarantine is over. */
-const RELEASE_MS = 600_000;
+/** Time without a death after which quarantine is over: the first where no death is proven, doubled for each one that is. */
+const RELEASE_MS_MIN = 30_000;
+const RELEASE_MS_MAX = 600_000;
+/** Less than this of proven deaths is none: one of them, faded. */
+const PROVEN_MIN = 0.5;
 /** Less of a score is none. */
 const FORGOTTEN_BELOW = 0.02;
 /** Installations remembered; beyond, the one blamed longest ago is forgotten. */
@@ -43,6 +48,8 @@ interface Suspected {
   /** Its shares of deaths, and of those at which it was alone. */
   score: number;
   alone: number;
+  /** Of the latter, those while it was kept apart: nobody else can have been the reason. */
+  proven: number;
   /** When these were last brought up to date. */
   at: number;
   /** Deaths it had a share in since it was first noted. */
@@ -97,9 +104,15 @@ export class Suspicion {
   /** A cell has died. @param executing installations that may have caused it, each once */
   died(executing: readonly string[], now: number): SuspicionChange[] {
     const guilty = executing.filter((id) => this.isGuilty(id));
-    // One that is known for it explains a death by itself: the others were only there.
-    const blamed = guilty.length > 0 ? guilty : executing;
+    // One that is known for it explains a death by itself: the others were only there. In a cell that several guilty ones
+    // share, those of which it is proven explain it for those of which it is not.
+    const blamed = guilty.length > 0 ? this.#likeliest(guilty) : executing;
     return blamed.map((id) => this.#blame(id, blamed.length, now));
+  }
+
+  /** When an installation was last blamed for a death; 0 where it never was. */
+  diedAt(installationId: string): number {
+    return this.#records.get(installationId)?.diedAt ?? 0;
   }
 
   /** A call has ended where it is kept apart. */
@@ -120,16 +133,23 @@ export class Suspicion {
       if (cleared) changes.push(cleared);
       const { standing, deaths } = record;
       const quietSince = Math.max(record.diedAt, record.pausedUntil);
-      if (standing === 'guilty' && now - quietSince >= RELEASE_MS) {
+      if (standing === 'guilty' && now - quietSince >= releaseMs(record)) {
         this.#stand(record, 'noted');
+        // It was never alone at a death, and has worked alone since: what it was there for were the deaths of others.
+        if (record.proven < PROVEN_MIN) record.score = record.alone = 0;
         changes.push({ installationId, deaths, now: 'released' });
       }
-      if (record.standing === 'guilty' || record.score >= FORGOTTEN_BELOW) continue;
+      if (record.standing === 'guilty' || record.score + record.proven >= FORGOTTEN_BELOW) continue;
       // A suspect that is never called is not one for ever.
       if (record.standing === 'suspect') changes.push({ installationId, deaths, now: 'cleared' });
       this.#forget(installationId, record);
     }
     return changes;
+  }
+
+  #likeliest(guilty: readonly string[]): readonly string[] {
+    const proven = guilty.filter((id) => (this.#records.get(id)?.proven ?? 0) >= PROVEN_MIN);
+    return proven.length > 0 ? proven : guilty;
   }
 
   #blame(installationId: string, among: number, now: number): SuspicionChange {
@@ -140,6 +160,7 @@ export class Suspicion {
     fade(record, now);
     record.score += 1 / among;
     if (among === 1) record.alone += 1;
+    if (among === 1 && record.standing !== 'noted') record.proven += 1;
     record.deaths += 1;
     record.diedAt = now;
     record.calls = 0;
@@ -193,6 +214,7 @@ const fresh = (now: number): Suspected => ({
   standing: 'noted',
   score: 0,
   alone: 0,
+  proven: 0,
   at: now,
   deaths: 0,
   diedAt: now,
@@ -203,10 +225,15 @@ const fresh = (now: number): Suspected => ({
   pausedUntil: 0,
 });
 
+/** How long a guilty one has to be quiet. */
+const releaseMs = ({ proven }: Suspected): number =>
+  Math.min(RELEASE_MS_MIN * 2 ** Math.round(proven), RELEASE_MS_MAX);
+
 function fade(record: Suspected, now: number): void {
   const left = 0.5 ** (Math.max(0, now - record.at) / HALF_LIFE_MS);
   record.score *= left;
   record.alone *= left;
+  record.proven *= left;
   record.pauseMs *= left;
   record.at = Math.max(now, record.at);
 }

@@ -1,0 +1,90 @@
+/**
+ * Shares the places of quarantine among those that crash their cells.
+ *
+ * Each has a place of its own as long as there are places. One organization, or one integration, holds half of them at most;
+ * its further installations share those. Where all are held, the two whose last death is longest ago move together, and
+ * the newcomer has the place that this frees. So there is always a place: nobody waits for another one to behave, and an
+ * innocent installation that was framed is with the calm ones and not with the one that crashes at every call.
+ * Attack: a few guilty installations hold every place, and an innocent one that needs one is refused everything.
+ */
+import type { Place } from './placement.ts';
+import type { Suspicion } from './suspicion.ts';
+
+/** Whose an installation is, and whose code it runs. */
+export interface Origin {
+  readonly organization: string;
+  readonly integration: string;
+}
+
+interface Resident {
+  readonly origin: Origin | undefined;
+  place: Place;
+}
+
+export class Quarantine {
+  readonly places: readonly Place[];
+  readonly #suspicion: Pick<Suspicion, 'isGuilty' | 'diedAt'>;
+  readonly #residents = new Map<string, Resident>();
+
+  /** @param places at least one */
+  constructor(places: readonly Place[], suspicion: Pick<Suspicion, 'isGuilty' | 'diedAt'>) {
+    this.places = places;
+    this.#suspicion = suspicion;
+  }
+
+  /** The place of a guilty installation. */
+  placeOf(installationId: string, origin: Origin | undefined): Place {
+    const known = this.#residents.get(installationId);
+    if (known !== undefined) return known.place;
+    for (const id of this.#residents.keys()) if (!this.#suspicion.isGuilty(id)) this.#residents.delete(id);
+    const place = this.#ownShare(origin) ?? this.#free() ?? this.#moveTogether();
+    this.#residents.set(installationId, { origin, place });
+    return place;
+  }
+
+  /** Nobody has needed this place for a while: another may have it. */
+  vacate(place: Place): void {
+    for (const [id, resident] of this.#residents) if (resident.place === place) this.#residents.delete(id);
+  }
+
+  /** Where its relatives hold as many places as they may: the emptiest of these. */
+  #ownShare(origin: Origin | undefined): Place | undefined {
+    if (origin === undefined) return undefined;
+    const own = new Set<Place>();
+    for (const { origin: other, place } of this.#residents.values())
+      if (other?.organization === origin.organization || other?.integration === origin.integration)
+        own.add(place);
+    if (own.size < Math.max(1, Math.floor(this.places.length / 2))) return undefined;
+    return least([...own], (place) => this.#residentsOf(place).length);
+  }
+
+  #free(): Place | undefined {
+    return this.places.find((place) => this.#residentsOf(place).length === 0);
+  }
+
+  #moveTogether(): Place {
+    const calmest = (places: readonly Place[]) => least(places, (place) => this.#diedAt(place));
+    const kept = calmest(this.places);
+    if (kept === undefined) throw new Error('A quarantine has at least one place.');
+    const freed = calmest(this.places.filter((place) => place !== kept));
+    if (freed === undefined) return kept;
+    for (const id of this.#residentsOf(freed)) {
+      const resident = this.#residents.get(id);
+      if (resident !== undefined) resident.place = kept;
+    }
+    // What the others have left running there is not the newcomer's to die of.
+    freed.stale = true;
+    return freed;
+  }
+
+  #diedAt(place: Place): number {
+    return Math.max(0, ...this.#residentsOf(place).map((id) => this.#suspicion.diedAt(id)));
+  }
+
+  #residentsOf(place: Place): string[] {
+    return [...this.#residents].filter(([, resident]) => resident.place === place).map(([id]) => id);
+  }
+}
+
+const least = (places: readonly Place[], weight: (place: Place) => number): Place | undefined =>
+  places.toSorted((one, other) => weight(one) - weight(other))[0];
