@@ -167,7 +167,7 @@ export const DEFAULT_LIMITS = {
   isolatesPerCell: 100,
   /** V8 heaps of all isolates of one cell together; the least recently used go first. */
   cellHeapMib: 1_024,
-  /** Resident memory at which the host kills a cell. */
+  /** Resident memory at which the host kills a cell; from three quarters of it on, the cell ends the isolate under which it has grown most. */
   cellRssMib: 2_048,
   /** Blank isolates, prelude loaded, that a cell keeps ready. */
   warmIsolatesPerCell: 2,
@@ -222,6 +222,7 @@ export const CALL_ENDING_LIMITS = [
   'callWallMs',
   'firstByteMs',
   'isolateHeapMib',
+  'cellRssMib',
   'responseBodyBytes',
 ] as const satisfies readonly LimitName[];
 

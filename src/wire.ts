@@ -49,7 +49,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The limits a cell keeps by itself. */
 export type CellLimits = IsolateLimits &
-  Pick<Limits, 'isolatesPerCell' | 'cellHeapMib' | 'warmIsolatesPerCell'>;
+  Pick<Limits, 'isolatesPerCell' | 'cellHeapMib' | 'cellRssMib' | 'warmIsolatesPerCell'>;
 
 /**
  * A stream of bytes between the host and an isolate. Streams belong to a call and have a number in it: 0 is the call's
@@ -125,6 +125,8 @@ export type HostMessage =
   | { t: 'probe'; id: number; cpuMs: number; wallMs: number }
   /** Retire an isolate: finish what runs in it, then dispose of it. */
   | { t: 'retire'; isolate: string }
+  /** The cell is about to be killed for its size: end what has grown most. */
+  | { t: 'relieve' }
   /** Answer with `pulse`. */
   | { t: 'ping' };
 
@@ -190,11 +192,12 @@ export interface ScriptExports {
 export const MARKS = {
   recordBytes: 64,
   records: 64,
-  /** States. An owner that has stopped may have said something that has not left the cell. */
+  /** States. One owner's isolate is noted as the one that the cell has grown most under. An owner that has stopped may have said something that has not left the cell. */
   empty: 0,
   executing: 1,
   stopped: 2,
   unsure: 3,
+  holds: 4,
 } as const;
 
 /** URL under which the prelude's own frames appear in stack traces. */

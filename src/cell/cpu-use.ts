@@ -18,13 +18,33 @@ const NS_PER_MS = 1e6;
 
 /** The use of one isolate, and of those that stand in its place later. */
 export class CpuUse {
+  /** Of the isolate. */
+  readonly key: string;
+  readonly #ran: ((use: CpuUse) => void) | undefined;
   #usedMs = 0;
   #at = 0;
+  #untakenNs = 0;
+
+  /** @param ran is told of the first use, and of the first after each `takeNs` */
+  constructor(key = '', ran?: (use: CpuUse) => void) {
+    this.key = key;
+    this.#ran = ran;
+  }
 
   /** @param now milliseconds of a clock that never goes back */
   add(cpuNs: number, now: number): void {
     this.#decay(now);
     this.#usedMs += cpuNs / NS_PER_MS;
+    if (cpuNs <= 0) return;
+    if (this.#untakenNs === 0) this.#ran?.(this);
+    this.#untakenNs += cpuNs;
+  }
+
+  /** What was used since this was last asked. */
+  takeNs(): number {
+    const taken = this.#untakenNs;
+    this.#untakenNs = 0;
+    return taken;
   }
 
   isHeavy(now: number): boolean {
@@ -43,11 +63,17 @@ export class CpuUse {
 /** The use of all isolates of a cell, by their key. */
 export class CpuUses {
   readonly #uses = new LRUCache<string, CpuUse>({ max: REMEMBERED });
+  readonly #ran: ((use: CpuUse) => void) | undefined;
+
+  /** @param ran is told of each use that begins (`CpuUse`) */
+  constructor(ran?: (use: CpuUse) => void) {
+    this.#ran = ran;
+  }
 
   of(key: string): CpuUse {
     const known = this.#uses.get(key);
     if (known !== undefined) return known;
-    const use = new CpuUse();
+    const use = new CpuUse(key, this.#ran);
     this.#uses.set(key, use);
     return use;
   }

@@ -4,6 +4,7 @@ import type { CpuUses } from './cpu-use.ts';
 import type { CryptoThreads } from './crypto-jobs.ts';
 import type { Engine } from './engine.ts';
 import type { Marks } from './marks.ts';
+import type { MemoryWatch } from './memory-watch.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -15,6 +16,8 @@ export interface IsolateHome {
   readonly marks: Marks;
   readonly cpuUses: CpuUses;
   readonly watchdog: Watchdog;
+  /** Where it is found out what memory grows under. */
+  readonly memory: Pick<MemoryWatch, 'forget'>;
   /** The deployment's; an isolate whose integration has lower ones is told its own. */
   readonly limits: IsolateLimits;
   readonly cryptoThreads: CryptoThreads;

@@ -124,6 +124,23 @@ export class Isolates {
     this.#resident.delete(key);
   }
 
+  /** Heap of the isolate of a key, when last measured. */
+  heapOf(key: string): number {
+    return this.#resident.peek(key)?.heapBytes ?? 0;
+  }
+
+  /** Whether no isolate of this key has a call. */
+  isIdle(key: string): boolean {
+    for (const isolate of this.#alive) if (isolate.key === key && !isolate.idle) return false;
+    return true;
+  }
+
+  /** Ends an isolate whatever runs in it: it has taken the most memory of a cell that runs short of it. */
+  giveUp(key: string): void {
+    for (const isolate of this.#alive)
+      if (isolate.key === key) isolate.fail('exceededMemory', { limit: { name: 'cellRssMib' } });
+  }
+
   /** A script the host sends, in answer to `need`. */
   script(key: string, source: string): void {
     const script = new CellScript(source);
@@ -145,7 +162,7 @@ export class Isolates {
       if (isolate.gone) blank.isolate.dispose();
       else await isolate.load(blank, script);
     } catch (cause) {
-      isolate.fail(`The isolate could not be made: ${String(cause)}`);
+      isolate.fail('internalError', { detail: `The isolate could not be made: ${String(cause)}` });
     }
   }
 

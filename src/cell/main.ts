@@ -17,6 +17,7 @@ import { CryptoThreads } from './crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { Isolates } from './isolates.ts';
 import { Marks } from './marks.ts';
+import { MemoryWatch } from './memory-watch.ts';
 import { Slots } from './slots.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -24,6 +25,8 @@ import { Watchdog } from './watchdog.ts';
 const PIPE_FD = 3;
 /** The file of the marks, inherited too. */
 const MARKS_FD = 4;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 /** Isolates that run long beside the slots, at most. */
 const LONG_RUNNING_MAX = 16;
 /** The host is trusted: these bounds only keep the reader's arithmetic honest. */
@@ -33,6 +36,7 @@ class Cell {
   readonly #engine: Engine;
   readonly #writer: FrameWriter;
   #isolates: Isolates | undefined;
+  #memory: MemoryWatch | undefined;
   #stuck = 0;
   /** What a probe's script turned out to offer, until its call ends. */
   readonly #probed = new Map<number, ScriptExports | undefined>();
@@ -96,6 +100,9 @@ class Cell {
       case 'retire':
         isolates.retire(message.isolate);
         break;
+      case 'relieve':
+        this.#memory?.relieve();
+        break;
       case 'ping':
         this.#pulse();
         break;
@@ -104,11 +111,23 @@ class Cell {
 
   async #start(limits: CellLimits, sources: string[]): Promise<void> {
     const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#getStuck());
+    const marks = new Marks(MARKS_FD, () => this.#writer.flush());
+    const memory = new MemoryWatch({
+      rssBytesMax: limits.cellRssMib * MIB,
+      peakBytes: () => process.resourceUsage().maxRSS * KIB,
+      now: () => performance.now(),
+      note: (key) => marks.hold(ownerOf(key)),
+      heapBytes: (key) => this.#isolates?.heapOf(key) ?? 0,
+      idle: (key) => this.#isolates?.isIdle(key) ?? true,
+      end: (key) => this.#isolates?.giveUp(key),
+    });
+    this.#memory = memory;
     const home = {
       engine: this.#engine,
       slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
-      marks: new Marks(MARKS_FD, () => this.#writer.flush()),
-      cpuUses: new CpuUses(),
+      marks,
+      memory,
+      cpuUses: new CpuUses((use) => memory.ran(use)),
       watchdog: new Watchdog(),
       limits,
       cryptoThreads: new CryptoThreads(),

@@ -29,7 +29,8 @@ type MarkState = 'empty' | 'executing' | 'resting' | 'stopped';
 export class Marks {
   readonly #fd: number;
   readonly #flush: FlushWords;
-  readonly #records: MarkRecord[] = Array.from({ length: MARKS.records - 1 }, (_, index) => ({
+  /** All but the first, of which there is only a state, and the last, which is the holder's. */
+  readonly #records: MarkRecord[] = Array.from({ length: MARKS.records - 2 }, (_, index) => ({
     position: (index + 1) * MARKS.recordBytes,
     mark: undefined,
     state: 'empty',
@@ -44,6 +45,14 @@ export class Marks {
   constructor(fd: number, flush: FlushWords) {
     this.#fd = fd;
     this.#flush = flush;
+  }
+
+  /** Notes whose isolate the cell has grown most under. */
+  hold(owner: string): void {
+    const bytes = Buffer.alloc(MARKS.recordBytes);
+    bytes[0] = MARKS.holds;
+    bytes[1] = bytes.write(owner, 2, 'latin1');
+    this.#write(bytes, bytes.byteLength, (MARKS.records - 1) * MARKS.recordBytes);
   }
 
   /** The mark of one isolate. @param owner whose it is, an id of the host's */

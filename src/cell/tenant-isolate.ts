@@ -78,9 +78,13 @@ export class TenantIsolate implements Watched {
     return this.#state === 'gone';
   }
 
+  get idle(): boolean {
+    return this.#calls.size === 0;
+  }
+
   /** Full of what it keeps, and without a call: with those that still run, each new one would be one more full heap. */
   get spent(): boolean {
-    return this.#exhausted && this.#calls.size === 0;
+    return this.#exhausted && this.idle;
   }
 
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
@@ -147,9 +151,9 @@ export class TenantIsolate implements Watched {
     this.#finishing.push({ call, outcome: 'ok', detail: '' });
   }
 
-  /** Ends every call in it: the isolate could not be made. */
-  fail(detail: string): void {
-    this.#end('internalError', { detail });
+  /** Ends it with every call in it: it could not be made, or its cell is short of memory. */
+  fail(outcome: Outcome, reason: EndReason): void {
+    this.#end(outcome, reason);
   }
 
   /** Takes no further calls, finishes those it has, then goes. */
@@ -189,8 +193,7 @@ export class TenantIsolate implements Watched {
     }
   }
 
-  #hand(call: CellCall): void {
-    const { entry } = call;
+  #hand(call: CellCall, { entry } = call): void {
     if (entry) this.#entries?.push(call, entry);
   }
 
@@ -202,10 +205,7 @@ export class TenantIsolate implements Watched {
   }
 
   #entryEnded(call: CellCall, failure: string | undefined): void {
-    if (this.#isolate?.isDisposed) {
-      this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
-      return;
-    }
+    if (this.#isolate?.isDisposed) return this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
     const first = call.held !== undefined;
     if (first) this.#release(call);
     if (failure !== undefined) this.#rejected(call, failure);
@@ -256,9 +256,8 @@ export class TenantIsolate implements Watched {
         this.#finish(call, emission[2], boundedText(emission[3]));
         return undefined;
       case 'log':
-        return LOG_LEVELS.includes(emission[2])
-          ? this.#log(call, emission[2], boundedText(emission[3]))
-          : undefined;
+        if (LOG_LEVELS.includes(emission[2])) this.#log(call, emission[2], boundedText(emission[3]));
+        return undefined;
       case 'timer': {
         const [, id, timer, delayMs] = emission;
         if (!(timer >= 1 && delayMs >= 0)) return undefined;
@@ -392,6 +391,7 @@ export class TenantIsolate implements Watched {
     this.#loader?.clearTimers();
     this.#jobs.close();
     this.#home.watchdog.unwatch(this);
+    this.#home.memory.forget(this.key);
     if (this.#entries) return this.#entries.close();
     this.#isolate?.dispose();
     return [];

@@ -5,12 +5,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
 import { childPidOf, endBehind } from './bubblewrap.ts';
 import { type ConfinedProgram, type Confinement, confinedCommand, UNCONFINED } from './layers.ts';
 import { lowerPriority, lowerPriorityOfThreads, preamble } from './priority.ts';
 
+/** What `clear_refs` takes for that (proc_pid_clear_refs(5)). */
+const FORGET_PEAK = '5';
 const PAGE_BYTES = 4_096;
 /** Where bubblewrap tells the process it has started; it keeps this from the program. */
 const INFO_FD = 5;
@@ -136,6 +138,17 @@ export class LaunchedProcess {
       return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
     } catch {
       return 0;
+    }
+  }
+
+  /** Has the system forget how large the process was before, so that it can tell how it grows from now on. */
+  forgetPeak(): void {
+    const { pid } = this;
+    if (pid === undefined || process.platform !== 'linux') return;
+    try {
+      writeFileSync(`/proc/${pid}/clear_refs`, FORGET_PEAK);
+    } catch {
+      // Where the system does not let us, the process learns less.
     }
   }
 

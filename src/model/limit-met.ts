@@ -46,6 +46,10 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   bundleMs: ['Bundling took #', 'Bundling took too long and was stopped'],
   probeWallMs: ['Loading the script took #', 'The script does not finish loading'],
   isolateHeapMib: ['The isolate used # of memory', 'The isolate ran out of memory'],
+  cellRssMib: [
+    'The process used # of memory',
+    'The isolate took the most memory of a process that ran short of it',
+  ],
   callCpuMs: ['The call used # of CPU', 'A call in the same isolate used too much CPU'],
   callWallMs: ['The call had not finished after #', 'A call in the same isolate did not finish in time'],
   firstByteMs: ['The call had given no answer after #', 'A call in the same isolate gave no answer in time'],

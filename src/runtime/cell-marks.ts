@@ -17,6 +17,8 @@ export interface MarksRead {
   readonly executing: ReadonlySet<string>;
   /** Those, and the ones that had just stopped: something of their calls may not have reached the host. */
   readonly touched: ReadonlySet<string>;
+  /** The owner under whose isolate the cell has grown most, by the cell's own account. */
+  readonly holder?: string;
   /** So it is of everybody's. */
   readonly unsure: boolean;
 }
@@ -50,16 +52,26 @@ export class CellMarks {
     if (!this.#open) return { executing, touched, unsure: true };
     const bytes = Buffer.alloc(FILE_BYTES);
     readSync(this.fd, bytes, 0, FILE_BYTES, 0);
+    let holder: string | undefined;
     for (let at = MARKS.recordBytes; at < FILE_BYTES; at += MARKS.recordBytes) {
       const state = bytes.readUInt8(at);
-      if (state !== MARKS.executing && state !== MARKS.stopped) continue;
+      if (state !== MARKS.executing && state !== MARKS.stopped && state !== MARKS.holds) continue;
       const idAt = at + ID_AT;
       const chars = Math.min(bytes.readUInt8(at + 1), MARKS.recordBytes - ID_AT);
       const owner = bytes.toString('latin1', idAt, idAt + chars);
+      if (state === MARKS.holds) {
+        holder = owner;
+        continue;
+      }
       touched.add(owner);
       if (state === MARKS.executing) executing.add(owner);
     }
-    return { executing, touched, unsure: bytes.readUInt8(0) !== MARKS.empty };
+    return {
+      executing,
+      touched,
+      ...(holder !== undefined && { holder }),
+      unsure: bytes.readUInt8(0) !== MARKS.empty,
+    };
   }
 
   /** Idempotent. */

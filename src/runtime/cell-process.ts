@@ -9,7 +9,6 @@ import { FrameReader, FrameWriter } from '../frames.ts';
 import type { Limits } from '../limits.ts';
 import {
   type CallEnd,
-  type CellLimits,
   type CellMessage,
   type HostMessage,
   parseCellMessage,
@@ -19,7 +18,8 @@ import {
 import type { CellBuild } from './cell-build.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
 import type { CellLauncher, LaunchedCell } from './cell-launch.ts';
-import { CellMarks } from './cell-marks.ts';
+import { cellLimits } from './cell-limits.ts';
+import { CellMarks, type MarksRead } from './cell-marks.ts';
 import { readInTurns } from './cell-reading.ts';
 import { CpuClaims } from './cpu-claims.ts';
 import { type CellTask, GivenTask, type OtherMessage, type StartMessage } from './given-task.ts';
@@ -43,6 +43,13 @@ const DELETED_SCRIPT = Buffer.from(
 );
 /** How long a script that was sent need not be asked for again: a cell keeps it as long as there is room. */
 const ASK_AGAIN_MS = 250;
+
+/** Share of its bound from which on a cell is asked to end what has grown most. */
+const RELIEF_FROM = 0.75;
+/** And from which on it is helped to find out what that is. */
+const PEAK_FROM = 0.125;
+/** Share of its bound that a cell cannot grow by between two looks but by the doing of what executes. */
+const LEAP = 0.25;
 
 /** What a cell's owner does for it and hears of it. */
 export interface CellOwner {
@@ -82,6 +89,8 @@ export class CellProcess {
   /** Whoever it is known to die of. */
   #culprits: readonly string[] = [];
   #unwellTold = false;
+  /** It has just grown by more than its own account can tell of. */
+  #leapt = false;
   #exited = false;
   /** Tasks it was ever given. */
   tasks = 0;
@@ -192,7 +201,10 @@ export class CellProcess {
    */
   check(now: number, hostStalled: boolean): void {
     if (this.#exited) return;
-    this.rssBytes = this.#launched.residentBytes();
+    const rssBytes = this.#launched.residentBytes();
+    this.#leapt = rssBytes - this.rssBytes > this.#limits.cellRssMib * MIB * LEAP;
+    this.rssBytes = rssBytes;
+    if (rssBytes > this.#limits.cellRssMib * MIB * PEAK_FROM) this.#launched.forgetPeak();
     // After a stall of the host, what the cell has said meanwhile is still unread.
     const overdue = hostStalled ? [] : this.#overdue(now);
     const { cellRssMib, cellHeartbeatMs } = this.#limits;
@@ -205,6 +217,8 @@ export class CellProcess {
       this.kill('held a call past its wall time', 'overdue');
     } else if (this.#marks.overgrown) {
       this.kill('wrote more than its marks');
+    } else if (rssBytes > cellRssMib * MIB * RELIEF_FROM) {
+      this.#writer.send({ t: 'relieve' } satisfies HostMessage);
     }
   }
 
@@ -340,7 +354,7 @@ export class CellProcess {
     for (const [, given] of lost)
       if (cutShort || marks.unsure || marks.touched.has(given.task.owner)) given.begin();
     // Replaced first: whoever tries again on hearing of the crash finds the next cell.
-    this.#owner.exited(this, words, this.#death(signal, marks.executing));
+    this.#owner.exited(this, words, this.#death(signal, marks));
     for (const [id, given] of lost) {
       this.#given.delete(id);
       if (given.movable && this.#owner.again?.(given) === true) continue;
@@ -349,12 +363,16 @@ export class CellProcess {
     this.#owners.clear();
   }
 
-  #death(signal: NodeJS.Signals | null, executing: ReadonlySet<string>): CellDeath {
+  #death(signal: NodeJS.Signals | null, { executing, holder }: MarksRead): CellDeath {
     if (this.#killedFor === 'retired') return { suspects: [] };
     const reason = this.#killedFor ?? this.#deathByItself(signal);
     if (reason === 'killed') return { reason, suspects: [] };
     // They were told of when it was found unwell: one end is not two.
     if (this.#culprits.length > 0) return { reason, suspects: this.#unwellTold ? [] : this.#culprits };
+    // Attack: memory that one installation has filled over many calls, so that another one executes when it runs out.
+    if (reason === 'memory' && holder !== undefined && this.#owners.has(holder))
+      return { reason, suspects: [holder] };
+    if (reason === 'memory' && !this.#leapt) return { reason, suspects: [] };
     const marked = [...executing].filter((owner) => this.#owners.has(owner));
     return { reason, suspects: marked.length > 0 ? marked : this.#waitingOwners() };
   }
@@ -372,20 +390,4 @@ export class CellProcess {
     for (const given of this.#given.values()) if (given.begun) owners.add(given.task.owner);
     return owners.size > SUSPECTS_WITH_CALLS_MAX ? [] : [...owners];
   }
-}
-
-function cellLimits(limits: Limits): CellLimits {
-  return {
-    responseBodyBytes: limits.responseBodyBytes,
-    fetchesPerCall: limits.fetchesPerCall,
-    fetchesInFlightPerCall: limits.fetchesInFlightPerCall,
-    fetchRequestBodyBytes: limits.fetchRequestBodyBytes,
-    isolateHeapMib: limits.isolateHeapMib,
-    timersPerCall: limits.timersPerCall,
-    logLinesPerCall: limits.logLinesPerCall,
-    logBytesPerCall: limits.logBytesPerCall,
-    isolatesPerCell: limits.isolatesPerCell,
-    cellHeapMib: limits.cellHeapMib,
-    warmIsolatesPerCell: limits.warmIsolatesPerCell,
-  };
 }

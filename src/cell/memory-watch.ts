@@ -1,0 +1,136 @@
+/**
+ * Finds out which isolate the cell's memory grows under, and ends that one before the host has to end the cell.
+ *
+ * No figure of the engine says what its libraries hold, so the process is asked: every few milliseconds in which code has
+ * run, how far it has grown is put on the account of those that ran, by the CPU that each used. Chance evens out, and one
+ * that grows again and again stands out. Attack: an installation fills the cell over many calls that all succeed, and is
+ * idle when memory runs out; whoever executes just then would be blamed for it.
+ *
+ * What is asked for is the peak, the one figure that a process without files can read; the host has the system forget it
+ * several times a second. Where the figure falls, what was given back was on somebody's account: all are cut to what is left,
+ * so that what a busy isolate was charged with wrongly does not add up.
+ */
+import type { CpuUse } from './cpu-use.ts';
+
+const MIB = 1024 * 1024;
+const SAMPLE_MS = 10;
+/** Less than this is warmth: code, caches, a heap of its own. */
+const HOLDER_BYTES_MIN = 64 * MIB;
+/** Share of the bound from which on an isolate is ended in the middle of its calls; one without calls, from the above on. */
+const IN_CALLS_FROM = 1 / 6;
+/** Of what a cell has grown by, how much counts: others may have run at the same time. What the engine counts, counts in full. */
+const TRUST = 0.5;
+/** After the end of one isolate, how long the memory it gives back may take to show. */
+const RELIEF_MS = 500;
+/** Share of the host's bound from which on isolates are ended. */
+const RELIEF_FROM = 0.75;
+
+export interface MemoryWatchParts {
+  /** Resident memory at which the host kills the cell, bytes. */
+  readonly rssBytesMax: number;
+  /** The most that the process has held so far, bytes. */
+  peakBytes(): number;
+  /** Milliseconds of a clock that never goes back. */
+  now(): number;
+  /** Where it is noted which isolate holds most, for the host to find when the cell has died. */
+  note(key: string): void;
+  /** What the engine counts of an isolate, when last measured, bytes. */
+  heapBytes(key: string): number;
+  /** Whether an isolate has no calls: its end costs its installation no more than an eviction does. */
+  idle(key: string): boolean;
+  /** Ends an isolate and all that runs in it. */
+  end(key: string): void;
+}
+
+export class MemoryWatch {
+  readonly #parts: MemoryWatchParts;
+  /** What has run since the last sample. */
+  #ran: CpuUse[] = [];
+  /** Bytes that the cell has grown by while each isolate ran. */
+  readonly #grown = new Map<string, number>();
+  /** Before any tenant was there. */
+  readonly #emptyBytes: number;
+  #peakBytes: number;
+  #holder: string | undefined;
+  #relievedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: MemoryWatchParts) {
+    this.#parts = parts;
+    this.#emptyBytes = parts.peakBytes();
+    this.#peakBytes = this.#emptyBytes;
+  }
+
+  /** An isolate has used CPU, for the first time since the last sample. */
+  ran(use: CpuUse): void {
+    this.#ran.push(use);
+    this.#timer ??= setTimeout(() => this.sample(), SAMPLE_MS);
+  }
+
+  /** Puts what the cell has grown by on the account of those that ran. */
+  sample(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const ran = this.#ran;
+    this.#ran = [];
+    const peakBytes = this.#parts.peakBytes();
+    const grownBytes = peakBytes - this.#peakBytes;
+    this.#peakBytes = peakBytes;
+    let cpuNs = 0;
+    const shares = ran.map((use) => ({ key: use.key, usedNs: use.takeNs() }));
+    for (const { usedNs } of shares) cpuNs += usedNs;
+    if (grownBytes < 0) this.#cut(peakBytes - this.#emptyBytes);
+    if (grownBytes <= 0 || cpuNs <= 0) return;
+    for (const { key, usedNs } of shares)
+      this.#grown.set(key, (this.#grown.get(key) ?? 0) + (grownBytes * usedNs) / cpuNs);
+    this.#noteHolder();
+    // A new peak is what the process has now.
+    if (peakBytes > this.#parts.rssBytesMax * RELIEF_FROM) this.relieve();
+  }
+
+  /** The cell is about to be too large: ends what has grown most. The next one only where that has not helped. */
+  relieve(): void {
+    const now = this.#parts.now();
+    if (now - this.#relievedAt < RELIEF_MS) return;
+    const holder =
+      this.#largest(this.#parts.rssBytesMax * IN_CALLS_FROM) ??
+      this.#largest(HOLDER_BYTES_MIN, (key) => this.#parts.idle(key));
+    if (holder === undefined) return;
+    this.#relievedAt = now;
+    this.#grown.delete(holder);
+    this.#parts.end(holder);
+  }
+
+  /** An isolate is gone, and what it held with it. That it held most stands noted until another one does. */
+  forget(key: string): void {
+    this.#grown.delete(key);
+  }
+
+  /** No more can be held than there is. */
+  #cut(heldBytes: number): void {
+    let chargedBytes = 0;
+    for (const bytes of this.#grown.values()) chargedBytes += bytes;
+    if (chargedBytes <= heldBytes) return;
+    const left = Math.max(0, heldBytes) / chargedBytes;
+    for (const [key, bytes] of this.#grown) this.#grown.set(key, bytes * left);
+  }
+
+  #noteHolder(): void {
+    const holder = this.#largest(HOLDER_BYTES_MIN);
+    if (holder === undefined || holder === this.#holder) return;
+    this.#holder = holder;
+    this.#parts.note(holder);
+  }
+
+  #largest(bytesMin: number, counts: (key: string) => boolean = () => true): string | undefined {
+    let largest: string | undefined;
+    let mostBytes = bytesMin;
+    for (const [key, grownBytes] of this.#grown) {
+      const bytes = Math.max(grownBytes * TRUST, this.#parts.heapBytes(key));
+      if (bytes < mostBytes || !counts(key)) continue;
+      largest = key;
+      mostBytes = bytes;
+    }
+    return largest;
+  }
+}
