@@ -125,10 +125,8 @@ export type HostMessage =
   | { t: 'probe'; id: number; cpuMs: number; wallMs: number }
   /** Retire an isolate: finish what runs in it, then dispose of it. */
   | { t: 'retire'; isolate: string }
-  /** The cell is about to be killed for its size: end what has grown most. */
-  | { t: 'relieve' }
-  /** Answer with `pulse`. */
-  | { t: 'ping' };
+  /** Answer with `pulse`; or end what has grown most, because the cell is about to be killed for its size. */
+  | { t: 'ping' | 'relieve' };
 
 /** How a call or probe ended, told at its end. */
 export interface CallEnd {
