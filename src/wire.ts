@@ -102,14 +102,13 @@ export type HostMessage =
       /** What its isolate keeps, where that is not what `hello` said. */
       limits?: IsolateLimits;
     }
-  /** The answer to a fetch. Bytes: its body, unless that follows as a stream. */
+  /** The answer to a fetch, with its URL after redirects. Bytes: its body, unless that follows as a stream. */
   | {
       t: 'fetched';
       id: number;
       stream: number;
       status: number;
       statusText: string;
-      /** After redirects. */
       url: string;
       redirected: boolean;
       headers: [string, string][];
