@@ -188,7 +188,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     return value;
   };
   const url = (flag: string): string | undefined => {
-    const value = text(flag).replace(/\/+$/, '');
+    const value = text(flag).replace(/(?<!\/)\/+$/, '');
     if (value === '') return undefined;
     if (!URL.canParse(value) || !/^https?:/.test(value) || /[?#]/.test(value)) {
       problems.push(`--${flag} must be an http or https URL without query and fragment; it is "${value}".`);
@@ -280,7 +280,7 @@ const words = (list: string): string[] =>
 
 /** As another URL, but `{endpoint}` may stand for the first label of its host. */
 function readPublicUrl(text: string, problems: string[]): string | undefined {
-  const value = text.replace(/\/+$/, '');
+  const value = text.replace(/(?<!\/)\/+$/, '');
   if (value === '') return undefined;
   const plain = value.replace(/^(https?:\/\/)\{endpoint\}\./i, '$1endpoint.');
   const isBare = plain === value || /^https?:\/\/[^/]+$/.test(value);
@@ -346,7 +346,7 @@ function readSettings(
 
 /** Variables that settings do not read: those of the tests, and those that Kubernetes sets for services named "annex…". */
 const FOREIGN_VARIABLE =
-  /^ANNEX_(TEST|FUZZ)_|^ANNEX_PORT$|_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
+  /^ANNEX_(TEST|FUZZ)_|^ANNEX_PORT$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 
 /**
  * A mistyped `ANNEX_EGRES_DENY` that nobody reads would leave open what the operator means to have closed. Names alone are

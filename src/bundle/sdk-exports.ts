@@ -8,7 +8,7 @@ import { SDK_SOURCE } from './sdk-source.ts';
 const NO_EXPORT = /^No matching export in "(?:sdk:|@annex\/sdk\/)index\.ts" for import "([^"]+)"/;
 
 /** Names of values; types are gone before anybody looks for them. The entry of the SDK is nothing but such lists. */
-const EXPORTS: readonly string[] = [...(SDK_SOURCE.get('index.ts') ?? '').matchAll(/^export \{([^}]*)\}/gm)]
+const EXPORTS: readonly string[] = [...(SDK_SOURCE.get('index.ts') ?? '').matchAll(/^export \{([^{}]*)\}/gm)]
   .flatMap(([, names = '']) => names.split(','))
   .map((name) => name.trim())
   .filter((name) => /^\w+$/.test(name));

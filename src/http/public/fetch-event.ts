@@ -36,12 +36,22 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = Object.create(null);
   // A header that `Connection` names is hop-by-hop too; smuggling it through would let a client undo a proxy's.
   const connection = headers.connection?.toLowerCase() ?? '';
-  const named = connection === '' || connection === 'keep-alive' ? undefined : connection.split(/\s*,\s*/);
+  const named = connection === '' || connection === 'keep-alive' ? undefined : listed(connection);
   for (const name in headers) {
     const value = headers[name];
-    if (value === undefined || HOP_BY_HOP.has(name) || named?.includes(name)) continue;
+    if (value === undefined || HOP_BY_HOP.has(name) || named?.has(name)) continue;
     if (name === 'authorization' && OWN_TOKEN.test(String(value))) continue;
     kept[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return kept;
+}
+
+/**
+ * The elements of a list in a header, without the blanks around them. No regular expression: one for the blanks on both sides
+ * of a comma takes quadratic time over a header that is all blanks, 0.3 s of the event loop for one request.
+ */
+function listed(value: string): Set<string> {
+  const elements = new Set<string>();
+  for (const element of value.split(',')) elements.add(element.trim());
+  return elements;
 }

@@ -1,0 +1,65 @@
+/** Finds the regular expression literals of a source file, with the scanner of the TypeScript compiler. */
+import { SyntaxKind } from 'typescript/unstable/ast';
+import { createScanner } from 'typescript/unstable/ast/scanner';
+
+/** A literal, where it stands. */
+export interface PatternLiteral {
+  readonly line: number;
+  readonly pattern: RegExp;
+}
+
+/** After one of these a slash divides; after anything else it opens a regular expression. */
+const OPERAND_ENDS: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.Identifier,
+  SyntaxKind.PrivateIdentifier,
+  SyntaxKind.NumericLiteral,
+  SyntaxKind.BigIntLiteral,
+  SyntaxKind.StringLiteral,
+  SyntaxKind.NoSubstitutionTemplateLiteral,
+  SyntaxKind.TemplateTail,
+  SyntaxKind.RegularExpressionLiteral,
+  SyntaxKind.CloseParenToken,
+  SyntaxKind.CloseBracketToken,
+  SyntaxKind.CloseBraceToken,
+  SyntaxKind.ThisKeyword,
+  SyntaxKind.SuperKeyword,
+  SyntaxKind.TrueKeyword,
+  SyntaxKind.FalseKeyword,
+  SyntaxKind.NullKeyword,
+]);
+
+export function patternLiterals(source: string): PatternLiteral[] {
+  const scanner = createScanner(true, undefined, source);
+  const found: PatternLiteral[] = [];
+  /** For each open template, how many braces are open inside of its expression. */
+  const templates: number[] = [];
+  let before = SyntaxKind.Unknown;
+  for (let token = scanner.scan(); token !== SyntaxKind.EndOfFile; token = scanner.scan()) {
+    const open = templates.length - 1;
+    if (token === SyntaxKind.OpenBraceToken && open >= 0) templates[open] = (templates[open] ?? 0) + 1;
+    if (token === SyntaxKind.CloseBraceToken && open >= 0) {
+      if (templates[open] === 0) {
+        token = scanner.reScanTemplateToken(false);
+        if (token === SyntaxKind.TemplateTail) templates.pop();
+      } else {
+        templates[open] = (templates[open] ?? 0) - 1;
+      }
+    }
+    if (token === SyntaxKind.TemplateHead) templates.push(0);
+    const isSlash = token === SyntaxKind.SlashToken || token === SyntaxKind.SlashEqualsToken;
+    if (isSlash && !OPERAND_ENDS.has(before)) {
+      token = scanner.reScanSlashToken();
+      found.push({
+        line: source.slice(0, scanner.getTokenStart()).split('\n').length,
+        pattern: literal(scanner.getTokenText()),
+      });
+    }
+    before = token;
+  }
+  return found;
+}
+
+function literal(text: string): RegExp {
+  const end = text.lastIndexOf('/');
+  return new RegExp(text.slice(1, end), text.slice(end + 1));
+}
