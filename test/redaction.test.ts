@@ -157,10 +157,82 @@ describe('attack:', () => {
       repeated(256, (i) => `aaaaaa${i + 100}"\\é é?${'q'.repeat(50)}`),
       `${'a'.repeat(43)}…`.repeat(TEXT / 44),
     ],
+    ...['a', 'Ab', '"', '\\\\', '%'].map((begin): [string, string[], string] => [
+      `hundreds of lines that begin with ${begin}`,
+      repeated(20, (i) =>
+        repeated(12, (j) => `${begin.repeat(46).slice(0, 46)}${i + 10}${j}"'\\é${i}`).join('\n'),
+      ),
+      begin.repeat(TEXT).slice(0, TEXT),
+    ]),
+    [
+      'twenty of 5 KiB that begin alike and hold what every encoding writes differently',
+      repeated(20, (i) => `${'a'.repeat(48)}${'"\\é %'.repeat(800)}${i}`),
+      'a'.repeat(TEXT),
+    ],
     ['brackets', repeated(20, (i) => '('.repeat(400 + i)), '('.repeat(TEXT)],
   ])('%s in a text of 64 KiB takes milliseconds', (_, secrets, text) => {
     expect(millisecondsFor(secrets, text)).toBeLessThan(1_000);
   });
+});
+
+test('what is found is what one search after the other finds', () => {
+  let seed = 7;
+  const below = (count: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % count;
+  };
+  const word = (chars: number): string =>
+    repeated(chars, () => (chars < 9 ? 'aab' : 'aaaaaabcdefgh').charAt(below(chars < 9 ? 3 : 13))).join('');
+  for (let round = 0; round < 400; round += 1) {
+    const begin = word(below(60));
+    const secrets = repeated(1 + below(8), () => (begin + word(90)).slice(below(4), 6 + below(100)));
+    const longEnough = secrets.filter(({ length }) => length >= 6);
+    const text = repeated(
+      6,
+      () => word(below(40)) + (secrets[below(secrets.length)] ?? '').slice(below(3)),
+    ).join('');
+    expect([secrets, text, redact(text, ...secrets)]).toEqual([secrets, text, oneByOne(text, longEnough)]);
+  }
+});
+
+/** Each secret looked for at each place: the whole of it, or 48 characters and what else agrees. */
+function oneByOne(text: string, secrets: readonly string[]): string {
+  const hidden = repeated(text.length, () => false);
+  for (const secret of secrets) {
+    for (let from = 0; from < text.length; from += 1) {
+      let length = 0;
+      while (length < secret.length && text[from + length] === secret[length]) length += 1;
+      if (length === secret.length || length >= 48) hidden.fill(true, from, from + length);
+    }
+  }
+  return repeated(text.length, (at) => (hidden[at] ? '\0' : text.charAt(at)))
+    .join('')
+    .replaceAll(/\0+/g, REDACTED);
+}
+
+test('what is kept for secrets is about as large as they are, whatever they can be written as', () => {
+  const secrets = repeated(20, (i) => `${i}"\\%41é\u{1f511}`.repeat(400).slice(0, 2_500));
+  const size = Buffer.byteLength(secrets.join(''));
+  expect(new Redactor(secrets).bytes).toBeLessThan(3 * size + 64 * 1024);
+});
+
+test.each<[what: string, write: (secret: string) => string]>([
+  [
+    'by its numbers in JSON',
+    (text) => text.replace(/[\s\S]/gu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  ],
+  [
+    'in hexadecimal escapes',
+    (text) => text.replace(/[\s\S]/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`),
+  ],
+  [
+    'with every character encoded for a URL',
+    (text) => Buffer.from(text).toString('hex').replace(/../g, '%$&'),
+  ],
+  ['in base64 between letters', (text) => `xy${base64(`?${text}`)}zz`],
+])('a secret is found %s', (_, write) => {
+  const text = redact(`before ${write('tok-123456-"key"')} after`, 'tok-123456-"key"');
+  expect(text).toMatch(/^before .*\[redacted\].* after$/);
 });
 
 test('a line of a log costs microseconds', () => {

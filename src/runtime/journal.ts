@@ -29,7 +29,7 @@ const MAPPERS_MAX = 200;
 const MAPPER_BYTES_PER_MAP_BYTE = 35;
 const MAPPER_BYTES_MAX = 256 * 1024 * 1024;
 const REDACTORS_MAX = 2_000;
-/** A target's secrets, in all the shapes that are looked for, can take megabytes: those of many must not fill the heap. */
+/** A target's secrets can be a hundred kilobytes and more: those of many must not fill the heap. */
 const REDACTOR_BYTES_MAX = 64 * 1024 * 1024;
 /** Lines that wait for one script's map; what comes beyond is lost, as it would be in a full log. */
 const WAITING_MAX = 1_000;

@@ -1,0 +1,214 @@
+/**
+ * Finds secrets in bytes: one Aho–Corasick automaton over the heads of all of them, each byte looked at once.
+ *
+ * The attack: secrets that begin alike, and a text of what they begin with. A search that tries one secret after the other
+ * takes the length of the text times the number and the length of the secrets. Here only a bounded head of each is in the
+ * automaton, so that it stays small whatever the secrets are. Where a head is found, what follows is compared with all
+ * secrets of that head together: they are sorted, and the range of those that still agree only ever shrinks.
+ *
+ * It knows bytes and nothing of texts, and decodes nothing.
+ */
+
+/** What of a secret is in the automaton. */
+export const HEAD_BYTES = 48;
+/** So many bytes are compared behind heads, for each byte of a text; and for each text, so that a short one can be all secret. */
+const COMPARED_PER_BYTE = 16;
+const COMPARED_BYTES = 16 * 1024;
+/** No byte of UTF-8: where the search meets it, it begins anew. */
+export const NO_BYTE = 0xff;
+
+/** Bytes to search, and where each of them comes from. */
+export interface View {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+  /** For each byte, and for the end, its offset in the text; absent where it is the same. */
+  readonly offsets?: Int32Array;
+}
+
+/** Parts of the text, in order, none of which touch: from, up to but not including, from, … */
+export type Spans = number[];
+
+export class SecretSearch {
+  /** What it takes in memory, roughly. */
+  readonly size: number;
+  /** Sorted. */
+  readonly #secrets: readonly Uint8Array[];
+  /** By node: the byte that leads to it, how many lead there, where to go on when no child fits, what to hide. */
+  readonly #byte: Uint8Array;
+  readonly #depth: Uint8Array;
+  readonly #fail: Int32Array;
+  readonly #hides: Uint8Array;
+  /** By node: whether the next node is its child, and whether it has children elsewhere. */
+  readonly #kin: Uint8Array;
+  readonly #roots = new Int32Array(256);
+  /** Children that are not the next node, by node and byte. */
+  readonly #branches = new Map<number, number>();
+  /** By the node of a whole head: the range of secrets that go on behind it. */
+  readonly #longer = new Map<number, readonly [low: number, high: number]>();
+
+  constructor(secrets: Iterable<Uint8Array>) {
+    this.#secrets = sorted(secrets);
+    const most = 1 + this.#secrets.reduce((sum, { length }) => sum + Math.min(length, HEAD_BYTES), 0);
+    const parent = new Int32Array(most);
+    const byte = new Uint8Array(most);
+    this.#depth = new Uint8Array(most);
+    this.#hides = new Uint8Array(most);
+    this.#kin = new Uint8Array(most);
+    const nodes = this.#grow(parent, byte);
+    // What common heads have made superfluous goes.
+    this.#byte = byte.slice(0, nodes);
+    this.#fail = new Int32Array(nodes);
+    this.#link(parent);
+    const bytes = this.#secrets.reduce((sum, { length }) => sum + length, 0);
+    this.size = 2_048 + bytes + 160 * this.#secrets.length + 4 * most + 5 * nodes + 64 * this.#branches.size;
+  }
+
+  /** The tree of heads. @returns the number of its nodes */
+  #grow(parent: Int32Array, byte: Uint8Array): number {
+    const path = new Int32Array(HEAD_BYTES + 1);
+    let nodes = 1;
+    let before: Uint8Array = new Uint8Array(0);
+    for (const [index, secret] of this.#secrets.entries()) {
+      const length = Math.min(secret.length, HEAD_BYTES);
+      let at = 0;
+      while (at < length && at < before.length && secret[at] === before[at]) at += 1;
+      for (; at < length; at += 1) {
+        const from = path[at] ?? 0;
+        const code = secret[at] ?? 0;
+        parent[nodes] = from;
+        byte[nodes] = code;
+        this.#depth[nodes] = at + 1;
+        this.#adopt(from, code, nodes);
+        path[at + 1] = nodes;
+        nodes += 1;
+      }
+      const end = path[length] ?? 0;
+      this.#hides[end] = length;
+      if (secret.length > HEAD_BYTES) this.#longer.set(end, [this.#longer.get(end)?.[0] ?? index, index + 1]);
+      before = secret;
+    }
+    return nodes;
+  }
+
+  #adopt(parent: number, code: number, node: number): void {
+    if (parent === 0) {
+      this.#roots[code] = node;
+    } else if (node === parent + 1) {
+      this.#kin[parent] = (this.#kin[parent] ?? 0) | 1;
+    } else {
+      this.#kin[parent] = (this.#kin[parent] ?? 0) | 2;
+      this.#branches.set(parent * 256 + code, node);
+    }
+  }
+
+  /** For each node the longest other one that its end is the beginning of; the shallow ones first. */
+  #link(parent: Int32Array): void {
+    const byDepth: number[][] = Array.from({ length: HEAD_BYTES + 1 }, () => []);
+    for (let node = 1; node < this.#byte.length; node += 1) byDepth[this.#depth[node] ?? 0]?.push(node);
+    for (const node of byDepth.flat()) {
+      const from = parent[node] ?? 0;
+      const link = from === 0 ? 0 : this.#next(this.#fail[from] ?? 0, this.#byte[node] ?? 0);
+      this.#fail[node] = link;
+      if (this.#hides[node] === 0) this.#hides[node] = this.#hides[link] ?? 0;
+    }
+  }
+
+  #next(from: number, code: number): number {
+    let node = from;
+    while (node !== 0) {
+      const kin = this.#kin[node] ?? 0;
+      if ((kin & 1) !== 0 && this.#byte[node + 1] === code) return node + 1;
+      if ((kin & 2) !== 0) {
+        const branch = this.#branches.get(node * 256 + code);
+        if (branch !== undefined) return branch;
+      }
+      node = this.#fail[node] ?? 0;
+    }
+    return this.#roots[code] ?? 0;
+  }
+
+  /**
+   * Adds what is to be hidden.
+   *
+   * @param cuts offsets in the text, in order, where it may have been cut off: what of a secret stands before one is hidden
+   * @param cutMin so many bytes of it are needed for that
+   */
+  search({ bytes, length, offsets }: View, cuts: readonly number[], cutMin: number, spans: Spans): void {
+    let node = 0;
+    let cut = 0;
+    /** Heads that begin before it lie in what has been compared already, and are compared while there is something left. */
+    let compareFrom = 0;
+    let left = COMPARED_BYTES + COMPARED_PER_BYTE * length;
+    const add = (from: number, to: number): void =>
+      offsets ? addSpan(spans, offsets[from] ?? 0, offsets[to] ?? 0) : addSpan(spans, from, to);
+    for (let at = 0; at <= length; at += 1) {
+      const offset = offsets ? (offsets[at] ?? 0) : at;
+      while (cut < cuts.length && (cuts[cut] ?? 0) <= offset) {
+        const depth = this.#depth[node] ?? 0;
+        if (depth >= cutMin) add(at - depth, at);
+        cut += 1;
+      }
+      if (at === length) break;
+      node = this.#next(node, bytes[at] ?? 0);
+      const hidden = this.#hides[node] ?? 0;
+      if (hidden === 0) continue;
+      const from = at + 1 - hidden;
+      let to = at + 1;
+      // Attack: a secret of five thousand times the same letter, compared at each letter of such a text. What begins
+      // within a secret and goes on behind its end is found for as long as the comparisons stay in proportion to the text.
+      if (hidden === HEAD_BYTES && (left > 0 || from >= compareFrom)) {
+        to = this.#compare(node, bytes, to, length);
+        left -= to - at;
+        compareFrom = Math.max(compareFrom, from + 1, to - HEAD_BYTES);
+      }
+      add(from, to);
+    }
+  }
+
+  /** @returns where the bytes stop being those of any secret with this head */
+  #compare(head: number, bytes: Uint8Array, from: number, length: number): number {
+    let [low, high] = this.#longer.get(head) ?? [0, 0];
+    let at = HEAD_BYTES;
+    let to = from;
+    while (low < high && to < length) {
+      const code = bytes[to] ?? 0;
+      // Where the first and the last agree, so do all between them.
+      if (this.#secrets[low]?.[at] !== code) low = this.#firstFrom(low, high, at, code);
+      if (low < high && this.#secrets[high - 1]?.[at] !== code)
+        high = this.#firstFrom(low, high, at, code + 1);
+      if (low >= high) break;
+      at += 1;
+      to += 1;
+    }
+    return to;
+  }
+
+  /** The first of a range of secrets, alike before this place, that has the byte there, or a greater one. */
+  #firstFrom(from: number, to: number, at: number, code: number): number {
+    let low = from;
+    let high = to;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#secrets[middle]?.[at] ?? -1) < code) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Each once, in the order of their bytes. */
+function sorted(secrets: Iterable<Uint8Array>): Uint8Array[] {
+  const all = [...secrets].filter(({ length }) => length > 0).sort(Buffer.compare);
+  return all.filter((secret, index) => index === 0 || Buffer.compare(secret, all[index - 1] ?? secret) !== 0);
+}
+
+/** Adds to spans that are in the order of their ends, and joins those that touch. */
+export function addSpan(spans: Spans, from: number, to: number): void {
+  let begin = from;
+  let end = to;
+  while (spans.length > 0 && (spans.at(-1) ?? 0) >= begin) {
+    end = Math.max(end, spans.pop() ?? 0);
+    begin = Math.min(begin, spans.pop() ?? 0);
+  }
+  spans.push(begin, end);
+}
