@@ -62,7 +62,11 @@ export const ERRORS = {
   TOKEN_UNKNOWN: row(404, 'caller', 'No token with this id.'),
   ENDPOINT_UNKNOWN: row(404, 'caller', 'No installation answers at this URL.'),
   ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers again once it is resumed.'),
-  ENVELOPE_INVALID: row(400, 'caller', 'The envelope is not multipart, lacks a part, or a part is not JSON.'),
+  ENVELOPE_INVALID: row(
+    400,
+    'caller',
+    'The envelope is not multipart, lacks a part, a part is not JSON, or its event names another target.',
+  ),
   ENVELOPE_UNAUTHORIZED: row(
     401,
     'caller',

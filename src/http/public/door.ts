@@ -236,7 +236,7 @@ function toEnvelope(
       credentials.failed(request.raw);
       throw unauthorized();
     }
-    return readEnvelope(request.headers['content-type'], body, target);
+    return readEnvelope(request.headers['content-type'], body, target, request.id);
   }
   const { method, headers } = request;
   return {

@@ -9,6 +9,7 @@ import type { LimitName } from '../../limits.ts';
 import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
 import type { Envelope } from '../../runtime/call.ts';
+import { checkEvent, type EventTarget } from './envelope-event.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
 
 /** Keys that only the host may fill in, whether or not this target has them. */
@@ -35,11 +36,15 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
   '__proto__',
 ]);
 
-/** @throws AnnexError ENVELOPE_INVALID or REQUEST_TOO_LARGE, naming the part */
+/**
+ * @param eventId for an event that has none
+ * @throws AnnexError ENVELOPE_INVALID or REQUEST_TOO_LARGE, naming the part
+ */
 export function readEnvelope(
   contentType: string | undefined,
   body: Buffer,
-  target: Pick<Target, 'limits' | 'environment' | 'environmentJson'>,
+  target: EventTarget & Pick<Target, 'limits' | 'environment' | 'environmentJson'>,
+  eventId: string,
 ): Envelope {
   const { limits } = target;
   const parts = readParts(contentType, body);
@@ -48,12 +53,12 @@ export function readEnvelope(
   const fetchBody = parts.get('fetch-body');
   if (fetchBody && fetchBody.length > limits.requestBodyBytes)
     throw tooLarge('fetch-body', fetchBody, 'requestBodyBytes', limits.requestBodyBytes);
-  const { type } = parseObject('event', event);
-  if (typeof type !== 'string' || type === '') throw invalid('The `event` part has no `type`.');
+  const { bytes, isBodiless } = checkEvent(event, parseObject('event', event), target, eventId);
   return {
-    event,
+    event: bytes,
     environment: ownEnvironment(target, parseObject('environment', environment)),
-    ...(fetchBody && { body: fetchBody }),
+    // As raw traffic: a request with GET or HEAD has no body that an integration could read (REFERENCE D3).
+    ...(fetchBody && !isBodiless && { body: fetchBody }),
   };
 }
 

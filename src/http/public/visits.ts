@@ -21,6 +21,7 @@ import { bearerToken, type Credentials } from '../credentials.ts';
 import { endpointHosts } from '../hosts.ts';
 import { RateLimit } from '../rate-limit.ts';
 import { SharedRate } from '../shared-rate.ts';
+import { leavesEndpoint } from './endpoint-path.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
@@ -95,6 +96,11 @@ export class Visits {
     if (sender !== undefined && !this.#perEndpoint.take(target.endpointKey, sender)) {
       throw this.#exceeded('requestsPerSecondPerEndpoint');
     }
+    if (leavesEndpoint(pathAndQuery))
+      throw new AnnexError(
+        'REQUEST_INVALID',
+        'The path of the request leaves the endpoint, by its dot segments.',
+      );
     if (version !== undefined && version !== VERSION) return version;
     if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
     if (vouched instanceof AnnexError) throw vouched;
