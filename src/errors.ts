@@ -70,7 +70,7 @@ export const ERRORS = {
   ENVELOPE_UNAUTHORIZED: row(
     401,
     'caller',
-    'The envelope door needs a platform token or a valid X-Platform-Signature.',
+    'The envelope needs a platform token, or a valid `X-Platform-Signature` that is recent and has not been used.',
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),

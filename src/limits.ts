@@ -49,6 +49,8 @@ export const DEFAULT_LIMITS = {
   responseBodyBytes: 10 * MIB,
   /** `event` or `environment` part of an envelope. */
   envelopePartBytes: 1 * MIB,
+  /** Age of the signature of an envelope, by its `t`, or how far ahead of the clock it is. Beyond this, 401. */
+  envelopeSignatureAgeMs: 300_000,
   /** One bundled script. */
   scriptBytes: 5 * MIB,
   /** All bytes of one upload, unpacked. */

@@ -201,6 +201,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       trustedProxies,
       limitMet: (limit) => metrics.limitMet(limit),
       clock: ticks,
+      now: clock,
       ...(knownUrl !== undefined && { publicUrl: knownUrl }),
     });
     stops.push(() => open.close());

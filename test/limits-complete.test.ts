@@ -50,6 +50,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'door-rates',
     'are bounded at the control listener, and a good token',
   ],
+  envelopeSignatureAgeMs: [
+    'envelope-signatures',
+    'envelopeSignatureAgeMs: met exactly, and passed by one second',
+  ],
   trialCells: ['suspicion', 'as far as there are cells; the likeliest is alone'],
   quarantineCells: [
     'suspicion',

@@ -40,6 +40,10 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   ],
   responseBodyBytes: ["The integration's answer has #", "The integration's answer is too large"],
   envelopePartBytes: ['The part has #', 'The part is too large'],
+  envelopeSignatureAgeMs: [
+    'The `t` of the signature is # away from the time of this service',
+    'The `t` of the signature is too far away from the time of this service',
+  ],
   scriptBytes: ['The script has #', 'The script is too large'],
   uploadBytes: ['The upload has #', 'The upload is too large'],
   uploadFiles: ['The upload has # files', 'The upload has too many files'],

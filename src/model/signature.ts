@@ -25,6 +25,13 @@ export function signatureHeader(secrets: readonly string[], timestampS: number, 
   return header;
 }
 
+/** What a header says: a time, and the digests of one or more secrets. */
+export interface SignatureClaim {
+  /** Unix seconds, as they were signed. */
+  readonly timestamp: string;
+  readonly digests: readonly Buffer[];
+}
+
 /**
  * @param header the header's value, as received
  * @param body the raw body, exactly as received
@@ -35,18 +42,27 @@ export function verifySignature(
   body: Uint8Array,
   secrets: readonly string[],
 ): boolean {
-  const claim = header === undefined ? undefined : parseHeader(header);
-  if (claim === undefined) return false;
-  let valid = false;
-  for (const secret of secrets) {
-    const digest = createHmac('sha256', secret).update(`${claim.timestamp}.`).update(body).digest();
-    // Every pair is compared, in constant time, so that timing tells neither the digest nor which secret it was.
-    for (const candidate of claim.digests) if (timingSafeEqual(digest, candidate)) valid = true;
-  }
-  return valid;
+  const claim = header === undefined ? undefined : readSignature(header);
+  return claim !== undefined && matchingDigests(claim, body, secrets).length > 0;
 }
 
-function parseHeader(header: string): { timestamp: string; digests: Buffer[] } | undefined {
+/** @returns those of the claim's digests that one of the secrets has made of this body */
+export function matchingDigests(
+  { timestamp, digests }: SignatureClaim,
+  body: Uint8Array,
+  secrets: readonly string[],
+): Buffer[] {
+  const matching: Buffer[] = [];
+  for (const secret of secrets) {
+    const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
+    // Every pair is compared, in constant time, so that timing tells neither the digest nor which secret it was.
+    for (const candidate of digests) if (timingSafeEqual(digest, candidate)) matching.push(candidate);
+  }
+  return matching;
+}
+
+/** @returns undefined where the header is none of a signature */
+export function readSignature(header: string): SignatureClaim | undefined {
   if (header.length > HEADER_CHARS_MAX) return undefined;
   let timestamp: string | undefined;
   const digests: Buffer[] = [];

@@ -12,7 +12,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
-import { verifySignature } from '../../model/signature.ts';
 import { Caller, type Envelope } from '../../runtime/call.ts';
 import type { Dispatch } from '../../runtime/dispatch.ts';
 import type { Journal } from '../../runtime/journal.ts';
@@ -22,20 +21,23 @@ import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner, type BodyShare } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
+import { EnvelopeSignatures } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
 import { isStreamed, refuseAnnouncedBody, shed, withBody } from './request-body.ts';
 import type { CookieHome } from './set-cookie.ts';
 import { Upload } from './upload.ts';
-import { unauthorized, type Visit, Visits, type VisitsParts } from './visits.ts';
+import { type Visit, Visits, type VisitsParts } from './visits.ts';
 
 /** Room for the heads of an envelope's parts, beside the parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
 /** Answers up to this size go into the socket's own memory at once, as a rule. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
-export interface PublicDoorParts extends VisitsParts {
+export interface PublicDoorParts extends Omit<VisitsParts, 'signatures'> {
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
+  /** The time of day, in milliseconds. */
+  readonly now: () => number;
   /** Hears of requests that a limit keeps from becoming calls. */
   readonly observer: Pick<Journal, 'refused' | 'log'>;
 }
@@ -44,7 +46,8 @@ export interface PublicDoorParts extends VisitsParts {
 export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   const { limits } = parts;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
-  const visits = new Visits(parts);
+  const signatures = new EnvelopeSignatures(parts);
+  const visits = new Visits({ ...parts, signatures });
   const bodies = bodyBudgets(parts);
   const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
   app.addHook('onClose', () => {
@@ -52,7 +55,7 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
     bodies.requests.stop();
     bodies.answers.stop();
   });
-  const answering = { ...parts, bodies, senders };
+  const answering = { ...parts, bodies, senders, signatures };
   // To the framework no method has a body: it would refuse content types it cannot read (an empty one, for instance),
   // and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -80,6 +83,7 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
 type Answering = PublicDoorParts & {
   readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
   readonly senders: SlowSenders;
+  readonly signatures: EnvelopeSignatures;
 };
 
 /** Two budgets, so that answers that are not read leave requests their room, and the other way round. */
@@ -228,13 +232,14 @@ function toEnvelope(
   request: FastifyRequest,
   visit: Visit,
   body: Buffer | Upload,
-  { credentials }: PublicDoorParts,
+  { credentials, signatures }: Answering,
 ): Envelope {
   const { target, pathAndQuery, door, signature } = visit;
   if (door === 'envelope' && Buffer.isBuffer(body)) {
-    if (signature !== undefined && !verifySignature(signature, body, target.signingSecrets)) {
+    const refusal = signature === undefined ? undefined : signatures.refusal(signature, body, target);
+    if (refusal !== undefined) {
       credentials.failed(request.raw);
-      throw unauthorized();
+      throw refusal;
     }
     return readEnvelope(request.headers['content-type'], body, target, request.id);
   }

@@ -22,6 +22,7 @@ import { endpointHosts } from '../hosts.ts';
 import { RateLimit } from '../rate-limit.ts';
 import { SharedRate } from '../shared-rate.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
+import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
 
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
@@ -40,6 +41,7 @@ export interface VisitsParts {
   readonly publicUrl?: string;
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;
+  readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
   /** Told of limits that a request met. */
   limitMet(limit: LimitName): void;
 }
@@ -128,7 +130,11 @@ export class Visits {
     if (typeof signature !== 'string') return unauthorized();
     // Before the body: to be verified, it has to be read and hashed.
     credentials.refuseSpent(request.raw);
-    return { signature };
+    const refusal = this.#parts.signatures.headRefusal(signature);
+    if (refusal === undefined) return { signature };
+    credentials.failed(request.raw);
+    if (refusal.limit) this.#parts.limitMet(refusal.limit.name);
+    return refusal;
   }
 
   /** @returns the key of the request's address @throws AnnexError REQUEST_RATE_EXCEEDED */
@@ -160,9 +166,3 @@ function keyInPath({ originalUrl }: FastifyRequest): string | undefined {
   const key = keyEnd === -1 ? originalUrl.slice(1) : originalUrl.slice(1, keyEnd + 1);
   return ENDPOINT_KEY.test(key) ? key : undefined;
 }
-
-export const unauthorized = (): AnnexError =>
-  new AnnexError(
-    'ENVELOPE_UNAUTHORIZED',
-    'The envelope door needs a platform token or a valid X-Platform-Signature.',
-  );
