@@ -13,10 +13,13 @@ import { collectBytes } from './web/byte-source.ts';
 import type { Bytes } from './web/bytes.ts';
 import { type FormData, type FormEntry, formOf } from './web/form-data.ts';
 import { abort } from './web/lazy.ts';
-import { regExpExec, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { regExpExec, toUpperCase, Uint8ArrayIntrinsic } from './web/primordials.ts';
 import { makeRequest, type Request } from './web/request.ts';
 import { TOKEN } from './web/request-init.ts';
 import { normalizeUrl } from './web/url-record.ts';
+
+/** Methods that an envelope may name in small letters. The constructor of `Request` leaves PATCH as it is; here it is one of them. */
+const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
 
 /** Absent, whole, or still coming. */
 export type CallBody = ArrayBuffer | Inbound | undefined;
@@ -30,9 +33,14 @@ export interface EventRequest {
 
 /** @returns undefined where the event describes no request with a method and an absolute URL */
 export function requestOf(call: Call, event: EventRequest | undefined, body: CallBody): Request | undefined {
-  const { method, url, headers } = event ?? {};
-  if (typeof method !== 'string' || regExpExec(TOKEN, method) === null || typeof url !== 'string')
+  const { method: named, url, headers } = event ?? {};
+  if (typeof named !== 'string' || regExpExec(TOKEN, named) === null || typeof url !== 'string')
     return undefined;
+  // Most are in capital letters already.
+  const method =
+    named === 'GET' || named === 'POST' || regExpExec(KNOWN_METHOD, named) === null
+      ? named
+      : toUpperCase(named);
   const absolute = normalizeUrl(url);
   if (absolute === undefined) return undefined;
   // Attack: a getter `formData` on `Object.prototype` is handed these parts, and with them the source of the body.

@@ -218,6 +218,21 @@ describe.each([
     }
   });
 
+  test.each([
+    ['post', 'POST'],
+    ['patch', 'PATCH'],
+    ['Delete', 'DELETE'],
+    ['purge', 'purge'],
+  ])(
+    'the method %s of an envelope is %s to the SDK, and what it is to a plain worker',
+    async (named, method) => {
+      const event = { type: 'fetch', request: request('https://e.example/x', named) };
+      expect(await answer(envelope(sdk, event, { body: 'b' }))).toEqual([method, 'https://e.example/x', 'b']);
+      const [text] = (await answer(envelope(worker, event, { body: 'b' }))) as [string];
+      expect(JSON.parse(text).request.method).toBe(named);
+    },
+  );
+
   test.each(['GET', 'get', 'HEAD', 'Head'])(
     'a %s request has no body, by an envelope either',
     async (method) => {

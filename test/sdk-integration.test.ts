@@ -47,6 +47,31 @@ describe('a fetch event', () => {
     expect((await call(integration, fetchEvent(method), bytes(1))).text).toBe('null');
   });
 
+  test.each([
+    ['post', 'POST'],
+    ['Patch', 'PATCH'],
+    ['put', 'PUT'],
+    ['delete', 'DELETE'],
+    ['options', 'OPTIONS'],
+    ['get', 'GET'],
+    ['head', 'HEAD'],
+    ['purge', 'purge'],
+    ['Brew', 'Brew'],
+  ])('with the method %s is a %s request', async (named, method) => {
+    const integration = createIntegration({
+      fetch: async (received) => new Response(`${received.method} ${(await received.bytes()).length}`),
+    });
+    const bodyless = ['GET', 'HEAD'].includes(method);
+    const sent = `${method} ${bodyless ? 0 : 3}`;
+    expect((await call(integration, fetchEvent(named), bytes(1, 2, 3))).text).toBe(sent);
+    const multipart = {
+      event: JSON.stringify(fetchEvent(named)),
+      environment: '{}',
+      'fetch-body': new Blob(['abc']),
+    };
+    expect((await request(integration, envelope(multipart))).text).toBe(sent);
+  });
+
   test('is answered by what the handler returns, untouched', async () => {
     const answer = new Response('teapot', {
       status: 418,

@@ -91,6 +91,8 @@ interface Routes {
 
 /** A token of RFC 9110, section 5.6.2. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Methods that an envelope may name in small letters, PATCH included, which the constructor of `Request` leaves as it is. */
+const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
 /** A misspelt key would publish cleanly and never be called. */
 const KEYS: readonly string[] = ['fetch', 'components', 'events'];
 /** Names that an answer to an unknown one lists. */
@@ -170,7 +172,8 @@ async function answerFetch(
 /** The original request out of an envelope that came as multipart. */
 function rebuild({ request }: FetchEvent, body: ArrayBuffer | undefined): Request | undefined {
   if (!isRequest(request)) return undefined;
-  const { method, url, headers } = request;
+  const { method: named, url, headers } = request;
+  const method = KNOWN_METHOD.test(named) ? named.toUpperCase() : named;
   // GET and HEAD carry no body, and a Request of theirs must not be given one.
   const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
   return new Request(url, { method, headers: { ...headers }, ...(withBody ? { body } : {}) });
