@@ -43,13 +43,10 @@ export function checkEvent(
     throw invalid(
       'The `eventId` of the event must be a string of 1 to 255 printable ASCII characters, without spaces.',
     );
-  const own: Readonly<Record<string, string | undefined>> = { ...eventIds(target) };
-  for (const key in own) {
-    if (event[key] === undefined) missing += member(key, own[key]);
-    // Attack: code that takes the ids of an event for those of its installation acts for another one.
-    else if (event[key] !== own[key])
-      throw invalid(`The \`${key}\` of the event is not that of the endpoint's target.`);
-  }
+  const own = eventIds(target);
+  missing += missingId(event, 'installationId', own.installationId);
+  if (own.spaceId !== undefined) missing += missingId(event, 'spaceId', own.spaceId);
+  if (own.siteId !== undefined) missing += missingId(event, 'siteId', own.siteId);
   return {
     bytes: missing === '' ? text : inFront(text, missing),
     isBodiless: type === 'fetch' && isBodilessRequest(event['request'], target),
@@ -65,12 +62,29 @@ function isBodilessRequest(request: unknown, target: EventTarget): boolean {
   return typeof method === 'string' && /^(?:get|head)$/i.test(method);
 }
 
-const member = (key: string, value: string | undefined): string => `"${key}":${JSON.stringify(value)},`;
+/**
+ * The attack: code that takes the ids of an event for those of its installation acts for another one.
+ *
+ * @returns the id as a member, where the event has none
+ * @throws AnnexError ENVELOPE_INVALID where it has another
+ */
+function missingId(event: Readonly<Record<string, unknown>>, key: string, id: string): string {
+  if (event[key] === undefined) return member(key, id);
+  if (event[key] === id) return '';
+  throw invalid(`The \`${key}\` of the event is not that of the endpoint's target.`);
+}
+
+const member = (key: string, value: string): string => `"${key}":${JSON.stringify(value)},`;
 
 /** The object has a `type`, so a comma may stand behind what comes before it. */
 function inFront(text: Buffer, members: string): Uint8Array {
-  const brace = text.indexOf(OPENING_BRACE);
-  return Buffer.concat([Buffer.from(`{${members}`), text.subarray(brace + 1)]);
+  const rest = text.indexOf(OPENING_BRACE) + 1;
+  const begin = `{${members}`;
+  const at = Buffer.byteLength(begin);
+  const whole = Buffer.allocUnsafe(at + text.length - rest);
+  whole.write(begin);
+  text.copy(whole, at, rest);
+  return whole;
 }
 
 const invalid = (message: string): AnnexError => new AnnexError('ENVELOPE_INVALID', message);
