@@ -43,6 +43,11 @@ export const DEFAULT_LIMITS = {
   requestsPerSecondPerAddress: 1_000,
   /** Requests to one endpoint; those with a platform token are not counted. Beyond this, 429. */
   requestsPerSecondPerEndpoint: 5_000,
+  /**
+   * Chunks below 256 bytes in bodies: of requests from one address, of answers to the fetches of one installation; the first
+   * 64 of each body are free. A body beyond this is read no faster.
+   */
+  smallChunksPerSecond: 16_384,
   /** Requests with a wrong token or signature from one address, to either listener. Beyond this, 429. */
   failedCredentialsPerMinutePerAddress: 120,
   /** Body of one answer of an integration. */

@@ -11,6 +11,7 @@ import { confine } from './confinement/confine.ts';
 import { startDelivery } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { Posting } from './egress/posting/posting.ts';
+import { chunkedRequests } from './http/chunked-request.ts';
 import { Connections } from './http/connections.ts';
 import { controlDoor } from './http/control/door.ts';
 import { Credentials } from './http/credentials.ts';
@@ -19,6 +20,7 @@ import { inProcessDoors } from './http/in-process.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { publicDoor } from './http/public/door.ts';
 import { withoutTokens } from './model/redaction.ts';
+import { SmallChunkRate } from './model/small-chunks.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell, type CellSources } from './runtime/cell-build.ts';
@@ -126,13 +128,22 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     const isStopping = () => stopping !== undefined;
     const { publicUrl: knownUrl, apiUrl, controlHost, controlNames, trustedProxies } = config;
     const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
+    const requests = chunkedRequests({
+      rate: new SmallChunkRate(limits, ticks),
+      trustedProxies,
+      held: (address) => {
+        metrics.limitMet('smallChunksPerSecond');
+        log.info({ address, limit: 'smallChunksPerSecond' }, 'a body in too many small chunks is held back');
+      },
+    });
     const control = listener({
       log,
       limits,
+      requests,
       isStopping,
       answersTo: controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]),
     });
-    const open = listener({ log, limits, isStopping, answersTo: publicHosts(knownUrl) });
+    const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(knownUrl) });
     new Connections({ limits, trustedProxies, clock: ticks }).guard(open.server);
     const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
     const outwards = {

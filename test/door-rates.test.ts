@@ -2,8 +2,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AddressList } from '../src/http/address-list.ts';
 import { addressKey, clientAddress } from '../src/http/client-address.ts';
-import { RateLimit } from '../src/http/rate-limit.ts';
 import { SharedRate } from '../src/http/shared-rate.ts';
+import { RateLimit } from '../src/model/rate-limit.ts';
 import { dial } from './support/raw-http.ts';
 import { startTestService, type TestService } from './support/service.ts';
 

@@ -42,6 +42,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'door-rates',
     'requests to one endpoint are bounded, those to others are not',
   ],
+  smallChunksPerSecond: ['small-chunks', 'smallChunksPerSecond: what it allows is read at once'],
   editsPerMinutePerInstallation: [
     'edit-rate',
     'of one installation are bounded, whichever level they are of',

@@ -185,3 +185,22 @@ test('what a connection has carried before does not count for an answer', async 
   }
   expect(receiver.connections()).toBe(1);
 });
+
+// Each byte as a chunk of its own costs the host a callback and an object.
+test('an answer in a thousand chunks is read no further, and is an answer', async () => {
+  const chunked = (chunks: number) =>
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`;
+  const posting = newPosting({});
+  const within = await receiveWith(chunked(1_024));
+  expect(await postTo(posting, within.url)).toMatchObject({
+    status: 200,
+    response: 'x'.repeat(1_024),
+    truncated: false,
+  });
+  const beyond = await receiveWith(chunked(20_000));
+  expect(await postTo(posting, beyond.url)).toMatchObject({
+    status: 200,
+    response: 'x'.repeat(1_025),
+    truncated: true,
+  });
+});

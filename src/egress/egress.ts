@@ -9,6 +9,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
+import { SmallChunkRate } from '../model/small-chunks.ts';
 import { Connections, type PoolLease, targetOf } from './connections.ts';
 import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
@@ -16,6 +17,7 @@ import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
+import { joinedAnswers } from './joined-answer.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
 import { type Lookup, namesOf } from './names.ts';
 import type { FindOwnDoor, OwnDoor } from './own-door.ts';
@@ -94,6 +96,7 @@ export class Egress {
   readonly #limits: Limits;
   readonly #connections: Connections;
   readonly #decoding = new Decoding();
+  readonly #chunks: SmallChunkRate;
   readonly #tally: FetchTally;
   readonly #hostsRequired: boolean;
   readonly #ownDoor: FindOwnDoor;
@@ -105,6 +108,7 @@ export class Egress {
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally(limits);
+    this.#chunks = new SmallChunkRate(limits, () => performance.now());
     this.#hostsRequired = parts.hostsRequired ?? false;
     this.#ownDoor = parts.ownDoor ?? (() => undefined);
     const connectLimit = { name: 'fetchConnectMs', max: limits.fetchConnectMs } as const;
@@ -221,7 +225,7 @@ export class Egress {
     const lease = this.#connections.lease(owner, url, door && { door, depth: depth + 1 });
     let interim = 0;
     const stop = new AbortController();
-    const answered = lease.pool.request({
+    const answered = lease.pool.compose(joinedAnswers(this.#chunks, owner)).request({
       method: method as Dispatcher.HttpMethod,
       path: door?.path ?? `${url.pathname}${url.search}`,
       headers: headToSend(hop.headers),

@@ -10,11 +10,11 @@ import { AnnexError } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import type { Principal } from '../model/principal.ts';
+import { RateLimit } from '../model/rate-limit.ts';
 import { isRuntimeToken } from '../model/runtime-token.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
-import { RateLimit } from './rate-limit.ts';
 
 const BEARER = /^Bearer +(\S+) *$/i;
 const MINUTE_MS = 60_000;

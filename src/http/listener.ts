@@ -5,6 +5,7 @@
  * It has no route. What is asked for, and who may, is up to the door that is registered on it.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, {
   type FastifyBaseLogger,
@@ -35,11 +36,13 @@ export interface ListenerParts {
   readonly log: Logger;
   readonly limits: Limits;
   readonly answersTo: AnswersTo;
+  /** The class of its requests. */
+  readonly requests: typeof IncomingMessage;
   /** While the service stops, no new request is taken on old connections. */
   isStopping(): boolean;
 }
 
-export function listener({ log, limits, answersTo, isStopping }: ListenerParts): FastifyInstance {
+export function listener({ log, limits, answersTo, requests, isStopping }: ListenerParts): FastifyInstance {
   const { requestHeadMs, requestMs, requestHeadBytes, requestHeaders } = limits;
   const answerBad = answerBadHttp(log, limits);
   const app: FastifyInstance = fastify({
@@ -55,6 +58,7 @@ export function listener({ log, limits, answersTo, isStopping }: ListenerParts):
       requestTimeout: requestMs,
       connectionsCheckingInterval: OVERDUE_EVERY_MS,
       maxHeaderSize: requestHeadBytes,
+      IncomingMessage: requests,
       // Node would refuse it in a shape of its own; `headRefusal` does.
       requireHostHeader: false,
     },

@@ -5,7 +5,7 @@
  * of the endpoint are refused. So the last quarter of a bucket is for senders that ask little: as long as it is touched,
  * each sender has a small bucket of its own. Beside less than a quarter of 64 busy senders, others are served as before.
  */
-import { RateLimit, type RateLimitParts } from './rate-limit.ts';
+import { RateLimit, type RateLimitParts } from '../model/rate-limit.ts';
 
 /** Part of a bucket that is for senders that ask little. */
 const RESERVE_SHARE = 1 / 4;

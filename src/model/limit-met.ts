@@ -33,6 +33,7 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   requestStallMs: ['Nothing came for #', 'The body of the request came too slowly'],
   requestsPerSecondPerAddress: ['# requests in a second', 'Too many requests from this address'],
   requestsPerSecondPerEndpoint: ['# requests in a second', 'Too many requests to this endpoint'],
+  smallChunksPerSecond: ['# small chunks in a second', 'Bodies come in too many small chunks'],
   editsPerMinutePerInstallation: ['# edits in a minute', 'Too many edits of this installation'],
   failedCredentialsPerMinutePerAddress: [
     '# requests with wrong credentials',

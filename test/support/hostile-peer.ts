@@ -59,6 +59,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     const timer = setInterval(() => response.write('x'), 100);
     response.once('close', () => clearInterval(timer));
   },
+  '/tiny-chunks': (request) =>
+    void request.socket.end(
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(5_000)}0\r\n\r\n`,
+    ),
   '/head': (request) => {
     request.socket.write('HTTP/1.1 200 OK\r\n');
     endlessly(request.socket, `x-more: ${'x'.repeat(1000)}\r\n`);

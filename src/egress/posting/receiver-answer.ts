@@ -29,6 +29,8 @@ export type AnswerLimits = Pick<
 /** Interim answers that are read over; a receiver may not send them without end. */
 export const INTERIM_ANSWERS_MAX = 16;
 const STATUS_MAX = 599;
+/** Attack: an answer in chunks of one byte, each of which costs the host a callback and an object. */
+const CHUNKS_MAX = 1_024;
 /** undici wants a reason to end a connection; nobody is told. */
 const ENOUGH = new Error('Enough was read of the answer.');
 
@@ -43,6 +45,7 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   /** 0 until the head is there. */
   #status = 0;
   #readBytes = 0;
+  #chunkCount = 0;
 
   /** @param where the receiver's origin: no path, no query @param settle called once */
   constructor(limits: AnswerLimits, where: string, settle: (result: PostResult) => void) {
@@ -76,8 +79,10 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
     const { webhookResponseBytes, webhookResponseKeptBytes } = this.#limits;
     const room = webhookResponseKeptBytes - this.#readBytes;
     this.#readBytes += chunk.byteLength;
+    this.#chunkCount += 1;
     if (room > 0) this.#chunks.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
-    if (this.#readBytes > webhookResponseBytes) this.#end(() => this.#answered(true));
+    const isTooMuch = this.#readBytes > webhookResponseBytes || this.#chunkCount > CHUNKS_MAX;
+    if (isTooMuch) this.#end(() => this.#answered(true));
   }
 
   onResponseEnd(): void {

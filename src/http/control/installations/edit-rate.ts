@@ -12,8 +12,8 @@ import type { FastifyRequest } from 'fastify';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import { isPlatform, isRuntime } from '../../../model/principal.ts';
+import { RateLimit } from '../../../model/rate-limit.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
-import { RateLimit } from '../../rate-limit.ts';
 import { principalOf } from '../authenticate.ts';
 
 /** Whose changes are counted together. */

@@ -7,6 +7,8 @@
 import { LRUCache } from 'lru-cache';
 
 const KEYS_MAX = 50_000;
+/** What a key can owe after it was charged again and again. */
+const DEBT_WINDOWS_MAX = 30;
 /** For what is lost in adding fractions. */
 const SLACK_MS = 0.001;
 
@@ -46,6 +48,16 @@ export class RateLimit {
     if (!this.#hasRoom(fullAt - now + spareMs)) return false;
     bucket.fullAt = fullAt + this.#costMs;
     return true;
+  }
+
+  /** Takes, also what is not there. @returns how long it takes until that is made up for, in milliseconds */
+  charge(key: string): number {
+    const now = this.#clock();
+    const bucket = this.#buckets.get(key) ?? { fullAt: now };
+    const fullAt = Math.max(now, bucket.fullAt) + this.#costMs;
+    bucket.fullAt = Math.min(fullAt, now + DEBT_WINDOWS_MAX * this.#windowMs);
+    this.#buckets.set(key, bucket);
+    return Math.max(0, bucket.fullAt - now - this.#windowMs - SLACK_MS);
   }
 
   /** @returns whether `take` would be refused */
