@@ -181,6 +181,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       acceptedEvents: store.acceptedEvents,
       audit,
       credentialLeases: store.credentialLeases,
+      spentStates: store.spentStates,
       installedBlocks: store.installedBlocks,
       deliveries: store.deliveries,
       webhookSecrets: store.webhookSecrets,

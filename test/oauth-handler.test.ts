@@ -33,6 +33,26 @@ describe('the definition', () => {
   });
 });
 
+test('takes members of the answer as they are', () => {
+  const handlers: OAuthConfig[] = [
+    {
+      ...CONFIG,
+      extractCredentials: (response) => {
+        if (!response.ok) throw new Error(`refused with ${response.status}`);
+        return { configuration: { oauth_credentials: { access_token: response['access_token'] } } };
+      },
+    },
+    {
+      ...CONFIG,
+      extractCredentials: async ({ access_token, team }) => ({
+        configuration: { oauth_credentials: { access_token }, team },
+        externalIds: [team],
+      }),
+    },
+  ];
+  expect(handlers.map((config) => typeof createOAuthHandler(config))).toEqual(['function', 'function']);
+});
+
 describe('the beginning', () => {
   const begin = (context: Context, cookie?: string, config: Partial<OAuthConfig> = {}) =>
     createOAuthHandler({ ...CONFIG, ...config })(

@@ -33,7 +33,14 @@ const teamOf = async ({ access_token }) => ({
 });
 const handlers = {
   '/oauth': createOAuthHandler(provider),
-  '/throws': extracting(({ ok }) => { if (!ok) throw new Error('the answer names no team'); }),
+  '/throws': extracting(({ team }) => { if (!team) throw new Error('the answer names no team'); }),
+  '/looks': extracting((response) => {
+    const { ok, status, error, ...members } = response;
+    console.log(JSON.stringify([ok, status, Object.keys(response).filter((name) => name === 'ok' || name === 'status')]));
+    if (!ok) throw new Error('not ok: ' + error);
+    return { configuration: { oauth_credentials: { access_token: members.access_token } } };
+  }),
+  '/numbers': extracting(() => ({ configuration: { oauth_credentials: { access_token: 1 } } })),
   '/rejects': extracting(async () => { throw new Error('the team is unknown'); }),
   '/nothing': extracting(() => ({})),
   '/merges': extracting(teamOf),
@@ -49,7 +56,7 @@ export default createIntegration({
   },
 });`;
 
-const PATHS = ['oauth', 'throws', 'rejects', 'nothing', 'merges', 'replaces'];
+const PATHS = ['oauth', 'throws', 'looks', 'numbers', 'rejects', 'nothing', 'merges', 'replaces'];
 
 let oidc: OidcServer;
 let annex: TestService;
@@ -227,6 +234,29 @@ describe('the state', () => {
     );
   });
 
+  // Attack: a callback that is sent again with the cookie, as one that was kept elsewhere can be.
+  test('is good once, whoever sends it and however many at once', async () => {
+    const code = 'c1';
+    const { state, cookie } = await madeState();
+    let exchanged = 0;
+    oidc.answerTokens = (_request, response) => {
+      exchanged += 1;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"t1"}');
+    };
+    const url = `${here.endpoint}/oauth?code=${code}&state=${state}`;
+    const pages = await Promise.all(Array.from({ length: 8 }, () => withCookie(url, cookie)));
+    expect(pages.map(({ status }) => status).toSorted()).toEqual([200, ...new Array(7).fill(400)]);
+    expect(exchanged).toBe(1);
+    await expectUnchanged('OAuth: the state is refused: spent', async () =>
+      expectPage(await withCookie(url.replace('c1', 'c2'), cookie), 400, 'has been finished already'),
+    );
+    expect(exchanged).toBe(1);
+    const other = await madeState();
+    expect(
+      (await withCookie(`${here.endpoint}/oauth?code=c3&state=${other.state}`, other.cookie)).status,
+    ).toBe(200);
+  });
+
   test('a stolen code is worth nothing in a flow of the thief’s', async () => {
     const stolen =
       new URL(await agreed(new Browser(), `${here.endpoint}/oauth`)).searchParams.get('code') ?? '';
@@ -307,6 +337,7 @@ describe('what goes wrong elsewhere changes nothing', () => {
   test.each([
     ['throws', 'the answer names no team'],
     ['rejects', 'the team is unknown'],
+    ['numbers', 'extractCredentials gave an access_token that is no text'],
     ['nothing', 'extractCredentials must return {configuration: {oauth_credentials: {…}}}'],
   ])('an extractCredentials that %s', async (name, line) => {
     const browser = new Browser();
@@ -315,6 +346,25 @@ describe('what goes wrong elsewhere changes nothing', () => {
       expectPage(await browser.open(callback), 502, 'could not be connected'),
     );
   });
+
+  test.each([
+    [200, { ok: false, error: 'invalid_team' }, '[false,200,["ok"]]', 'not ok: invalid_team'],
+    [400, { error: 'invalid_grant' }, '[false,400,[]]', 'the token endpoint answered 400 (invalid_grant)'],
+  ])(
+    'an answer %i of the token endpoint that extractCredentials refuses: %j',
+    async (status, body, seen, line) => {
+      const browser = new Browser();
+      const callback = await agreed(browser, `${here.endpoint}/looks`);
+      oidc.answerTokens = (_request, response) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      await expectUnchanged(seen, async () => {
+        expectPage(await browser.open(callback), 502, 'could not be connected');
+      });
+      expect(await annex.log(here)).toContainEqual(
+        expect.objectContaining({ text: expect.stringContaining(line) }),
+      );
+    },
+  );
 
   test('settings that lead to no web server, and methods that are none of the flow', async () => {
     await expectUnchanged('OAuth: authorizeURL is no URL of the web', async () =>

@@ -99,11 +99,13 @@ describe('a drawing', () => {
   });
 
   test('is of an event as D4 has it', async () => {
+    const action = { action: 'a', more: [1] };
     const sent = {
       ...{ componentId: 'event', props: { p: 1 }, state: { s: 1 }, context: { c: 1 } },
-      ...{ action: { action: 'a', more: [1] }, auth: { userId: 'u-1' } },
+      ...{ auth: { userId: 'u-1' } },
     };
-    expect((await render(sent, { place: '/spaces/sp-1' })).status).toBe(200);
+    // The action is for the component: `events.ui_render` is told of the rendering alone.
+    expect((await render({ ...sent, action }, { place: '/spaces/sp-1' })).status).toBe(200);
     const line = async () =>
       (await service.log(installed)).map(({ text }) => text).find((text) => text.includes('"u-1"'));
     await expect.poll(line).toBeDefined();

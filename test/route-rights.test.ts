@@ -87,6 +87,7 @@ function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   return {
     [`POST ${path}/credentials/lease`]: `FFFFF F${mark}--`,
     [`DELETE ${path}/credentials/lease/{lease}`]: `FFFFF F${mark}--`,
+    [`POST ${path}/credentials/states`]: `FFFFF F${mark}--`,
   };
 }
 
@@ -135,6 +136,7 @@ const BODIES: Record<string, unknown> = {
 };
 const bodyOf = (route: string): unknown => {
   if (route.endsWith('/completions')) return { property: 'none' };
+  if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
   if (route.endsWith('/lease') || /\/webhook-(test|secret\/rotate)$/.test(route)) return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.startsWith('POST ') && route.endsWith('/render')) return { componentId: 'none' };

@@ -199,6 +199,29 @@ test('events.ui_render runs after, and the answer does not wait for it', async (
   await Promise.all(waiting);
 });
 
+test('events.ui_render is told of renderings alone, and not of what the user did', async () => {
+  const told: object[] = [];
+  const action: Definition['action'] = (_element, { action: name }) =>
+    name === 'done' ? { type: 'complete' as const } : { state: { s: 2 } };
+  const integration = withComponent({ action }, { ui_render: (event) => void told.push(event) });
+  const pressed = (name: string) => render({ action: { action: name, secret: 'typed' } });
+  await call(integration, render());
+  await call(integration, pressed('more'));
+  await call(integration, pressed('done'));
+  await call(
+    withComponent(
+      {
+        render: () => {
+          throw new Error('broken');
+        },
+      },
+      { ui_render: (event) => void told.push(event) },
+    ),
+    render(),
+  );
+  expect(told).toEqual([render(), render()]);
+});
+
 test('events.ui_render that fails is reported and changes no answer', async () => {
   const error = new Error('late');
   const integration = withComponent({}, { ui_render: () => Promise.reject(error) });

@@ -66,13 +66,22 @@ export interface ComponentDefinition<
   readonly render: (element: ComponentElement<Props, State>, context: Context<C>) => Awaitable<Element>;
 }
 
+/** What a component answers, and whether it was rendered for it. */
+export interface ComponentAnswer {
+  readonly response: Response;
+  readonly isRendered: boolean;
+}
+
 /** What `createComponent` makes and `createIntegration` takes. */
 export class Component {
   readonly componentId: string;
   /** Answers one `ui_render` event. */
-  readonly handle: (event: UIRenderEvent, context: Context) => Promise<Response>;
+  readonly handle: (event: UIRenderEvent, context: Context) => Promise<ComponentAnswer>;
 
-  constructor(componentId: string, handle: (event: UIRenderEvent, context: Context) => Promise<Response>) {
+  constructor(
+    componentId: string,
+    handle: (event: UIRenderEvent, context: Context) => Promise<ComponentAnswer>,
+  ) {
     this.componentId = componentId;
     this.handle = handle;
   }
@@ -147,13 +156,14 @@ export function createComponent<
 
     if (event.action !== undefined && action !== undefined) {
       const result = readResult(await action(element(), event.action as Actions, context), fault);
-      if (result.type === 'complete') return answer(result, maxAge);
+      if (result.type === 'complete') return { response: answer(result, maxAge), isRendered: false };
       state = result.state ?? state;
       props = result.props ?? props;
     }
     const drawn = await render(element(), context);
     if (!isDrawn(drawn)) throw fault(`render must return an element, not ${kindOf(drawn)}`);
-    return answer({ type: 'element', state, props, element: drawn }, maxAge);
+    const response = answer({ type: 'element', state, props, element: drawn }, maxAge);
+    return { response, isRendered: true };
   });
 }
 

@@ -52,15 +52,19 @@ export interface Action {
 /** Where a component is shown. */
 export type RenderContext = Readonly<Record<string, unknown>>;
 
-/** A component is to be drawn, after `action` where the user did something. */
-export interface UIRenderEvent extends EventBase<'ui_render'> {
+/** A component was rendered. */
+export interface UIRenderedEvent extends EventBase<'ui_render'> {
   readonly componentId: string;
   readonly props: Readonly<Record<string, unknown>>;
   /** Absent at the first rendering. */
   readonly state?: Readonly<Record<string, unknown>>;
   readonly context: RenderContext;
-  readonly action?: Action;
   readonly auth?: Auth;
+}
+
+/** A component is to be drawn, after `action` where the user did something. */
+export interface UIRenderEvent extends UIRenderedEvent {
+  readonly action?: Action;
 }
 
 interface Setup<C> {
@@ -90,7 +94,7 @@ interface GitSync {
 
 /** Event name → event. */
 export interface RuntimeEvents {
-  ui_render: UIRenderEvent;
+  ui_render: UIRenderedEvent;
   installation_setup: EventBase<'installation_setup'> & Setup<AccountConfiguration>;
   space_installation_setup: EventBase<'space_installation_setup'> & InSpace & Setup<SpaceConfiguration>;
   site_installation_setup: EventBase<'site_installation_setup'> & InSite & Setup<SiteConfiguration>;

@@ -49,6 +49,7 @@ export type {
   RenderContext,
   RuntimeEvents,
   UIRenderEvent,
+  UIRenderedEvent,
   Visitor,
 } from './event.ts';
 export { ExposableError } from './exposable-error.ts';

@@ -182,9 +182,13 @@ function rebuild({ request }: FetchEvent, body: ArrayBuffer | undefined): Reques
 async function answerRender(routes: Routes, event: UIRenderEvent, context: Context): Promise<Response> {
   const component = routes.components.get(event.componentId);
   if (component === undefined) return unknownComponent(routes, event.componentId);
-  const response = await component.handle(event, context);
+  const { response, isRendered } = await component.handle(event, context);
   const handlers = routes.events.get('ui_render');
-  if (handlers !== undefined) context.waitUntil(runAll(handlers, event, context).catch(report));
+  if (handlers !== undefined && isRendered) {
+    // Handlers are told of the rendering. What the user did is for the component alone.
+    const { action: _, ...rendered } = event;
+    context.waitUntil(runAll(handlers, rendered, context).catch(report));
+  }
   return response;
 }
 

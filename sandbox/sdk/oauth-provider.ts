@@ -15,19 +15,26 @@ export type OAuthSetting<C extends Configuration = AccountConfiguration> =
   | string
   | ((installation: Installation<C>, environment: Environment<C>) => Awaitable<string | undefined>);
 
-/** What is kept of a provider's answer. */
+/** What is kept of a provider's answer. Members may be taken from the answer as they are: what they hold is checked later. */
 export interface ExtractedCredentials {
   /** Properties of the target's configuration, `oauth_credentials` among them. */
   readonly configuration: {
-    readonly oauth_credentials: OAuthCredentials;
+    readonly oauth_credentials: { readonly access_token?: unknown; readonly [member: string]: unknown };
     readonly [property: string]: unknown;
   };
   /** Ids by which the provider's own events are recognised; at most 5. */
-  readonly externalIds?: readonly string[];
+  readonly externalIds?: readonly unknown[];
 }
 
-/** A provider's answer to a request for tokens, as its JSON has it. */
-export type OAuthTokenResponse = Readonly<Record<string, unknown>>;
+/**
+ * A provider's answer to a request for tokens, as its JSON has it. Where the JSON itself has no `ok` or `status`, they are those
+ * of the HTTP answer, and not enumerable.
+ */
+export interface OAuthTokenResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly [member: string]: unknown;
+}
 
 /** The parameter of `createOAuthHandler` and of `getOAuthToken` (SPEC "OAuth handler"). */
 export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
@@ -50,9 +57,10 @@ export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
   readonly prompt?: string;
   /**
    * Makes credentials of the provider's answer; `access_token`, `refresh_token` and `expires_at` of it unless told. Asked
-   * for renewed tokens, too. May throw, where an answer of status 200 says that something went wrong: nothing is changed then.
+   * for renewed tokens, too. May throw, where `ok` is false for instance: nothing is changed then. Nor is it where the HTTP
+   * answer was a refusal, whatever this returns.
    */
-  readonly extractCredentials?: (response: OAuthTokenResponse) => Awaitable<ExtractedCredentials>;
+  extractCredentials?(response: OAuthTokenResponse): Awaitable<ExtractedCredentials>;
 }
 
 /** Something in the flow went wrong; the message is for the log. */
@@ -88,17 +96,24 @@ function isWebURL(text: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '' && hash === '';
 }
 
+/** What the token endpoint has said. */
+export interface TokenAnswer {
+  readonly response: OAuthTokenResponse;
+  /** Set where it refuses. */
+  readonly refusal: OAuthFailure | undefined;
+}
+
 /**
  * Asks the token endpoint (RFC 6749, sections 4.1.3 and 6), with the client's secret in the form.
  *
- * @throws OAuthFailure where it cannot be reached, refuses, or answers with no JSON object
+ * @throws OAuthFailure where it cannot be reached, or answers with no JSON object
  */
 export async function requestTokens<C extends Configuration>(
   config: OAuthConfig<C>,
   environment: Environment<C>,
   installation: Installation<C>,
   grant: Readonly<Record<string, string>>,
-): Promise<OAuthTokenResponse> {
+): Promise<TokenAnswer> {
   const setting = (name: 'clientId' | 'clientSecret' | 'accessTokenURL') =>
     settingOf(config, name, installation, environment);
   const url = await setting('accessTokenURL');
@@ -111,9 +126,21 @@ export async function requestTokens<C extends Configuration>(
   const answer = objectOf(text);
   const word = wordOf(answer?.['error']);
   const said = word === undefined ? '' : ` (${word})`;
-  if (!ok) throw new OAuthFailure(`the token endpoint answered ${status}${said}`, word);
-  if (answer === undefined) throw new OAuthFailure('the token endpoint answered with no JSON object');
-  return answer;
+  const refusal = ok ? undefined : new OAuthFailure(`the token endpoint answered ${status}${said}`, word);
+  if (answer === undefined)
+    throw refusal ?? new OAuthFailure('the token endpoint answered with no JSON object');
+  return { response: withStatus(answer, { ok, status }), refusal };
+}
+
+/** Adds `ok` and `status` where the answer has none of its own: some providers say `"ok": false` with status 200. */
+function withStatus(
+  answer: Readonly<Record<string, unknown>>,
+  http: { readonly ok: boolean; readonly status: number },
+): OAuthTokenResponse {
+  const response = { ...answer };
+  for (const [name, value] of Object.entries(http))
+    if (!Object.hasOwn(response, name)) Object.defineProperty(response, name, { value });
+  return response as unknown as OAuthTokenResponse;
 }
 
 async function post(
@@ -134,7 +161,7 @@ async function post(
   }
 }
 
-function objectOf(text: string): OAuthTokenResponse | undefined {
+function objectOf(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
@@ -147,24 +174,44 @@ function objectOf(text: string): OAuthTokenResponse | undefined {
 export const wordOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
 
-/** What is to be kept of an answer. @throws OAuthFailure where the author's function throws, or returns something else */
+/** Credentials as they are stored. */
+export interface GivenCredentials {
+  readonly configuration: {
+    readonly oauth_credentials: OAuthCredentials;
+    readonly [property: string]: unknown;
+  };
+  readonly externalIds?: readonly string[];
+}
+
+/**
+ * What is to be kept of an answer.
+ *
+ * @throws OAuthFailure where the endpoint has refused, and where the author's function throws or returns something else
+ */
 export async function extracted<C extends Configuration>(
   { extractCredentials = usualCredentials }: OAuthConfig<C>,
-  response: OAuthTokenResponse,
-): Promise<ExtractedCredentials> {
+  { response, refusal }: TokenAnswer,
+): Promise<GivenCredentials> {
+  if (refusal !== undefined && extractCredentials === usualCredentials) throw refusal;
   let credentials: unknown;
   try {
     credentials = await extractCredentials(response);
   } catch (cause) {
+    if (refusal !== undefined) throw new OAuthFailure(refusal.message, refusal.word, cause);
     if (cause instanceof OAuthFailure) throw cause;
     throw new OAuthFailure('extractCredentials failed', undefined, cause);
   }
+  if (refusal !== undefined) throw refusal;
+  if (isGiven(credentials)) return credentials;
+  throw new OAuthFailure('extractCredentials must return {configuration: {oauth_credentials: {…}}}');
+}
+
+function isGiven(credentials: unknown): credentials is GivenCredentials {
   const { configuration } = (credentials ?? {}) as Partial<ExtractedCredentials>;
   const own = configuration?.oauth_credentials;
-  if (typeof own !== 'object' || own === null) {
-    throw new OAuthFailure('extractCredentials must return {configuration: {oauth_credentials: {…}}}');
-  }
-  return credentials as ExtractedCredentials;
+  if (typeof own !== 'object' || own === null) return false;
+  if (own.access_token === undefined || typeof own.access_token === 'string') return true;
+  throw new OAuthFailure('extractCredentials gave an access_token that is no text');
 }
 
 function usualCredentials(response: OAuthTokenResponse): ExtractedCredentials {

@@ -14,8 +14,8 @@ import type { Environment, Installation } from './environment.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 import { page } from './oauth-pages.ts';
 import {
-  type ExtractedCredentials,
   extracted,
+  type GivenCredentials,
   type OAuthConfig,
   OAuthFailure,
   requestTokens,
@@ -140,13 +140,15 @@ const FAULTS: Readonly<Record<StateFault, string>> = {
   foreign: 'The answer belongs to another installation of this integration.',
   expired: 'It took too long.',
   'another browser': 'It was begun in another browser, has been finished already, or cookies are blocked.',
+  spent: 'It has been finished already.',
 };
 
 async function finish<C extends Configuration>(flow: Flow<C>, request: Request): Promise<Response> {
   const { config, environment, installation } = flow;
   const { code, error, error_description: description, state } = readQuery(request.url);
   const parts = await partsOf(flow, request);
-  const ended = await endFlow(state, { ...parts, cookie: cookieOf(request, environment) });
+  const believed = await endFlow(state, { ...parts, cookie: cookieOf(request, environment) });
+  const ended = 'fault' in believed || (await isFirst(flow, believed.digest)) ? believed : SPENT;
   if ('fault' in ended) {
     console.error(`OAuth: the state is refused: ${ended.fault}`);
     const words = `${FAULTS[ended.fault]} Nothing was changed. Go back and connect again.`;
@@ -166,6 +168,28 @@ async function finish<C extends Configuration>(flow: Flow<C>, request: Request):
   await save(flow, await extracted(config, answer));
   const words = 'The connection was made. You may close this window.';
   return page({ status: 200, title: 'Connected', words, cookie });
+}
+
+const SPENT = { fault: 'spent' } as const;
+
+/**
+ * Spends the state, before the code is exchanged: of two callbacks at once, one is refused. The platform keeps what was spent,
+ * because this isolate may not be the only one.
+ *
+ * @throws OAuthFailure where the platform cannot be asked
+ */
+async function isFirst<C extends Configuration>(
+  { context, environment }: Flow<C>,
+  digest: string,
+): Promise<boolean> {
+  try {
+    const { states } = targetRoutes(environment);
+    const { body } = await context.api.request(`POST ${states}`, { body: { digest } });
+    return body.isFirst;
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause;
+    throw new OAuthFailure(`the state could not be spent: ${cause.message}`, undefined, cause);
+  }
 }
 
 /** How much of a provider's words is shown. */
@@ -199,7 +223,7 @@ async function partsOf<C extends Configuration>(
 /** Puts credentials into the configuration of the target of the call. @throws OAuthFailure */
 async function save<C extends Configuration>(
   { options, context, environment }: Flow<C>,
-  { configuration, externalIds }: ExtractedCredentials,
+  { configuration, externalIds }: GivenCredentials,
 ): Promise<void> {
   const more = externalIds === undefined ? {} : { externalIds };
   try {
@@ -227,12 +251,21 @@ async function unsetting<C extends Configuration>(
 
 const INSTALLATION = '/integrations/{name}/installations/{id}';
 const ROUTES = {
-  organization: { target: INSTALLATION, lease: `${INSTALLATION}/credentials/lease` },
+  organization: {
+    target: INSTALLATION,
+    lease: `${INSTALLATION}/credentials/lease`,
+    states: `${INSTALLATION}/credentials/states`,
+  },
   space: {
     target: `${INSTALLATION}/spaces/{space}`,
     lease: `${INSTALLATION}/spaces/{space}/credentials/lease`,
+    states: `${INSTALLATION}/spaces/{space}/credentials/states`,
   },
-  site: { target: `${INSTALLATION}/sites/{site}`, lease: `${INSTALLATION}/sites/{site}/credentials/lease` },
+  site: {
+    target: `${INSTALLATION}/sites/{site}`,
+    lease: `${INSTALLATION}/sites/{site}/credentials/lease`,
+    states: `${INSTALLATION}/sites/{site}/credentials/states`,
+  },
 } as const;
 
 /** Where the target of the call is in the API. */

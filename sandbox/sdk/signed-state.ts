@@ -1,6 +1,7 @@
 /**
  * The `state` of an authorization request, and what else of the flow is made of the integration's signing secret
- * (REFERENCE 6). Nothing of a flow is stored anywhere: the callback may be answered by another isolate than its beginning.
+ * (REFERENCE 6). Nothing of a flow is stored before it comes back: the callback may be answered by another isolate than its beginning.
+ * Then its digest is, by the platform, so that a state is good once.
  *
  * What the signature keeps away: a `state` that somebody made up, one of another installation, space or site, and one that is
  * over. It covers the redirect URI and the client as well, so that the answer of one provider is not taken for that of
@@ -72,13 +73,13 @@ export async function beginFlow(parts: FlowParts): Promise<{ state: string; chal
 }
 
 /** Why a state is refused. */
-export type StateFault = 'forged' | 'expired' | 'foreign' | 'another browser';
+export type StateFault = 'forged' | 'expired' | 'foreign' | 'another browser' | 'spent';
 
-/** Ends a flow. @returns the PKCE verifier, or why the state is not believed */
+/** Ends a flow. @returns the PKCE verifier and what the state is spent by, or why it is not believed */
 export async function endFlow(
   text: string | undefined,
   parts: Omit<FlowParts, 'cookie'> & { readonly cookie: string | undefined },
-): Promise<{ readonly verifier: string } | { readonly fault: StateFault }> {
+): Promise<{ readonly verifier: string; readonly digest: string } | { readonly fault: StateFault }> {
   const [payload = '', signature = '', ...rest] = (text ?? '').slice(0, STATE_CHARS).split('.');
   const key = await hmacKey(parts.signingSecret);
   const claimed = bytesOf(signature);
@@ -97,7 +98,7 @@ export async function endFlow(
   // A hash, so it may be compared like any other text: to make one that begins as it does helps nobody.
   if (parts.cookie === undefined || state.browser !== (await sha256(parts.cookie)))
     return { fault: 'another browser' };
-  return { verifier: await verifierOf(key, state.nonce) };
+  return { verifier: await verifierOf(key, state.nonce), digest: await sha256(state.nonce) };
 }
 
 const signed = (payload: string, { redirectURI, clientId }: Pick<FlowParts, 'redirectURI' | 'clientId'>) =>

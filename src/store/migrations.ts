@@ -25,6 +25,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '014-events-and-deliveries': { up: eventsAndDeliveries },
   '015-webhook-secrets': { up: webhookSecrets },
   '016-life-events-of-organizations': { up: lifeEventsOfOrganizations },
+  '017-spent-states': { up: spentStates },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -329,4 +330,25 @@ async function lifeEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
     .columns(['integration', 'organization'])
     .where(sql.ref('state'), '=', sql.lit('pending'))
     .execute();
+}
+
+/** They go with their target, and with time. */
+async function spentStates(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('spent_states')
+    .addColumn('installation_id', 'text', (column) => column.notNull())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('place', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('spent_states_key', ['installation_id', 'level', 'place', 'digest'])
+    .addForeignKeyConstraint(
+      'spent_states_target',
+      ['installation_id', 'level', 'place'],
+      'targets',
+      ['installation_id', 'level', 'place'],
+      (constraint) => constraint.onDelete('cascade'),
+    )
+    .execute();
+  await db.schema.createIndex('spent_states_over').on('spent_states').columns(['expires_at']).execute();
 }

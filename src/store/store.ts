@@ -23,6 +23,7 @@ import { InstallLinks } from './installations/install-links.ts';
 import { Installations } from './installations/installations.ts';
 import { InstalledBlocks } from './installations/installed-blocks.ts';
 import { LifeEvents } from './installations/life-events.ts';
+import { SpentStates } from './installations/spent-states.ts';
 import type { Origins } from './installations/targets.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
@@ -78,6 +79,7 @@ export interface Store {
   readonly deliveries: Deliveries;
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
+  readonly spentStates: SpentStates;
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookTests: WebhookTests;
@@ -141,6 +143,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       deliveries,
       audit,
       credentialLeases: new CredentialLeases(parts),
+      spentStates: new SpentStates(parts),
       installedBlocks: new InstalledBlocks(parts),
       webhookSecrets,
       webhookTests: new WebhookTests({ ...parts, acceptedEvents }),

@@ -95,6 +95,15 @@ export interface Tables {
     holder: string;
     expires_at: number;
   };
+  /** States of OAuth flows that have come back, for as long as they could be good. */
+  spent_states: {
+    installation_id: string;
+    level: Level;
+    place: string;
+    /** Hash of the state. */
+    digest: string;
+    expires_at: number;
+  };
   external_ids: {
     integration: string;
     external_id: string;

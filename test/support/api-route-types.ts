@@ -1,6 +1,6 @@
 /**
- * The types of the SDK's API client, made of the service's own description: the text of `sandbox/sdk/api-routes.ts`. Of all
- * routes, those that code of an integration may ask.
+ * The types of the SDK's API client, made of the service's own description: the texts of `sandbox/sdk/api-routes.ts` and
+ * `api-shapes.ts`. Of all routes, those that code of an integration may ask.
  */
 
 /** What is read of a JSON Schema. */
@@ -46,6 +46,13 @@ const HEAD = `/**
  */
 `;
 
+const SHAPES_HEAD = `/**
+ * What the routes of the API answer that code of an integration may ask: the shapes that several of them share. Types only.
+ *
+ * Generated: \`npx vitest run test/sdk-api-routes.test.ts -u\`.
+ */
+`;
+
 const ROUTES = `/** Method and path → what goes in, what comes out. A member that is not there, the route does not take. */
 export interface ApiRoutes {
 `;
@@ -59,27 +66,42 @@ const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
   ['ApiCredentialsLease', ['lease', 'credentials']],
   ['ApiWebhookSecret', ['secret', 'createdAt']],
   ['ApiWebhookTest', ['eventId', 'deliveries']],
+  ['ApiSpentState', ['isFirst']],
 ];
 
 /** How wide a line may be. */
 const COLUMNS = 110;
 const PREFIX = '/v1';
 
-export function apiRouteTypes({ paths }: Description): string {
-  const routes = Object.entries(paths).flatMap(([path, operations]) =>
+/** Routes that code of an integration may ask. */
+const routesOf = ({ paths }: Description) =>
+  Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       .filter(([, operation]) => operation['x-runtime'] === true)
       .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
-  const texts = routes.map(({ method, path, operation }) => {
+
+/** The text of `api-shapes.ts`. */
+export function apiShapeTypes(description: Description): string {
+  const routes = routesOf(description);
+  const shapes = SHAPES.map(([name]) => {
+    const found = routes.flatMap(({ operation }) => shapesIn(answerOf(operation), name))[0];
+    return `export interface ${name} ${membersText(found ?? {}, '')}\n`;
+  });
+  return `${SHAPES_HEAD}\n${shapes.join('\n')}`;
+}
+
+/** The text of `api-routes.ts`. */
+export function apiRouteTypes(description: Description): string {
+  const texts = routesOf(description).map(({ method, path, operation }) => {
     const name = `${method} ${path.slice(PREFIX.length)}`;
     return `${doc(operation.summary, '  ')}  '${name}': {\n${operationText(operation)}  };\n`;
   });
-  const shapes = SHAPES.map(([name]) => {
-    const found = routes.flatMap(({ operation }) => shapesIn(answerOf(operation), name))[0];
-    return `export interface ${name} ${membersText(found ?? {}, '')}\n\n`;
-  });
-  return `${HEAD}\n${shapes.join('')}${ROUTES}${texts.join('')}}\n`;
+  const names = SHAPES.map(([name]) => `  ${name},\n`)
+    .toSorted()
+    .join('');
+  const shapes = `import type {\n${names}} from './api-shapes.ts';\n\nexport type * from './api-shapes.ts';\n`;
+  return `${HEAD}\n${shapes}\n${ROUTES}${texts.join('')}}\n`;
 }
 
 /** The schemas of this name in a schema: itself, or the items of the list that it is a page of. */

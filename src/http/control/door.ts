@@ -32,6 +32,7 @@ import { configurationDoor } from './installations/configuration.ts';
 import { credentialLeasesDoor } from './installations/credential-leases.ts';
 import { EditRate } from './installations/edit-rate.ts';
 import { installationsDoor } from './installations/installations.ts';
+import { spentStatesDoor } from './installations/spent-states.ts';
 import { webhookSecretDoor } from './installations/webhook-secret.ts';
 import { webhookTestDoor } from './installations/webhook-test.ts';
 import { imagesDoor } from './integrations/images.ts';
@@ -61,6 +62,7 @@ export interface ControlDoorParts
     | 'acceptedEvents'
     | 'audit'
     | 'credentialLeases'
+    | 'spentStates'
     | 'installedBlocks'
     | 'deliveries'
     | 'webhookSecrets'
@@ -140,6 +142,7 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
         introspectionDoor(typed, parts);
         configurationDoor(typed, parts);
         credentialLeasesDoor(typed, parts);
+        spentStatesDoor(typed, { ...parts, edits });
         completionsDoor(typed, parts);
         const renderer = new Renderer(parts);
         renderDoor(typed, { ...parts, renderer });

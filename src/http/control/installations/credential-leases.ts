@@ -10,7 +10,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import { LEVELS, type Level } from '../../../model/installation.ts';
+import { LEVELS, type Level, type TargetName } from '../../../model/installation.ts';
 import { mayRenewCredentials } from '../../../model/principal.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
 import type { CredentialLeases } from '../../../store/installations/credential-leases.ts';
@@ -74,7 +74,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesDoorParts, level: Lev
       },
     },
     async (request, reply) => {
-      const name = await renewable(parts, request, level);
+      const name = await renewableTarget(parts, request, level);
       const taken = await credentialLeases.take(name, request.body.lease);
       if (taken === undefined) throw unknownTarget(name);
       const { target, lease } = taken;
@@ -98,18 +98,18 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesDoorParts, level: Lev
     },
     async (request, reply) => {
       const { lease } = request.params as TargetParams & { readonly lease: string };
-      await credentialLeases.release(await renewable(parts, request, level), lease);
+      await credentialLeases.release(await renewableTarget(parts, request, level), lease);
       return reply.code(204).send(null);
     },
   );
 }
 
-/** The target of the path. @throws `TOKEN_FORBIDDEN`, `INSTALLATION_UNKNOWN` */
-async function renewable(
-  { installations }: CredentialLeasesDoorParts,
+/** The target of the path, for calls that have its credentials. @throws `TOKEN_FORBIDDEN`, `INSTALLATION_UNKNOWN` */
+export async function renewableTarget(
+  { installations }: Pick<CredentialLeasesDoorParts, 'installations'>,
   request: FastifyRequest,
   level: Level,
-) {
+): Promise<TargetName> {
   const principal = principalOf(request);
   if (principal.kind !== 'installation') {
     const message = `Credentials are for the calls that have them; the request came with a token of kind ${principal.kind}.`;

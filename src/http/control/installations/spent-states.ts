@@ -1,0 +1,64 @@
+/**
+ * `…/credentials/states`: how code of an integration spends the `state` of an OAuth flow, so that it is good once.
+ * `createOAuthHandler` of the SDK asks here before it exchanges a code.
+ *
+ * For calls of the target alone, whose code could store credentials anyway. It counts as an edit: each is a row that is kept
+ * for a quarter of an hour.
+ */
+import Type from 'typebox';
+import { LEVELS, type Level } from '../../../model/installation.ts';
+import type { Installations } from '../../../store/installations/installations.ts';
+import type { SpentStates } from '../../../store/installations/spent-states.ts';
+import { FOR_RUNTIME } from '../authenticate.ts';
+import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
+import type { TypedApp } from '../typed-routes.ts';
+import { countedEdit } from './counted-edit.ts';
+import { renewableTarget } from './credential-leases.ts';
+import type { EditRate } from './edit-rate.ts';
+import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
+
+export interface SpentStatesDoorParts {
+  readonly installations: Pick<Installations, 'read'>;
+  readonly spentStates: Pick<SpentStates, 'spend'>;
+  readonly edits: EditRate;
+}
+
+const StateBody = Type.Object(
+  {
+    digest: Type.String({
+      description: 'Its SHA-256 in base64url.',
+      maxLength: 43,
+      pattern: '^[A-Za-z0-9_-]{43}$',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const StateView = Type.Object({
+  isFirst: Type.Boolean({ description: 'Whether it was good: not spent before.' }),
+});
+
+export function spentStatesDoor(app: TypedApp, parts: SpentStatesDoorParts): void {
+  for (const level of LEVELS) spendRoute(app, parts, level);
+}
+
+function spendRoute(app: TypedApp, parts: SpentStatesDoorParts, level: Level): void {
+  app.post(
+    `${TARGET_PATHS[level]}/credentials/states`,
+    {
+      config: FOR_RUNTIME,
+      onRequest: countedEdit(parts, level),
+      schema: {
+        summary: `Spend the state of an OAuth flow of ${TARGET_NOUNS[level]}`,
+        params: TARGET_PARAMS[level],
+        querystring: NoQuery,
+        body: StateBody,
+        response: { 200: StateView, ...ERRORS_VIEW },
+      },
+    },
+    async (request) => {
+      const name = await renewableTarget(parts, request, level);
+      return { isFirst: await parts.spentStates.spend(name, request.body.digest) };
+    },
+  );
+}
