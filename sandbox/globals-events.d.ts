@@ -1,4 +1,4 @@
-/** Events and aborting among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
+/** Events, messages, aborting and marks of time among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
 
 interface EventInit {
   bubbles?: boolean;
@@ -81,6 +81,79 @@ declare class EventTarget {
     listener: EventListener | null,
     options?: { capture?: boolean } | boolean,
   ): void;
+}
+
+declare class MessageEvent<T = unknown> extends Event {
+  constructor(
+    type: string,
+    init?: EventInit & {
+      data?: T;
+      lastEventId?: string;
+      origin?: string;
+      ports?: Iterable<MessagePort>;
+      source?: MessagePort | null;
+    },
+  );
+  readonly data: T;
+  readonly lastEventId: string;
+  readonly origin: string;
+  readonly ports: readonly MessagePort[];
+  readonly source: MessagePort | null;
+  initMessageEvent(
+    type: string,
+    bubbles?: boolean,
+    cancelable?: boolean,
+    data?: T,
+    origin?: string,
+    lastEventId?: string,
+    source?: MessagePort | null,
+    ports?: Iterable<MessagePort>,
+  ): void;
+}
+
+declare class MessageChannel {
+  readonly port1: MessagePort;
+  readonly port2: MessagePort;
+}
+
+/** A message belongs to the call that posted it, counts among its timers, and ends with it. */
+declare class MessagePort extends EventTarget {
+  private constructor();
+  onclose: ((this: MessagePort, event: Event) => void) | null;
+  /** Setting it starts the port. */
+  onmessage: ((this: MessagePort, event: MessageEvent) => void) | null;
+  onmessageerror: ((this: MessagePort, event: MessageEvent) => void) | null;
+  close(): void;
+  postMessage(message: unknown, transfer: Iterable<ArrayBuffer | MessagePort>): void;
+  postMessage(message: unknown, options?: { transfer?: Iterable<ArrayBuffer | MessagePort> }): void;
+  start(): void;
+}
+
+declare class PerformanceEntry {
+  protected constructor();
+  readonly duration: number;
+  readonly entryType: string;
+  readonly name: string;
+  readonly startTime: number;
+  toJSON(): object;
+}
+
+declare class PerformanceMark extends PerformanceEntry {
+  constructor(name: string, options?: { detail?: unknown; startTime?: number });
+  readonly detail: unknown;
+}
+
+declare class PerformanceMeasure extends PerformanceEntry {
+  private constructor();
+  readonly detail: unknown;
+}
+
+/** At least one of `start` and `end`, and not all three of them. A text is the name of a mark. */
+interface PerformanceMeasureOptions {
+  detail?: unknown;
+  duration?: number;
+  end?: number | string;
+  start?: number | string;
 }
 
 declare class AbortController {

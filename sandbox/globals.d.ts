@@ -266,6 +266,14 @@ declare class TextDecoder {
 declare class Performance extends EventTarget {
   private constructor();
   readonly timeOrigin: number;
+  clearMarks(name?: string): void;
+  clearMeasures(name?: string): void;
+  /** The last 1,000 that were not cleared, over all calls of the isolate. */
+  getEntries(): PerformanceEntry[];
+  getEntriesByName(name: string, type?: string): PerformanceEntry[];
+  getEntriesByType(type: string): PerformanceEntry[];
+  mark(name: string, options?: { detail?: unknown; startTime?: number }): PerformanceMark;
+  measure(name: string, options?: PerformanceMeasureOptions | string, endMark?: string): PerformanceMeasure;
   now(): number;
   toJSON(): { timeOrigin: number };
 }
@@ -349,5 +357,8 @@ declare function setInterval<A extends unknown[]>(
 ): number;
 declare function clearTimeout(id?: number): void;
 declare function clearInterval(id?: number): void;
-/** Copies a value; what is listed in `transfer`, ArrayBuffers alone, moves into the copy instead. */
-declare function structuredClone<T>(value: T, options?: { transfer?: Iterable<ArrayBuffer> }): T;
+/** Copies a value; what is listed in `transfer` moves into the copy instead. */
+declare function structuredClone<T>(
+  value: T,
+  options?: { transfer?: Iterable<ArrayBuffer | MessagePort> },
+): T;

@@ -18,8 +18,8 @@ const ENGINE = `
 /** What the sandbox adds: the web platform as far as it exists here. */
 const PLATFORM = `
   AbortController AbortSignal Blob ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey
-  CustomEvent DOMException DecompressionStream ErrorEvent Event EventTarget File FormData Headers Navigator
-  Performance QuotaExceededError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader
+  CustomEvent DOMException DecompressionStream ErrorEvent Event EventTarget File FormData Headers MessageChannel
+  MessageEvent MessagePort Navigator Performance PerformanceEntry PerformanceMark PerformanceMeasure QuotaExceededError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader
   ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader Request Response SubtleCrypto
   TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController URL
   URLPattern URLSearchParams WritableStream WritableStreamDefaultController WritableStreamDefaultWriter

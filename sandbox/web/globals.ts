@@ -14,6 +14,7 @@ import {
   compression,
   crypto,
   events,
+  messages,
   performance,
   structuredClone,
   temporal,
@@ -84,6 +85,14 @@ const onError: PropertyDescriptor = {
   enumerable: false,
 };
 
+const PERFORMANCE = [
+  'Performance',
+  'PerformanceEntry',
+  'PerformanceMark',
+  'PerformanceMeasure',
+  'performance',
+] as const;
+
 const CRYPTO = ['Crypto', 'CryptoKey', 'QuotaExceededError', 'SubtleCrypto', 'crypto'] as const;
 
 /** Prepares a fresh global object. To be called once, before any tenant code. */
@@ -95,7 +104,8 @@ export function installGlobals(target: object, { console, onUncaught }: GlobalsO
   exposeLazily(target, ['Temporal'], temporal);
   exposeLazily(target, ABORT, abort);
   exposeLazily(target, EVENTS, events);
-  exposeLazily(target, ['Performance', 'performance'], performance);
+  exposeLazily(target, ['MessageChannel', 'MessageEvent', 'MessagePort'], messages);
+  exposeLazily(target, PERFORMANCE, performance);
   defineProperty(target, 'onerror', onError);
   exposeLazily(target, STREAMS, streams);
   exposeLazily(target, ['TextDecoderStream', 'TextEncoderStream'], textStreams);

@@ -24,6 +24,9 @@ export const textStreams = (): typeof import('./text-streams.ts') =>
 export const events = (): typeof import('./events.ts') =>
   require('./events.ts') as typeof import('./events.ts');
 
+export const messages = (): typeof import('./message-channel.ts') =>
+  require('./message-channel.ts') as typeof import('./message-channel.ts');
+
 export const performance = (): typeof import('./performance.ts') =>
   require('./performance.ts') as typeof import('./performance.ts');
 

@@ -2,7 +2,8 @@
  * A growable list that no tenant can listen in on.
  *
  * `array[array.length] = x` runs a setter that a tenant put on `Array.prototype[0]` and hands it the array. This list
- * has integer members like an array, but its prototype chain ends before `Object.prototype`. It is never handed out.
+ * has integer members like an array, but its prototype chain ends before `Object.prototype`. It is never handed out;
+ * `toArray` makes what can be.
  */
 import { setPrototypeOf } from './primordials.ts';
 
@@ -14,6 +15,16 @@ setPrototypeOf(List.prototype, null);
 
 export function push<T>(list: List<T>, item: T): void {
   list[list.length++] = item;
+}
+
+const { prototype: ArrayPrototype } = Array;
+
+/** An ordinary array of the same items. Until it is filled it inherits nothing, so no setter of a script sees an item. */
+export function toArray<T>(list: List<T>): T[] {
+  const array: T[] = [];
+  setPrototypeOf(array, null);
+  for (let i = 0; i < list.length; i++) array[i] = list[i] as T;
+  return setPrototypeOf(array, ArrayPrototype) as T[];
 }
 
 /** Drops everything from `length` on. */

@@ -17,6 +17,7 @@ import {
   isView,
   MapIntrinsic,
   mapGet,
+  mapSet,
   mapSize,
   uncurryGetter,
   uncurryThis,
@@ -60,23 +61,20 @@ const where =
 const whole = (copy: object): Kind => ({ type: 'whole', copy });
 
 /** By prototype. Each reads an internal slot first and throws a TypeError where the object only inherits from there. */
-const kinds = new MapIntrinsic<object, (value: object) => Kind>([
-  [Boolean.prototype, (value) => whole(box(booleanValue(value)))],
-  [Number.prototype, (value) => whole(box(numberValue(value)))],
-  [String.prototype, (value) => whole(box(stringValue(value)))],
-  [BigInt.prototype, (value) => whole(box(bigIntValue(value)))],
-  [Date.prototype, (value) => whole(new DateIntrinsic(dateValue(value)))],
-  [
-    RegExp.prototype,
-    (value) => {
-      regExpHasIndices(value);
-      return whole(new RegExpIntrinsic(value as RegExp));
-    },
-  ],
-  [Map.prototype, where(mapSize, MAP)],
-  [Set.prototype, where(setSize, SET)],
-  [ArrayBuffer.prototype, where(arrayBufferByteLength, BUFFER)],
-]);
+const kinds = new MapIntrinsic<object, (value: object) => Kind>();
+// One by one: a Map made from a list asks the list for its iterator, and itself for its `set`, which are the script's.
+mapSet(kinds, Boolean.prototype, (value) => whole(box(booleanValue(value))));
+mapSet(kinds, Number.prototype, (value) => whole(box(numberValue(value))));
+mapSet(kinds, String.prototype, (value) => whole(box(stringValue(value))));
+mapSet(kinds, BigInt.prototype, (value) => whole(box(bigIntValue(value))));
+mapSet(kinds, Date.prototype, (value) => whole(new DateIntrinsic(dateValue(value))));
+mapSet(kinds, RegExp.prototype, (value) => {
+  regExpHasIndices(value);
+  return whole(new RegExpIntrinsic(value as RegExp));
+});
+mapSet(kinds, Map.prototype, where(mapSize, MAP));
+mapSet(kinds, Set.prototype, where(setSize, SET));
+mapSet(kinds, ArrayBuffer.prototype, where(arrayBufferByteLength, BUFFER));
 
 /** By what `Object.prototype.toString` says about objects without a tag of their own: these it knows by their slots. */
 const prototypesByName: Readonly<Record<string, object | undefined>> = {

@@ -13,6 +13,25 @@ export interface Serializable<T extends object> {
   clone(value: T): T;
 }
 
+/** Platform objects that can be transferred; ArrayBuffers are known by themselves. */
+export interface Transferable {
+  is(value: object): boolean;
+  /** It was transferred before. */
+  isDetached(value: object): boolean;
+  /** Detaches it. @returns what takes its place */
+  move(value: object): object;
+}
+
+let transferable: Transferable | undefined;
+
+export function registerTransferable(entered: Transferable): void {
+  transferable = entered;
+}
+
+/** How an object is transferred; undefined where it cannot be. */
+export const findTransferable = (value: object): Transferable | undefined =>
+  transferable?.is(value) ? transferable : undefined;
+
 const byPrototype = new MapIntrinsic<object, Serializable<object>>();
 
 /** @param prototype of the class; instances of a subclass that is not entered are cloned as instances of this one */

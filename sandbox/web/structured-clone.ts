@@ -34,6 +34,7 @@ import {
 import { copyError, errorCause } from './structured-clone-errors.ts';
 import { kindOf, uncloneable } from './structured-clone-kinds.ts';
 import './structured-clone-platform.ts';
+import { findTransferable } from './structured-clone-registry.ts';
 import { isObject, requireArguments, toDictionary } from './web-idl.ts';
 
 const { hasOwn } = Object;
@@ -69,11 +70,17 @@ const viewConstructors: Readonly<Record<string, ViewConstructor>> = {
 export function structuredClone(value: unknown, options: unknown = undefined): unknown {
   requireArguments(arguments.length, 1, 'structuredClone');
   const { transfer } = toDictionary(options, 'structuredClone: parameter 2');
-  return new Cloner(transfer === undefined ? new List() : toObjects(transfer)).clone(value);
+  return new Cloner(transfer === undefined ? new List() : toTransferList(transfer)).clone(value);
+}
+
+/** What a message becomes at its receiver: the copy, and the transferred objects in their order. */
+export function cloneMessage(value: unknown, transfer: List<object>): { data: unknown; moved: List<object> } {
+  const cloner = new Cloner(transfer);
+  return { data: cloner.clone(value), moved: cloner.moved };
 }
 
 /** `sequence<object>` (Web IDL). */
-function toObjects(value: unknown): List<object> {
+export function toTransferList(value: unknown): List<object> {
   const method = isObject(value) ? (value as Partial<Iterable<unknown>>)[Symbol.iterator] : undefined;
   if (typeof method !== 'function') throw new TypeError('structuredClone: "transfer" is not a sequence');
   const objects = new List<object>();
@@ -130,17 +137,24 @@ class Cloner {
   readonly #pending = new List<Pending>();
   /** What to put where after the transfer, if there is one. */
   readonly #later: List<Put> | undefined;
+  /** What has taken the place of the transferred objects. */
+  readonly moved = new List<object>();
 
   constructor(transferred: List<object>) {
     if (transferred.length === 0) return;
     this.#later = new List();
     for (let i = 0; i < transferred.length; i++) {
-      const buffer = transferred[i] as object;
-      if (!isArrayBuffer(buffer)) throw uncloneable('An object that is not transferable');
-      if (mapGet(this.#copies, buffer) !== undefined) throw uncloneable('An ArrayBuffer transferred twice');
-      this.#expect(buffer, () => {
-        if (arrayBufferDetached(buffer)) throw uncloneable('A detached ArrayBuffer');
-        return transferBuffer(buffer);
+      const object = transferred[i] as object;
+      const means = findTransferable(object);
+      if (means === undefined && !isArrayBuffer(object))
+        throw uncloneable('An object that is not transferable');
+      if (mapGet(this.#copies, object) !== undefined) throw uncloneable('An object transferred twice');
+      this.#expect(object, () => {
+        if (means === undefined ? arrayBufferDetached(object) : means.isDetached(object))
+          throw uncloneable('A detached object');
+        const moved = means === undefined ? transferBuffer(object) : means.move(object);
+        push(this.moved, moved);
+        return moved;
       });
     }
   }
