@@ -128,7 +128,13 @@ export function start(
         timers.fire(entry[1], entry[2]);
         break;
       case 'done':
-        jobs.done(entry[1], entry[2], entry[3], entry[4]);
+        for (let at = 2; at < entry.length; at += 3)
+          jobs.done(
+            entry[1],
+            entry[at] as number,
+            entry[at + 1] as string,
+            entry[at + 2] as ArrayBuffer | undefined,
+          );
         break;
       case 'cancel':
         calls.cancel(entry[1]);

@@ -56,8 +56,8 @@ export type Entry<Body = ArrayBuffer> =
   | [kind: 'unfetched', call: number, stream: number, message: string]
   /** A timer is due. */
   | [kind: 'timer', call: number, timer: number]
-  /** A job is done; `answer` is JSON, and says what the bytes are. */
-  | [kind: 'done', call: number, job: number, answer: string, bytes: Body | undefined]
+  /** Jobs are done: of each its number, an answer as JSON, which says what the bytes are, and its bytes. */
+  | [kind: 'done', call: number, ...answers: (number | string | Body | undefined)[]]
   /** The call is over, whatever it still does. */
   | [kind: 'cancel', call: number]
   /** Give memory back: nothing runs here for now. `call` is 0, as for no call. */

@@ -3,14 +3,17 @@
  *
  * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an isolate has one at a time,
  * isolates take turns, and the search for RSA primes, which alone takes long, has a thread to itself. So a tenant
- * that floods waits in its own line. Jobs use libuv's pool of four threads, which a cell needs for nothing else.
+ * that floods waits in its own line. Jobs use libuv's pool of four threads, which a cell needs for nothing else; small ones
+ * (`crypto-small.ts`) are done where they are heard, without a way to a thread and back.
  */
 import { availableParallelism } from 'node:os';
 import type { CellCall } from './cell-call.ts';
+import { type Answers, CryptoAnswers } from './crypto-answers.ts';
 import { CryptoError, toCryptoError } from './crypto-errors.ts';
 import { CryptoKeys, type MadeKey } from './crypto-keys.ts';
 import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
 import { CryptoRequest } from './crypto-request.ts';
+import { performSmall } from './crypto-small.ts';
 import { type Runnable, Slots } from './slots.ts';
 
 /** Of the pool's four threads, one is for primes. */
@@ -21,11 +24,13 @@ const JOBS_PER_CALL_MAX = 32;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 const NS_PER_MS = 1e6;
 const CHECK_AFTER_MS = 5;
+/** Small jobs of one isolate that are done in a row, before others have their turn. */
+const SMALL_MS_IN_A_ROW = 1;
 
 /** What an isolate's owner does for its jobs. */
 export interface JobListener {
-  /** A job is done; its call may be over. */
-  done(call: CellCall, job: number, answer: string, bytes: Uint8Array | undefined): void;
+  /** Jobs of a call are done. */
+  done(call: CellCall, answers: Answers): void;
   /** The call has used up its CPU in jobs. */
   overdrawn(call: CellCall): void;
 }
@@ -52,19 +57,22 @@ export class CryptoJobs {
   readonly #threads: CryptoThreads;
   readonly #quick: JobLine;
   readonly #long: JobLine;
+  readonly #answers: CryptoAnswers;
 
   constructor(threads: CryptoThreads, listener: JobListener) {
     this.#threads = threads;
     const keys = new CryptoKeys();
-    this.#quick = new JobLine(threads, threads.slots, keys, listener);
-    this.#long = new JobLine(threads, threads.primes, keys, listener);
+    this.#answers = new CryptoAnswers(listener.done);
+    this.#quick = new JobLine(threads, threads.slots, keys, this.#answers, listener.overdrawn);
+    this.#long = new JobLine(threads, threads.primes, keys, this.#answers, listener.overdrawn);
   }
 
   /** Takes a job as an isolate has emitted it. */
   ask(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
     if (!Number.isSafeInteger(number)) return;
     // A refusal takes its turn too: answers must not pile up faster than jobs do.
-    if (this.#quick.count(call) + this.#long.count(call) >= JOBS_PER_CALL_MAX) return;
+    const waiting = this.#quick.count(call) + this.#long.count(call) + this.#answers.count(call);
+    if (waiting >= JOBS_PER_CALL_MAX) return;
     const { request, byteLength, long } = this.#read(text, bytes);
     const line = long ? this.#long : this.#quick;
     line.push({ call, number: number as number, request, byteLength, over: false });
@@ -87,12 +95,14 @@ export class CryptoJobs {
   drop(call: CellCall): void {
     this.#quick.drop((job) => job.call === call);
     this.#long.drop((job) => job.call === call);
+    this.#answers.drop(call);
   }
 
   /** The isolate is gone. */
   close(): void {
     this.#quick.drop(() => true);
     this.#long.drop(() => true);
+    this.#answers.close();
   }
 }
 
@@ -101,15 +111,23 @@ class JobLine implements Runnable {
   readonly #threads: CryptoThreads;
   readonly #slots: Slots;
   readonly #keys: CryptoKeys;
-  readonly #listener: JobListener;
+  readonly #answers: CryptoAnswers;
+  readonly #overdrawn: JobListener['overdrawn'];
   #waiting: Job[] = [];
   #running: Job | undefined;
 
-  constructor(threads: CryptoThreads, slots: Slots, keys: CryptoKeys, listener: JobListener) {
+  constructor(
+    threads: CryptoThreads,
+    slots: Slots,
+    keys: CryptoKeys,
+    answers: CryptoAnswers,
+    overdrawn: JobListener['overdrawn'],
+  ) {
     this.#threads = threads;
     this.#slots = slots;
     this.#keys = keys;
-    this.#listener = listener;
+    this.#answers = answers;
+    this.#overdrawn = overdrawn;
   }
 
   count(call: CellCall): number {
@@ -132,17 +150,46 @@ class JobLine implements Runnable {
 
   /** Called with a slot in hand, which is kept until the job is really over: its thread is not free before. */
   run(): void {
-    const job = this.#waiting.shift();
-    if (job === undefined) return this.#slots.release(this);
-    this.#threads.waitingBytes -= job.byteLength;
-    this.#running = job;
-    void this.#perform(job);
+    const began = performance.now();
+    while (performance.now() - began < SMALL_MS_IN_A_ROW) {
+      const job = this.#waiting.shift();
+      if (job === undefined) return this.#slots.release(this);
+      this.#threads.waitingBytes -= job.byteLength;
+      if (this.#performSmall(job)) continue;
+      this.#running = job;
+      void this.#perform(job);
+      return;
+    }
+    this.#slots.release(this);
+    setImmediate(() => {
+      if (this.#waiting.length > 0) this.#slots.request(this);
+    });
+  }
+
+  /** Does a small job at once. @returns false where it is none */
+  #performSmall({ call, number, request }: Job): boolean {
+    const began = performance.now();
+    let answer: string;
+    let bytes: Uint8Array | undefined;
+    try {
+      if (request instanceof CryptoError) throw request;
+      const result = performSmall(request);
+      if (result === undefined) return false;
+      bytes = bytesOf(result);
+      answer = describe(result);
+    } catch (thrown) {
+      answer = refusal(thrown);
+    }
+    call.cpuNs += (performance.now() - began) * NS_PER_MS;
+    this.#answers.add(call, number, answer, bytes);
+    if (call.cpuLeftNs < 0) this.#overdrawn(call);
+    return true;
   }
 
   async #perform(job: Job): Promise<void> {
     const { call, number, request } = job;
     const meter = new JobMeter(call, () => {
-      if (!job.over) this.#listener.overdrawn(call);
+      if (!job.over) this.#overdrawn(call);
     });
     let answer: string;
     let bytes: Uint8Array | undefined;
@@ -156,7 +203,7 @@ class JobLine implements Runnable {
     }
     meter.stop();
     this.#running = undefined;
-    if (!job.over) this.#listener.done(call, number, answer, bytes);
+    if (!job.over) this.#answers.add(call, number, answer, bytes);
     this.#slots.release(this);
     if (this.#waiting.length > 0) this.#slots.request(this);
   }

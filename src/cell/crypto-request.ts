@@ -22,7 +22,7 @@ const DERIVED_BITS_MAX = 255 * 512;
 const GENERATED_HMAC_BITS_MAX = 65_536;
 const MODULUS_LENGTH_MAX = 4_096;
 
-const HASH_BITS: Readonly<Record<string, number>> = {
+export const HASH_BITS: Readonly<Record<string, number>> = {
   'SHA-1': 160,
   'SHA-256': 256,
   'SHA-384': 384,

@@ -65,7 +65,7 @@ export class TenantIsolate implements Watched {
     this.#home = home;
     this.#listener = listener;
     this.#jobs = new CryptoJobs(home.cryptoThreads, {
-      done: (call, job, answer, bytes) => this.#entries?.push(call, ['done', call.id, job, answer, bytes]),
+      done: (call, answers) => this.#entries?.push(call, ['done', call.id, ...answers]),
       overdrawn: (call) => this.#overdrawn(call),
     });
   }
