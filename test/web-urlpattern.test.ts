@@ -311,3 +311,21 @@ test('a pattern goes on to match after the script has replaced the URL class', a
   ).toBe(true);
   own.dispose();
 });
+
+test('a bound on look-ups of domains is an error of its own, and no answer', async () => {
+  const own = await createWebIsolate();
+  try {
+    expect(
+      await own.run(`
+        const pattern = new URLPattern({ hostname: '*.example' });
+        const attempt = (run) => { try { return run(); } catch (error) { return error.name + ': ' + error.message; } };
+        const before = pattern.test({ hostname: '\u00fc.example' });
+        prelude.setDomainToAscii(() => { throw new RangeError('too many'); });
+        const input = { hostname: '\u00fc.example' };
+        return [before, ...[() => pattern.test(input), () => pattern.exec(input), () => pattern.test('http://\u00fc.example/'), () => URL.canParse('http://\u00fc.example/'),
+          () => URL.parse('http://\u00fc.example/'), () => pattern.test({ hostname: 'a b' })].map(attempt)];`),
+    ).toEqual([true, ...Array(5).fill('RangeError: too many'), false]);
+  } finally {
+    own.dispose();
+  }
+});

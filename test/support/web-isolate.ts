@@ -36,7 +36,7 @@ const ENTRY = `
     console: createConsole((level, text) => lines.push([level, text])),
     onUncaught: (error) => thrown.push(formatError(error)),
   });
-  globalThis.prelude = { ...byteSources, setParts, WholeSource, makeResponse, takeRequest, fileOver, formOf, formatError, inspect, lines, makeRequest, streams, stringify: JSON.stringify, takeResponse, thrown };
+  globalThis.prelude = { ...byteSources, setParts, WholeSource, makeResponse, takeRequest, fileOver, formOf, formatError, inspect, lines, makeRequest, setDomainToAscii, streams, stringify: JSON.stringify, takeResponse, thrown };
 `;
 
 /** The script that makes the web platform, minified as in a cell. */

@@ -130,10 +130,13 @@ function toComponents(input: string | URLPatternInit, baseUrl: string | undefine
   if (baseUrl !== undefined) throw new TypeError('URLPattern: a base URL goes with a string only');
   try {
     return processInit(input, 'url');
-  } catch {
+  } catch (error) {
+    // Any other error is no verdict on the input: a bound was met, such as that on look-ups of domains.
+    if (!(error instanceof TypeErrorIntrinsic)) throw error;
     return null;
   }
 }
+const TypeErrorIntrinsic = TypeError;
 
 /** Web IDL gives a script the members of a dictionary in lexicographical order. */
 const inOrder = (result: Result): Result =>
