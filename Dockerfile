@@ -33,6 +33,8 @@ COPY LICENSE package.json tsconfig.json ./
 # `sandbox` too: the prelude of the isolates and the SDK are built from it.
 COPY sandbox ./sandbox
 COPY src ./src
+# Integrations that come with Annex: published when it starts.
+COPY fixtures/webhook ./fixtures/webhook
 
 # 127.0.0.1 inside a container is out of reach of `docker run --publish`. So the control listener answers on every
 # address *of the container*, and who reaches it is decided by who publishes it, and by the container's network:

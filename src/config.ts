@@ -54,6 +54,8 @@ export interface Config {
   readonly internalOrganizations: readonly string[];
   /** Whether to start although the write-ahead log is damaged, without what was committed in it. */
   readonly acceptLoss?: boolean;
+  /** Whether the integrations that come with Annex are published when it starts. */
+  readonly builtIns: (typeof BUILT_INS)[number];
   readonly limits: Limits;
 }
 
@@ -147,6 +149,11 @@ const SETTINGS: readonly Setting[] = [
     help: 'organizations whose integrations may have the scopes site:script:inject and site:script:cookies, as acme,other',
   },
   {
+    flag: 'built-ins',
+    value: 'publish',
+    help: 'none: the integrations that come with Annex are not published when it starts',
+  },
+  {
     flag: 'cells',
     value: String(Math.min(8, Math.max(2, availableParallelism()))),
     help: 'child processes for tenant code',
@@ -171,6 +178,7 @@ const SETTINGS: readonly Setting[] = [
 ];
 
 const CELLS_MAX = 64;
+const BUILT_INS = ['publish', 'none'] as const;
 const ON_OFF = ['off', 'on'] as const;
 /** Room for the ids that follow it. */
 const USER_MAX = 2 ** 31;
@@ -233,6 +241,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     webhookHttp: oneOf('webhook-http', WEBHOOK_HTTP, problems, text),
     internalOrganizations,
     acceptLoss: text('accept-loss') === 'true',
+    builtIns: oneOf('built-ins', BUILT_INS, problems, text),
     limits: readLimits(env, problems),
   };
   problems.push(...unknownVariables(env));

@@ -21,6 +21,7 @@ import { hangUp, listen, listener } from './http/listener.ts';
 import { publicDoor } from './http/public/door.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
+import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { CallMetrics } from './runtime/call-metrics.ts';
 import { buildCell, type CellSources } from './runtime/cell-build.ts';
@@ -167,6 +168,16 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     });
     metrics.watch(pool, dispatch);
 
+    const publisher = new Publisher({
+      registry,
+      limits,
+      rules: {
+        egressRequired: config.egressManifest === 'required',
+        internalOrganizations: config.internalOrganizations,
+      },
+      bundler: build.bundlerPath,
+      probe: (script) => pool.tryOut(script),
+    });
     controlDoor(control, {
       limits,
       clock: ticks,
@@ -188,16 +199,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       webhookTests: store.webhookTests,
       dispatch,
       observer: journal,
-      publisher: new Publisher({
-        registry,
-        limits,
-        rules: {
-          egressRequired: config.egressManifest === 'required',
-          internalOrganizations: config.internalOrganizations,
-        },
-        bundler: build.bundlerPath,
-        probe: (script) => pool.tryOut(script),
-      }),
+      publisher,
       metrics: metrics.registry,
       cells: { count: config.cells, layers },
       database: () => store.integrity.state,
@@ -220,6 +222,12 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     // The cells start while the doors are made.
     await pool.ready();
     await checked;
+    if (config.builtIns === 'publish')
+      await publishBuiltIns({
+        publisher,
+        builtIns: store.builtIns,
+        tell: (level, details, message) => log[level](details, message),
+      });
 
     const controlUrl = await listen(control, 'control', config.controlHost, config.controlPort);
     const publicUrl = await listen(open, 'public', config.publicHost, config.publicPort);

@@ -17,6 +17,9 @@ export const ID_CHARS_MAX = 128;
 /** Id or subdomain of an organization. Annex does not own organizations: the host product names them. */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+/** Owner of the integrations that come with Annex. No token is made for it. */
+export const BUILT_IN_ORGANIZATION = 'annex.built-in';
+
 /** Id of a space or a site, which the host product names, too. */
 export const PLACE_ID = ORGANIZATION_ID;
 

@@ -26,6 +26,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '015-webhook-secrets': { up: webhookSecrets },
   '016-life-events-of-organizations': { up: lifeEventsOfOrganizations },
   '017-spent-states': { up: spentStates },
+  '018-built-ins': { up: builtIns },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {
@@ -351,4 +352,12 @@ async function spentStates(db: Kysely<unknown>): Promise<void> {
     )
     .execute();
   await db.schema.createIndex('spent_states_over').on('spent_states').columns(['expires_at']).execute();
+}
+
+async function builtIns(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('built_ins')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('content_hash', 'text', (column) => column.notNull())
+    .execute();
 }

@@ -25,6 +25,7 @@ import { InstalledBlocks } from './installations/installed-blocks.ts';
 import { LifeEvents } from './installations/life-events.ts';
 import { SpentStates } from './installations/spent-states.ts';
 import type { Origins } from './installations/targets.ts';
+import { BuiltIns } from './integrations/built-ins.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
 import { Integrity, type IntegrityNote } from './integrity/integrity.ts';
@@ -80,6 +81,7 @@ export interface Store {
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
   readonly spentStates: SpentStates;
+  readonly builtIns: BuiltIns;
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookTests: WebhookTests;
@@ -144,6 +146,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       audit,
       credentialLeases: new CredentialLeases(parts),
       spentStates: new SpentStates(parts),
+      builtIns: new BuiltIns(parts),
       installedBlocks: new InstalledBlocks(parts),
       webhookSecrets,
       webhookTests: new WebhookTests({ ...parts, acceptedEvents }),

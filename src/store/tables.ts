@@ -95,6 +95,11 @@ export interface Tables {
     holder: string;
     expires_at: number;
   };
+  /** Integrations that come with Annex, and which content of each was published last. */
+  built_ins: {
+    name: string;
+    content_hash: string;
+  };
   /** States of OAuth flows that have come back, for as long as they could be good. */
   spent_states: {
     installation_id: string;

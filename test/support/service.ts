@@ -55,7 +55,8 @@ export class TestService {
     } = {},
   ): Promise<TestService> {
     const { service, end } = await startTemporaryService({
-      flags: ['--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
+      // What comes with Annex is not there unless asked for: lists and counts are of what a test has published.
+      flags: ['--built-ins', 'none', '--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
       limits: options.limits ?? {},
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),

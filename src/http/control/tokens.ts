@@ -3,6 +3,7 @@
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
+import { BUILT_IN_ORGANIZATION } from '../../model/identifiers.ts';
 import { TOKEN_KINDS } from '../../model/principal.ts';
 import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
 import { actorOf, requireAdmin } from './authenticate.ts';
@@ -88,6 +89,11 @@ export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void 
 }
 
 function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
+  // Attack: to own what comes with Annex, and with it what every organization has installed of it.
+  if (organization === BUILT_IN_ORGANIZATION) {
+    const why = 'is the owner of what comes with Annex: no token is made for it.';
+    throw new AnnexError('REQUEST_INVALID', `body.organization "${organization}" ${why}`);
+  }
   if (kind === 'organization' && organization !== undefined) return { kind, organization };
   if (kind !== 'organization' && organization === undefined) return { kind };
   const message =

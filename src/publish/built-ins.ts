@@ -1,0 +1,81 @@
+/**
+ * Integrations that come with Annex: published when it starts, under an owner that no token is made for, public, and published
+ * again when a release brings other content.
+ *
+ * What was published is known by a hash of its files and of the SDK that is bundled with them, so only the first start of a release
+ * bundles anything. An operator who deletes one, or activates an older version, keeps it so until the next release. A name that
+ * is taken stays with whoever has it.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SDK_SOURCE } from '../bundle/sdk-source.ts';
+import type { Actor } from '../model/actor.ts';
+import { BUILT_IN_ORGANIZATION } from '../model/identifiers.ts';
+import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
+import type { BuiltIns } from '../store/integrations/built-ins.ts';
+import type { Publisher } from './publish.ts';
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+/** Folder of each, which is named as it is. */
+const NAMES = ['webhook'] as const;
+const BY: Actor = { principal: { kind: 'admin', tokenId: 'built-in' }, requestId: 'start', depth: 0 };
+
+export interface BuiltInsParts {
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
+  /** Told of each that was published, and of each that could not be. */
+  tell(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Publishes what is not there yet. Never rejects: Annex runs without them, too. */
+export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
+  for (const name of NAMES) {
+    try {
+      await publishOne(parts, name);
+    } catch (err) {
+      parts.tell('warn', { integration: name, err }, 'a built-in integration was not published');
+    }
+  }
+}
+
+async function publishOne({ publisher, builtIns, tell }: BuiltInsParts, name: string): Promise<void> {
+  const files = filesOf(join(FIXTURES, name));
+  const contentHash = hashOf(files);
+  if ((await builtIns.contentOf(name)) === contentHash) return;
+  const manifest = owned(files.get(MANIFEST_FILE)?.toString('utf8') ?? '');
+  files.delete(MANIFEST_FILE);
+  const published = await publisher.publish({ manifest, files, secrets: new Map() }, BY);
+  if (published.ok) {
+    await builtIns.published(name, contentHash);
+    return tell(
+      'info',
+      { integration: name, version: published.version },
+      'a built-in integration was published',
+    );
+  }
+  const problems = published.problems.map(({ message }) => message);
+  tell('warn', { integration: name, problems }, 'a built-in integration was not published');
+}
+
+/** The manifest with the owner that it has here: its folder is an example, too, which anybody may publish as their own. */
+const owned = (manifest: string): string =>
+  manifest.replace(/^organization: .*$/m, `organization: ${BUILT_IN_ORGANIZATION}`);
+
+function filesOf(folder: string): Map<string, Buffer> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return new Map(
+    paths.sort().map((path) => [relative(folder, path).split(sep).join('/'), readFileSync(path)]),
+  );
+}
+
+function hashOf(files: ReadonlyMap<string, Uint8Array>): string {
+  const hash = createHash('sha256');
+  for (const [path, content] of [...files, ...SDK_SOURCE]) {
+    const digest = createHash('sha256').update(content).digest('hex');
+    hash.update(`${path}\n${digest}\n`);
+  }
+  return hash.digest('base64url');
+}
