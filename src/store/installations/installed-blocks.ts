@@ -4,6 +4,7 @@
  *
  * Blocks stand in documents of spaces: an integration for sites alone has none to offer.
  */
+import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Block } from '../../model/manifest/manifest-blocks.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
@@ -16,10 +17,12 @@ import { inReach } from './in-reach.ts';
 /** A version is immutable, so what is remembered of it is true for ever. In characters of JSON. */
 const CHARS_REMEMBERED = 16 * 1024 * 1024;
 const ENTRY_CHARS = 256;
-/** Integrations that are read at once. */
-const BATCH = 100;
+/** Integrations that are read at once: a manifest may have thousands of patterns. */
+const BATCH = 20;
 /** Integrations that one request looks at: a list goes on in its next page, and whoever looks for one block has enough. */
 export const INTEGRATIONS_LOOKED_AT_MAX = 1_000;
+/** Blocks, and patterns of them, that whoever looks for one block looks at: they are as long as an organization makes them. */
+export const BLOCKS_LOOKED_AT_MAX = 10_000;
 
 /** Whose blocks. */
 export interface MenuQuery {
@@ -85,11 +88,20 @@ export class InstalledBlocks {
     return looked < INTEGRATIONS_LOOKED_AT_MAX || next === undefined ? { items } : { items, next };
   }
 
-  /** In the same order, of the first `INTEGRATIONS_LOOKED_AT_MAX` integrations. */
+  /**
+   * In the same order, of the first `INTEGRATIONS_LOOKED_AT_MAX` integrations, until there are `BLOCKS_LOOKED_AT_MAX` blocks and
+   * patterns. The attack: a thousand integrations of a hundred blocks each, all of which each pasted URL would be held against.
+   */
   async all(query: MenuQuery): Promise<InstalledBlock[]> {
     const found: InstalledBlock[] = [];
-    for await (const [home, blocks] of this.#homes(query, undefined))
-      for (const block of blocks) found.push({ home, ...block });
+    let lookedAt = 0;
+    for await (const [home, blocks] of this.#homes(query, undefined)) {
+      for (const block of blocks) {
+        lookedAt += 1 + block.patterns.length;
+        if (lookedAt > BLOCKS_LOOKED_AT_MAX) return found;
+        found.push({ home, ...block });
+      }
+    }
     return found;
   }
 
@@ -150,6 +162,8 @@ export class InstalledBlocks {
       const blocks = menuBlocks(manifest);
       this.#versions.set(scriptKey(integration, number), blocks);
       known.set(scriptKey(integration, number), blocks);
+      // Each may have cost some milliseconds.
+      await setImmediate();
     }
     return known;
   }

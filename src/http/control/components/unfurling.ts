@@ -6,6 +6,7 @@
  * Why one failed is in its log.
  */
 import { setTimeout } from 'node:timers';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError, type ErrorCode } from '../../../errors.ts';
 import type { Limits } from '../../../limits.ts';
@@ -14,8 +15,10 @@ import { type TargetName, wholeInstallation } from '../../../model/installation.
 import {
   bySpecificity,
   coversUrl,
+  isForHost,
   type UnfurlPattern,
   unfurledUrl,
+  urlParts,
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
@@ -29,6 +32,11 @@ const TRIES_MAX = 3;
  * others from it.
  */
 const TRY_MS = 5_000;
+/** Patterns of the URL's own host that one URL is held against. A host has a few; the bound is for who would have it otherwise. */
+const COMPARED_MAX = 2_000;
+/** Patterns that are looked at in one turn of the event loop, and of those, the ones that the URL is held against. */
+const LOOKED_AT_PER_TURN = 5_000;
+const COMPARED_PER_TURN = 100;
 
 /** What no other component would do better at. */
 const OURS: ReadonlySet<ErrorCode> = new Set(['SERVICE_STOPPING', 'INTERNAL_ERROR']);
@@ -60,7 +68,7 @@ export class Unfurling {
   /** @throws `UNFURL_UNMATCHED`, and `CALL_CANCELED` where its caller went away */
   async unfurl(request: FastifyRequest, reply: FastifyReply, pasted: Pasted): Promise<Unfurled> {
     const url = unfurledUrl(pasted.url);
-    const asked = url === undefined ? [] : covering(pasted.blocks, url).slice(0, TRIES_MAX);
+    const asked = url === undefined ? [] : (await covering(pasted.blocks, url)).slice(0, TRIES_MAX);
     const { context, auth } = pasted;
     const shown = { ...(context && { context }), ...(auth && { auth }) };
     for (const installed of asked) {
@@ -99,12 +107,29 @@ export class Unfurling {
 const targetOf = ({ installationId, space }: BlockHome): TargetName =>
   space === undefined ? wholeInstallation(installationId) : { installationId, level: 'space', place: space };
 
-/** Those with a pattern that covers the URL, the most specific first; else in the order of the menu. */
-function covering(blocks: readonly InstalledBlock[], url: URL): InstalledBlock[] {
+/**
+ * Those with a pattern that covers the URL, the most specific first; else in the order of the menu.
+ *
+ * Attack: thousands of blocks whose patterns are all of one host, and cost as much as they can. So few are held against the URL, and
+ * others have their turn of the event loop meanwhile.
+ */
+async function covering(blocks: readonly InstalledBlock[], url: URL): Promise<InstalledBlock[]> {
+  const parts = urlParts(url);
   const found: { readonly installed: InstalledBlock; readonly pattern: UnfurlPattern }[] = [];
+  let lookedAt = 0;
+  let compared = 0;
   for (const installed of blocks) {
-    const [pattern] = installed.patterns.filter((one) => coversUrl(one, url)).sort(bySpecificity);
-    if (pattern !== undefined) found.push({ installed, pattern });
+    let best: UnfurlPattern | undefined;
+    for (const pattern of installed.patterns) {
+      lookedAt += 1;
+      if (lookedAt % LOOKED_AT_PER_TURN === 0) await setImmediate();
+      if (!isForHost(pattern, parts) || compared === COMPARED_MAX) continue;
+      compared += 1;
+      if (compared % COMPARED_PER_TURN === 0) await setImmediate();
+      const isBetter = best === undefined || bySpecificity(pattern, best) < 0;
+      if (isBetter && coversUrl(pattern, parts)) best = pattern;
+    }
+    if (best !== undefined) found.push({ installed, pattern: best });
   }
   return found
     .sort((one, other) => bySpecificity(one.pattern, other.pattern))
