@@ -8,9 +8,8 @@ export interface PatternLiteral {
   readonly pattern: RegExp;
 }
 
-/** After one of these a slash divides; after anything else it opens a regular expression. */
+/** After a name or one of these a slash divides; after anything else it opens a regular expression. */
 const OPERAND_ENDS: ReadonlySet<SyntaxKind> = new Set([
-  SyntaxKind.Identifier,
   SyntaxKind.PrivateIdentifier,
   SyntaxKind.NumericLiteral,
   SyntaxKind.BigIntLiteral,
@@ -33,7 +32,7 @@ export function patternLiterals(source: string): PatternLiteral[] {
   const found: PatternLiteral[] = [];
   /** For each open template, how many braces are open inside of its expression. */
   const templates: number[] = [];
-  let before = SyntaxKind.Unknown;
+  let isAfterOperand = false;
   for (let token = scanner.scan(); token !== SyntaxKind.EndOfFile; token = scanner.scan()) {
     const open = templates.length - 1;
     if (token === SyntaxKind.OpenBraceToken && open >= 0) templates[open] = (templates[open] ?? 0) + 1;
@@ -47,14 +46,15 @@ export function patternLiterals(source: string): PatternLiteral[] {
     }
     if (token === SyntaxKind.TemplateHead) templates.push(0);
     const isSlash = token === SyntaxKind.SlashToken || token === SyntaxKind.SlashEqualsToken;
-    if (isSlash && !OPERAND_ENDS.has(before)) {
+    if (isSlash && !isAfterOperand) {
       token = scanner.reScanSlashToken();
       found.push({
         line: source.slice(0, scanner.getTokenStart()).split('\n').length,
         pattern: literal(scanner.getTokenText()),
       });
     }
-    before = token;
+    // Some words, like `from`, are names wherever they are not part of a statement.
+    isAfterOperand = OPERAND_ENDS.has(token) || scanner.isIdentifier();
   }
   return found;
 }
