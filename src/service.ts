@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
-import { startDelivery } from './delivery/start-delivery.ts';
+import { startDelivery, VERSION } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { Posting } from './egress/posting/posting.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
@@ -81,6 +81,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       clock,
       randomBytes,
       keys: config.vaultKeys,
+      version: VERSION,
       acceptLoss: config.acceptLoss ?? false,
       webhookUrlRefusal: (url) => posting.refusalOf(url),
       onWal: ({ level, message }) => log[level](message),

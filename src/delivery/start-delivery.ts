@@ -16,11 +16,13 @@ import { HandlerDelivery } from './handler-delivery.ts';
 import { LifeCourier } from './life/life-courier.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
-/** Of the software that posts, as its package says it. */
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+/** Of this software, as its package says it. */
+export const { version: VERSION } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as {
   version: string;
 };
-export const USER_AGENT = `Annex-Webhook/${version}`;
+export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
 export interface DeliveryParts {
   readonly store: Pick<Store, 'lifeEvents' | 'deliveries' | 'acceptedEvents' | 'registry' | 'webhookSecrets'>;

@@ -58,6 +58,8 @@ export interface StoreOptions {
   readonly keys?: KeySource;
   /** What is refused of receivers' URLs when they are saved; nothing unless told. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
+  /** Version of this Annex, which is noted in the database; none is noted unless told. */
+  readonly version?: string;
   /** Whether to start although the write-ahead log is damaged, without what was committed in it; no unless told. */
   readonly acceptLoss?: boolean;
   /** Receives what an operator has to know about the write-ahead log that was found. */
@@ -98,11 +100,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const file = await prepareFolder(folder);
   const { acceptLoss = false, clock, onWal: note = () => {} } = options;
   const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
-    throw newerAnnex(file, failure) ?? unusableDatabase(file, failure);
+    throw newerAnnex(file, failure, options.version) ?? unusableDatabase(file, failure);
   });
   const integrity = new Integrity({ file, clock, note: (told) => options.onIntegrity?.(told) });
   try {
-    await noteVersion(database);
+    if (options.version !== undefined) await noteVersion(database, options.version);
     const source = options.keys ?? { file: join(folder, 'vault.key') };
     const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
     const reseal = new Reseal({ database, vault, tell: (note) => options.onReseal?.(note) });
