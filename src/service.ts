@@ -6,8 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { confineBundlers } from './bundle/bundler-confinement.ts';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
+import { Launcher } from './confinement/launch.ts';
 import { startDelivery, VERSION } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { Posting } from './egress/posting/posting.ts';
@@ -70,10 +72,12 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       jitless: config.cellJitless,
       cellRssMib: limits.cellRssMib,
     };
-    const { confinement, layers } = await confine('cells', hardening, (tried) =>
-      rehearsalProgram(build, tried),
-    );
+    const [{ confinement, layers }, bundlers] = await Promise.all([
+      confine('cells', hardening, (tried) => rehearsalProgram(build, tried)),
+      confineBundlers(hardening, build.bundlerFiles),
+    ]);
     log.info({ layers }, 'cells are confined');
+    log.info({ layers: bundlers.layers }, 'bundlers are confined');
     const store = await openStore({
       folder: config.dataFolder,
       origins,
@@ -176,7 +180,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
         egressRequired: config.egressManifest === 'required',
         internalOrganizations: config.internalOrganizations,
       },
-      bundler: build.bundlerPath,
+      bundlers: new Launcher(bundlers.program, bundlers.confinement),
       probe: (script) => pool.tryOut(script),
     });
     controlDoor(control, {
@@ -203,6 +207,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       publisher,
       metrics: metrics.registry,
       cells: { count: config.cells, layers },
+      bundlers: { layers: bundlers.layers },
       database: () => store.integrity.state,
       limitMet: (limit) => metrics.limitMet(limit),
     });

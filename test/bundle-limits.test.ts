@@ -1,11 +1,10 @@
 /** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
 import { expect, test } from 'vitest';
-import { bundle } from '../src/bundle/bundler.ts';
 import { BundlerSlots } from '../src/bundle/bundler-slots.ts';
 import { pathProblem, Upload } from '../src/bundle/upload.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from './support/bundler-processes.ts';
-import { bundled, scriptOf, uploaded } from './support/uploaded.ts';
+import { bundle, bundled, scriptOf, uploaded } from './support/uploaded.ts';
 
 /** Each member is twice the one before: thirty-odd of them ask esbuild for all the memory there is. */
 const DOUBLING_ENUM = `enum E { A0 = 'aaaaaaaaaaaaaaaa', ${Array.from(

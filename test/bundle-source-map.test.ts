@@ -1,6 +1,6 @@
 /** Stack traces name the author's own file and line, whatever the text around them says. */
 import { expect, test } from 'vitest';
-import { SOURCE_MAP_BYTES_MAX } from '../src/bundle/bundler-job.ts';
+import { SOURCE_MAP_BYTES_MAX } from '../src/bundle/bundle-result.ts';
 import { createStackMapper } from '../src/bundle/source-map.ts';
 import { bundled, uploaded } from './support/uploaded.ts';
 

@@ -1,8 +1,7 @@
 /** What an author gets from the bundler: one script of their files and the SDK, and their own line in every problem. */
 import { describe, expect, test } from 'vitest';
-import { bundle } from '../src/bundle/bundler.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
-import { bundled, evaluate, fixture, runScript, scriptOf, uploaded } from './support/uploaded.ts';
+import { bundle, bundled, evaluate, fixture, runScript, scriptOf, uploaded } from './support/uploaded.ts';
 
 const refused = async (files: Record<string, string>, entry = 'index.ts') => {
   const result = await bundled(uploaded(files), entry);
@@ -131,7 +130,7 @@ describe('problems', () => {
 
   test('name an entry that was not uploaded', async () => {
     expect(await refused({ 'a.ts': '' }, 'b.ts')).toMatchObject([
-      { message: 'The entry "b.ts" is not in the upload.' },
+      { message: 'The entrypoint "b.ts" is not among the uploaded files.' },
     ]);
   });
 

@@ -71,6 +71,8 @@ async function control(): Promise<Control> {
     clock: () => 0,
   });
   const cells = { count: 1, layers: describeLayers(UNCONFINED, {}) };
+  const disk = { on: false, detail: 'a test' };
+  const bundlers = { layers: { ...cells.layers, disk } };
   const limitMet = () => undefined;
   // No integration is called here.
   const dispatch = { call: () => Promise.reject(new Error('This call must not be made.')) };
@@ -84,6 +86,7 @@ async function control(): Promise<Control> {
     clock: () => 0,
     metrics,
     cells,
+    bundlers,
     database: () => store.integrity.state,
     limitMet,
   };

@@ -1,10 +1,11 @@
 /** The manifest at publish: where it is looked for, what it is held against, and how a version of long ago is read. */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readForm } from '../src/bundle/reading/read-form.ts';
 import { DEFAULT_LIMITS } from '../src/limits.ts';
 import { storedManifest } from '../src/model/manifest/stored-manifest.ts';
 import { inspectExports } from '../src/publish/inspection.ts';
-import { readUpload } from '../src/publish/upload.ts';
+import { receiveUpload } from '../src/publish/upload.ts';
 import { TestService } from './support/service.ts';
 import { manifestYaml, OPERATOR, parsed, published, temporaryStore } from './support/temporary-store.ts';
 
@@ -14,11 +15,12 @@ describe('an upload without a manifest', () => {
     for (const path of [...paths, 'index.js']) form.append('files', new Blob(['x']), path);
     const body = new Response(form);
     const type = body.headers.get('content-type') ?? '';
-    const reading = await readUpload(
+    const received = await receiveUpload(
       Readable.from([Buffer.from(await body.arrayBuffer())]),
       type,
       DEFAULT_LIMITS,
     );
+    const reading = await readForm(received, DEFAULT_LIMITS);
     if (reading.ok) throw new Error('The upload has a manifest.');
     expect(reading.problems).toHaveLength(1);
     return reading.problems[0];

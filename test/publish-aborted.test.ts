@@ -8,6 +8,7 @@ import { Publisher } from '../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from './support/bundler-processes.ts';
 import { TestService } from './support/service.ts';
 import { manifestYaml, OPERATOR } from './support/temporary-store.ts';
+import { formOf } from './support/uploaded.ts';
 
 let annex: TestService;
 beforeAll(async () => {
@@ -27,11 +28,7 @@ function publisherWith(meanwhile: () => void) {
   };
   const publisher = new Publisher({ registry: store.registry, limits: DEFAULT_LIMITS, probe });
   return (name: string, gone?: AbortSignal) =>
-    publisher.publish(
-      { manifest: manifestYaml({ name }), files: new Map(), script: FINE, secrets: new Map() },
-      OPERATOR,
-      gone,
-    );
+    publisher.publish(formOf(new Map(), { manifest: manifestYaml({ name }), script: FINE }), OPERATOR, gone);
 }
 
 /** Ends every cell, those for try-outs too. */

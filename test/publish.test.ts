@@ -1,12 +1,13 @@
 /** Publishing, up to the point where the code is run: what an upload may be, who may publish it, what is told. */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { readForm } from '../src/bundle/reading/read-form.ts';
 import { DEFAULT_LIMITS, type Limits } from '../src/limits.ts';
 import type { Scope } from '../src/model/manifest/scope.ts';
 import type { Principal } from '../src/model/principal.ts';
 import { inspectExports, probeProblem } from '../src/publish/inspection.ts';
 import { Publisher } from '../src/publish/publish.ts';
-import { readUpload } from '../src/publish/upload.ts';
+import { receiveUpload } from '../src/publish/upload.ts';
 import type { CallEnd } from '../src/wire.ts';
 import { manifestYaml, OPERATOR, parsed, published, temporaryStore } from './support/temporary-store.ts';
 
@@ -26,10 +27,13 @@ async function bodyOf(parts: readonly Part[]): Promise<{ bytes: Uint8Array; cont
   };
 }
 
-async function read(parts: readonly Part[], limits: Partial<Limits> = {}) {
+async function received(parts: readonly Part[], limits: Partial<Limits> = {}) {
   const { bytes, contentType } = await bodyOf(parts);
-  return readUpload(Readable.from([bytes]), contentType, { ...DEFAULT_LIMITS, ...limits });
+  return receiveUpload(Readable.from([bytes]), contentType, { ...DEFAULT_LIMITS, ...limits });
 }
+
+const read = async (parts: readonly Part[], limits: Partial<Limits> = {}) =>
+  readForm(await received(parts, limits), { ...DEFAULT_LIMITS, ...limits });
 
 async function problemsOf(parts: readonly Part[], limits: Partial<Limits> = {}): Promise<string[]> {
   const reading = await read(parts, limits);
@@ -134,7 +138,7 @@ describe('an upload', () => {
   test('of bytes that are in no part at all ends at a limit too', async () => {
     const body = Readable.from(Array(100).fill(Buffer.alloc(64 * 1024, 'x')));
     const limits = { ...DEFAULT_LIMITS, uploadBytes: 10_000, uploadFiles: 5 };
-    const reading = readUpload(body, 'multipart/form-data; boundary=b', limits);
+    const reading = receiveUpload(body, 'multipart/form-data; boundary=b', limits);
     await expect(reading).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE' });
     expect(body.destroyed).toBe(false);
   });
@@ -153,13 +157,13 @@ describe('an upload', () => {
     ['has no boundary', '', 'multipart/form-data'],
     ['is of another type', 'a=b', 'application/x-www-form-urlencoded'],
   ])('that %s is an invalid request', async (_why, text, contentType) => {
-    const reading = readUpload(Readable.from([Buffer.from(text)]), contentType, DEFAULT_LIMITS);
+    const reading = receiveUpload(Readable.from([Buffer.from(text)]), contentType, DEFAULT_LIMITS);
     await expect(reading).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
   });
 
   test('whose sender goes away is told as that', async () => {
     const body = new Readable({ read() {} });
-    const reading = readUpload(body, 'multipart/form-data; boundary=b', DEFAULT_LIMITS);
+    const reading = receiveUpload(body, 'multipart/form-data; boundary=b', DEFAULT_LIMITS);
     body.destroy(new Error('aborted'));
     await expect(reading).rejects.toMatchObject({ code: 'CALL_CANCELED' });
   });
@@ -175,9 +179,7 @@ describe('publishing', () => {
     const probe = () => Promise.reject(new Error('This upload must not be run.'));
     const publisher = new Publisher({ registry, limits: DEFAULT_LIMITS, probe });
     const publish = async (parts: readonly Part[], principal: Principal) => {
-      const reading = await read(parts);
-      if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
-      return publisher.publish(reading.upload, { ...OPERATOR, principal });
+      return publisher.publish(await received(parts), { ...OPERATOR, principal });
     };
     return { registry, publish };
   };

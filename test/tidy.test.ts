@@ -76,6 +76,21 @@ describe('layers', () => {
     expect(crossing).toEqual([]);
   });
 
+  test('the host takes no upload apart: what does is imported by the process of the upload alone', () => {
+    const inHost = new Set<string>();
+    const waiting = ['src/main.ts'];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (inHost.has(path) || !sources.includes(path)) continue;
+      inHost.add(path);
+      waiting.push(...imports(path).flatMap((target) => (target.typeOnly ? [] : [target.path])));
+    }
+    const parsers = ['archive', 'archive-links', 'archive-tree', 'tar', 'read-form', 'read-upload'];
+    const apart = [...parsers.map((name) => `src/bundle/reading/${name}.ts`), 'src/bundle/bundle-code.ts'];
+    expect(apart.filter((path) => !sources.includes(path))).toEqual([]);
+    expect(inHost.has('src/bundle/bundler.ts')).toBe(true);
+    expect(apart.filter((path) => inHost.has(path))).toEqual([]);
+  });
+
   test('only the egress dials out', () => {
     const dialling = sources
       .filter((path) => path.startsWith('src/') && !path.startsWith('src/egress/'))

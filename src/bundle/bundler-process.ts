@@ -1,112 +1,88 @@
 /**
- * Main of the process that bundles one upload and ends.
+ * Main of the process that reads and bundles one upload, and ends.
  *
- * esbuild is a program of its own that parses hostile text: a megabyte of `[` overflows its stack and takes it down, a
- * TypeScript enum that doubles a string thirty times over asks it for gigabytes. So it never runs beside another
- * tenant's build nor inside the host: the host starts this process with limits, and kills its process group, esbuild
- * included, when it overstays. No code of the tenant runs here.
+ * All that takes a stranger's bytes apart is here: archives, links, YAML, images, and esbuild, a program of its own that
+ * parses code. A megabyte of `[` overflows esbuild's stack, a TypeScript enum that doubles a string thirty times over asks
+ * it for gigabytes. So none of it runs beside another tenant's upload nor inside the host: the host starts this process
+ * behind layers and with limits, and kills it, esbuild included, when it overstays. No code of the tenant runs here.
  */
-import { type BuildFailure, build } from 'esbuild';
-import { limitProblem, type Problem, warning } from '../model/problem.ts';
-import { buildProblems } from './build-problems.ts';
-import {
-  type BundleResult,
-  type BundlerJob,
-  type BundlerMessage,
-  SOURCE_MAP_BYTES_MAX,
-} from './bundler-job.ts';
-import { displayName, RUN, virtualFiles } from './virtual-files.ts';
+import './esbuild-path.ts';
+import { Socket } from 'node:net';
+import { FrameReader, FrameWriter } from '../frames.ts';
+import type { Limits } from '../limits.ts';
+import { bundleCode } from './bundle-code.ts';
+import { DISKLESS_FLAG, REHEARSE_FLAG } from './bundler-flags.ts';
+import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
+import { openParcel, type Parcel, packParcel } from './parcel.ts';
+import { readUpload } from './reading/read-upload.ts';
+import { openForm } from './upload-form.ts';
 
-const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings: '' });
+/** The host is trusted: these bounds only keep the reader's arithmetic honest. */
+const HOST_BOUNDS = { headBytes: 16 * 1024 * 1024, bodyBytes: 2 ** 31 };
 
-/**
- * Bundles with fixed options; the upload chooses none of them.
- *
- * Without needless whitespace, which every isolate would hold and parse; with all names, so that a stack trace keeps the
- * author's. What only dead branches on `MODE` and `NODE_ENV` import is left out all the same.
- */
-async function bundleJob(job: BundlerJob): Promise<BundleResult> {
-  const mode = JSON.stringify(job.mode);
-  try {
-    const { outputFiles, warnings } = await build({
-      entryPoints: ['frame'],
-      plugins: [virtualFiles(job.files)],
-      // Answered by the plugin alone; esbuild neither looks for a tsconfig nor writes a file.
-      tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
-      write: false,
-      outfile: 'script.js',
-      bundle: true,
-      // ES modules for the sake of top-level await; the frame around them leaves no import and no export. They lie flat in
-      // one function, so whoever calls it decides when they run, and catches what they throw. V8 compiles a function in
-      // parentheses at once: another form would have it read twice.
-      format: 'esm',
-      minifyWhitespace: true,
-      banner: { js: `(async function (${RUN}) { "use strict";` },
-      footer: { js: '})' },
-      platform: 'neutral',
-      target: 'esnext',
-      // A proposal that esbuild passes through and V8 does not parse yet, and what a classic script does not have.
-      supported: { decorators: false, 'import-meta': false },
-      treeShaking: true,
-      charset: 'utf8',
-      legalComments: 'none',
-      sourcemap: 'external',
-      sourcesContent: false,
-      jsx: 'automatic',
-      jsxImportSource: '@annex/sdk',
-      define: { MODE: mode, 'process.env.NODE_ENV': mode },
-      logLevel: 'silent',
-      logLimit: 0,
+class UploadProcess {
+  readonly #writer: FrameWriter;
+  #limits: Limits | undefined;
+  /** The code of the upload, once it has been read. */
+  #files: ReadonlyMap<string, Uint8Array> = new Map();
+
+  constructor(pipe: Socket) {
+    this.#writer = new FrameWriter(pipe);
+    const reader = new FrameReader(HOST_BOUNDS, (head, body) => this.#hear(head, body));
+    pipe.on('data', (chunk: Buffer) => {
+      if (!reader.push(chunk)) throw new Error('The host sent a broken frame.');
     });
-    const script = outputFiles.find((file) => file.path.endsWith('.js'));
-    const map = outputFiles.find((file) => file.path.endsWith('.map'));
-    if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
-    if (script.contents.byteLength > job.scriptBytes) {
-      const limit = { max: job.scriptBytes, used: script.contents.byteLength };
-      return {
-        ok: false,
-        problems: [limitProblem({ name: 'scriptBytes', ...limit }, { hint: 'Import less.' })],
-      };
-    }
-    const found = buildProblems(warnings, 'warning');
-    const named = withDisplayNames(map.text);
-    if (Buffer.byteLength(named) > SOURCE_MAP_BYTES_MAX) {
-      return { ok: true, script: script.text, map: EMPTY_MAP, warnings: [...found, mapTooLarge()] };
-    }
-    return { ok: true, script: script.text, map: named, warnings: found };
-  } catch (error) {
-    const { errors, warnings } = error as Partial<BuildFailure>;
-    // No messages: esbuild itself died. Ending without a result tells the host.
-    if (errors === undefined || warnings === undefined) throw error;
-    return {
-      ok: false,
-      problems: [...buildProblems(errors, 'error'), ...buildProblems(warnings, 'warning')],
-    };
+    pipe.on('end', endWithHost);
+    pipe.on('error', endWithHost);
+    this.#writer.send(...packParcel('ready', {}));
+  }
+
+  #hear(head: unknown, body: Buffer): void {
+    const parcel = openParcel(head, body, HOST_BOUNDS.bodyBytes);
+    // A failure ends the process, as an unhandled rejection: the host is told by its exit.
+    if (parcel?.name === 'read') void this.#read(parcel);
+    else if (parcel?.name === 'bundle') void this.#bundle(parcel);
+    else throw new Error('The host said something unknown.');
+  }
+
+  async #read({ value, blobs }: Parcel): Promise<void> {
+    const request = value as ReadRequest;
+    this.#limits = request.limits;
+    const { message, images, files } = await readUpload(openForm(request.form, blobs), request);
+    this.#files = files;
+    const contents = images.map(({ content }) => content);
+    this.#writer.send(...packParcel('read', message, contents));
+  }
+
+  async #bundle({ value, blobs }: Parcel): Promise<void> {
+    const { entry, mode, sdk, sdkEntries } = value as BundleRequest;
+    const sources = new Map(sdk.map((name, at) => [name, String(blobs[at])]));
+    const result = await bundleCode({
+      files: { entry, upload: this.#files, sdk: sources, sdkEntries: new Map(sdkEntries) },
+      mode,
+      scriptBytes: this.#limits?.scriptBytes ?? 0,
+      diskless: process.argv.includes(DISKLESS_FLAG),
+    });
+    const problems = result.ok ? result.warnings : result.problems;
+    const texts = result.ok ? [Buffer.from(result.script), Buffer.from(result.map)] : [];
+    this.#writer.send(...packParcel('bundled', { ok: result.ok, problems }, texts));
   }
 }
 
-const mapTooLarge = (): Problem =>
-  warning('The script is so large that stack traces will show lines of the bundle.', {
-    hint: 'Import less.',
-  });
-
-/** Names the sources as the author does: `src/index.ts`, not `upload:src/index.ts`. */
-function withDisplayNames(mapJson: string): string {
-  const map = JSON.parse(mapJson) as { sources: string[] };
-  return JSON.stringify({ ...map, sources: map.sources.map(displayName) });
+/** The host is gone: nothing would read the result, and nothing else would stop a build that never ends. */
+function endWithHost(): void {
+  // The process group, esbuild included.
+  if (process.platform !== 'win32') process.kill(0, 'SIGKILL');
+  process.exit();
 }
 
-const send = (message: BundlerMessage): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.send?.(message, (error: Error | null) => (error === null ? resolve() : reject(error)));
-  });
+/** Whether esbuild starts and bundles here. */
+async function rehearse(): Promise<void> {
+  const upload = new Map([['a.ts', Buffer.from('export default 1 as number;')]]);
+  const files = { entry: 'a.ts', upload, sdk: new Map(), sdkEntries: new Map() };
+  const { ok } = await bundleCode({ files, mode: 'production', scriptBytes: 4_096, diskless: true });
+  process.exit(ok ? 0 : 1);
+}
 
-// The host ends this process once it has read the result: one that exits by itself may be heard of before what it has sent.
-process.on('message', async (job: BundlerJob) => {
-  await send({ t: 'result', result: await bundleJob(job) });
-});
-// The host is gone: nobody will read the result, and nobody else would stop a build that never ends.
-process.on('disconnect', () =>
-  process.platform === 'win32' ? process.exit() : process.kill(-process.pid, 'SIGKILL'),
-);
-await send({ t: 'ready' });
+if (process.argv.includes(REHEARSE_FLAG)) void rehearse();
+else new UploadProcess(new Socket({ fd: PIPE_FD }));

@@ -1,8 +1,9 @@
 /**
  * The file system that esbuild sees: the uploaded files and the SDK, and nothing of the host.
  *
- * An esbuild plugin that answers *every* resolve and *every* load, so that no request falls through to the disk. It
- * knows two namespaces, `upload` and `sdk`; a path of one cannot name a file of the other.
+ * An esbuild plugin that answers every resolve and every load, so that no request falls through to the disk. It knows two
+ * namespaces, `upload` and `sdk`; a path of one cannot name a file of the other. One thing esbuild resolves by itself:
+ * imports by a pattern, which `build-problems.ts` refuses.
  */
 import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
 import { isFreeOfSideEffects, resolveImport } from './resolve-import.ts';
@@ -33,6 +34,9 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 /** Parameter of the finished script: what it hands the namespace of its entry module to. */
 export const RUN = '__run';
 
+/** Says that a pattern has matched a file. Never shown: an author is not to learn what exists. */
+export const PATTERN_MATCHED = 'A pattern has matched a file.';
+
 /** What the plugin serves. */
 export interface VirtualFiles {
   /** Path of the entry inside the upload; the host has checked that it is there. */
@@ -59,8 +63,8 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
       contents: `import * as entry from 'entry'; ${RUN}(entry);`,
       loader: 'js',
     }));
-    // A namespace that is neither, `file` above all, would be read from the host's disk.
-    build.onLoad({ filter: /.*/ }, (args) => ({ errors: [refusal(`"${args.path}" is not in the upload.`)] }));
+    // A namespace that is neither: a file on the disk that esbuild has found for a pattern. It is neither read nor named.
+    build.onLoad({ filter: /.*/ }, () => ({ errors: [refusal(PATTERN_MATCHED)] }));
   },
 });
 

@@ -130,7 +130,8 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function tryProgram(confinement: Confinement, program: ConfinedProgram): Promise<string | undefined> {
+/** Starts a program that ends by itself. @returns what went wrong; undefined where it ended well */
+export function tryProgram(confinement: Confinement, program: ConfinedProgram): Promise<string | undefined> {
   const [path = '', ...args] = confinedCommand(confinement, program, { turn: 0, infoFd: TRIAL_INFO_FD });
   const child = spawn(path, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

@@ -11,6 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SDK_SOURCE } from '../bundle/sdk-source.ts';
+import type { UploadForm } from '../bundle/upload-form.ts';
 import type { Actor } from '../model/actor.ts';
 import { BUILT_IN_ORGANIZATION } from '../model/identifiers.ts';
 import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
@@ -44,9 +45,16 @@ async function publishOne({ publisher, builtIns, tell }: BuiltInsParts, name: st
   const files = filesOf(join(FIXTURES, name));
   const contentHash = hashOf(files);
   if ((await builtIns.contentOf(name)) === contentHash) return;
-  const manifest = owned(files.get(MANIFEST_FILE)?.toString('utf8') ?? '');
+  const manifest = Buffer.from(owned(files.get(MANIFEST_FILE)?.toString('utf8') ?? ''));
   files.delete(MANIFEST_FILE);
-  const published = await publisher.publish({ manifest, files, secrets: new Map() }, BY);
+  const form: UploadForm = {
+    files,
+    singles: new Map([['manifest', manifest]]),
+    filesSent: true,
+    problems: [],
+    fileProblems: [],
+  };
+  const published = await publisher.publish(form, BY);
   if (published.ok) {
     await builtIns.published(name, contentHash);
     return tell(

@@ -8,9 +8,10 @@
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, stop, transform } from 'esbuild';
 import { DEFINITIONS, PARTS, SUBSTITUTES } from '../../sandbox/parts/names.ts';
+import { type BundlerFiles, esbuildWithoutFiles } from '../bundle/bundler-program.ts';
 import { sharedLibraries } from '../confinement/bubblewrap.ts';
 import { PRELUDE_URL } from '../wire.ts';
 import { makeCellFolder } from './cell-folder.ts';
@@ -27,8 +28,8 @@ const BUNDLER_MAIN = fileURLToPath(new URL('../bundle/bundler-process.ts', impor
 export interface CellBuild {
   /** The cell's script. */
   readonly scriptPath: string;
-  /** What bundles an upload. */
-  readonly bundlerPath: string;
+  /** What the process of an upload consists of. */
+  readonly bundlerFiles: BundlerFiles;
   /** The isolated-vm addon that fits this Node: a copy, where any user can read it. */
   readonly addonPath: string;
   /** The shared libraries that Node is linked to. */
@@ -70,17 +71,21 @@ export async function buildCell(built?: CellSources): Promise<CellBuild> {
   // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
   // who can read it.
   const folder = await makeCellFolder();
-  const { scriptPath, bundlerPath, addonPath } = folder;
+  const { scriptPath, bundlerPath, esbuildPath, esbuildWithoutFilesPath, addonPath } = folder;
+  const libraries = sharedLibraries();
   writeFileSync(scriptPath, script);
-  writeFileSync(bundlerPath, bundler, { mode: 0o600 });
+  writeFileSync(bundlerPath, bundler);
+  writeFileSync(esbuildWithoutFilesPath, esbuildWithoutFiles(esbuildPath));
   copyFileSync(addon, addonPath);
+  copyFileSync(findEsbuild(), esbuildPath);
   chmodSync(folder.path, 0o755);
-  for (const path of [scriptPath, addonPath]) chmodSync(path, 0o644);
+  for (const path of [scriptPath, bundlerPath, addonPath]) chmodSync(path, 0o644);
+  for (const path of [esbuildPath, esbuildWithoutFilesPath]) chmodSync(path, 0o755);
   return {
     scriptPath,
-    bundlerPath,
+    bundlerFiles: { bundlerPath, esbuildPath, esbuildWithoutFilesPath, libraries },
     addonPath,
-    libraries: sharedLibraries(),
+    libraries,
     sources,
     remove: () => folder.remove(),
   };
@@ -157,25 +162,26 @@ async function buildScript(): Promise<string> {
   return result.outputFiles[0]?.text ?? '';
 }
 
+/** With esbuild's library in it: behind layers there is no folder of packages to load it from. */
 async function buildBundler(): Promise<string> {
-  // From its new place it would not be found by its name.
-  const path = pathToFileURL(createRequire(import.meta.url).resolve('esbuild')).href;
   const result = await build({
     entryPoints: [BUNDLER_MAIN],
     bundle: true,
     write: false,
-    format: 'esm',
+    format: 'cjs',
     target: 'esnext',
     platform: 'node',
-    plugins: [
-      {
-        name: 'esbuild stays where it is',
-        setup: ({ onResolve }) => onResolve({ filter: /^esbuild$/ }, () => ({ path, external: true })),
-      },
-    ],
     logLevel: 'silent',
   });
   return result.outputFiles[0]?.text ?? '';
+}
+
+/** esbuild's own program, in the package for this platform. */
+export function findEsbuild(): string {
+  const library = createRequire(import.meta.url).resolve('esbuild');
+  const name = `@esbuild/${process.platform}-${process.arch}`;
+  const program = process.platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild';
+  return createRequire(library).resolve(`${name}/${program}`);
 }
 
 function findAddon(): string {

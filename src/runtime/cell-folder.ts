@@ -16,8 +16,11 @@ const ALIVE = 'alive';
 /** The same while nobody listens yet: who looks then takes the folder for one that is being made. */
 const STARTING = 'starting';
 const SCRIPT = 'cell.cjs';
-const BUNDLER = 'bundler-process.mjs';
+const BUNDLER = 'bundler-process.cjs';
+const ESBUILD = 'esbuild';
+const ESBUILD_WITHOUT_FILES = 'esbuild-without-files';
 const ADDON = 'isolated-vm.node';
+const MADE_HERE = [SCRIPT, BUNDLER, ESBUILD, ESBUILD_WITHOUT_FILES, ADDON, STARTING, ALIVE];
 /** The attack: somebody fills the temporary folder with names like these, and no host ever starts again. */
 const LOOKED_AT_MAX = 1_000;
 
@@ -27,6 +30,10 @@ export interface CellFolder {
   readonly scriptPath: string;
   /** Where what bundles an upload belongs. */
   readonly bundlerPath: string;
+  /** Where esbuild's program belongs. */
+  readonly esbuildPath: string;
+  /** Where the script belongs that starts esbuild without descriptors to spare. */
+  readonly esbuildWithoutFilesPath: string;
   /** Where the addon belongs. */
   readonly addonPath: string;
   remove(): void;
@@ -41,6 +48,8 @@ export async function makeCellFolder(root = tmpdir()): Promise<CellFolder> {
     path,
     scriptPath: join(path, SCRIPT),
     bundlerPath: join(path, BUNDLER),
+    esbuildPath: join(path, ESBUILD),
+    esbuildWithoutFilesPath: join(path, ESBUILD_WITHOUT_FILES),
     addonPath: join(path, ADDON),
     remove() {
       server?.close();
@@ -88,7 +97,7 @@ async function isAbandoned(folder: string): Promise<boolean> {
 /** What was made here, by its names, and not all there is: so it is of no use to lead this elsewhere, if somebody could. */
 function removeFolder(folder: string): void {
   try {
-    for (const name of [SCRIPT, BUNDLER, ADDON, STARTING, ALIVE]) rmSync(join(folder, name), { force: true });
+    for (const name of MADE_HERE) rmSync(join(folder, name), { force: true });
     rmdirSync(folder);
   } catch {
     // Another host that starts may have done it, or there is something in it that was not made here.

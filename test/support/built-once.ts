@@ -5,7 +5,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { buildSources, type CellSources } from '../../src/runtime/cell-build.ts';
+import { bundlerProgram, esbuildWithoutFiles } from '../../src/bundle/bundler-program.ts';
+import { Launcher } from '../../src/confinement/launch.ts';
+import { UNCONFINED } from '../../src/confinement/layers.ts';
+import { buildSources, type CellSources, findEsbuild } from '../../src/runtime/cell-build.ts';
 
 /** @param name of the file that it is kept in */
 export async function builtOnce<T>(name: string, build: () => Promise<T>): Promise<T> {
@@ -28,14 +31,21 @@ export function cellSources(): Promise<CellSources> {
   return sources;
 }
 
-let program: Promise<string> | undefined;
+let launcher: Promise<Launcher> | undefined;
 
-/** The file of the process that bundles an upload. */
-export function bundlerProgram(): Promise<string> {
-  program ??= cellSources().then(async ({ bundler }) => {
-    const path = join(inject('runFolder'), `bundler-process-${process.pid}.mjs`);
-    await writeFile(path, bundler);
-    return path;
+/** Starts the process that reads and bundles an upload, with no layer around it. */
+export function bundlerLauncher(): Promise<Launcher> {
+  launcher ??= cellSources().then(async ({ bundler }) => {
+    const folder = inject('runFolder');
+    const files = {
+      bundlerPath: join(folder, `bundler-process-${process.pid}.cjs`),
+      esbuildPath: findEsbuild(),
+      esbuildWithoutFilesPath: join(folder, `esbuild-without-files-${process.pid}`),
+      libraries: [],
+    };
+    await writeFile(files.bundlerPath, bundler);
+    await writeFile(files.esbuildWithoutFilesPath, esbuildWithoutFiles(files.esbuildPath), { mode: 0o755 });
+    return new Launcher(bundlerProgram(files, UNCONFINED));
   });
-  return program;
+  return launcher;
 }

@@ -35,7 +35,7 @@ export async function startedSession(): Promise<number> {
   let session = 0;
   const running = () => {
     const build = ({ parent, command }: Process) =>
-      parent === process.pid && /bundler-process(-\d+)?\.(ts|mjs)/.test(command);
+      parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
     session = processes().find(build)?.session ?? 0;
     return session === 0 ? 0 : aliveIn(session);
   };

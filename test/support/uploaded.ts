@@ -4,9 +4,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
-import { type BundleResult, bundle } from '../../src/bundle/bundler.ts';
+import { type BundleResult, type BundlerOptions, UploadJob } from '../../src/bundle/bundler.ts';
+import { Upload } from '../../src/bundle/upload.ts';
+import type { UploadForm } from '../../src/bundle/upload-form.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits.ts';
-import { bundlerProgram } from './built-once.ts';
+import { bundlerLauncher } from './built-once.ts';
+import { manifestYaml } from './temporary-store.ts';
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url);
 
@@ -26,13 +29,51 @@ export function fixture(name: string): Map<string, Uint8Array> {
   );
 }
 
+/** The parts of a publish: files, and a manifest that names the entrypoint, unless there are others. */
+export function formOf(
+  files: ReadonlyMap<string, Uint8Array>,
+  singles: Readonly<Record<string, string | Uint8Array>> = {},
+  limits: Limits = DEFAULT_LIMITS,
+): UploadForm {
+  const upload = new Upload(limits);
+  for (const [path, bytes] of files) if (!upload.add(path, bytes)) break;
+  return {
+    files: upload.files,
+    singles: new Map(
+      Object.entries(singles).map(([part, text]) => [part, Buffer.from(text)]),
+    ) as UploadForm['singles'],
+    filesSent: files.size > 0,
+    problems: [],
+    fileProblems: upload.problems,
+  };
+}
+
+/** Reads and bundles files, as a publish does. */
+export async function bundle(
+  files: ReadonlyMap<string, Uint8Array>,
+  entry: string,
+  { mode, ...options }: BundlerOptions & { readonly mode?: string },
+): Promise<BundleResult> {
+  const manifest = manifestYaml({}, `script: ${JSON.stringify(entry)}`);
+  // The manifest is of this helper, and on no account.
+  const uploadBytes = options.limits.uploadBytes + manifest.length;
+  const job = await UploadJob.begin({ ...options, limits: { ...options.limits, uploadBytes } });
+  try {
+    const reading = await job.read(formOf(files, { manifest }, options.limits));
+    if (!reading.ok || reading.entry === undefined) return { ok: false, problems: reading.problems };
+    return await job.bundle(reading.entry, mode);
+  } finally {
+    job.end();
+  }
+}
+
 /** Bundles with the default limits, but for those given. */
 export const bundled = async (
   files: ReadonlyMap<string, Uint8Array>,
   entry: string,
   limits: Partial<Limits> = {},
 ): Promise<BundleResult> =>
-  bundle(files, entry, { limits: { ...DEFAULT_LIMITS, ...limits }, program: await bundlerProgram() });
+  bundle(files, entry, { limits: { ...DEFAULT_LIMITS, ...limits }, launcher: await bundlerLauncher() });
 
 /** The script of an upload that must bundle. */
 export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: string): Promise<string> {

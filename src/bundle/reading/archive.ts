@@ -16,6 +16,8 @@ import { readTar, type TarEntry, TarError } from './tar.ts';
 const OVERHEAD_BYTES_PER_FILE = 4 * 1024;
 /** One for the file, one for its folder, and a pax header before each. */
 const HEADERS_PER_FILE = 4;
+/** Names in the tree of an archive that has links: an upload within the limits has a folder or two for each of its files. */
+const NODES_PER_FILE = 32;
 /** tar fills its last record up to this size. */
 const RECORD_BYTES = 10 * 1024;
 
@@ -84,7 +86,8 @@ function unpack(tar: Uint8Array, upload: Upload, limits: UploadLimits): void {
     if (entry.kind === 'symlink' || entry.kind === 'hardlink') links.set(path, entry);
     else folders.add(path);
   }
-  new ArchiveLinks(links, new Map(upload.files), folders).addTo(upload, 2 * limits.uploadFiles);
+  const bounds = { stepsMax: 2 * limits.uploadFiles, nodesMax: NODES_PER_FILE * limits.uploadFiles };
+  new ArchiveLinks(links, new Map(upload.files), folders, bounds).addTo(upload);
 }
 
 /** What keeps a folder, a link or something else from being part of an upload. */

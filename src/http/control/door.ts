@@ -45,7 +45,7 @@ import { versionsDoor } from './integrations/versions.ts';
 import { introspectionDoor } from './introspection.ts';
 import { jsonSchemasDoor } from './json-schemas.ts';
 import { logsDoor } from './logs.ts';
-import { type CellHealth, type Exposition, operationsDoor } from './operations.ts';
+import { type BundlerHealth, type CellHealth, type Exposition, operationsDoor } from './operations.ts';
 import { tokensDoor } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
 
@@ -77,6 +77,7 @@ export interface ControlDoorParts
   readonly clock: () => number;
   readonly metrics: Exposition;
   readonly cells: CellHealth;
+  readonly bundlers: BundlerHealth;
   /** What the checks of the database have found so far. */
   database(): IntegrityState;
   readonly credentials: Credentials;

@@ -4,6 +4,7 @@
  * The control listener is the operator's; metrics name no tenant.
  */
 import type { FastifyInstance } from 'fastify';
+import type { BundlerLayers } from '../../bundle/bundler-confinement.ts';
 import type { Layers } from '../../confinement/layers.ts';
 import type { IntegrityState } from '../../store/integrity/integrity.ts';
 
@@ -19,6 +20,7 @@ export interface Exposition {
 export interface OperationsParts {
   readonly metrics: Exposition;
   readonly cells: CellHealth;
+  readonly bundlers: BundlerHealth;
   /** What the checks of the database have found so far. */
   database(): IntegrityState;
 }
@@ -31,7 +33,16 @@ export interface CellHealth {
   readonly layers: Layers;
 }
 
-export function operationsDoor(app: FastifyInstance, { metrics, cells, database }: OperationsParts): void {
+/** What a supervisor is told of the processes that read and bundle uploads. */
+export interface BundlerHealth {
+  /** What keeps them in. */
+  readonly layers: BundlerLayers;
+}
+
+export function operationsDoor(
+  app: FastifyInstance,
+  { metrics, cells, bundlers, database }: OperationsParts,
+): void {
   // A service on a damaged database still answers. It is not well, and a supervisor that only looks at the status has to see that.
   app.get('/healthz', async (_request, reply) => {
     const { integrity, checkedAt, tables, damagedTables } = database();
@@ -40,6 +51,7 @@ export function operationsDoor(app: FastifyInstance, { metrics, cells, database 
     return {
       status: isDamaged ? 'damaged' : 'ok',
       cells: { count: cells.count, layers: cells.layers },
+      bundlers: { layers: bundlers.layers },
       database: {
         integrity,
         checkedAt: checkedAt === undefined ? null : new Date(checkedAt).toISOString(),

@@ -17,7 +17,7 @@ import { INTERNAL_SCOPES, SCOPES, type Scope } from './scope.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
 import { readWebhook, type WebhookDeclaration } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
-import { type Place, readYaml, type YamlPath } from './yaml-source.ts';
+import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
 
 export type { Configuration } from './configuration.ts';
 
@@ -109,7 +109,15 @@ export type ParsedManifest =
 
 /** Reads a manifest and lists everything wrong with it at once, each with line and column. */
 export function parseManifest(yaml: string, rules: ManifestRules = {}): ParsedManifest {
-  const source = readYaml(yaml, MANIFEST_FILE);
+  return checkManifest(readYaml(yaml, MANIFEST_FILE), rules);
+}
+
+/**
+ * Holds a value to what a manifest may be. The work is linear in the value, whose size is the caller's to bound.
+ *
+ * @param source a value that was read as YAML, or that some other process says it has read
+ */
+export function checkManifest(source: YamlSource, rules: ManifestRules = {}): ParsedManifest {
   const placeOf: PlaceOf = (path) => source.placeOf(path);
   if (source.problems.length > 0) return { ok: false, problems: source.problems, placeOf };
   const problems: Problem[] = [];

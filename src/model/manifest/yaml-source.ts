@@ -8,11 +8,17 @@
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
 import { type Problem, problem } from '../problem.ts';
+import { structureFault } from './yaml-structure.ts';
 
 /** The parser takes up to 6 µs a byte on dense text: this much cannot hold up the host for half a second. */
 export const YAML_BYTES_MAX = 64 * 1024;
-const NODES_MAX = 10_000;
-const DEPTH_MAX = 32;
+export const YAML_NODES_MAX = 10_000;
+export const YAML_DEPTH_MAX = 32;
+/**
+ * Characters of all texts together, aliases written out: four times what the file itself can hold. Attack: one text of 60 KB
+ * and 9,000 aliases of it are one string in memory, and half a gigabyte wherever they are written as JSON.
+ */
+export const YAML_TEXT_CHARS_MAX = 256 * 1024;
 /** Problems listed for one text: enough to fix it, whatever garbage it is. */
 const PROBLEMS_MAX = 50;
 
@@ -42,7 +48,15 @@ export function readYaml(text: string, file: string): YamlSource {
   }
   // Looking for duplicate keys is left to the walk: the parser's own search takes quadratic time.
   const options = { prettyErrors: false, uniqueKeys: false, merge: false, schema: 'core' } as const;
-  return new Walk(file, text).run(parseDocument(text, options));
+  const fault = structureFault(text, { depthMax: YAML_DEPTH_MAX, nodesMax: YAML_NODES_MAX });
+  if (fault !== undefined) return new Walk(file, text).refused(fault.message, fault.offset);
+  try {
+    return new Walk(file, text).run(parseDocument(text, options));
+  } catch (cause) {
+    // The parser is recursive, and how deep it may go depends on its caller's stack. Attack: a text that overflows it.
+    if (!(cause instanceof RangeError)) throw cause;
+    return new Walk(file, text).refused('Values are nested too deeply to be read.', 0);
+  }
 }
 
 class Walk implements YamlSource {
@@ -55,14 +69,15 @@ class Walk implements YamlSource {
   readonly #keys = new Map<string, number>();
   readonly #anchors = new Map<string, unknown>();
   #nodes = 0;
+  #textChars = 0;
 
   constructor(file: string, text: string) {
     this.#file = file;
     this.#lineStarts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
   }
 
-  refused(message: string): this {
-    this.#problem(message, 0);
+  refused(message: string, offset = 0): this {
+    this.#problem(message, offset);
     return this;
   }
 
@@ -91,10 +106,11 @@ class Walk implements YamlSource {
     const offset = offsetOf(node) ?? keyOffset ?? 0;
     this.#values.set(pointer(path), offset);
     this.#nodes += 1;
-    if (this.#nodes > NODES_MAX || path.length > DEPTH_MAX) {
-      if (this.#nodes <= NODES_MAX) this.#problem(`Values are nested more than ${DEPTH_MAX} deep.`, offset);
-      else if (this.#nodes === NODES_MAX + 1)
-        this.#problem(`The file has more than ${NODES_MAX} values.`, offset);
+    if (this.#nodes > YAML_NODES_MAX || path.length > YAML_DEPTH_MAX) {
+      if (this.#nodes <= YAML_NODES_MAX)
+        this.#problem(`Values are nested more than ${YAML_DEPTH_MAX} deep.`, offset);
+      else if (this.#nodes === YAML_NODES_MAX + 1)
+        this.#problem(`The file has more than ${YAML_NODES_MAX} values.`, offset);
       return undefined;
     }
     if (isAlias(node)) {
@@ -111,7 +127,19 @@ class Walk implements YamlSource {
     if (typeof value === 'number' && !Number.isFinite(value)) {
       return this.#problem('Not a number that JSON can hold.', offset);
     }
-    return value;
+    return typeof value === 'string' ? this.#counted(value, offset) : value;
+  }
+
+  /** A text, or undefined where all of them together have become too long. */
+  #counted(text: string, offset: number): string | undefined {
+    const within = this.#textChars <= YAML_TEXT_CHARS_MAX;
+    this.#textChars += text.length;
+    if (this.#textChars <= YAML_TEXT_CHARS_MAX) return text;
+    if (within) {
+      const message = `The texts of the file come to more than ${YAML_TEXT_CHARS_MAX} characters, each alias written out.`;
+      this.#problem(message, offset);
+    }
+    return undefined;
   }
 
   #objectOf(pairs: readonly Pair[], path: YamlPath): Record<string, unknown> {
@@ -124,6 +152,7 @@ class Walk implements YamlSource {
       else if (name === '__proto__') this.#problem('"__proto__" cannot be a key.', offset);
       else if (entries.has(name)) this.#problem(`The key "${name}" is there twice.`, offset);
       else {
+        this.#counted(name, offset);
         this.#keys.set(pointer([...path, name]), offset);
         entries.set(name, this.#valueOf(value, [...path, name], offset));
       }

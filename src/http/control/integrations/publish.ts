@@ -10,7 +10,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { isError, type Problem } from '../../../model/problem.ts';
 import type { Publisher } from '../../../publish/publish.ts';
-import { readUpload } from '../../../publish/upload.ts';
+import { receiveUpload } from '../../../publish/upload.ts';
 import { actorOf, principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW, ProblemView } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -50,11 +50,13 @@ export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
           throw new AnnexError('TOKEN_FORBIDDEN', `A token of kind ${kind} does not publish.`);
         }
         const gone = goneSignal(reply.raw);
-        const read = await readUpload(request.raw, request.headers['content-type'], limits).catch((cause) => {
-          if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
-          throw cause;
-        });
-        const published = read.ok ? await publisher.publish(read.upload, actorOf(request), gone) : read;
+        const form = await receiveUpload(request.raw, request.headers['content-type'], limits).catch(
+          (cause) => {
+            if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
+            throw cause;
+          },
+        );
+        const published = await publisher.publish(form, actorOf(request), gone);
         if (!published.ok) {
           for (const name of limitsOf(published.problems)) parts.limitMet(name);
           throw refusal(published.problems);

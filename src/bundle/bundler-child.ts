@@ -1,0 +1,153 @@
+/**
+ * The process of one upload, seen from the host: one question at a time, each with one answer, a problem of the upload, or
+ * a fault of the platform.
+ *
+ * What the process says is bounded here and read as frames, never deserialized by Node: the engine's own format of objects
+ * is not made for hostile bytes. An answer that was not asked for, or is out of shape, ends the process.
+ */
+import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
+import { AnnexError } from '../errors.ts';
+import { FrameReader, FrameWriter } from '../frames.ts';
+import { limitProblem, type Problem } from '../model/problem.ts';
+import type { answerBounds } from './bundler-wire.ts';
+import { openParcel, type Parcel, packParcel } from './parcel.ts';
+
+/** Memory that each process of a build may allocate: twice what the largest script within the limits was seen to need. */
+const BUILD_DATA_MIB = 1_536;
+
+export interface BundlerChildParts {
+  readonly launcher: Pick<Launcher, 'launch'>;
+  /** For all questions together. */
+  readonly deadlineMs: number;
+  readonly bounds: ReturnType<typeof answerBounds>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What came of a question. */
+export type Answer = { readonly parcel: Parcel } | { readonly problem: Problem };
+
+/** How it ended: by its death, at its deadline, or for a reason that is thrown. */
+type Over = { readonly late: boolean } | { readonly cause: unknown };
+
+interface Question {
+  readonly name: string;
+  /** Where a problem of time is told. */
+  readonly place: { readonly file?: string; readonly hint: string };
+  /** What is told where the process dies. */
+  died(): Problem;
+  readonly answered: PromiseWithResolvers<Answer>;
+}
+
+export class BundlerChild {
+  readonly #parts: BundlerChildParts;
+  readonly #launched: LaunchedProcess;
+  readonly #writer: FrameWriter;
+  readonly #timer: NodeJS.Timeout;
+  readonly #up = Promise.withResolvers<void>();
+  readonly #abort = () => this.#end(this.#parts.signal?.reason);
+  #question: Question | undefined;
+  /** What every question is answered with from now on. */
+  #over: Over | undefined;
+  #ready = false;
+
+  constructor(parts: BundlerChildParts) {
+    this.#parts = parts;
+    const { launcher, deadlineMs, bounds, signal } = parts;
+    this.#launched = launcher.launch({ ownGroup: true, dataKib: BUILD_DATA_MIB * 1024, stderr: 'ignore' });
+    const { pipe, child } = this.#launched;
+    this.#writer = new FrameWriter(pipe);
+    const reader = new FrameReader(bounds, (head, body) => this.#hear(head, body));
+    pipe.on('data', (chunk: Buffer) => {
+      if (this.#over === undefined && !reader.push(chunk)) this.#breach('sent a broken frame');
+    });
+    // A write to a process that has just died: its exit has the answer.
+    pipe.on('error', () => undefined);
+    child.on('error', (cause) => this.#end(cannotStart(cause)));
+    // Not at `exit`: what it has said last may still be in the pipe.
+    child.on('close', (code, ended) => this.#died(`exit code ${code}, signal ${ended}`));
+    this.#timer = setTimeout(() => this.#settle({ late: true }), deadlineMs);
+    signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#up.promise.catch(() => undefined);
+  }
+
+  /**
+   * @param place where it is told that the time was up
+   * @param died says that the process died of this
+   * @throws AnnexError where it cannot be started or breaks the rules; the reason of the signal
+   */
+  async ask(
+    name: string,
+    value: unknown,
+    blobs: readonly Uint8Array[],
+    place: Question['place'],
+    died: Question['died'],
+  ): Promise<Answer> {
+    const answered = Promise.withResolvers<Answer>();
+    const question = { name, place, died, answered };
+    this.#question = question;
+    if (this.#over !== undefined) this.#answerWith(this.#over, question);
+    else if (this.#ready) this.#writer.send(...packParcel(name, value, blobs));
+    else {
+      const send = () => this.#over === undefined && this.#writer.send(...packParcel(name, value, blobs));
+      this.#up.promise.then(send, () => undefined);
+    }
+    return answered.promise;
+  }
+
+  /** Ends the process and, with it, all that it has started. */
+  end(): void {
+    this.#settle({ cause: new Error('The upload is over.') });
+  }
+
+  #hear(head: unknown, body: Buffer): void {
+    if (this.#over !== undefined) return;
+    const parcel = openParcel(head, body, this.#parts.bounds.jsonBytes);
+    if (parcel === undefined) return this.#breach('sent a malformed message');
+    if (parcel.name === 'ready' && !this.#ready) {
+      this.#ready = true;
+      return this.#up.resolve();
+    }
+    const question = this.#question;
+    if (question === undefined || parcel.name !== ANSWERS[question.name])
+      return this.#breach('answered what it was not asked');
+    this.#question = undefined;
+    question.answered.resolve({ parcel });
+  }
+
+  /** Attack: an upload that has taken over the process and talks on. */
+  #breach(how: string): void {
+    const detail = `The process of an upload ${how}.`;
+    this.#end(new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', { detail }));
+  }
+
+  #died(how: string): void {
+    if (!this.#ready) this.#end(cannotStart(how));
+    else this.#settle({ late: false });
+  }
+
+  #end(cause: unknown): void {
+    this.#settle({ cause });
+  }
+
+  #settle(over: Over): void {
+    if (this.#over !== undefined) return;
+    this.#over = over;
+    clearTimeout(this.#timer);
+    this.#parts.signal?.removeEventListener('abort', this.#abort);
+    this.#launched.kill();
+    this.#launched.pipe.destroy();
+    if (this.#question !== undefined) this.#answerWith(over, this.#question);
+  }
+
+  #answerWith(over: Over, { answered, place, died }: Question): void {
+    if ('cause' in over) return answered.reject(over.cause);
+    const late = { name: 'bundleMs', max: this.#parts.deadlineMs } as const;
+    return answered.resolve({ problem: over.late ? limitProblem(late, place) : died() });
+  }
+}
+
+/** Names of the answers, by the names of the questions. */
+const ANSWERS: Readonly<Record<string, string>> = { read: 'read', bundle: 'bundled' };
+
+const cannotStart = (cause: unknown): AnnexError =>
+  new AnnexError('INTERNAL_ERROR', 'The bundler cannot be started.', { detail: cause });

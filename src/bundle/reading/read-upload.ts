@@ -1,0 +1,124 @@
+/**
+ * Reads one upload to the point where its code is bundled: parts, manifest, secrets, images and entrypoint, and everything
+ * that is wrong with them.
+ *
+ * Runs in the process of the upload, under its deadline and its bound on memory. The host hears the result as bounded JSON
+ * and checks it again (`reading.ts`).
+ */
+import type { Limits } from '../../limits.ts';
+import {
+  checkManifest,
+  MANIFEST_FILE,
+  type ManifestRules,
+  type ParsedManifest,
+} from '../../model/manifest/manifest.ts';
+import { resolveSecrets } from '../../model/manifest/secrets.ts';
+import { readYaml } from '../../model/manifest/yaml-source.ts';
+import { isError, type Problem, problem } from '../../model/problem.ts';
+import { quote } from '../upload.ts';
+import type { UploadForm } from '../upload-form.ts';
+import { absentHint } from './absent-file.ts';
+import { collectImages, type NamedImage } from './images.ts';
+import { type ReceivedUpload, readForm } from './read-form.ts';
+import { inspectedPaths, PROBLEMS_MAX, READY_SCRIPT, REFUSALS_MAX, type ReadingMessage } from './reading.ts';
+
+/** What was read, and what the process keeps of it. */
+export interface UploadRead {
+  readonly message: ReadingMessage;
+  /** In the order of the message's names. */
+  readonly images: readonly NamedImage[];
+  /** Path → bytes of the code; empty where the parts were in disorder. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+export async function readUpload(
+  form: UploadForm,
+  { limits, rules }: { readonly limits: Limits; readonly rules: ManifestRules },
+): Promise<UploadRead> {
+  const received = await readForm(form, limits);
+  if (!received.ok) {
+    const problems = received.problems.slice(0, REFUSALS_MAX);
+    return { message: { t: 'refused', problems, more: 0 }, images: [], files: form.files };
+  }
+  const { upload } = received;
+  const source = readYaml(upload.manifest, MANIFEST_FILE);
+  const parsed = checkManifest(source, rules);
+  const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
+  const contents = parsed.ok ? contentsOf(upload, parsed, limits, problems) : NOTHING;
+  const entry = upload.script === undefined ? entryOf(upload, parsed, problems) : READY_SCRIPT;
+  const message: ReadingMessage = {
+    t: 'read',
+    ...shown(problems),
+    ...(entry !== undefined && { entry }),
+    ...(parsed.ok && {
+      manifest: source.value,
+      places: inspectedPaths(parsed.manifest).map((path) => {
+        const { line, column } = parsed.placeOf(path);
+        return [line, column] as const;
+      }),
+    }),
+    secrets: [...contents.secrets],
+    images: contents.images.map(({ path }) => path),
+  };
+  const files =
+    upload.script === undefined
+      ? upload.files
+      : new Map([[READY_SCRIPT, Buffer.from(upload.script, 'utf8')]]);
+  return { message, images: contents.images, files };
+}
+
+interface Contents {
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly images: readonly NamedImage[];
+}
+
+const NOTHING: Contents = { secrets: new Map(), images: [] };
+
+/** Secrets and images of an upload; what is wrong with them is noted. */
+function contentsOf(
+  upload: ReceivedUpload,
+  { manifest, placeOf }: ParsedManifest & { ok: true },
+  limits: Limits,
+  problems: Problem[],
+): Contents {
+  const resolved = resolveSecrets({ manifest, values: upload.secrets, limits, placeOf });
+  const files = upload.script === undefined ? { files: upload.files } : {};
+  const collected = collectImages({ manifest, placeOf, ...files });
+  const found = [...resolved.problems, ...collected.problems];
+  problems.push(...found);
+  // Of contents that are refused, nothing is of use to the host.
+  return found.some(isError) ? NOTHING : { secrets: resolved.secrets, images: collected.images };
+}
+
+/** The uploaded file that the code begins in; what is wrong with it is noted. */
+function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Problem[]): string | undefined {
+  const script = parsed.ok ? (parsed.manifest.script ?? null) : parsed.script;
+  if (script === null) {
+    const hint = 'Add, for instance, "script: src/index.ts".';
+    problems.push(
+      problem('"script" must name the entrypoint among the files.', { file: MANIFEST_FILE, hint }),
+    );
+  }
+  // Where the manifest could not be read that far, it has said so; a guess would be one problem too many.
+  if (script === null || script === undefined) return undefined;
+  const entry = script.replace(/^(\.\/)+/, '');
+  if (upload.files.has(entry)) return entry;
+  const hint = absentHint(entry, upload.files) ?? 'Name an uploaded file, relative to the manifest.';
+  problems.push(
+    problem(`The entrypoint ${quote(script)} is not among the uploaded files.`, {
+      ...parsed.placeOf(['script']),
+      hint,
+    }),
+  );
+  return undefined;
+}
+
+/** Errors first where not all can be told: what is left out must not be the reason of the refusal. */
+function shown(problems: readonly Problem[]): {
+  readonly problems: readonly Problem[];
+  readonly more: number;
+} {
+  if (problems.length <= PROBLEMS_MAX) return { problems, more: 0 };
+  const sorted = [...problems.filter(isError), ...problems.filter((found) => !isError(found))];
+  return { problems: sorted.slice(0, PROBLEMS_MAX), more: problems.length - PROBLEMS_MAX };
+}
