@@ -221,6 +221,33 @@ describe('links', () => {
   });
 });
 
+test('links cost as much as there are of them, however many others there are', async () => {
+  // Each walks down folders that are not there and up again, leads to the next, and ten of them to a folder with nothing in it.
+  const walk = `${'d/'.repeat(60)}${'../'.repeat(60)}`;
+  const chain = (links: number) =>
+    tar(
+      { name: 'empty', type: 'directory' },
+      ...Array.from({ length: links }, (_, i) =>
+        symlink(`l${i}`, walk + (i % 10 === 9 ? 'empty' : `l${i + 1}`)),
+      ),
+      ...Array.from({ length: links / 2 }, (_, i): Packed => ({ name: `f${i}` })),
+    );
+  const costMs = async (links: number): Promise<number> => {
+    const archive = await chain(links);
+    const times: number[] = [];
+    for (let time = 0; time < 3; time++) {
+      const { user, system } = process.cpuUsage();
+      expect(await problems(archive, { uploadFiles: 100_000, uploadBytes: 100_000_000 })).toEqual([]);
+      const spent = process.cpuUsage({ user, system });
+      times.push((spent.user + spent.system) / 1_000);
+    }
+    return Math.min(...times);
+  };
+  await costMs(200);
+  // Eight times as many cost eight times as much; in a list that each link goes through, sixty-four times.
+  expect((await costMs(1_600)) / (await costMs(200))).toBeLessThan(24);
+});
+
 describe('limits', () => {
   test('as many files as allowed are read, one more is a problem', async () => {
     const archive = await tar({ name: 'a', content: '12' }, { name: 'b', content: '3' });

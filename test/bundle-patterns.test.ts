@@ -2,7 +2,7 @@
  * Imports by a pattern, which esbuild expands on the disk without asking the plugin: what is answered says nothing of what is
  * there, behind every layer and without any.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { DEFAULT_LIMITS } from '../src/limits.ts';
 import type { Problem } from '../src/model/problem.ts';
 import { buildCell, type CellBuild } from '../src/runtime/cell-build.ts';
 import { cellSources } from './support/built-once.ts';
+import { SLOW_SOURCE } from './support/bundler-processes.ts';
 import { HARDENING } from './support/confined-cell.ts';
 import { bundle, uploaded } from './support/uploaded.ts';
 
@@ -27,8 +28,14 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'annex-pattern-'));
   writeFileSync(join(folder, 'planted-one.js'), 'export default 1');
   writeFileSync(join(folder, 'planted-two.js'), 'export default 2');
-  const { program, confinement } = await confineBundlers(HARDENING, build.bundlerFiles);
-  launchers.set('behind every layer of this machine', new Launcher(program, confinement));
+  const here = await confineBundlers(HARDENING, build.bundlerFiles);
+  launchers.set('behind every layer of this machine', new Launcher(here.program, here.confinement));
+  const bare = await confineBundlers({ ...HARDENING, sandbox: 'off' }, build.bundlerFiles);
+  launchers.set('without namespaces', new Launcher(bare.program, bare.confinement));
+  expect(bare.layers.namespaces.on).toBe(false);
+  expect([here, bare].map(({ layers }) => layers.disk.on)).toEqual(
+    Array(2).fill(process.platform === 'linux'),
+  );
   const without = (starve: boolean) => new Launcher(bundlerProgram(build.bundlerFiles, UNCONFINED, starve));
   launchers.set('without a descriptor to spare', without(true));
   launchers.set('with the disk in its reach', without(false));
@@ -59,6 +66,7 @@ async function problemsOf(
 
 describe.each([
   'behind every layer of this machine',
+  'without namespaces',
   'without a descriptor to spare',
   'with the disk in its reach',
 ])('a bundler %s', (layers) => {
@@ -86,6 +94,26 @@ describe.each([
     expect(result).toMatchObject({ ok: true });
   });
 });
+
+/** Processes of bundlers of this test, esbuild's among them. */
+const alive = (): number =>
+  execFileSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => !line.startsWith('Z') && line.includes(build.bundlerFiles.esbuildPath)).length;
+
+test.each(['behind every layer of this machine', 'without namespaces'])(
+  'a bundler %s ends with all that it has started',
+  async (layers) => {
+    const launcher = launchers.get(layers);
+    const building = bundle(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', {
+      limits: { ...DEFAULT_LIMITS, bundleMs: 2_500 },
+      ...(launcher && { launcher }),
+    });
+    await expect.poll(alive, { timeout: 5_000, interval: 20 }).toBeGreaterThan(1);
+    expect(await building).toMatchObject({ ok: false, problems: [{ limit: { name: 'bundleMs' } }] });
+    await expect.poll(alive, { timeout: 5_000 }).toBe(0);
+  },
+);
 
 test('the place of each pattern is told where the disk is out of reach', async () => {
   const told = await problemsOf(launchers.get('without a descriptor to spare'), ['./a/*.js', './b/*.js']);

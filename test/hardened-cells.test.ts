@@ -14,6 +14,7 @@ interface Health {
     readonly count: number;
     readonly layers: Record<string, { on: boolean; detail: string }>;
   };
+  readonly bundlers: { readonly layers: Record<string, { on: boolean; detail: string }> };
 }
 
 const healthOf = async (controlUrl: string) =>
@@ -29,6 +30,14 @@ test('/healthz tells how many cells there are, and of every layer whether it is 
   );
   expect(layers['namespaces']).toEqual({ on: false, detail: 'turned off by --cell-sandbox' });
   for (const { detail } of Object.values(layers)) expect(detail).not.toBe('');
+  const bundlers = health.bundlers.layers;
+  expect(Object.keys(bundlers).sort()).toEqual(
+    ['permission', 'empty', 'limits', 'noNewPrivileges', 'user', 'namespaces', 'disk'].sort(),
+  );
+  expect(bundlers['namespaces']).toEqual({ on: false, detail: 'turned off by --cell-sandbox' });
+  expect(bundlers['user']?.on).toBe(layers['user']?.on);
+  expect(bundlers['disk']?.on).toBe(process.platform === 'linux');
+  for (const { detail } of Object.values(bundlers)) expect(detail).not.toBe('');
 });
 
 test('cells that only interpret serve calls as others do', async () => {

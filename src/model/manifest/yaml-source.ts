@@ -48,9 +48,9 @@ export function readYaml(text: string, file: string): YamlSource {
   }
   // Looking for duplicate keys is left to the walk: the parser's own search takes quadratic time.
   const options = { prettyErrors: false, uniqueKeys: false, merge: false, schema: 'core' } as const;
-  const fault = structureFault(text, { depthMax: YAML_DEPTH_MAX, nodesMax: YAML_NODES_MAX });
-  if (fault !== undefined) return new Walk(file, text).refused(fault.message, fault.offset);
   try {
+    const fault = structureFault(text, { depthMax: YAML_DEPTH_MAX, nodesMax: YAML_NODES_MAX });
+    if (fault !== undefined) return new Walk(file, text).refused(fault.message, fault.offset);
     return new Walk(file, text).run(parseDocument(text, options));
   } catch (cause) {
     // The parser is recursive, and how deep it may go depends on its caller's stack. Attack: a text that overflows it.
