@@ -4,7 +4,7 @@
  * Runs in the process of the upload. esbuild is a program of its own that parses hostile text, started by this process and
  * ended with it. No code of the tenant runs here.
  */
-import { type BuildFailure, type BuildOptions, build } from 'esbuild';
+import { type BuildFailure, type BuildOptions, build, initialize } from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
@@ -56,6 +56,9 @@ const optionsOf = ({ files, mode }: BundleJob) =>
     logLevel: 'silent',
     logLimit: 0,
   }) satisfies BuildOptions;
+
+/** Starts esbuild, so that it is up by the time the upload has been read. */
+export const startBundler = (): Promise<void> => initialize({});
 
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   try {

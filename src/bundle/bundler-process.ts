@@ -10,7 +10,7 @@ import './esbuild-path.ts';
 import { Socket } from 'node:net';
 import { FrameReader, FrameWriter } from '../frames.ts';
 import type { Limits } from '../limits.ts';
-import { bundleCode } from './bundle-code.ts';
+import { bundleCode, startBundler } from './bundle-code.ts';
 import { DISKLESS_FLAG, REHEARSE_FLAG } from './bundler-flags.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
@@ -35,6 +35,7 @@ class UploadProcess {
     pipe.on('end', endWithHost);
     pipe.on('error', endWithHost);
     this.#writer.send(...packParcel('ready', {}));
+    void startBundler();
   }
 
   #hear(head: unknown, body: Buffer): void {

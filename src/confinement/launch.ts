@@ -85,7 +85,8 @@ export class LaunchedProcess {
     this.#wrapped = options.wrapped;
     this.#yielding = options.yielding;
     this.#ownGroup = options.ownGroup;
-    if (child.pid !== undefined) lowerPriority(child.pid, this.#yielding);
+    // A group of its own is a session of its own: Linux shares cores out by session first, so a priority says nothing there.
+    if (child.pid !== undefined && !this.#ownGroup) lowerPriority(child.pid, this.#yielding);
     // The type of `stdio` ends at five.
     const extra = child.stdio as readonly unknown[];
     if (this.#wrapped) this.#learnPid(extra[INFO_FD] as Readable);
@@ -161,7 +162,7 @@ export class LaunchedProcess {
       this.#pid = childPidOf(said);
       if (this.#pid === undefined) return;
       if (this.#doomed) killQuietly(this.#pid);
-      else lowerPriority(this.#pid, this.#yielding);
+      else if (!this.#ownGroup) lowerPriority(this.#pid, this.#yielding);
     });
   }
 }

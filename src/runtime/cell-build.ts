@@ -171,6 +171,8 @@ async function buildBundler(): Promise<string> {
     format: 'cjs',
     target: 'esnext',
     platform: 'node',
+    // Each upload has it parsed anew: that takes as long as it is large.
+    minify: true,
     logLevel: 'silent',
   });
   return result.outputFiles[0]?.text ?? '';
