@@ -31,10 +31,11 @@ afterAll(() => annex.stop());
 const post = (path: string, body: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${echo.endpoint}${path}`, { method: 'POST', body, ...init });
 
-const owner = (organization: string, sender?: string) => ({
+const owner = (organization: string) => ({
   installationId: `of ${organization}`,
   organization,
-  ...(sender !== undefined && { sender }),
+  sender: undefined,
+  isUnverified: false,
 });
 
 function budgetOf(limits: { bufferedBodyBytes: number; perInstallation?: number; unverified?: number }) {

@@ -32,6 +32,8 @@ function budgetOf(max: number, perInstallation = max, unverified = max) {
 const owner = (name: string, more: Partial<BodyOwner> = {}): BodyOwner => ({
   installationId: name,
   organization: name,
+  sender: undefined,
+  isUnverified: false,
   ...more,
 });
 /** Takes pieces until one is refused. @returns the bytes taken */

@@ -254,7 +254,7 @@ export class Admission {
   /** Puts an installation where it belongs. One that is there already keeps its turn. */
   #sort(queue: Queue): void {
     const { running, limits } = queue;
-    const waits = firstOf(queue) !== undefined;
+    const waits = queue.waiting.size > 0 || (queue.uploads !== undefined && firstOf(queue) !== undefined);
     const isBusy = waits && running > 0 && running < limits.callsInFlightPerInstallation;
     if (waits && running === 0) this.#idle.add(queue);
     else this.#idle.delete(queue);

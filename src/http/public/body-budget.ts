@@ -21,9 +21,9 @@ export interface BodyOwner {
   readonly installationId: string;
   readonly organization: string;
   /** Key of the client's address; absent for the platform, which sends and reads for everybody. */
-  readonly sender?: string;
+  readonly sender: string | undefined;
   /** Whether it is yet to be shown that its sender may send it. */
-  readonly isUnverified?: boolean;
+  readonly isUnverified: boolean;
 }
 
 export interface BodyBudgetParts {
@@ -196,12 +196,14 @@ export class BodyShare implements Unfinished {
 
   /** The sender may send it: it is not counted among the unverified any more. */
   verified(): void {
+    if (this.#claims.length === 0) return;
     this.settle();
     for (const claim of this.#claims.splice(2)) this.#release(claim);
   }
 
   /** Returns everything taken so far. Idempotent: a second call returns nothing. */
   giveBack(): void {
+    if (this.#claims.length === 0) return;
     this.settle();
     const claims = this.#claims;
     this.#claims = [];

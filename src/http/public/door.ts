@@ -19,7 +19,7 @@ import { outcomeError } from '../../runtime/outcome.ts';
 import { inProcessDepth } from '../in-process.ts';
 import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
-import { BodyBudget, type BodyOwner, type BodyShare } from './body-budget.ts';
+import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
@@ -111,31 +111,29 @@ async function serve(
     await upload.begun;
     return answer(request, reply, visit, toEnvelope(request, visit, upload, parts), parts);
   }
-  const share = parts.bodies.requests.open({
-    ...ownerOf(visit),
-    isUnverified: visit.signature !== undefined,
-  });
+  const share = parts.bodies.requests.open(ownerOf(visit, visit.signature !== undefined));
   let isRead = false;
-  try {
-    return await withBody(request.raw, bytesMax, share, parts.senders, (body) => {
-      isRead = true;
-      const envelope = toEnvelope(request, visit, body, parts);
-      share.verified();
-      return answer(request, reply, visit, envelope, parts);
-    });
-  } catch (cause) {
+  const served = withBody(request.raw, bytesMax, share, parts.senders, (body) => {
+    isRead = true;
+    const envelope = toEnvelope(request, visit, body, parts);
+    share.verified();
+    return answer(request, reply, visit, envelope, parts);
+  });
+  if (visit.signature === undefined) return served;
+  return served.catch((cause: unknown) => {
     // Attack: envelopes with a made-up signature that are never finished, so that none is ever found to be wrong.
     const isSendersFault = !(cause instanceof AnnexError && cause.code === 'REQUEST_SHED');
-    if (visit.signature !== undefined && !isRead && isSendersFault) parts.credentials.failed(request.raw);
+    if (!isRead && isSendersFault) parts.credentials.failed(request.raw);
     throw cause;
-  }
+  });
 }
 
 /** Who the bodies of a request and of its answer are counted for. */
-const ownerOf = ({ target: { installationId, organization }, sender }: Visit): BodyOwner => ({
-  installationId,
-  organization,
-  ...(sender !== undefined && { sender }),
+const ownerOf = ({ target, sender }: Visit, isUnverified: boolean): BodyOwner => ({
+  installationId: target.installationId,
+  organization: target.organization,
+  sender,
+  isUnverified,
 });
 
 /** An envelope holds a body of raw traffic, and more; `envelope.ts` looks at the size of each of its parts. */
@@ -177,8 +175,7 @@ async function answer(
     if (body instanceof Upload) body.finish();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
-  if (Buffer.isBuffer(response.body))
-    holdUntilSent(reply.raw, response.body.byteLength, parts.bodies.answers.open(ownerOf(visit)));
+  if (Buffer.isBuffer(response.body)) holdUntilSent(reply.raw, response.body.byteLength, visit, parts);
   reply.hijack();
   const { withheld } = sendAnswer(
     request.raw,
@@ -217,9 +214,10 @@ const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('
  *
  * @throws AnnexError REQUEST_SHED where there is no room
  */
-function holdUntilSent(raw: ServerResponse, bytes: number, share: BodyShare): void {
+function holdUntilSent(raw: ServerResponse, bytes: number, visit: Visit, { bodies }: Answering): void {
   // One whose client has gone is held no longer, and its `close` has been: it would be waited for in vain.
   if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
+  const share = bodies.answers.open(ownerOf(visit, false));
   if (!share.take(bytes)) throw shed(share);
   raw.once('close', () => share.giveBack());
   const { socket } = raw;

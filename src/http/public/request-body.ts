@@ -13,6 +13,11 @@ import type { BodyShare } from './body-budget.ts';
 /** Chunks that are kept one by one before they are joined. */
 const LOOSE_CHUNKS_MAX = 256;
 const NOTHING = Buffer.alloc(0);
+/**
+ * A body that comes in one piece and is no larger than this is not counted: it is held while its call waits or runs, of which
+ * there are only so many, and counting it would cost more than anything else that is done with it.
+ */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
 /**
  * Reads the body (empty where there is none) and lends it to `use`. Its bytes go back to the budget when `use` has
@@ -64,10 +69,9 @@ function read(
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const sender = new ReadBody(refuse);
-    // Most bodies are there with their head.
-    const isThere = request.complete || request.destroyed;
-    const watched = isThere ? undefined : senders.watch(sender);
-    if (!isThere) share.await({ movedBytes: () => sender.sentBytes, giveWay: () => sender.tooSlow() });
+    const announcedBytes = Number(request.headers['content-length']);
+    const watched = request.complete || request.destroyed ? undefined : senders.watch(sender);
+    let isCounted = false;
     // A client that went away while the head was looked at: its `close` has been, and would be waited for in vain.
     if (request.destroyed) return onClose();
     request.on('data', onData).on('end', onEnd).on('close', onClose);
@@ -85,8 +89,18 @@ function read(
     }
     function onData(chunk: Buffer): void {
       if (sender.sentBytes + chunk.length > bytesMax) refuse(tooLarge(bytesMax));
-      else if (!share.take(chunk.length)) refuse(shed(share));
+      else if (!take(chunk.length)) refuse(shed(share));
       else sender.push(chunk);
+    }
+    function take(bytes: number): boolean {
+      const isWhole = sender.sentBytes + bytes === announcedBytes;
+      if (isWhole && bytes === announcedBytes && bytes <= UNCOUNTED_BYTES_MAX) return true;
+      if (!share.take(bytes)) return false;
+      // Of most bodies this is all there is: the others are up to their clients from now on.
+      if (!isCounted && !isWhole)
+        share.await({ movedBytes: () => sender.sentBytes, giveWay: () => sender.tooSlow() });
+      isCounted = true;
+      return true;
     }
     function onEnd(): void {
       settle();

@@ -55,7 +55,7 @@ export interface Visit {
   /** Signature to verify once the body is there; absent where a token has already vouched for the sender. */
   readonly signature?: string;
   /** The key that the sender's address is counted by; absent where a token has vouched for the sender. */
-  readonly sender?: string;
+  readonly sender: string | undefined;
 }
 
 /** What the sender of an envelope has shown. */
@@ -107,7 +107,7 @@ export class Visits {
     if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
     if (vouched instanceof AnnexError) throw vouched;
     const door = vouched === undefined ? 'raw' : 'envelope';
-    return { target, pathAndQuery, door, ...vouched, ...(sender !== undefined && { sender }) };
+    return { target, pathAndQuery, door, sender, ...vouched };
   }
 
   /**
