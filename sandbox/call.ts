@@ -9,18 +9,25 @@ import type { Emit, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/wire.ts';
 import type { CallFetches } from './fetch.ts';
 import type { Outbound } from './outbound.ts';
+import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
 import type { ByteSource } from './web/byte-source.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { formatError } from './web/format-error.ts';
 import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
+import { utf8Length } from './web/utf8.ts';
 
 /**
  * Messages that one entry may cause at the bridge, beside log lines. A loop that sets and clears a timer would otherwise
  * queue emissions until the cell's main thread, and with it the watchdog, has no turn left.
  */
 const OPERATIONS_PER_ENTRY = 2_000;
+/**
+ * What one entry may ask the cell in synchronous questions, each weighed by its length. Attack: the cell's main thread works
+ * for the one that asks, whose own clock stands still, and nobody else has a turn.
+ */
+const QUESTIONS_PER_ENTRY = 2_000;
 /** Exceptions of one call that are logged even when its lines are used up: the reason of a failure must not be lost. */
 const EXCEPTIONS_KEPT = 8;
 
@@ -84,6 +91,7 @@ export class Calls {
   /** The call whose entry is running: what code does now is on its account. */
   #current = 0;
   #operations = 0;
+  #questions = 0;
   readonly #emit: Emit;
   #settings = NOTHING_ALLOWED;
   readonly #calls = new Map<number, Call>();
@@ -108,12 +116,19 @@ export class Calls {
   enter(id: number): void {
     this.#current = id;
     this.#operations = 0;
+    this.#questions = 0;
   }
 
   /** Asks to send something across the bridge. @returns false where this entry has done so too often */
   operate(cost = 1): boolean {
     this.#operations += cost;
     return this.#operations <= OPERATIONS_PER_ENTRY;
+  }
+
+  /** Asks to ask the cell a synchronous question. @returns false where this entry has asked too much */
+  question(cost: number): boolean {
+    this.#questions += cost;
+    return this.#questions <= QUESTIONS_PER_ENTRY;
   }
 
   begin(id: number): Call {
@@ -189,8 +204,7 @@ export class Calls {
   /** Sends the answer out, and ends the call with it where nothing else is awaited. */
   respond(call: Call, status: number, headers: string, body: string | ArrayBuffer | undefined): void {
     if (this.get(call.id) !== call) return;
-    const length =
-      typeof body === 'string' ? body.length : body === undefined ? 0 : arrayBufferByteLength(body);
+    const length = bodyLength(body, this.#settings.responseBodyBytes);
     // Before it crosses: half a gigabyte of string would first be copied, and only then refused.
     if (length > this.#settings.responseBodyBytes) {
       this.#finish(call);
@@ -198,9 +212,17 @@ export class Calls {
       return;
     }
     call.responded = true;
+    if (body !== undefined && length > WHOLE_LENGTH_MAX) {
+      call.pending += 1;
+      this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, length);
+      this.traffic(call)
+        .sendWhole(OWN_STREAM, body, () => this.#release(call))
+        .send();
+      return;
+    }
     const last = call.pending === 0;
     if (last) this.#finish(call);
-    this.#emit('respond', call.id, status, headers, body, last, call.threw, false);
+    this.#emit('respond', call.id, status, headers, body, last, call.threw, false, 0);
   }
 
   /** Sends the head of the answer out, and its body as the tenant makes it. */
@@ -211,7 +233,7 @@ export class Calls {
     }
     call.responded = true;
     call.pending += 1;
-    this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true);
+    this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, 0);
     const { responseBodyBytes } = this.#settings;
     void this.#stream(call, this.traffic(call).send(OWN_STREAM, source, responseBodyBytes));
   }
@@ -321,6 +343,13 @@ export class Calls {
       : `${logLinesPerCall} lines (logLinesPerCall)`;
     return `${what}; the limit is ${limit}.`;
   }
+}
+
+/** Bytes of a body. A text within the limit whatever its characters is not measured: they are counted as bytes. */
+function bodyLength(body: string | ArrayBuffer | undefined, bytesMax: number): number {
+  if (body === undefined) return 0;
+  if (typeof body !== 'string') return arrayBufferByteLength(body);
+  return body.length > bytesMax || body.length * 3 <= bytesMax ? body.length : utf8Length(body);
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Emit, Enter, Entry, PreludeSettings } from '../src/bridge.ts';
 import type { LogLevel } from '../src/wire.ts';
 import { type Call, Calls } from './call.ts';
 import { type CallBody, type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
+import { guardedEmit, guardedNumberQuestion, guardedTextQuestion } from './crossing.ts';
 import { createFetches } from './fetch.ts';
 import { type Integration, loadIntegration } from './load.ts';
 import { PARTS } from './parts/names.ts';
@@ -33,23 +34,28 @@ import { setTimerSource } from './web/timer-source.ts';
 
 /** Where the texts of an entry of kind `call` begin. */
 const TEXTS_AT = 6;
-/** What one look-up of a domain counts against the operations of an entry. */
-const DOMAIN_COST = 4;
+/** What a look-up of a domain counts against the questions of an entry: what it takes grows with the square of its length. */
+const domainCost = (domain: string): number => 4 + (domain.length * domain.length) / 512;
+/** What random bytes count against them. */
+const randomCost = (count: number): number => 1 + count / 4_096;
 
 export function start(
-  emit: Emit,
+  unguardedEmit: Emit,
   domainToAscii: (domain: string) => string,
   randomBytes: (count: number) => string,
   ...parts: string[]
 ): Enter {
   setParts(PARTS, parts);
+  const emit = guardedEmit(unguardedEmit);
+  const askDomain = guardedTextQuestion(domainToAscii);
+  const askRandom = guardedNumberQuestion(randomBytes);
   const calls = new Calls(emit);
   const timers = createTimers(calls, emit);
   let integration: Integration | undefined;
 
   // A synchronous call holds a thread of the cell and stops its CPU clock: dear, and bounded.
-  setDomainToAscii((domain) => (calls.operate(DOMAIN_COST) ? domainToAscii(domain) : ''));
-  setRandomBytes((count) => (calls.operate() ? randomBytes(count) : ''));
+  setDomainToAscii((domain) => (calls.question(domainCost(domain)) ? askDomain(domain) : undefined));
+  setRandomBytes((count) => (calls.question(randomCost(count)) ? askRandom(count) : ''));
   setRefusalListener(() => calls.exhausted());
   const jobs = createJobPort(calls, emit);
   setCryptoPort(jobs.ask);

@@ -7,6 +7,7 @@
  */
 import type { Emit } from '../src/bridge.ts';
 import { type Call, type Calls, LOADER_ID } from './call.ts';
+import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import { type ByteSource, isByteSource } from './web/byte-source.ts';
 import { abort } from './web/lazy.ts';
 import { List, push } from './web/list.ts';
@@ -122,6 +123,9 @@ export interface Fetches {
   failed(call: number, id: number, message: string): void;
 }
 
+const lengthOf = (body: string | ArrayBuffer): number =>
+  typeof body === 'string' ? body.length : arrayBufferByteLength(body);
+
 export function createFetches(calls: Calls, emit: Emit): Fetches {
   async function run(input: unknown, init: unknown): Promise<Response> {
     const outgoing = takeRequest(input, init);
@@ -206,8 +210,12 @@ export function createFetches(calls: Calls, emit: Emit): Fetches {
           calls.traffic(call).abandon(id, reason);
         });
       mapSet(fetches.pending, id, { resolve, reject, unwatch, head: method === 'HEAD' });
-      emit('fetch', call.id, id, method, url, redirect, headers, whole, source !== undefined);
+      const inPieces = whole !== undefined && lengthOf(whole) > WHOLE_LENGTH_MAX;
+      const inOne = inPieces ? undefined : whole;
+      const more = source !== undefined || inPieces;
+      emit('fetch', call.id, id, method, url, redirect, headers, inOne, more, inPieces);
       if (source !== undefined) void upload(call, id, fetches, source);
+      else if (inPieces) calls.traffic(call).sendWhole(id, whole).send();
     });
   }
 

@@ -5,7 +5,7 @@
  * The script arrives as an async function that runs its modules and hands the namespace of the entry to its argument: so
  * even an error thrown while a module loads is caught here, inside, and never read from outside.
  */
-import { apply, isArray, slice } from './web/primordials.ts';
+import { apply, isArray, setPrototypeOf, slice } from './web/primordials.ts';
 
 /** The member by which the SDK offers its handlers without a detour over multipart. */
 const INTEGRATION: unique symbol = Symbol.for('annex.integration');
@@ -28,7 +28,12 @@ export interface Integration {
   readonly events: string;
 }
 
-/** @throws whatever the script throws, and a TypeError where it has no default export. */
+/**
+ * What it answers has no prototype. Attack: a `then` on `Object.prototype`, which the end of an async function would look up
+ * on an ordinary object, and which could put anything in its place.
+ *
+ * @throws whatever the script throws, and a TypeError where it has no default export.
+ */
 export async function loadIntegration(factory: unknown): Promise<Integration> {
   let namespace: unknown;
   await apply(factory as Function, undefined, [
@@ -43,19 +48,27 @@ export async function loadIntegration(factory: unknown): Promise<Integration> {
     );
   }
   const { fetch, [INTEGRATION]: integration } = worker as { fetch?: unknown; [INTEGRATION]?: unknown };
-  const plain = { handler: worker, sdk: undefined, fetch: callable(fetch), components: '', events: '' };
+  const plain = withoutPrototype({
+    handler: worker,
+    sdk: undefined,
+    fetch: callable(fetch),
+    components: '',
+    events: '',
+  });
   if (typeof integration !== 'object' || integration === null) return plain;
   const { handle: given, components, events } = integration as Record<string, unknown>;
   const handle = callable(given);
   if (handle === undefined) return plain;
-  return {
+  return withoutPrototype({
     handler: integration,
     sdk: handle,
     fetch: callable(fetch),
     components: names(components),
     events: names(events),
-  };
+  });
 }
+
+const withoutPrototype = (integration: Integration): Integration => setPrototypeOf(integration, null);
 
 const callable = (value: unknown): Function | undefined => (typeof value === 'function' ? value : undefined);
 

@@ -5,6 +5,7 @@
 import type { Emit } from '../src/bridge.ts';
 import { Inbound } from './inbound.ts';
 import { Outbound } from './outbound.ts';
+import { OutboundWhole } from './outbound-whole.ts';
 import type { ByteSource } from './web/byte-source.ts';
 import { MapIntrinsic, mapForEach, mapGet, mapSet } from './web/primordials.ts';
 
@@ -15,7 +16,7 @@ export class Traffic {
   readonly #call: number;
   readonly #emit: Emit;
   readonly #inbound: Map<number, Inbound> = new MapIntrinsic();
-  readonly #outbound: Map<number, Outbound> = new MapIntrinsic();
+  readonly #outbound: Map<number, Outbound | OutboundWhole> = new MapIntrinsic();
 
   constructor(call: number, emit: Emit) {
     this.#call = call;
@@ -32,6 +33,13 @@ export class Traffic {
   /** Opens a stream that leaves the isolate; `run` sends it. */
   send(stream: number, source: ByteSource, bytesMax: number): Outbound {
     const outbound = new Outbound(this.#call, stream, this.#emit, source, bytesMax);
+    mapSet(this.#outbound, stream, outbound);
+    return outbound;
+  }
+
+  /** Opens a stream that leaves the isolate, of a body that is there as a whole; `send` begins it. */
+  sendWhole(stream: number, body: string | ArrayBuffer, onDone?: () => void): OutboundWhole {
+    const outbound = new OutboundWhole(this.#call, stream, this.#emit, body, onDone);
     mapSet(this.#outbound, stream, outbound);
     return outbound;
   }

@@ -74,7 +74,7 @@ export type Emission =
   | [kind: 'failed', call: number, text: string]
   /**
    * `headers` is `name LF value LF name LF value …`. With `last`, the call is over too; with `more`, the body follows as
-   * stream 0.
+   * stream 0. It is there as a whole where `wholeLength` is not 0, and follows in pieces.
    */
   | [
       kind: 'respond',
@@ -85,9 +85,11 @@ export type Emission =
       last: boolean,
       threw: boolean,
       more: boolean,
+      wholeLength: number,
     ]
-  | StreamPart<ArrayBuffer>
-  /** `FetchMessage` of the wire; `headers` as in `respond`. With `more`, the body follows as a stream. */
+  /** A text is a piece of a body that is there as a whole. */
+  | StreamPart<string | ArrayBuffer>
+  /** `FetchMessage` of the wire; `headers` and `more` as in `respond`. With `whole`, the body is there as a whole. */
   | [
       kind: 'fetch',
       call: number,
@@ -98,6 +100,7 @@ export type Emission =
       headers: string,
       body: string | ArrayBuffer | undefined,
       more: boolean,
+      whole: boolean,
     ]
   /** The call is over: its response has more bytes than may leave. */
   | [kind: 'large', call: number, length: number]

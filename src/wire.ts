@@ -72,6 +72,7 @@ export const STREAM_CHUNK_BYTES_MAX = 64 * 1024;
 
 export const REDIRECT_MODES = ['follow', 'error', 'manual'] as const;
 export type RedirectMode = (typeof REDIRECT_MODES)[number];
+const FETCH_BODIES = ['none', 'whole', 'pieces', 'stream'] as const;
 
 /** What the host asks of a cell. */
 export type HostMessage =
@@ -127,7 +128,7 @@ export type HostMessage =
   /** Answer with `pulse`; or end what has grown most, because the cell is about to be killed for its size. */
   | { t: 'ping' | 'relieve' };
 
-/** How a call or probe ended, told at its end. */
+/** How a call or probe ended. */
 export interface CallEnd {
   outcome: Outcome;
   /** CPU over all entries, milliseconds. */
@@ -140,7 +141,7 @@ export interface CallEnd {
   met?: LimitName[];
 }
 
-/** A tenant's `fetch`. Bytes: its body, unless that follows as a stream. */
+/** A tenant's `fetch`. Bytes: its body, unless that follows as a stream; `pieces` are collected before it is sent. */
 export interface FetchMessage {
   t: 'fetch';
   id: number;
@@ -149,8 +150,11 @@ export interface FetchMessage {
   url: string;
   redirect: RedirectMode;
   headers: [string, string][];
-  body: 'none' | 'whole' | 'stream';
+  body: (typeof FETCH_BODIES)[number];
 }
+
+/** A body that follows; `whole`: it is there as a whole, and is collected before anybody is answered. */
+type More = true | 'whole';
 
 /** What a cell tells the host. */
 export type CellMessage =
@@ -161,7 +165,7 @@ export type CellMessage =
   /** Bytes: the text of one log line of a call. */
   | { t: 'log'; id: number; level: LogLevel }
   /** Bytes: the body, unless that follows as stream 0. With `end`, the call is over too. */
-  | { t: 'response'; id: number; status: number; headers: [string, string][]; more?: true; end?: CallEnd }
+  | { t: 'response'; id: number; status: number; headers: [string, string][]; more?: More; end?: CallEnd }
   | { t: 'end'; id: number; end: CallEnd }
   /** The tenant has seen the call; sent only where nothing else tells it. */
   | { t: 'begun'; id: number }
@@ -200,15 +204,8 @@ export const MARKS = {
 /** URL under which the prelude's own frames appear in stack traces. */
 export const PRELUDE_URL = 'annex:/prelude.js';
 
-const PRELUDE_FRAMES = new RegExp(`\\n +at [^\\n]*${RegExp.escape(PRELUDE_URL)}:[^\\n]*`, 'g');
-
-/** A stack trace without the lines that lie in the prelude: ours, and of no use to the author. */
-export const withoutPreludeFrames = (text: string): string =>
-  text.includes(PRELUDE_URL) ? text.replace(PRELUDE_FRAMES, '') : text;
-
 /** What a script is called while it is tried out, before it has a version. */
 export const PROBED_SCRIPT = 'probe';
-
 /** Whose an isolate is, by its key: the part before the script. */
 export const ownerOf = (isolate: string): string => {
   const end = isolate.indexOf('/');
@@ -289,8 +286,9 @@ function parseResponse(head: Record<string, unknown>): CellMessage | undefined {
   const { id, status } = head;
   if (!isId(id) || !isCount(status) || status < 200 || status > 599) return undefined;
   const headers = parseHeaders(head['headers']);
+  const { more } = head;
   if (headers === undefined) return undefined;
-  if (head['more'] === true) return { t: 'response', id, status, headers, more: true };
+  if (more === true || more === 'whole') return { t: 'response', id, status, headers, more };
   if (head['end'] === undefined) return { t: 'response', id, status, headers };
   const end = parseEnd(head['end']);
   return end && { t: 'response', id, status, headers, end };
@@ -316,9 +314,10 @@ function parseFetch(head: Record<string, unknown>): CellMessage | undefined {
   const headers = parseHeaders(head['headers']);
   if (headers === undefined || !isText(url, WIRE_BOUNDS.urlChars)) return undefined;
   if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
-  if (!REDIRECT_MODES.includes(redirect as RedirectMode)) return undefined;
-  if (body !== 'none' && body !== 'whole' && body !== 'stream') return undefined;
-  return { t: 'fetch', id, stream, method, url, redirect: redirect as RedirectMode, headers, body };
+  const mode = REDIRECT_MODES.find((known) => known === redirect);
+  const form = FETCH_BODIES.find((known) => known === body);
+  if (mode === undefined || form === undefined) return undefined;
+  return { t: 'fetch', id, stream, method, url, redirect: mode, headers, body: form };
 }
 
 function parseHeaders(headers: unknown): [string, string][] | undefined {

@@ -31,7 +31,7 @@ test('a frame in pieces of one byte arrives whole, and so does the next', () => 
 
 test('a fetch does not go by the number of the call itself, which would cost all calls their cell', () => {
   const fetched = (stream: number): Extract<Emission, ['fetch', ...unknown[]]> => [
-    ...(['fetch', 1, stream, 'GET', 'https://e.example/', 'follow', '', undefined, false] as const),
+    ...(['fetch', 1, stream, 'GET', 'https://e.example/', 'follow', '', undefined, false, false] as const),
   ];
   expect(readFetch(1, fetched(0))).toBeUndefined();
   expect(readFetch(1, fetched(1))?.message.stream).toBe(1);

@@ -9,6 +9,8 @@ import { CallTraffic } from '../src/runtime/call-traffic.ts';
 import { buildCell, type CellBuild } from '../src/runtime/cell-build.ts';
 import { CellLauncher } from '../src/runtime/cell-launch.ts';
 import { CellProcess } from '../src/runtime/cell-process.ts';
+import { Collecting } from '../src/runtime/incoming-whole.ts';
+import { RefusalPace } from '../src/runtime/refusal-pace.ts';
 import { parseCellMessage } from '../src/wire.ts';
 import { CALL_ID, CELL_MESSAGES, frame, OWNER } from './support/cell-messages.ts';
 import { newEgress } from './support/egress.ts';
@@ -89,9 +91,11 @@ test('whatever a cell sends, the host ends each of its calls once, and blames no
       const cell = launch(Buffer.concat(frames), cells++, chance, resolve);
       const ends = CALLS.map(() => 0);
       const answered = new Set<number>();
+      const collecting = new Collecting();
+      const refusals = new RefusalPace();
       CALLS.forEach((id, index) => {
         const traffic = new CallTraffic({
-          ...{ id, egress, owner: OWNER, limits: DEFAULT_LIMITS, log: () => undefined },
+          ...{ id, egress, owner: OWNER, limits: DEFAULT_LIMITS, log: () => undefined, collecting, refusals },
           tell: (message, ...bytes) => cell.tell(message, ...bytes),
         });
         cell.give(
@@ -105,7 +109,8 @@ test('whatever a cell sends, the host ends each of its calls once, and blames no
               if (answered.has(id)) return false;
               answered.add(id);
               answers += 1;
-              if (more) traffic.answer().resume();
+              if (more === 'whole') traffic.collectAnswer(() => undefined);
+              else if (more) traffic.answer().resume();
               return true;
             },
             stream: (message, bytes) => traffic.stream(message, bytes),

@@ -171,8 +171,8 @@ test('a message of a cell is refused, or has known members within their bounds, 
 });
 
 const HEADERS = 'content-type\ntext/plain\nx-a\nb';
-const ANSWERS = [[200, HEADERS, 'body', false]];
-const FETCHES = [['fetch', 1, 1, 'POST', 'https://api.example/', 'follow', HEADERS, 'body', false]];
+const ANSWERS = [['respond', 1, 200, HEADERS, 'body', true, false, false, 0]];
+const FETCHES = [['fetch', 1, 1, 'POST', 'https://api.example/', 'follow', HEADERS, 'body', false, false]];
 const LOADED = [['loaded', 1, true, true, 'counter\nother', 'page_view']];
 const STREAMS = [
   ['chunk', 1, 0, 'bytes'],
@@ -207,7 +207,7 @@ test('what an isolate emits is refused, or becomes a message that the host takes
     }),
     check: ({ kind, answer, fetch, stream, loaded }) => {
       if (kind === 'answer') {
-        const read = readAnswer(answer[0], answer[1], answer[2], answer[3] === true);
+        const read = readAnswer(answer as Extract<Emission, ['respond', ...unknown[]]>);
         if (read) assert(wire({ t: 'response', id: 1, status: read.status, headers: read.headers }));
       } else if (kind === 'fetch') {
         const read = readFetch(1, fetch as Extract<Emission, ['fetch', ...unknown[]]>);

@@ -46,7 +46,7 @@ describe('floods at the bridge', () => {
   test('asking for domains beyond ASCII without end counts as CPU in the end', async () => {
     const { response } = await attack(
       'domains',
-      handler("for (;;) URL.canParse('http://\\u00fc' + Math.random());"),
+      handler("for (;;) try { URL.canParse('http://\\u00fc' + Math.random()); } catch {}"),
     );
     expect(response.status).toBe(503);
   });

@@ -3,6 +3,7 @@ import { webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellCall } from '../src/cell/cell-call.ts';
 import { CryptoJobs, CryptoThreads } from '../src/cell/crypto-jobs.ts';
+import { MainThread } from '../src/cell/main-thread.ts';
 import { CryptoService } from './support/crypto-service.ts';
 
 const { subtle } = webcrypto;
@@ -188,7 +189,7 @@ describe('a prelude that was taken over', () => {
     number: unknown = 1,
   ): Promise<{ error?: string; message?: string }> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const jobs = new CryptoJobs(new CryptoThreads(), {
+    const jobs = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
       done: (_call, [, answer]) => resolve(answer as string),
       overdrawn: () => reject(new Error('overdrawn')),
     });
@@ -321,7 +322,7 @@ describe('a prelude that was taken over', () => {
     const DATA_BYTES = 8 * 1_024;
     const answers: string[] = [];
     let resolve: () => void = () => undefined;
-    const jobs = new CryptoJobs(new CryptoThreads(), {
+    const jobs = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
       done: (_call, [, answer, bytes]) => {
         answers.push(bytes ? Buffer.from(bytes as Uint8Array).toString('hex') : (answer as string));
         resolve();
@@ -372,7 +373,7 @@ describe('a prelude that was taken over', () => {
   test('has a bounded number of jobs waiting, however many it emits', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let done = 0;
-    const jobs = new CryptoJobs(new CryptoThreads(), {
+    const jobs = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
       done: (_call, answers) => {
         done += answers.length / 3;
         if (done >= 32) resolve();

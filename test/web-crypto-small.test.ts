@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { CellCall } from '../src/cell/cell-call.ts';
 import type { Answers } from '../src/cell/crypto-answers.ts';
 import { CryptoJobs, CryptoThreads } from '../src/cell/crypto-jobs.ts';
+import { MainThread } from '../src/cell/main-thread.ts';
 
 const { subtle } = webcrypto;
 const HASHES = ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];
@@ -31,7 +32,7 @@ async function ask(jobs: readonly Asked[]): Promise<{ answers: Answered[]; entri
   const answers: Answered[] = [];
   let entries = 0;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const crypto = new CryptoJobs(new CryptoThreads(), {
+  const crypto = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
     done: (_call, values) => {
       entries += 1;
       for (let at = 0; at < values.length; at += 3) answers.push(read(values, at));
@@ -163,7 +164,7 @@ test('attack: a flood of small jobs is charged to its call, bounded in each turn
   });
   const { promise, resolve } = Promise.withResolvers<void>();
   let answers = 0;
-  const crypto = new CryptoJobs(new CryptoThreads(), {
+  const crypto = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
     done: (_call, values) => {
       answers = Math.max(answers, values.length / 3);
     },

@@ -8,7 +8,16 @@ import { streamOver } from './byte-source.ts';
 import { type Bytes, copyBytes, joinBytes, subBytes, viewBytes } from './bytes.ts';
 import { decodedStream } from './decoded-stream.ts';
 import { List, push } from './list.ts';
-import { now, regExpExec, toLowerCase, typedArrayBuffer, typedArrayByteLength } from './primordials.ts';
+import {
+  charCodeAt,
+  indexOf,
+  now,
+  regExpExec,
+  slice,
+  toLowerCase,
+  typedArrayBuffer,
+  typedArrayByteLength,
+} from './primordials.ts';
 import { utf8Decode, utf8Encode } from './utf8.ts';
 import {
   defineInterface,
@@ -183,6 +192,17 @@ function toBlobOptions(members: Record<string, unknown>): { native: boolean; typ
   return { native: ending === 'native', type: type === undefined ? '' : toDOMString(type) };
 }
 
+/** Every line break as a line feed, piece by piece: one `replace` of a long text cannot be interrupted. */
+function toLineFeeds(text: string): string {
+  let out = '';
+  let start = 0;
+  for (let at = indexOf(text, '\r'); at >= 0; at = indexOf(text, '\r', start)) {
+    out += `${slice(text, start, at)}\n`;
+    start = at + (charCodeAt(text, at + 1) === 0x0a ? 2 : 1);
+  }
+  return out + slice(text, start);
+}
+
 /** "Process blob parts". One part that is ours already is not copied. */
 function concatenate(sequence: List<unknown>, nativeEndings: boolean): Bytes {
   const pieces = new List<Bytes>();
@@ -190,7 +210,7 @@ function concatenate(sequence: List<unknown>, nativeEndings: boolean): Bytes {
   for (let i = 0; i < sequence.length; i++) {
     const part = sequence[i];
     if (typeof part === 'string') {
-      push(pieces, utf8Encode(nativeEndings ? part.replace(/\r\n?/g, '\n') : part));
+      push(pieces, utf8Encode(nativeEndings ? toLineFeeds(part) : part));
     } else if (isBlob(part)) {
       push(pieces, blobBytes(part));
     } else {

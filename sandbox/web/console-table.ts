@@ -1,7 +1,8 @@
 /** `console.table`: rows and columns of an object of objects, as text. Bounded in rows, columns and width. */
 import { inspect } from './inspect.ts';
 import { List, push } from './list.ts';
-import { getOwnPropertyDescriptor, objectKeys, repeat, slice } from './primordials.ts';
+import { getOwnPropertyDescriptor, repeat, slice } from './primordials.ts';
+import { shownNames } from './shown-keys.ts';
 import { isObject } from './web-idl.ts';
 
 const ROWS_MAX = 100;
@@ -22,13 +23,13 @@ function tableOf(data: object): string {
   const columns = new List<string>();
   push(columns, '(index)');
   let values = false;
-  const rowKeys = objectKeys(data);
+  const rowKeys = shownNames(data, ROWS_MAX);
   const rowCount = Math.min(rowKeys.length, ROWS_MAX);
   for (let row = 0; row < rowCount; row++) {
     const value = member(data, rowKeys[row] as string);
     if (!isObject(value)) values = true;
     else {
-      const keys = objectKeys(value);
+      const keys = shownNames(value, COLUMNS_MAX);
       for (let i = 0; i < keys.length && columns.length < COLUMNS_MAX; i++)
         addColumn(columns, keys[i] as string);
     }

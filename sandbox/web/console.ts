@@ -31,6 +31,8 @@ type Method = (...data: unknown[]) => void;
 
 /** Longest text of one line; `write` never sees more. */
 const TEXT_CHARS_MAX = 8_192;
+/** Of a text that is shown as a number, so much is read. */
+const NUMBER_CHARS_MAX = 1_024;
 /** Counters and timers by label: a tenant may invent labels without end. */
 const LABELS_MAX = 256;
 const GROUPS_MAX = 32;
@@ -147,7 +149,8 @@ function formatData(data: readonly unknown[]): string {
   let next = 0;
   if (typeof data[0] === 'string') {
     next = 1;
-    const format = data[0];
+    // Cut first: what is beyond the line is not looked at.
+    const format = slice(data[0], 0, TEXT_CHARS_MAX);
     let start = 0;
     for (let at = indexOf(format, '%'); at >= 0 && at + 1 < format.length; at = indexOf(format, '%', at)) {
       const specifier = slice(format, at + 1, at + 2);
@@ -177,7 +180,8 @@ function specified(specifier: string, value: unknown): string | undefined {
     case 'f': {
       if (typeof value === 'bigint') return plain(value);
       if (typeof value === 'symbol' || isObject(value)) return 'NaN';
-      const number = Number(value);
+      // The engine reads a text of megabytes as a number at one stroke.
+      const number = Number(typeof value === 'string' ? slice(value, 0, NUMBER_CHARS_MAX) : value);
       return `${specifier === 'i' ? Math.trunc(number) : number}`;
     }
     case 'j':

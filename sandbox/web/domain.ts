@@ -12,23 +12,34 @@ const NEEDS_TABLES = /[\u0080-\uffff]|(?:^|\.)xn--/i;
  * may become part of a permitted character (NFC joins `<` and U+0338); the parser refuses what is left of them.
  */
 const FORBIDDEN = /[^!-~\u0080-\uffff]|[#%/:?@[\\\]^|]/;
-/** RFC 1035 allows 253 characters of ASCII; nothing far longer needs to cross to the host. */
-const DOMAIN_CHARS_MAX = 1_024;
+/** RFC 1035 allows 255 octets. The look-up takes time in the square of the length, on a thread that everybody needs. */
+const DOMAIN_CHARS_MAX = 255;
 
-let askHost: ((domain: string) => string) | undefined;
+let askHost: ((domain: string) => string | undefined) | undefined;
 
 /**
- * Hands in the host's `domainToASCII`: takes a domain, answers its ASCII form, or an empty string where it has none.
+ * Hands in the host's `domainToASCII`: takes a domain, answers its ASCII form, an empty string where it has none, or
+ * undefined where too many have been asked for.
  * Called synchronously, for domains that are not ASCII or hold an `xn--` label.
  */
-export function setDomainToAscii(domainToAscii: (domain: string) => string): void {
+export function setDomainToAscii(domainToAscii: (domain: string) => string | undefined): void {
   askHost = domainToAscii;
 }
 
-/** tr46's `toASCII` as whatwg-url calls it; null is failure. */
+/**
+ * tr46's `toASCII` as whatwg-url calls it; null is failure.
+ *
+ * @throws RangeError where too many names have been looked up: a URL that cannot be told is not the same as one that is wrong
+ */
 export function toASCII(domain: string): string | null {
   if (regExpExec(NEEDS_TABLES, domain) === null) return toLowerCase(domain);
-  if (regExpExec(FORBIDDEN, domain) !== null || domain.length > DOMAIN_CHARS_MAX || askHost === undefined)
+  if (domain.length > DOMAIN_CHARS_MAX || regExpExec(FORBIDDEN, domain) !== null || askHost === undefined)
     return null;
-  return askHost(domain) || null;
+  const ascii = askHost(domain);
+  if (ascii === undefined) {
+    throw new RangeError(
+      'Too many domain names beyond ASCII were looked up in a row; wait for a timer or a fetch between them.',
+    );
+  }
+  return ascii || null;
 }

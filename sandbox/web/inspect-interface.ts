@@ -3,23 +3,35 @@ import { Blob, File } from './blob.ts';
 import { DOMException } from './dom-exception.ts';
 import { readStack } from './error-stack.ts';
 import { FormData, formEntries } from './form-data.ts';
-import { sortedPairs } from './header-list.ts';
+import { type HeaderList, type HeaderPair, sortedPairs } from './header-list.ts';
 import { Headers, headerListOf } from './headers.ts';
 import { type Content, describeKind } from './inspect-built-in.ts';
 import { keyText, quote } from './inspect-text.ts';
 import { List, push } from './list.ts';
-import { uncurryGetter, uncurryThis } from './primordials.ts';
+import { slice, uncurryGetter } from './primordials.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
 import { URL } from './url.ts';
-import { URLSearchParams } from './url-search-params.ts';
+import { pairsOf, URLSearchParams } from './url-search-params.ts';
+import { type NameValue, serializeUrlencoded } from './urlencoded.ts';
+
+/** Headers that are shown in the order of iteration, at most. */
+const PAIRS_SORTED_MAX = 1_000;
+/** Pairs that are shown, and what is shown of a name or a value. */
+const PAIRS_SHOWN_MAX = 100;
+const PAIR_CHARS_MAX = 8_192;
 
 attributes(Request.prototype, ['method', 'url', 'headers', 'redirect', 'bodyUsed']);
 attributes(Response.prototype, ['status', 'statusText', 'headers', 'type', 'bodyUsed']);
 attributes(Blob.prototype, ['size', 'type']);
 attributes(File.prototype, ['name', 'lastModified'], ['size', 'type']);
 
-describeKind(Headers.prototype, (value, name) => pairs(name, sortedPairs(headerListOf(value as Headers))));
+describeKind(Headers.prototype, (value, name) => {
+  const list = headerListOf(value as Headers);
+  // A long list is not sorted for a log: its first headers are shown in the order they have.
+  const few = list.flat.length <= 2 * PAIRS_SORTED_MAX;
+  return pairs(name, few ? sortedPairs(list) : pairsFrom(list));
+});
 
 describeKind(FormData.prototype, (value, name, inspector) => {
   const entries = new List<string>();
@@ -33,9 +45,8 @@ describeKind(FormData.prototype, (value, name, inspector) => {
 const href = uncurryGetter<string>(URL.prototype, 'href');
 describeKind(URL.prototype, (value, name) => ({ title: `${name} ${quote(href(value))}`, bare: true }));
 
-const query = uncurryThis(URLSearchParams.prototype.toString);
 describeKind(URLSearchParams.prototype, (value, name) => ({
-  title: `${name} ${quote(query(value as URLSearchParams))}`,
+  title: `${name} ${quote(serializeUrlencoded(shownPairs(pairsOf(value as URLSearchParams))))}`,
   bare: true,
 }));
 
@@ -59,7 +70,27 @@ function attributes(prototype: object, own: readonly string[], inherited: readon
 
 function pairs(title: string, list: ArrayLike<readonly [string, string]>): Content {
   const entries = new List<string>();
-  for (let i = 0; i < list.length && i < 100; i++)
+  for (let i = 0; i < list.length && i < PAIRS_SHOWN_MAX; i++)
     push(entries, `${keyText(list[i]?.[0] ?? '')}: ${quote(list[i]?.[1] ?? '')}`);
   return { title, entries };
+}
+
+/** The first headers of a list, as they came. */
+function pairsFrom({ flat }: HeaderList): ArrayLike<HeaderPair> {
+  const first = new List<HeaderPair>();
+  for (let i = 0; i < flat.length && first.length < PAIRS_SHOWN_MAX; i += 2)
+    push(first, [flat[i] as string, flat[i + 1] as string]);
+  return first;
+}
+
+/** As many pairs as a line can show. */
+function shownPairs(all: ArrayLike<NameValue>): ArrayLike<NameValue> {
+  const first = new List<NameValue>();
+  let chars = 0;
+  for (let i = 0; i < all.length && chars < PAIR_CHARS_MAX; i++) {
+    const pair = all[i] as NameValue;
+    push(first, [slice(pair[0], 0, PAIR_CHARS_MAX), slice(pair[1], 0, PAIR_CHARS_MAX)]);
+    chars += pair[0].length + pair[1].length;
+  }
+  return first;
 }

@@ -3,7 +3,8 @@
  *
  * It never runs a getter, and reads built-in objects through their internal slots. A Proxy cannot be told from its
  * target here, so its traps may run; what they throw becomes a placeholder. Depth, entries and length are bounded:
- * attacks are a cyclic or very wide object, and one that grows while it is looked at.
+ * attacks are a cyclic or very wide object, and one that grows while it is looked at. Nothing that the engine does at one
+ * stroke is done to the whole of a long value.
  */
 import { readStack } from './error-stack.ts';
 import { type Content, describerOf, type Inspector } from './inspect-built-in.ts';
@@ -15,9 +16,9 @@ import {
   getPrototypeOf,
   isArray,
   isError,
-  ownKeys,
   slice,
 } from './primordials.ts';
+import { isLong, shownKeys } from './shown-keys.ts';
 import { isObject } from './web-idl.ts';
 
 const DEPTH_MAX = 4;
@@ -108,7 +109,9 @@ class Inspection implements Inspector {
   }
 
   #members(value: object, entries: List<string>, indexed: boolean): void {
-    const keys = ownKeys(value);
+    // The elements of a long one are there already, and nothing else of it is looked for.
+    if (indexed && isLong(value)) return;
+    const keys = shownKeys(value, ENTRIES_MAX + 1);
     let shown = 0;
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i] as string | symbol;

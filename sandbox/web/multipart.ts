@@ -11,6 +11,7 @@
 import { blobBytes, blobType, fileName, fileOver } from './blob.ts';
 import { type Bytes, joinBytes, subBytes } from './bytes.ts';
 import type { FormEntry } from './form-data.ts';
+import { trimHttpSpace } from './header-list.ts';
 import { List, push } from './list.ts';
 import { extractMimeType, serializeMimeType } from './mime-type.ts';
 import {
@@ -145,7 +146,7 @@ function parsePartHead(bytes: Bytes, start: number): PartHead {
     const colon = line.indexOf(0x3a);
     const name = colon < 0 ? null : regExpExec(HEADER_NAME, utf8Decode(line.subarray(0, colon)));
     if (name === null) throw broken('a header of a part has no name');
-    const value = utf8DecodeWithoutBom(line.subarray(colon + 1)).replace(/^[\t ]+|[\t ]+$/g, '');
+    const value = trimHttpSpace(utf8DecodeWithoutBom(line.subarray(colon + 1)));
     switch (name[1]?.toLowerCase()) {
       case 'content-disposition':
         if (!/^form-data(?=[;\t ])/i.test(value)) throw broken('a part is not form-data');

@@ -4,7 +4,8 @@ import { type NameValue, parseUrlencoded, serializeUrlencoded } from './urlencod
 import { defineInterface, isObject, requireArguments, toUSVString } from './web-idl.ts';
 
 export let isURLSearchParams: (value: unknown) => value is URLSearchParams;
-let pairsOf: (params: URLSearchParams) => readonly NameValue[];
+/** The pairs behind the parameters. */
+export let pairsOf: (params: URLSearchParams) => readonly NameValue[];
 /** Makes the parameters of a URL; `update` is told the new query after each change. */
 export let paramsOver: (query: string, update: (query: string | null) => void) => URLSearchParams;
 /** Sets anew what the parameters of a URL hold, after the URL has changed. */

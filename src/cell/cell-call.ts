@@ -8,6 +8,8 @@ import { pieces } from './text-pieces.ts';
 
 const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
+/** Unhandled rejections of one call that are logged. */
+const REJECTIONS_LOGGED = 16;
 /** CPU for what code does on hearing that its call is over: its handlers of `abort`, what it catches. */
 const LAST_WORDS_CPU_NS = 100 * NS_PER_MS;
 
@@ -47,8 +49,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: [string, string][];
   readonly body: Buffer;
-  /** The body follows, as stream 0. */
-  readonly more: boolean;
+  /** The body follows, as stream 0; `whole`: it is there as a whole, and the host collects it. */
+  readonly more: boolean | 'whole';
 }
 
 /** A call that is over as soon as its entry has been charged. */
@@ -75,7 +77,7 @@ export class CellCall {
   readonly #startedAt: number;
   cpuNs = 0;
   /** Promises of this call that were rejected and not handled. */
-  rejections = 0;
+  #rejections = 0;
   answer: Answer | undefined;
   responded = false;
   /** The isolate has refused memory to it. Its code may have caught that, and answered all the same. */
@@ -176,6 +178,12 @@ export class CellCall {
   /** Whether the host has never heard of the fetch that a stream belongs to. */
   isRefused(stream: number): boolean {
     return this.#refused?.has(stream) === true;
+  }
+
+  /** A promise was rejected and nobody looked. @returns whether the log is to say so */
+  rejected(): boolean {
+    this.#rejections += 1;
+    return this.#rejections <= REJECTIONS_LOGGED;
   }
 
   end(outcome: Outcome, reason: EndReason = {}): CallEnd {

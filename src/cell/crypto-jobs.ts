@@ -14,6 +14,7 @@ import { CryptoKeys, type MadeKey } from './crypto-keys.ts';
 import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
 import { CryptoRequest } from './crypto-request.ts';
 import { performSmall } from './crypto-small.ts';
+import type { MainThreadUse } from './main-thread.ts';
 import { type Runnable, Slots } from './slots.ts';
 
 /** Of the pool's four threads, one is for primes. */
@@ -26,6 +27,12 @@ const NS_PER_MS = 1e6;
 const CHECK_AFTER_MS = 5;
 /** Small jobs of one isolate that are done in a row, before others have their turn. */
 const SMALL_MS_IN_A_ROW = 1;
+/** What a job costs the main thread, whatever it does: it is read, begun, metered, described and handed back there. */
+const JOB_MAIN_THREAD_MS = 0.15;
+/** The same of a small one, beside its work. */
+const SMALL_JOB_MAIN_THREAD_MS = 0.02;
+/** What each byte of it costs there: it is copied for Node's own thread, and its memory is let go of. */
+const JOB_MAIN_THREAD_MS_PER_BYTE = 5e-7;
 
 /** What an isolate's owner does for its jobs. */
 export interface JobListener {
@@ -58,13 +65,16 @@ export class CryptoJobs {
   readonly #quick: JobLine;
   readonly #long: JobLine;
   readonly #answers: CryptoAnswers;
+  /** The account of the isolate that they are jobs of. */
+  readonly mainThread: MainThreadUse;
 
-  constructor(threads: CryptoThreads, listener: JobListener) {
+  constructor(threads: CryptoThreads, mainThread: MainThreadUse, listener: JobListener) {
     this.#threads = threads;
+    this.mainThread = mainThread;
     const keys = new CryptoKeys();
     this.#answers = new CryptoAnswers(listener.done);
-    this.#quick = new JobLine(threads, threads.slots, keys, this.#answers, listener.overdrawn);
-    this.#long = new JobLine(threads, threads.primes, keys, this.#answers, listener.overdrawn);
+    this.#quick = new JobLine(threads, threads.slots, mainThread, keys, this.#answers, listener.overdrawn);
+    this.#long = new JobLine(threads, threads.primes, mainThread, keys, this.#answers, listener.overdrawn);
   }
 
   /** Takes a job as an isolate has emitted it. */
@@ -110,21 +120,26 @@ export class CryptoJobs {
 class JobLine implements Runnable {
   readonly #threads: CryptoThreads;
   readonly #slots: Slots;
+  readonly #mainThread: MainThreadUse;
   readonly #keys: CryptoKeys;
   readonly #answers: CryptoAnswers;
   readonly #overdrawn: JobListener['overdrawn'];
   #waiting: Job[] = [];
   #running: Job | undefined;
+  /** Runs while the isolate has to wait for its part of the main thread. */
+  #pause: NodeJS.Timeout | undefined;
 
   constructor(
     threads: CryptoThreads,
     slots: Slots,
+    mainThread: MainThreadUse,
     keys: CryptoKeys,
     answers: CryptoAnswers,
     overdrawn: JobListener['overdrawn'],
   ) {
     this.#threads = threads;
     this.#slots = slots;
+    this.#mainThread = mainThread;
     this.#keys = keys;
     this.#answers = answers;
     this.#overdrawn = overdrawn;
@@ -139,7 +154,18 @@ class JobLine implements Runnable {
   push(job: Job): void {
     this.#threads.waitingBytes += job.byteLength;
     this.#waiting.push(job);
-    this.#slots.request(this);
+    this.#request();
+  }
+
+  /** Asks for a slot, once the isolate may use the main thread again. */
+  #request(): void {
+    if (this.#running !== undefined || this.#pause !== undefined) return;
+    const waitMs = this.#mainThread.waitMs(performance.now());
+    if (waitMs === 0) return this.#slots.request(this);
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      if (this.#waiting.length > 0) this.#request();
+    }, waitMs);
   }
 
   drop(over: (job: Job) => boolean): void {
@@ -162,7 +188,7 @@ class JobLine implements Runnable {
     }
     this.#slots.release(this);
     setImmediate(() => {
-      if (this.#waiting.length > 0) this.#slots.request(this);
+      if (this.#waiting.length > 0) this.#request();
     });
   }
 
@@ -180,7 +206,9 @@ class JobLine implements Runnable {
     } catch (thrown) {
       answer = refusal(thrown);
     }
-    call.cpuNs += (performance.now() - began) * NS_PER_MS;
+    const workedMs = performance.now() - began;
+    call.cpuNs += workedMs * NS_PER_MS;
+    this.#mainThread.add(workedMs + SMALL_JOB_MAIN_THREAD_MS, began);
     this.#answers.add(call, number, answer, bytes);
     if (call.cpuLeftNs < 0) this.#overdrawn(call);
     return true;
@@ -195,7 +223,12 @@ class JobLine implements Runnable {
     let bytes: Uint8Array | undefined;
     try {
       if (request instanceof CryptoError) throw request;
-      const result = await perform(request, this.#keys);
+      const began = performance.now();
+      const performing = perform(request, this.#keys);
+      // What it does before it is on a thread of its own; the copy of its bytes, above all.
+      const copyMs = job.byteLength * JOB_MAIN_THREAD_MS_PER_BYTE;
+      this.#mainThread.add(performance.now() - began + JOB_MAIN_THREAD_MS + copyMs, began);
+      const result = await performing;
       bytes = bytesOf(result);
       answer = describe(result);
     } catch (thrown) {
@@ -205,7 +238,7 @@ class JobLine implements Runnable {
     this.#running = undefined;
     if (!job.over) this.#answers.add(call, number, answer, bytes);
     this.#slots.release(this);
-    if (this.#waiting.length > 0) this.#slots.request(this);
+    if (this.#waiting.length > 0) this.#request();
   }
 }
 

@@ -12,6 +12,7 @@ import type { BlankIsolate } from './blank-isolates.ts';
 import type { CellCall } from './cell-call.ts';
 import type { CpuUse } from './cpu-use.ts';
 import type { Engine } from './engine.ts';
+import type { MainThreadUse } from './main-thread.ts';
 import type { Mark } from './marks.ts';
 import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
 import { processCpuMs } from './watchdog.ts';
@@ -24,12 +25,17 @@ const QUICK_ENTRY_NS = 1e6;
 const DISPOSE_GRACE_MS = 500;
 const DISPOSE_WALL_MS = 2_500;
 const FAILURE_CHARS = 2_000;
+/** What it costs the main thread to take over one character of what a rejected promise says, message and stack together. */
+const FAILURE_MS_PER_CHAR = 4e-6;
+const NS_PER_MS = 1e6;
 
 export interface EntryListener {
   /** An entry has ended and its CPU is charged. `failure` is isolated-vm's word: a rejection nobody handled, or the end. */
   entryEnded(call: CellCall, failure: string | undefined): void;
   /** Nothing runs and nothing waits. */
   rested(): void;
+  /** Whether a further call may begin. @param alone V8 has no other entry of the isolate */
+  mayBegin(alone: boolean): boolean;
   /** The isolate was disposed of and still holds its thread. */
   stuck(): void;
 }
@@ -45,9 +51,12 @@ export class EntryQueue implements Runnable {
   readonly #enter: ivm.Reference;
   readonly #slots: Slots;
   readonly #use: CpuUse;
+  readonly #mainThread: MainThreadUse;
   readonly #mark: Mark;
   readonly #listener: EntryListener;
   #waiting: Queued[] = [];
+  /** Credit goes first: an answer that is leaving makes room in the heap before the next call takes some. */
+  #credits: Queued[] = [];
   /** What V8 has: the first one runs, the others have not begun. */
   readonly #given: Queued[] = [];
   #closed = false;
@@ -56,6 +65,8 @@ export class EntryQueue implements Runnable {
   #chargedNs: number;
   #entryNs = 0;
   #lastEntryNs = 0;
+  /** Runs while the isolate has to wait for its part of the main thread. */
+  #pause: NodeJS.Timeout | undefined;
   /** Of an entry's time, how much was CPU: an estimate until the watchdog has looked at it. */
   #share = 1;
 
@@ -64,6 +75,7 @@ export class EntryQueue implements Runnable {
     { isolate, enter }: BlankIsolate,
     slots: Slots,
     use: CpuUse,
+    mainThread: MainThreadUse,
     mark: Mark,
     listener: EntryListener,
   ) {
@@ -72,6 +84,7 @@ export class EntryQueue implements Runnable {
     this.#enter = enter;
     this.#slots = slots;
     this.#use = use;
+    this.#mainThread = mainThread;
     this.#mark = mark;
     this.#listener = listener;
     this.#chargedNs = this.#cpuNs();
@@ -88,12 +101,17 @@ export class EntryQueue implements Runnable {
   }
 
   get resting(): boolean {
-    return this.#given.length === 0 && this.#waiting.length === 0;
+    return this.#given.length === 0 && !this.#waits;
+  }
+
+  /** Whether there is something to be given. */
+  get #waits(): boolean {
+    return this.#waiting.length > 0 || this.#credits.length > 0;
   }
 
   push(call: CellCall, entry: Entry<Uint8Array>): void {
     if (this.#closed) return;
-    this.#waiting.push({ call, entry });
+    (entry[0] === 'credit' ? this.#credits : this.#waiting).push({ call, entry });
     if (this.#given.length > 0) this.run();
     else this.#slots.request(this);
   }
@@ -101,17 +119,52 @@ export class EntryQueue implements Runnable {
   /** Forgets what a call that is over still had waiting. The script is loaded all the same: others wait for it. */
   drop(call: CellCall): void {
     this.#waiting = this.#waiting.filter((queued) => queued.call !== call || queued.entry[0] === 'load');
+    this.#credits = this.#credits.filter((queued) => queued.call !== call);
   }
 
   /** Called with a slot in hand. */
   run(): void {
+    if (this.#mustPause()) return;
     const depth = this.#lastEntryNs < QUICK_ENTRY_NS ? PIPELINE : 1;
     while (this.#given.length < depth) {
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (next === undefined) break;
       this.#give(next);
     }
     if (this.#given.length === 0) this.#slots.release(this);
+  }
+
+  #next(): Queued | undefined {
+    const credit = this.#credits.shift();
+    if (credit !== undefined || this.#listener.mayBegin(this.#given.length === 0))
+      return credit ?? this.#waiting.shift();
+    const at = this.#waiting.findIndex(({ entry }) => entry[0] !== 'call');
+    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
+  }
+
+  /** Whether the main thread has worked too much for this isolate to be entered now: it then waits without a slot. */
+  #mustPause(): boolean {
+    const waitMs = this.#mainThread.waitMs(performance.now());
+    if (waitMs === 0) return false;
+    if (this.#given.length > 0) return true;
+    this.#slots.release(this);
+    this.#pause ??= setTimeout(() => {
+      this.#pause = undefined;
+      if (this.#waits && !this.#closed) this.#slots.request(this);
+    }, waitMs);
+    return true;
+  }
+
+  /** The main thread has worked for the entry that runs, whose own clock stood still meanwhile: its call pays. */
+  serve(workedMs: number): void {
+    const now = performance.now();
+    this.#mainThread.add(workedMs, now);
+    // On a busy machine the main thread has waited for a core, too.
+    const workedNs = workedMs * NS_PER_MS * this.#slots.share;
+    this.#use.add(workedNs, now);
+    this.#entryNs += workedNs;
+    const call = this.running;
+    if (call !== undefined) call.cpuNs += workedNs;
   }
 
   /**
@@ -146,8 +199,11 @@ export class EntryQueue implements Runnable {
    */
   close(): CellCall[] {
     this.#closed = true;
+    clearTimeout(this.#pause);
+    this.#mainThread.close();
     const unseen = [...this.#given.slice(1), ...this.#waiting].filter(({ entry }) => entry[0] === 'call');
     this.#waiting = [];
+    this.#credits = [];
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
     if (this.#given.length === 0) this.#slots.release(this);
     // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the cell's end helps.
@@ -182,7 +238,10 @@ export class EntryQueue implements Runnable {
       return undefined;
     } catch (thrown) {
       // Not the stack: it goes on below the boundary, with paths of the host.
-      return (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, FAILURE_CHARS);
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      // Attack: rejections with messages of megabytes, each of which has been copied here by now.
+      this.serve(message.length * FAILURE_MS_PER_CHAR);
+      return message.slice(0, FAILURE_CHARS);
     }
   }
 
@@ -196,7 +255,7 @@ export class EntryQueue implements Runnable {
     });
   }
 
-  #settled({ call }: Queued, failure: string | undefined): void {
+  #settled({ call, entry }: Queued, failure: string | undefined): void {
     const now = performance.now();
     if (!this.#closed) {
       this.#charge(call, now);
@@ -205,7 +264,8 @@ export class EntryQueue implements Runnable {
     this.#given.shift();
     if (this.#given.length === 0) this.#mark.unset();
     this.#enteredAt = now;
-    this.#lastEntryNs = this.#entryNs;
+    // What a script takes to load tells nothing of its calls: the first of them is looked at alone.
+    this.#lastEntryNs = entry[0] === 'load' ? QUICK_ENTRY_NS : this.#entryNs;
     this.#entryNs = 0;
     this.#share = this.#slots.share;
     if (this.#closed) {
@@ -217,11 +277,11 @@ export class EntryQueue implements Runnable {
 
   /** The next entry, or the others' turn. */
   #goOn(): void {
-    if (this.#waiting.length > 0 && !this.#slots.contended) {
+    if (this.#waits && !this.#slots.contended) {
       this.run();
     } else if (this.#given.length === 0) {
       this.#slots.release(this);
-      if (this.#waiting.length > 0) this.#slots.request(this);
+      if (this.#waits) this.#slots.request(this);
       else this.#listener.rested();
     }
   }

@@ -3,6 +3,7 @@ import type { IsolateLimits } from '../wire.ts';
 import type { CpuUses } from './cpu-use.ts';
 import type { CryptoThreads } from './crypto-jobs.ts';
 import type { Engine } from './engine.ts';
+import type { MainThread } from './main-thread.ts';
 import type { Marks } from './marks.ts';
 import type { MemoryWatch } from './memory-watch.ts';
 import type { Slots } from './slots.ts';
@@ -15,6 +16,7 @@ export interface IsolateHome {
   /** Where it is noted who executes. */
   readonly marks: Marks;
   readonly cpuUses: CpuUses;
+  readonly mainThread: MainThread;
   readonly watchdog: Watchdog;
   /** Where it is found out what memory grows under. */
   readonly memory: Pick<MemoryWatch, 'forget'>;

@@ -13,8 +13,8 @@ export type Judged =
   | { readonly answer: Answer; readonly outcome?: undefined; readonly reason?: undefined }
   | { readonly answer?: undefined; readonly outcome: Outcome; readonly reason: EndReason };
 
-export function judgeAnswer([, , status, headers, body, , , more]: Responded, bytesMax: number): Judged {
-  const answer = readAnswer(status, headers, body, more === true);
+export function judgeAnswer(emission: Responded, bytesMax: number): Judged {
+  const answer = readAnswer(emission);
   if (answer === undefined) {
     const detail = 'The response has headers that are too many or too long, or that HTTP cannot carry.';
     return { outcome: 'exception', reason: { detail } };

@@ -7,7 +7,7 @@
  */
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { FrameReader, FrameWriter } from '../frames.ts';
+import { FrameReader } from '../frames.ts';
 import { type CellLimits, type CellMessage, type HostMessage, ownerOf, type ScriptExports } from '../wire.ts';
 import { BlankIsolates } from './blank-isolates.ts';
 import type { CallListener } from './call-listener.ts';
@@ -16,8 +16,10 @@ import { CpuUses } from './cpu-use.ts';
 import { CryptoThreads } from './crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { Isolates } from './isolates.ts';
+import { MainThread } from './main-thread.ts';
 import { Marks } from './marks.ts';
 import { MemoryWatch } from './memory-watch.ts';
+import { Outbox } from './outbox.ts';
 import { Slots } from './slots.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -34,7 +36,7 @@ const HOST_BOUNDS = { headBytes: 1024 * 1024, bodyBytes: 256 * 1024 * 1024 };
 
 class Cell {
   readonly #engine: Engine;
-  readonly #writer: FrameWriter;
+  readonly #outbox: Outbox;
   #isolates: Isolates | undefined;
   #memory: MemoryWatch | undefined;
   #stuck = 0;
@@ -43,7 +45,7 @@ class Cell {
 
   constructor(engine: Engine, pipe: Socket) {
     this.#engine = engine;
-    this.#writer = new FrameWriter(pipe);
+    this.#outbox = new Outbox(pipe);
   }
 
   receive(message: HostMessage, body: Buffer): void {
@@ -111,7 +113,7 @@ class Cell {
 
   async #start(limits: CellLimits, sources: string[]): Promise<void> {
     const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#getStuck());
-    const marks = new Marks(MARKS_FD, () => this.#writer.flush());
+    const marks = new Marks(MARKS_FD, () => this.#outbox.flush());
     const memory = new MemoryWatch({
       rssBytesMax: limits.cellRssMib * MIB,
       peakBytes: () => process.resourceUsage().maxRSS * KIB,
@@ -128,6 +130,7 @@ class Cell {
       marks,
       memory,
       cpuUses: new CpuUses((use) => memory.ran(use)),
+      mainThread: new MainThread(),
       watchdog: new Watchdog(),
       limits,
       cryptoThreads: new CryptoThreads(),
@@ -179,7 +182,7 @@ class Cell {
   }
 
   #send(message: CellMessage, ...body: Buffer[]): void {
-    this.#writer.send(message, ...body);
+    this.#outbox.send(message, ...body);
   }
 }
 

@@ -19,19 +19,17 @@ import type { Answer } from './cell-call.ts';
 const EMPTY = Buffer.alloc(0);
 
 /** @returns undefined where any part is malformed. */
-export function readAnswer(
-  status: unknown,
-  headers: unknown,
-  body: unknown,
-  more: boolean,
-): Answer | undefined {
+export function readAnswer([, , status, headers, body, , , more, wholeLength]: EmissionOf<'respond'>):
+  | Answer
+  | undefined {
+  const follows = isInteger(wholeLength) && wholeLength > 0 ? 'whole' : true;
   if (!isInteger(status) || status < 200 || status > 599) return undefined;
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
-  return pairs && bytes && { status, headers: pairs, body: bytes, more };
+  return pairs && bytes && { status, headers: pairs, body: bytes, more: more === true && follows };
 }
 
-type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
+export type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
 
 /** A message of the wire and the bytes that go with it. */
 export interface Outgoing<Message> {
@@ -42,7 +40,7 @@ export interface Outgoing<Message> {
 /** @returns undefined where any part is malformed. */
 export function readFetch(
   id: number,
-  [, , stream, method, url, redirect, headers, body, more]: EmissionOf<'fetch'>,
+  [, , stream, method, url, redirect, headers, body, more, whole]: EmissionOf<'fetch'>,
 ): Outgoing<FetchMessage> | undefined {
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
@@ -52,7 +50,8 @@ export function readFetch(
   if (pairs === undefined || bytes === undefined || mode === undefined) return undefined;
   if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
   if (typeof url !== 'string' || url.length > WIRE_BOUNDS.urlChars) return undefined;
-  const form = more === true ? 'stream' : body === undefined ? 'none' : 'whole';
+  const follows = whole === true ? 'pieces' : 'stream';
+  const form = more === true ? follows : body === undefined ? 'none' : 'whole';
   return {
     message: { t: 'fetch', id, stream, method, url, redirect: mode, headers: pairs, body: form },
     bytes,

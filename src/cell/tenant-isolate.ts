@@ -26,16 +26,22 @@ import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
 import type { IsolateHome } from './isolate-home.ts';
 import { judgeAnswer } from './judge-answer.ts';
+import { LeavingAnswers } from './leaving-answers.ts';
 import { preludeSettings } from './prelude-settings.ts';
-import { boundedText, type Outgoing, readExports, readFetch, readStream } from './read-emission.ts';
+import {
+  boundedText,
+  type EmissionOf,
+  type Outgoing,
+  readExports,
+  readFetch,
+  readStream,
+} from './read-emission.ts';
 import type { Watched } from './watchdog.ts';
 
-/** The loading script's id among the calls of its isolate; the host counts its own from 1. */
+/** The loading script's id among the calls of its isolate; the host counts from 1. */
 const LOADER_ID = 0;
-/** Unhandled rejections of one call that are logged. */
-const REJECTIONS_LOGGED = 16;
-
-type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
+const UNSENDABLE =
+  'The request has headers, or a URL, that are too many or too long, or that HTTP cannot carry.';
 
 export class TenantIsolate implements Watched {
   readonly key: string;
@@ -45,6 +51,7 @@ export class TenantIsolate implements Watched {
   readonly #listener: CallListener;
   readonly #calls = new Map<number, CellCall>();
   readonly #jobs: CryptoJobs;
+  readonly #answers: LeavingAnswers;
   #finishing: Finishing[] = [];
   #isolate: ivm.Isolate | undefined;
   /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
@@ -64,7 +71,8 @@ export class TenantIsolate implements Watched {
     this.limits = limits;
     this.#home = home;
     this.#listener = listener;
-    this.#jobs = new CryptoJobs(home.cryptoThreads, {
+    this.#answers = new LeavingAnswers(limits.isolateHeapMib);
+    this.#jobs = new CryptoJobs(home.cryptoThreads, home.mainThread.open(), {
       done: (call, answers) => this.#entries?.push(call, ['done', call.id, ...answers]),
       overdrawn: (call) => this.#overdrawn(call),
     });
@@ -99,6 +107,7 @@ export class TenantIsolate implements Watched {
     const { isolate, context, line } = blank;
     this.#isolate = isolate;
     line.listen = (emission) => this.#heard(emission);
+    line.worked = (workedMs) => this.#entries?.serve(workedMs);
     line.broken = () => this.#listener.stuck(this);
     const mark = this.#home.marks.of(ownerOf(this.key));
     mark.set();
@@ -109,15 +118,16 @@ export class TenantIsolate implements Watched {
       mark.unset();
       if (this.gone) return;
       const { engine, slots, cpuUses } = this.#home;
-      this.#entries = new EntryQueue(engine, blank, slots, cpuUses.of(this.key), mark, {
+      const { mainThread } = this.#jobs;
+      this.#entries = new EntryQueue(engine, blank, slots, cpuUses.of(this.key), mainThread, mark, {
         entryEnded: (call, failure) => this.#entryEnded(call, failure),
         rested: () => this.#rest(),
         stuck: () => this.#listener.stuck(this),
+        mayBegin: (alone) => this.#answers.mayBegin(alone),
       });
       const [first] = this.#calls.values();
-      // Everybody who wanted it has gone away meanwhile.
-      if (first === undefined) this.#go();
-      else this.#startLoading(first, factory);
+      if (first) this.#startLoading(first, factory);
+      else this.#listener.gone(this, this.#dispose());
     } catch (cause) {
       mark.unset();
       const why = boundedText(cause instanceof Error ? cause.message : String(cause));
@@ -208,20 +218,15 @@ export class TenantIsolate implements Watched {
     if (this.#isolate?.isDisposed) return this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
     const first = call.held !== undefined;
     if (first) this.#release(call);
-    if (failure !== undefined) this.#rejected(call, failure);
+    // A rejection that was not handled. The prelude cannot count these.
+    if (failure !== undefined && call.rejected())
+      this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
     // Also where it has come to its end by itself, of the stream that nobody reads: its signal has to abort all the same.
     if (call.leaving && this.#calls.has(call.id)) this.#abandon(call, 'canceled');
     this.#flush();
     if (first && !call.spokenOf && this.#calls.has(call.id)) this.#listener.begun(call);
     // The watchdog looks at what runs; entries that fit between two of its looks are counted here.
     if (call.cpuLeftNs < 0) this.#overdrawn(call, false);
-  }
-
-  /** A promise was rejected and nobody looked. The prelude cannot count these, so they are counted here. */
-  #rejected(call: CellCall, failure: string): void {
-    call.rejections += 1;
-    if (call.rejections <= REJECTIONS_LOGGED)
-      this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
   }
 
   /** What the script says while it loads is told to whoever waits for it. */
@@ -253,8 +258,7 @@ export class TenantIsolate implements Watched {
       case 'fetch':
         return this.#fetched(call, emission);
       case 'end':
-        this.#finish(call, emission[2], boundedText(emission[3]));
-        return undefined;
+        return this.#finish(call, emission[2], boundedText(emission[3]));
       case 'log':
         if (LOG_LEVELS.includes(emission[2])) this.#log(call, emission[2], boundedText(emission[3]));
         return undefined;
@@ -302,9 +306,7 @@ export class TenantIsolate implements Watched {
     const outgoing = call === this.#loader ? undefined : readFetch(call.id, emission);
     if (outgoing) return this.#said(call, outgoing);
     call.refuse(emission[2]);
-    const why =
-      'The request has headers, or a URL, that are too many or too long, or that HTTP cannot carry.';
-    return this.#entries?.push(call, ['unfetched', call.id, emission[2], why]);
+    return this.#entries?.push(call, ['unfetched', call.id, emission[2], UNSENDABLE]);
   }
 
   #responded(call: CellCall, emission: EmissionOf<'respond'>): void {
@@ -319,6 +321,7 @@ export class TenantIsolate implements Watched {
     } else {
       call.responded = true;
       call.spokenOf = true;
+      this.#answers.add(call, emission[8]);
       this.#listener.answered(call, answer);
     }
   }
@@ -349,6 +352,7 @@ export class TenantIsolate implements Watched {
     this.#calls.delete(call.id);
     call.clearTimers();
     this.#jobs.drop(call);
+    this.#answers.delete(call);
     if (call.answer) this.#listener.answered(call, call.answer, end);
     else this.#listener.ended(call, end);
   }
@@ -378,11 +382,7 @@ export class TenantIsolate implements Watched {
     // So is code that a call has left running when it ended: retired and unwatched, a loop would go on for ever.
     if (this.#entries?.resting === false) return;
     this.#home.watchdog.unwatch(this);
-    if (this.#retired && !this.gone && this.#entries) this.#go();
-  }
-
-  #go(): void {
-    this.#listener.gone(this, this.#dispose());
+    if (this.#retired && !this.gone && this.#entries) this.#listener.gone(this, this.#dispose());
   }
 
   /** @returns the calls the tenant has seen nothing of */

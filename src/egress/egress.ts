@@ -54,6 +54,8 @@ export interface OutboundResponse {
   readonly headers: readonly [string, string][];
   /** Decompressed. Whoever asked must read it or destroy it: until then it holds a connection, for `fetchMs` at most. */
   readonly body: Readable;
+  /** This service itself has answered, in process. */
+  readonly own?: true;
 }
 
 export interface EgressParts {
@@ -89,6 +91,7 @@ interface Answer {
   readonly headers: [string, string][];
   readonly body: Readable;
   readonly lease: PoolLease;
+  readonly own: boolean;
 }
 
 export class Egress {
@@ -249,6 +252,7 @@ export class Egress {
         headers: tenantResponseHeaders(raw),
         body: source,
         lease,
+        own: door !== undefined,
       };
     } catch (cause) {
       lease.release();
@@ -274,7 +278,7 @@ export class Egress {
 
   #respond(
     { method, url }: Hop,
-    { status, statusText, headers, body: source, lease }: Answer,
+    { status, statusText, headers, body: source, lease, own }: Answer,
     { redirected, limits }: { readonly redirected: boolean; readonly limits: Limits },
     deadline: Deadline,
     over: (result: FetchResult) => void,
@@ -300,7 +304,8 @@ export class Egress {
     });
     const truthful =
       stages.length === 0 ? headers : headers.filter(([name]) => !ENCODED.has(name.toLowerCase()));
-    return { status, statusText, url: url.href, redirected, headers: truthful, body };
+    const place = { url: url.href, redirected, ...(own && { own }) };
+    return { status, statusText, ...place, headers: truthful, body };
   }
 
   /** What ended a fetch: its time, whoever called it off (then in their words), or what happened. */

@@ -9,7 +9,8 @@ import type { YamlPath } from '../model/manifest/yaml-source.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
 import { limitMet } from '../runtime/outcome.ts';
-import { type CallEnd, type Outcome, type ScriptExports, withoutPreludeFrames } from '../wire.ts';
+import { withoutPreludeFrames } from '../runtime/prelude-frames.ts';
+import type { CallEnd, Outcome, ScriptExports } from '../wire.ts';
 
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;

@@ -6,13 +6,18 @@
  * to the installation's log, while the tenant's code hears a sentence that names no address.
  */
 import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Egress, EgressError, type OutboundRequest, type OutboundResponse } from '../egress/egress.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { FetchMessage, LogLevel } from '../wire.ts';
 import type { CallStreams, TellCell } from './call-streams.ts';
+import type { Collecting } from './incoming-whole.ts';
+import type { RefusalPace } from './refusal-pace.ts';
 
 /** How long a body may take to be all there, once the head is, to travel in one message with it. */
 const WHOLE_WITHIN_MS = 2;
+/** What this service refuses an integration with. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 429]);
 /** Larger bodies are streamed. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 /** Fetches of one call that a line is written about: they cost a tenant nothing, and its calls share a log with bounds. */
@@ -29,6 +34,8 @@ export interface CallFetchParts {
   readonly depth?: number;
   readonly limits: Limits;
   readonly streams: CallStreams;
+  readonly collecting: Collecting;
+  readonly refusals: RefusalPace;
   readonly tell: TellCell;
   log(level: LogLevel, text: string): void;
 }
@@ -58,13 +65,34 @@ export class CallFetches {
     if (this.#begun > limits.fetchesPerCall || this.#running.has(message.stream)) return false;
     if (this.#waiting.size >= limits.fetchesInFlightPerCall || body.byteLength > limits.fetchRequestBodyBytes)
       return false;
+    if (message.body === 'pieces') {
+      this.#collect(message);
+      return true;
+    }
     const streamed = message.body === 'stream';
     const whole = message.body === 'whole' ? body : undefined;
     const sent = streamed ? streams.receive(message.stream, limits.fetchRequestBodyBytes) : whole;
-    const abort = new AbortController();
-    this.#running.set(message.stream, abort);
-    void this.#run(message, sent, abort.signal);
+    void this.#run(message, sent, this.#open(message.stream).signal);
     return true;
+  }
+
+  #open(stream: number): AbortController {
+    const abort = new AbortController();
+    this.#running.set(stream, abort);
+    return abort;
+  }
+
+  /** The request leaves once all of its body is there: a redirect may ask for it again. */
+  #collect(message: FetchMessage): void {
+    const { streams, collecting, owner, limits } = this.#parts;
+    const { signal } = this.#open(message.stream);
+    this.#waiting.add(message.stream);
+    const whole = streams.collect(message.stream, limits.fetchRequestBodyBytes, {
+      collecting,
+      owner,
+      done: (body) => void this.#run(message, body, signal),
+    });
+    signal.addEventListener('abort', () => whole.drop(), { once: true });
   }
 
   /** Nobody waits for the answer any more. */
@@ -101,6 +129,7 @@ export class CallFetches {
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       const whole = await wholeBody(response);
+      if (response.own && REFUSALS.has(status)) await this.#holdBack(signal);
       this.leave(stream);
       const head = { status, statusText, url: response.url, redirected, headers: [...response.headers] };
       tell(
@@ -110,9 +139,17 @@ export class CallFetches {
       if (whole === undefined)
         this.#parts.streams.send(stream, response.body, (cause) => this.#explain(cause));
     } catch (cause) {
+      if (cause instanceof EgressError && cause.result === 'refused') await this.#holdBack(signal);
       this.leave(stream);
       tell({ t: 'unfetched', id, stream, message: this.#explain(cause as Error) });
     }
+  }
+
+  /** A refusal is told at the pace of its installation, unless the fetch is called off. */
+  async #holdBack(signal: AbortSignal): Promise<void> {
+    const { refusals, owner } = this.#parts;
+    const waitMs = refusals.add(owner, performance.now());
+    if (waitMs > 0) await wait(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** @returns what the tenant's code may hear; the log hears more */

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import type { Outcome, StreamMessage } from '../wire.ts';
 import type { CellProcess } from './cell-process.ts';
 import { IncomingStream } from './incoming-stream.ts';
+import { type Collecting, IncomingWhole } from './incoming-whole.ts';
 import { OutgoingStream } from './outgoing-stream.ts';
 
 /** Sends a message of this call to its cell. */
@@ -17,7 +18,7 @@ export type TellCell = CellProcess['tell'];
 export class CallStreams {
   readonly #id: number;
   readonly #tell: TellCell;
-  readonly #incoming = new Map<number, IncomingStream>();
+  readonly #incoming = new Map<number, IncomingStream | IncomingWhole>();
   readonly #outgoing = new Map<number, OutgoingStream>();
 
   constructor(id: number, tell: TellCell) {
@@ -36,6 +37,19 @@ export class CallStreams {
     });
     this.#incoming.set(stream, incoming);
     return incoming;
+  }
+
+  /** Opens a stream from the isolate whose body is handed on as a whole. @returns what ends it before */
+  collect(
+    stream: number,
+    bytesMax: number,
+    { collecting, owner, done }: { collecting: Collecting; owner: string; done(body: Buffer): void },
+  ): Pick<IncomingWhole, 'drop'> {
+    const id = this.#id;
+    const credit = (chunks: number) => this.#tell({ t: 'credit', id, stream, chunks });
+    const whole = new IncomingWhole(bytesMax, collecting, owner, { credit, done });
+    this.#incoming.set(stream, whole);
+    return whole;
   }
 
   /** Opens a stream to the isolate. */

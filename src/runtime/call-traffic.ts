@@ -33,6 +33,12 @@ export class CallTraffic {
     return this.#open().receive(OWN_STREAM, this.#parts.limits.responseBodyBytes);
   }
 
+  /** The answer's body, once all of it is there. */
+  collectAnswer(done: (body: Buffer) => void): void {
+    const { collecting, owner, limits } = this.#parts;
+    this.#open().collect(OWN_STREAM, limits.responseBodyBytes, { collecting, owner, done });
+  }
+
   /** @returns false where the cell broke the rules */
   stream(message: StreamMessage, bytes: Buffer): boolean {
     if (message.t === 'drop') this.#fetches?.drop(message.stream);

@@ -110,6 +110,8 @@ export class CellProcess {
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));
     readInTurns(pipe, (piece) => {
+      // A cell that is busy writing is not silent; one that never ends a frame holds its calls past their time.
+      this.#unanswered = 0;
       if (!reader.push(piece)) this.kill('sent a broken frame');
     });
     // A dead pipe shows as the exit of the child, which is where it is handled.
@@ -256,7 +258,6 @@ export class CellProcess {
     if (this.#exited) return;
     const message = parseCellMessage(head);
     if (message === undefined) return this.kill('sent a malformed message');
-    this.#unanswered = 0;
     switch (message.t) {
       case 'ready':
         this.worked = true;
@@ -297,7 +298,7 @@ export class CellProcess {
         if (!given.mayLog(body.byteLength, this.#limits)) return this.kill('flooded the log');
         return task.log(message.level, body.toString('utf8'));
       case 'response':
-        if (!task.response?.(message.status, message.headers, body, message.more === true))
+        if (!task.response?.(message.status, message.headers, body, message.more))
           return this.kill('answered a call twice');
         return message.end && this.#finish(message.id, given, message.end);
       case 'chunk':

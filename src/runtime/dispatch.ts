@@ -16,6 +16,8 @@ import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import type { CellProcess } from './cell-process.ts';
 import { CoolDown } from './cool-down.ts';
 import type { CpuLoad } from './cpu-load.ts';
+import { Collecting } from './incoming-whole.ts';
+import { RefusalPace } from './refusal-pace.ts';
 import { RunningCall, type RunningCallParts } from './running-call.ts';
 
 /** How many installations' current isolates are remembered, to retire the old one when its version or its cell changes. */
@@ -61,6 +63,8 @@ export class Dispatch {
     this.#running = {
       egress: parts.egress,
       observer: parts.observer,
+      collecting: new Collecting(),
+      refusals: new RefusalPace(),
       placed: (call, cell) => this.#retireOlder(call, cell),
       ended: (call, end) => this.#ended(call, end),
     };

@@ -30,8 +30,11 @@ export interface CellTask {
   log(level: LogLevel, text: string): void;
   /** It is with this cell now. Told when it is given, and each time it moves. */
   placed?(cell: CellProcess): void;
-  /** With `more`, the body follows as stream 0. @returns false where it has been answered already */
-  response?(status: number, headers: [string, string][], body: Buffer, more: boolean): boolean;
+  /**
+   * With `more`, the body follows as stream 0; where that is `whole`, it is to be collected.
+   * @returns false where it has been answered already
+   */
+  response?(status: number, headers: [string, string][], body: Buffer, more?: true | 'whole'): boolean;
   /** A part of a stream. @returns false where the cell broke the rules */
   stream?(message: StreamMessage, bytes: Buffer): boolean;
   /** @returns false where the cell broke the rules */

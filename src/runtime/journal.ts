@@ -16,11 +16,12 @@ import { scriptKey, scriptVersion, type Target } from '../model/target.ts';
 import type { Registry } from '../store/integrations/registry.ts';
 import type { Logs } from '../store/logs.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
-import { type CallEnd, type LogLevel, scriptUrl, withoutPreludeFrames } from '../wire.ts';
+import { type CallEnd, type LogLevel, scriptUrl } from '../wire.ts';
 import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
 import type { CoolDownBegun } from './cool-down.ts';
 import { limitMet } from './outcome.ts';
+import { withoutPreludeFrames } from './prelude-frames.ts';
 import type { SuspicionChange } from './suspicion.ts';
 import { suspicionText } from './suspicion-text.ts';
 

@@ -12,12 +12,18 @@ import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import { CallTraffic } from './call-traffic.ts';
 import type { CellProcess } from './cell-process.ts';
 import type { CellTask, OtherMessage } from './given-task.ts';
+import type { Collecting } from './incoming-whole.ts';
 import { limitMet } from './outcome.ts';
+import type { RefusalPace } from './refusal-pace.ts';
 
 /** What a call needs while it runs. */
 export interface RunningCallParts {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly observer: Pick<CallObserver, 'log'>;
+  /** Bodies of all calls that come in pieces. */
+  readonly collecting: Collecting;
+  /** How quickly installations hear of refused fetches. */
+  readonly refusals: RefusalPace;
   /** It is with this cell now. */
   placed(call: RunningCall, cell: CellProcess): void;
   /** Told before its caller has its answer. */
@@ -38,6 +44,8 @@ export class RunningCall implements CellTask {
   #cell: CellProcess;
   #traffic: CallTraffic | undefined;
   #answered = false;
+  /** Its answer is coming in pieces. */
+  #collecting = false;
   /** Its client sends the body, or reads the answer, while it runs: at what pace is up to the client. */
   clientPaced = false;
   #refused: AnnexError | undefined;
@@ -104,11 +112,19 @@ export class RunningCall implements CellTask {
     this.#parts.placed(this, cell);
   }
 
-  response(status: number, headers: [string, string][], bytes: Buffer, more: boolean): boolean {
+  response(status: number, headers: [string, string][], bytes: Buffer, more?: true | 'whole'): boolean {
     // Attack: a cell that was taken over replaces an answer, or opens the stream of the first one anew.
-    if (this.#answered) return false;
+    if (this.#answered || this.#collecting) return false;
+    if (more === 'whole') {
+      this.#collecting = true;
+      this.#open().collectAnswer((body) => {
+        this.#answered = true;
+        this.#resolve({ outcome: 'ok', response: { status, headers, body } });
+      });
+      return true;
+    }
     this.#answered = true;
-    this.clientPaced ||= more;
+    this.clientPaced ||= more === true;
     const body = more ? this.#open().answer() : bytes;
     this.#resolve({ outcome: 'ok', response: { status, headers, body } });
     return true;
@@ -145,6 +161,8 @@ export class RunningCall implements CellTask {
     this.#traffic ??= new CallTraffic({
       id: this.id,
       egress: this.#parts.egress,
+      collecting: this.#parts.collecting,
+      refusals: this.#parts.refusals,
       owner: this.owner,
       ...(this.target.egress && { hosts: this.target.egress }),
       depth: this.caller.depth,

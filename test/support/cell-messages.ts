@@ -18,6 +18,7 @@ export const CELL_MESSAGES: readonly CellMessage[] = [
   { t: 'log', id: CALL_ID, level: 'info' },
   { t: 'response', id: CALL_ID, status: 200, headers: HEADERS },
   { t: 'response', id: CALL_ID, status: 404, headers: HEADERS, more: true },
+  { t: 'response', id: CALL_ID, status: 200, headers: HEADERS, more: 'whole' },
   {
     t: 'response',
     id: CALL_ID,
