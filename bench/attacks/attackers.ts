@@ -7,6 +7,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { constants, setPriority } from 'node:os';
+import { readAttacks, uploadOf } from '../../test/support/hostile-attack.ts';
 import { Api, type Place, type Victim } from './api.ts';
 import { AUTHORS, LARGE_ANSWER, settle, UPLOADS } from './authors.ts';
 import { corpusAttacks } from './corpus.ts';
@@ -43,14 +44,9 @@ async function keepCalling(attack: string, { endpoint }: Place, stop: AbortSigna
   }
 }
 
-async function keepUploading(
-  attack: string,
-  api: Api,
-  make: () => FormData,
-  stop: AbortSignal,
-): Promise<void> {
+async function keepUploading(attack: string, api: Api, upload: FormData, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
-    note(attack, (await api.post('/integrations', make())).status);
+    note(attack, (await api.post('/integrations', upload)).status);
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }
@@ -63,8 +59,10 @@ async function prepare(victim: Victim, withCorpus: boolean): Promise<Map<string,
   for (let i = 0; i < UNREAD_PLACES; i++)
     large.push((await api.install('large-answer', `large-${i}`)).endpoint);
   attacks.set('unread answers', unreadAnswers(large));
-  for (const [name, make] of Object.entries(UPLOADS))
-    attacks.set(name, (_, stop) => keepUploading(name, api, make, stop));
+  for (const attack of readAttacks().filter(({ name }) => UPLOADS.some((upload) => upload === name))) {
+    const upload = await uploadOf(attack);
+    attacks.set(attack.name, (_, stop) => keepUploading(attack.name, api, upload, stop));
+  }
   for (const [name, author] of Object.entries(AUTHORS)) {
     const places = await settle(api, name, author);
     const callers = places.flatMap((place) => Array<Place>(author.callers).fill(place));

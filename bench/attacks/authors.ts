@@ -1,7 +1,6 @@
 /**
- * Attacks by authors: what a published integration does when it is called, and what an upload does to what reads it.
+ * Attacks by authors: what a published integration does when it is called, and uploads that hold up what reads them.
  */
-import { gzipSync } from 'node:zlib';
 import type { Api, Place } from './api.ts';
 
 /** An integration that attacks whenever it is called. */
@@ -105,50 +104,14 @@ ${worker('')}`,
 /** What holds up answers that are never read. */
 export const LARGE_ANSWER = worker(`return new Response(new Uint8Array(10 * 1024 * 1024 - 1));`);
 
-/** Uploads that cost their reader much. */
-export const UPLOADS: Readonly<Record<string, () => FormData>> = {
-  'links upon links': () => form('archive', gzipSync(tarOfLinks())),
-  'lists upon lists': () => form('manifest', Buffer.from(`name: ${'[]'.repeat(32_768)}\n`)),
-  'nested lists': () => form('manifest', Buffer.from(`name: ${'['.repeat(30_000)}${']'.repeat(30_000)}\n`)),
-  'glob imports': () => {
-    const upload = form('manifest', Buffer.from(MANIFEST));
-    const source = `const n = globalThis.n; export default { fetch: () => import(\`../../../../../../etc/\${n}\`) };`;
-    upload.append('files', new Blob([source]), 'index.js');
-    return upload;
-  },
-};
-
-const MANIFEST =
-  'name: upload\ntitle: upload\ndescription: Attacks.\norganization: mallory\nvisibility: private\nscopes: []\nscript: index.js\n';
-
-function form(part: string, content: Uint8Array): FormData {
-  const upload = new FormData();
-  upload.append(part, new Blob([new Uint8Array(content)]), part);
-  return upload;
-}
-
-/** A folder of many files, and many links to it whose targets take long to follow. */
-function tarOfLinks(): Buffer {
-  const blocks: Buffer[] = [];
-  for (let i = 0; i < 1_000; i++) blocks.push(header(`d/${'a/'.repeat(40)}f${i}`, '0', ''));
-  for (let i = 0; i < 1_000; i++) blocks.push(header(`l${i}`, '2', `d/${'a/../a/'.repeat(12)}`));
-  blocks.push(Buffer.alloc(1_024));
-  return Buffer.concat(blocks);
-}
-
-function header(path: string, flag: string, target: string): Buffer {
-  const block = Buffer.alloc(512);
-  block.write(path, 0, 100, 'latin1');
-  block.write('0000644\0', 100);
-  block.write('00000000000\0', 124);
-  block.write('        ', 148);
-  block.write(flag, 156);
-  block.write(target, 157, 100, 'latin1');
-  block.write('ustar\0', 257);
-  const sum = block.reduce((all, byte) => all + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  return block;
-}
+/** Uploads that cost their reader much: the corpus has what is in them. */
+export const UPLOADS = [
+  'publishing-link-flood',
+  'publishing-yaml-flood',
+  'publishing-yaml-nesting',
+  'publishing-yaml-aliases',
+  'publishing-glob-import',
+] as const;
 
 /** Publishes and installs one. */
 export async function settle(api: Api, name: string, author: Author): Promise<Place[]> {
