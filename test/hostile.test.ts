@@ -28,13 +28,13 @@ async function attack(name: string, source: string): Promise<{ response: Respons
 
 describe('floods at the bridge', () => {
   // Emissions would queue up in the cell's main thread until its watchdog never has a turn.
-  test('setting and clearing timers in a loop is an error after a while', async () => {
-    const { response, attacker } = await attack(
+  // One that is cleared at once never reaches the bridge.
+  test('setting and clearing timers in a loop is a loop like any other', async () => {
+    const { response } = await attack(
       'timer-flood',
       handler('for (;;) clearTimeout(setTimeout(() => {}, 1));'),
     );
-    expect(response.status).toBe(500);
-    expect(await annex.log(attacker)).toMatchObject([{ text: expect.stringContaining('Too many timers') }]);
+    expect(await response.json()).toMatchObject({ error: { outcome: 'exceededCpu' } });
   });
 
   test('more timers than may be pending is an error', async () => {
