@@ -236,7 +236,8 @@ const ASKING = [
   /\/completions$/,
   /\/render$/,
   /\/blocks\//,
-  /\/credentials\/lease/,
+  // A lease and a spent state are remembered for minutes, and no answer shows them.
+  /\/credentials\/(lease|states)/,
   /^POST \/v1\/tokens\/introspect$/,
   // What has happened is no change of ours, and happens thousands of times a second.
   /^POST \/v1\/events$/,

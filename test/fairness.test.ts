@@ -1,6 +1,6 @@
 /** What a noisy tenant cannot do to quiet ones: take their turn, their place, or the host's time. */
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readInTurns } from '../src/runtime/cell-reading.ts';
@@ -10,6 +10,14 @@ const NEVER = 1_000_000;
 
 const QUIET = `export default { fetch: () => new Response('ok') };`;
 const SPINNER = `export default { fetch() { for (;;); } };`;
+/** Spins in the entry that has sent its fetch: a connection to the port shows that it spins. */
+const announcedSpinner = (port: number): string => `export default {
+  async fetch() {
+    fetch('http://127.0.0.1:${port}/').catch(() => undefined);
+    for (let turn = 0; turn < 100; turn++) await undefined;
+    for (;;);
+  },
+};`;
 /** Single bytes: as many as \`?\` says, or without end, as fast as somebody reads. */
 const BYTES = `export default {
   async fetch(request) {
@@ -55,12 +63,18 @@ describe('four tenants that spin for their whole CPU limit without pause', () =>
 });
 
 test('a caller that goes away while its call spins does not hide what the call uses', async () => {
-  const annex = await startTestService({ limits: { callCpuMs: 300 } });
-  const spinner = await annex.deploy('spinner', SPINNER);
+  const spinning = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void spinning.close());
+  await once(spinning, 'listening');
+  const { port } = spinning.address() as AddressInfo;
+  const flags = ['--egress-allow', `127.0.0.1:${port}`];
+  const annex = await startTestService({ flags, limits: { callCpuMs: 300 } });
+  const spinner = await annex.deploy('spinner', announcedSpinner(port));
   const gone = new AbortController();
   const call = fetch(spinner.endpoint, { signal: gone.signal });
-  await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(1);
+  const [announcement] = (await once(spinning, 'connection')) as [Socket];
   gone.abort();
+  announcement.destroy();
   await expect(call).rejects.toThrow();
   await expect.poll(() => annex.metric('annex_calls_in_flight'), { timeout: 20_000 }).toBe(0);
   expect(await annex.metric('annex_calls_total{outcome="exceededCpu"}')).toBe(1);
