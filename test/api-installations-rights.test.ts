@@ -196,14 +196,15 @@ describe('code of an integration', () => {
   });
 
   test('learns of an edit no more than of the installation', async () => {
+    // What has never been valid is pending, and may stay so.
     const edit = { externalIds: ['x'] };
     const unset = { configuration: { url: null } };
     for (const level of LEVELS) {
-      const own = await asCode(mine, 'installation', 'PATCH', path(level, mine.id), unset);
+      const own = await asCode(theirs, 'installation', 'PATCH', path(level, theirs.id), unset);
       expect(own.body).toMatchObject({ status: 'pending', problems: [{ property: 'url' }] });
-      const { status, body } = await asCode(mine, 'integration', 'PATCH', path(level, mine.id), edit);
+      const { status, body } = await asCode(theirs, 'integration', 'PATCH', path(level, theirs.id), edit);
       expect([status, body['status']]).toEqual([200, 'pending']);
-      const read = await asCode(mine, 'integration', 'GET', path(level, mine.id));
+      const read = await asCode(theirs, 'integration', 'GET', path(level, theirs.id));
       for (const hidden of ['configuration', 'sealed', 'problems'])
         for (const seen of [body, read.body]) expect(seen).not.toHaveProperty(hidden);
     }

@@ -56,10 +56,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'envelopeSignatureAgeMs: met exactly, and passed by one second',
   ],
   trialCells: ['suspicion', 'as far as there are cells; the likeliest is alone'],
-  quarantineCells: [
-    'suspicion',
-    'in quarantine is for one alone; the next guilty one has none until it is left',
-  ],
+  quarantineCells: ['suspicion', 'that is full has the two calmest move together'],
   spareCellIdleMs: ['quarantine', 'one that was executing at a crash is kept apart, and cleared by itself'],
   requestHeadBytes: [
     'door-smuggling',
