@@ -84,7 +84,7 @@ const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
 const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[]])[] = [
   ['src/model/runtime-token.ts', 'RUNTIME_TOKEN_PREFIX', /^annex_run_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/],
   ['src/model/contentkit/contentkit-values-check.ts', "pattern, 'u'"],
-  ['src/wire.ts', 'RegExp.escape(PRELUDE_URL)', /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g],
+  ['src/runtime/prelude-frames.ts', 'RegExp.escape(PRELUDE_URL)', /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g],
   ['src/bundle/source-map.ts', 'RegExp.escape(scriptUrl)', /script:([1-9]\d{0,8}):([1-9]\d{0,8})(?!\d)/g],
   ['src/http/control/entity-tag.ts', "TAG, 'g'", new RegExp(TAG, 'g')],
   [

@@ -97,8 +97,8 @@ describe('of an event that is selected it makes what the specification lists, in
       'space_content_updated',
       () => space,
       '/spaces/garden',
-      { revisionId: 'r1', spaceId: 'garden', extra: 'unknown', installationId: 'ins_1', eventId: 'evt_1' },
-      '{"eventId":"evt_1","type":"space_content_updated","spaceId":"garden","installationId":"ins_1","revisionId":"r1"}',
+      { revisionId: 'r1', spaceId: 'garden', extra: 'unknown', eventId: 'evt_1' },
+      '{"eventId":"evt_1","type":"space_content_updated","spaceId":"garden","installationId":"INSTALLATION","revisionId":"r1"}',
     ],
     [
       'site_view',
@@ -112,9 +112,9 @@ describe('of an event that is selected it makes what the specification lists, in
           siteId: 'docs',
           spaceId: 'garden',
         },
-        ...{ eventId: 'evt_2', installationId: 'ins_1' },
+        ...{ eventId: 'evt_2' },
       },
-      `{"eventId":"evt_2","type":"site_view","siteId":"docs","installationId":"ins_1","visitor":${JSON.stringify(visitor)},"url":"${page.url}","referrer":"${page.referrer}"}`,
+      `{"eventId":"evt_2","type":"site_view","siteId":"docs","installationId":"INSTALLATION","visitor":${JSON.stringify(visitor)},"url":"${page.url}","referrer":"${page.referrer}"}`,
     ],
     [
       'page_feedback',
@@ -123,9 +123,9 @@ describe('of an event that is selected it makes what the specification lists, in
       {
         feedback: { comment: 'Très bien 👍', rating: 'good', more: 1 },
         ...{ ...page, visitor, pageId: 'p1', siteId: 'docs', spaceId: 'garden' },
-        ...{ eventId: 'evt_3', installationId: 'ins_1' },
+        ...{ eventId: 'evt_3' },
       },
-      `{"eventId":"evt_3","type":"page_feedback","siteId":"docs","spaceId":"garden","installationId":"ins_1","pageId":"p1","feedback":{"rating":"good","comment":"Très bien 👍"},"visitor":${JSON.stringify(visitor)},"url":"${page.url}","referrer":"${page.referrer}"}`,
+      `{"eventId":"evt_3","type":"page_feedback","siteId":"docs","spaceId":"garden","installationId":"INSTALLATION","pageId":"p1","feedback":{"rating":"good","comment":"Très bien 👍"},"visitor":${JSON.stringify(visitor)},"url":"${page.url}","referrer":"${page.referrer}"}`,
     ],
     [
       'page_feedback without what it may lack',
@@ -133,9 +133,9 @@ describe('of an event that is selected it makes what the specification lists, in
       '/sites/docs',
       {
         ...{ feedback: { rating: 'bad' }, visitor: { ...visitor, cookies: {} } },
-        ...{ url: page.url, referrer: '', siteId: 'docs', eventId: 'evt_4', installationId: 'ins_1' },
+        ...{ url: page.url, referrer: '', siteId: 'docs', eventId: 'evt_4' },
       },
-      `{"eventId":"evt_4","type":"page_feedback","siteId":"docs","installationId":"ins_1","feedback":{"rating":"bad"},"visitor":${JSON.stringify({ ...visitor, cookies: {} })},"url":"${page.url}","referrer":""}`,
+      `{"eventId":"evt_4","type":"page_feedback","siteId":"docs","installationId":"INSTALLATION","feedback":{"rating":"bad"},"visitor":${JSON.stringify({ ...visitor, cookies: {} })},"url":"${page.url}","referrer":""}`,
     ],
   ];
 
@@ -143,11 +143,12 @@ describe('of an event that is selected it makes what the specification lists, in
     const [type = ''] = name.split(' ');
     const { body: configured } = await configure(place, { webhook_url: RECEIVER, event_types: [type] });
     expect(configured['status']).toBe('active');
-    expect(await answered(at(), { type, ...members })).toEqual({
+    const { id: installationId } = at();
+    expect(await answered(at(), { type, ...members, installationId })).toEqual({
       status: 200,
       to: RECEIVER,
       type: 'application/json',
-      body,
+      body: body.replace('INSTALLATION', installationId),
     });
   });
 });

@@ -12,6 +12,7 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[A-Za-z0-9_-]+$', 'letters, digits, "_" or "-"'],
   ['^[A-Za-z0-9_.-]+$', 'letters, digits, ".", "_" or "-"'],
   ['^[A-Za-z0-9_-]{1,64}$', '1 to 64 letters, digits, "_" or "-"'],
+  ['^[A-Za-z0-9_-]{43}$', '43 letters, digits, "_" or "-"'],
   ['^[\\x21-\\x7e]*$', 'printable ASCII characters, without spaces'],
   ['^[\\x21-\\x7e]{1,255}$', '1 to 255 printable ASCII characters, without spaces'],
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$', 'text without control characters'],
