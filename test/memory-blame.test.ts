@@ -21,6 +21,7 @@ describe('growth is put on the account of what ran', () => {
       ended: [] as string[],
       idle: ['hoarder'],
       heapMib: {} as Record<string, number>,
+      measured: [] as string[],
     };
     const memory = new MemoryWatch({
       rssBytesMax: 1_000 * MIB,
@@ -28,6 +29,10 @@ describe('growth is put on the account of what ran', () => {
       now: () => state.now,
       note: (key) => state.noted.push(key),
       heapBytes: (key) => (state.heapMib[key] ?? 0) * MIB,
+      measure: async (key) => {
+        state.measured.push(key);
+        if (key === 'hoarder') state.heapMib[key] = 300;
+      },
       idle: (key) => state.idle.includes(key),
       end: (key) => {
         state.ended.push(key);
@@ -103,6 +108,19 @@ describe('growth is put on the account of what ran', () => {
     expect(state.ended).toEqual(['hoarder']);
   });
 
+  test('the engine is asked at once what an isolate holds that grows among busy ones, and only where room is scarce', async () => {
+    const { state, run } = watch();
+    state.idle = [];
+    run(300, { busy: 8, hoarder: 2 });
+    expect(state.measured).toEqual([]);
+    run(380, { busy: 8, hoarder: 2 });
+    await Promise.resolve();
+    expect([state.measured, state.ended]).toEqual([['busy', 'hoarder'], ['hoarder']]);
+    state.ended.length = 0;
+    run(0.5, { busy: 8, hoarder: 2 });
+    expect(state.measured).toHaveLength(2);
+  });
+
   test('nothing is read as long as nothing runs', () => {
     vi.useFakeTimers();
     const peakBytes = vi.fn(() => 0);
@@ -113,6 +131,7 @@ describe('growth is put on the account of what ran', () => {
       note: () => undefined,
       idle: () => true,
       heapBytes: () => 0,
+      measure: async () => undefined,
       end: () => undefined,
     };
     const memory = new MemoryWatch(parts);

@@ -129,6 +129,11 @@ export class Isolates {
     return this.#resident.peek(key)?.heapBytes ?? 0;
   }
 
+  /** Measures it now. Resolves, too, where it is gone. */
+  async measure(key: string): Promise<void> {
+    await this.#resident.peek(key)?.measure();
+  }
+
   /** Whether no isolate of this key has a call. */
   isIdle(key: string): boolean {
     for (const isolate of this.#alive) if (isolate.key === key && !isolate.idle) return false;

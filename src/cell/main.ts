@@ -120,6 +120,7 @@ class Cell {
       now: () => performance.now(),
       note: (key) => marks.hold(ownerOf(key)),
       heapBytes: (key) => this.#isolates?.heapOf(key) ?? 0,
+      measure: async (key) => this.#isolates?.measure(key),
       idle: (key) => this.#isolates?.isIdle(key) ?? true,
       end: (key) => this.#isolates?.giveUp(key),
     });

@@ -24,6 +24,10 @@ const TRUST = 0.5;
 const RELIEF_MS = 500;
 /** Share of the host's bound from which on isolates are ended. */
 const RELIEF_FROM = 0.75;
+/** Share of it from which on the engine is asked what an isolate holds, as soon as the cell has grown while it ran. */
+const MEASURE_FROM = 0.5;
+/** Growth of less is not worth the question. */
+const MEASURED_GROWTH_BYTES_MIN = MIB;
 
 export interface MemoryWatchParts {
   /** Resident memory at which the host kills the cell, bytes. */
@@ -36,6 +40,8 @@ export interface MemoryWatchParts {
   note(key: string): void;
   /** What the engine counts of an isolate, when last measured, bytes. */
   heapBytes(key: string): number;
+  /** Asks the engine anew. Resolves once `heapBytes` knows the answer. */
+  measure(key: string): Promise<void>;
   /** Whether an isolate has no calls: its end costs its installation no more than an eviction does. */
   idle(key: string): boolean;
   /** Ends an isolate and all that runs in it. */
@@ -50,6 +56,8 @@ export class MemoryWatch {
   readonly #grown = new Map<string, number>();
   /** Before any tenant was there. */
   readonly #emptyBytes: number;
+  /** Isolates that the engine is being asked about. */
+  readonly #measuring = new Set<string>();
   #peakBytes: number;
   #holder: string | undefined;
   #relievedAt = Number.NEGATIVE_INFINITY;
@@ -81,11 +89,29 @@ export class MemoryWatch {
     for (const { usedNs } of shares) cpuNs += usedNs;
     if (grownBytes < 0) this.#cut(peakBytes - this.#emptyBytes);
     if (grownBytes <= 0 || cpuNs <= 0) return;
-    for (const { key, usedNs } of shares)
-      this.#grown.set(key, (this.#grown.get(key) ?? 0) + (grownBytes * usedNs) / cpuNs);
+    const isTight = peakBytes > this.#parts.rssBytesMax * MEASURE_FROM;
+    for (const { key, usedNs } of shares) {
+      const bytes = (grownBytes * usedNs) / cpuNs;
+      this.#grown.set(key, (this.#grown.get(key) ?? 0) + bytes);
+      if (isTight && bytes >= MEASURED_GROWTH_BYTES_MIN) void this.#measure(key);
+    }
     this.#noteHolder();
-    // A new peak is what the process has now.
-    if (peakBytes > this.#parts.rssBytesMax * RELIEF_FROM) this.relieve();
+    this.#relieveIfTight();
+  }
+
+  /** Attack: an isolate that fills up between two looks of the engine, while busy ones share its growth with it. */
+  async #measure(key: string): Promise<void> {
+    if (this.#measuring.has(key)) return;
+    this.#measuring.add(key);
+    await this.#parts.measure(key);
+    this.#measuring.delete(key);
+    this.#noteHolder();
+    this.#relieveIfTight();
+  }
+
+  #relieveIfTight(): void {
+    // The last peak is what the process has now, or had a moment ago.
+    if (this.#peakBytes > this.#parts.rssBytesMax * RELIEF_FROM) this.relieve();
   }
 
   /** The cell is about to be too large: ends what has grown most. The next one only where that has not helped. */
