@@ -21,6 +21,8 @@ export const DEFAULT_LIMITS = {
   bufferedAnswerBytes: 256 * MIB,
   /** What one installation's requests may take of all that are held, and what its answers may. */
   bufferedBodyBytesPerInstallation: 64 * MIB,
+  /** Uploads that arrive, wait for their turn or are bundled, together. */
+  bufferedUploadBytes: 256 * MIB,
   /** Head of one request: its first line and all headers. Beyond this, 431. */
   requestHeadBytes: 16 * KIB,
   /** Headers of one request. Beyond this, 431. */

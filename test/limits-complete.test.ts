@@ -30,6 +30,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   bufferedUnverifiedBytes: ['door-shares', 'holds few bodies that are not verified'],
   bufferedAnswerBytes: ['door-bodies', 'answers that clients do not read are counted among'],
   bufferedBodyBytesPerInstallation: ['door-slow', 'no installation takes all the memory there is for bodies'],
+  bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: what it allows is held'],
   requestHeadMs: ['door-slow', "['head', { requestHeadMs: 300 }"],
   requestMs: ['door-slow', '{ requestHeadMs: 300, requestMs: 300 }'],
   requestStallMs: ['door-slow', 'a body that does not come'],

@@ -26,6 +26,10 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'The bodies of the installation that are being held have #',
     'Too many bodies of the installation are being held; try again after the time that `Retry-After` tells',
   ],
+  bufferedUploadBytes: [
+    'All uploads that are being held have #',
+    'Too many uploads are being held; try again after the time that `Retry-After` tells',
+  ],
   requestHeadBytes: ['The URL and the headers have #', 'The URL and the headers are too large'],
   requestHeaders: ['The request has # headers', 'The request has too many headers'],
   requestHeadMs: ['The head of the request took #', 'The head of the request was not sent in time'],

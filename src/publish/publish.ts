@@ -175,8 +175,8 @@ export class Publisher {
 const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> =>
   exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
 
-/** Whose turn it is: the publisher's organization. Admins, who publish for any, are one publisher. */
-const publisherOf = (principal: Principal): string =>
+/** Whose turn it is, and whose memory: the publisher's organization. Admins, who publish for any, are one publisher. */
+export const publisherOf = (principal: Principal): string =>
   (isRuntime(principal) ? undefined : principal.organization) ?? '';
 
 /** The bundle of the code: the cells take the form that the bundler gives it. */

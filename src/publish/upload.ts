@@ -14,6 +14,7 @@ import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
+import type { UploadShare } from './upload-budget.ts';
 
 const PART_NAMES = ['files', ...SINGLE_PARTS] as const;
 /** Room for single parts, repeated ones included, beside the files. */
@@ -25,13 +26,15 @@ const PART_HEAD_BYTES = 4 * 1024;
  * Receives a publish to its end.
  *
  * @param body is read but never destroyed, so that the connection can still carry an answer.
+ * @param share counts what is held, unless it is left out; the caller gives it back
  * @throws `REQUEST_INVALID` where the body is not well-formed multipart, `REQUEST_TOO_LARGE` at the upload limit,
- *   `CALL_CANCELED` where the sender went away.
+ *   `PUBLISH_BUSY` where uploads hold too much already, `CALL_CANCELED` where the sender went away.
  */
 export async function receiveUpload(
   body: Readable,
   contentType: string | undefined,
   limits: Limits,
+  share?: Pick<UploadShare, 'take'>,
 ): Promise<UploadForm> {
   const parts = new Parts(limits);
   const parser = parserFor(contentType, limits);
@@ -46,7 +49,7 @@ export async function receiveUpload(
     stream.on('end', () => parts.add(name, filename, Buffer.concat(chunks)));
   });
   parser.on('partsLimit', () => parts.tooMany());
-  await feed(parser, body, parts, limits);
+  await feed(parser, counted(body, share), parts, limits);
   return parts.form();
 }
 
@@ -70,7 +73,12 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
 }
 
 /** Sends the body through the parser, as fast as the parser takes it and no further than the limit. */
-async function feed(parser: BusboyInstance, body: Readable, parts: Parts, limits: Limits): Promise<void> {
+async function feed(
+  parser: BusboyInstance,
+  body: AsyncIterable<Buffer>,
+  parts: Parts,
+  limits: Limits,
+): Promise<void> {
   const broken = Promise.withResolvers<never>();
   const finished = Promise.withResolvers<void>();
   broken.promise.catch(() => {});
@@ -84,7 +92,7 @@ async function feed(parser: BusboyInstance, body: Readable, parts: Parts, limits
   // Text before the first boundary, after the last, or in parts without a name is in no part; it counts here.
   const bodyBytesMax = limits.uploadBytes + (limits.uploadFiles + SPARE_PARTS) * PART_HEAD_BYTES;
   let bytes = 0;
-  for await (const chunk of chunksOf(body)) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > bodyBytesMax) parts.hold(limits.uploadBytes + 1);
     const drained = parser.write(chunk) || new Promise((resolve) => parser.once('drain', resolve));
@@ -94,6 +102,17 @@ async function feed(parser: BusboyInstance, body: Readable, parts: Parts, limits
   parser.end();
   await Promise.race([finished.promise, broken.promise]);
   if (parts.excess !== undefined) throw parts.excess;
+}
+
+/** Attack: many uploads that stop just before their end. What arrives is counted before it is kept. */
+async function* counted(
+  body: Readable,
+  share: Pick<UploadShare, 'take'> | undefined,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunksOf(body)) {
+    share?.take(chunk.length);
+    yield chunk;
+  }
 }
 
 async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {

@@ -9,8 +9,9 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { isError, type Problem } from '../../../model/problem.ts';
-import type { Publisher } from '../../../publish/publish.ts';
+import { type Publisher, publisherOf } from '../../../publish/publish.ts';
 import { receiveUpload } from '../../../publish/upload.ts';
+import { UploadBudget } from '../../../publish/upload-budget.ts';
 import { actorOf, principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW, ProblemView } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -29,6 +30,7 @@ export interface PublishDoorParts {
 
 export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
   const { publisher, limits } = parts;
+  const uploads = new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes });
   parent.register(async (scope: TypedApp) => {
     // Leaves the body in its stream, unread.
     scope.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null));
@@ -45,18 +47,21 @@ export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
         },
       },
       async (request, reply) => {
-        const { kind } = principalOf(request);
+        const principal = principalOf(request);
+        const { kind } = principal;
         if (kind !== 'admin' && kind !== 'organization') {
           throw new AnnexError('TOKEN_FORBIDDEN', `A token of kind ${kind} does not publish.`);
         }
         const gone = goneSignal(reply.raw);
-        const form = await receiveUpload(request.raw, request.headers['content-type'], limits).catch(
-          (cause) => {
+        const share = uploads.open(publisherOf(principal));
+        const receiving = receiveUpload(request.raw, request.headers['content-type'], limits, share);
+        const published = await receiving
+          .catch((cause) => {
             if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
             throw cause;
-          },
-        );
-        const published = await publisher.publish(form, actorOf(request), gone);
+          })
+          .then((form) => publisher.publish(form, actorOf(request), gone))
+          .finally(() => share.giveBack());
         if (!published.ok) {
           for (const name of limitsOf(published.problems)) parts.limitMet(name);
           throw refusal(published.problems);
