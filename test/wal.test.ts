@@ -6,6 +6,7 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { backUp } from '../src/store/folder/backup.ts';
 import type { WalNote } from '../src/store/folder/damaged-wal.ts';
 import { readWal } from '../src/store/folder/wal-file.ts';
 import { openStore, type Store } from '../src/store/store.ts';
@@ -178,5 +179,60 @@ describe('a log that is damaged', () => {
     expect(notes).toMatchObject([
       { level: 'error', message: expect.stringContaining('every transaction in that log') },
     ]);
+  });
+});
+
+describe('a log of another database', () => {
+  /** A folder in which an operator has put a backup over the database, and left the log of before. */
+  async function restoredOver(): Promise<string> {
+    const folder = await temporaryFolder();
+    const store = await openStore(storeOptions(folder));
+    await installHandler(store);
+    await deliveriesOf(store, 1);
+    const to = join(folder, 'backup.db');
+    await backUp({ database: join(folder, 'annex.db'), to, progress: () => {} });
+    for (let event = 1; event < EVENTS; event++) await deliveriesOf(store, 1);
+    const crashed = await temporaryFolder();
+    for (const name of ['annex.db-wal', 'vault.key']) await copyFile(join(folder, name), join(crashed, name));
+    await copyFile(to, join(crashed, 'annex.db'));
+    await store.close();
+    return crashed;
+  }
+
+  test('beside a backup that was restored over it stops the start, and the backup is not written over', async () => {
+    const folder = await restoredOver();
+    const restored = await readFile(join(folder, 'annex.db'));
+    // SQLite starts with what is not the backup, without a word.
+    expect(await eventsForSqlite(folder)).toBe(EVENTS);
+    await expect(opened(folder)).rejects.toThrow(/annex\.db-wal.* another database .*empty folder/);
+    const backup = backUp({
+      database: join(folder, 'annex.db'),
+      to: join(folder, 'b.db'),
+      progress: () => {},
+    });
+    await expect(backup).rejects.toThrow(/another database/);
+    expect((await readFile(join(folder, 'annex.db'))).equals(restored)).toBe(true);
+  });
+
+  test('is kept aside once that is accepted, and what starts is the backup', async () => {
+    const folder = await restoredOver();
+    const bytes = await readFile(wal(folder));
+    const found = await opened(folder, true);
+    expect(await waiting(found)).toBe(1);
+    expect(found.notes).toMatchObject([{ level: 'error', message: expect.stringContaining('kept as') }]);
+    const [kept = ''] = (await readdir(folder)).filter((name) => name.includes('foreign'));
+    expect((await readFile(join(folder, kept))).equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    ['an empty database file', (bytes: Buffer) => bytes.subarray(0, 0)],
+    ['pages of another size', (bytes: Buffer) => bytes.fill(0x20, 16, 17)],
+  ])('is known by %s', async (_what, change) => {
+    const folder = await crashedFolder();
+    const file = join(folder, 'annex.db');
+    await writeFile(file, change(await readFile(file)));
+    const before = await readFile(wal(folder));
+    await expect(opened(folder)).rejects.toThrow(/another database/);
+    expect((await readFile(wal(folder))).equals(before)).toBe(true);
   });
 });

@@ -16,6 +16,7 @@ import type { Tables } from '../tables.ts';
 import { keysInUse } from '../vault/sealed-columns.ts';
 import type { KeyUse } from '../vault/vault-key.ts';
 import { lockFolder } from './folder-lock.ts';
+import { foreignWal } from './foreign-wal.ts';
 import { readWal } from './wal-file.ts';
 
 /** All pages in one step: a step that sees the writer of another process change a page would begin the copy anew. */
@@ -85,6 +86,12 @@ function refuseDamagedLog(database: string): void {
     if (state.kind === 'damaged')
       throw new Error(
         `${database}-wal is damaged: ${state.problem}. A backup would lack what was committed in it. ` +
+          'Start the service once: it says what to do (docs/operating.md, Damage).',
+      );
+    const foreign = foreignWal(database);
+    if (foreign !== undefined)
+      throw new Error(
+        `${database}-wal belongs to another database: ${foreign}. A backup would mix the two. ` +
           'Start the service once: it says what to do (docs/operating.md, Damage).',
       );
   } finally {

@@ -4,8 +4,9 @@
  * SQLite would start without a word, overwrite the log, and so make the loss final. Here the start ends with what is wrong and what
  * to do. With `--accept-loss` the damaged log is copied aside first, and is never removed.
  */
-import { closeSync, constants, copyFileSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { foreignWal } from './foreign-wal.ts';
 import { readWal, type WalState } from './wal-file.ts';
 
 /** What an operator has to know about the log that was found. */
@@ -39,7 +40,13 @@ export function checkWal({ database, acceptLoss, now, note }: WalOptions): boole
         `The last transaction in ${wal} is incomplete (from frame ${state.at} on) and is left out. After a power cut that is ` +
         'as it should be: it was never acknowledged. Otherwise the disk, or whatever copied the file, has damaged it.',
     });
-  if (state.kind !== 'damaged') return state.kind === 'torn';
+  if (state.kind !== 'damaged') {
+    const foreign = foreignWal(database);
+    if (foreign === undefined) return state.kind === 'torn';
+    if (!acceptLoss) throw new Error(foreignRefusal(database, foreign));
+    note({ level: 'error', message: setAside(wal, foreign, now) });
+    return false;
+  }
   if (!acceptLoss) throw new Error(refusal(wal, state));
   const kept = `${wal}.damaged-${now}`;
   keepAside(wal, kept);
@@ -48,6 +55,22 @@ export function checkWal({ database, acceptLoss, now, note }: WalOptions): boole
     message: `${wal} is damaged: ${state.problem}. The loss is accepted (--accept-loss): ${lossOf(state)}. The damaged log is kept as ${kept}.`,
   });
   return true;
+}
+
+const foreignRefusal = (database: string, problem: string): string =>
+  `${database}-wal, the write-ahead log, belongs to another database than ${database}: ${problem}. ` +
+  'To start all the same would write its pages over those of the database. ' +
+  `If a backup was restored, it belongs into an empty folder: move ${database}-wal away, and start again. ` +
+  'Otherwise bring back the database file that the log belongs to. ' +
+  'With --accept-loss Annex starts with the database file alone, and keeps the log beside it';
+
+/** SQLite would take it for sound: so it must not be there when SQLite looks. @returns what the operator has to know */
+function setAside(wal: string, problem: string, now: number): string {
+  const kept = `${wal}.foreign-${now}`;
+  if (existsSync(kept)) throw new Error(`${kept} exists already: move it away, and start again`);
+  renameSync(wal, kept);
+  sync(dirname(kept));
+  return `${wal} belongs to another database: ${problem}. The loss is accepted (--accept-loss): nothing of it is taken, and it is kept as ${kept}.`;
 }
 
 const refusal = (wal: string, damage: Damage): string =>
