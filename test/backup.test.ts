@@ -1,5 +1,6 @@
 /** `npm run backup`: one file, made beside a running service, with everything that was acknowledged before. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -144,6 +145,36 @@ describe('of a service that is stopped', () => {
     expect(await readFile(to, 'utf8')).toBe('kept');
   });
 
+  test.each(['annex.db-journal', 'annex.db-wal', 'annex.db-lock-journal', 'vault.key.next'])(
+    'it is not made in the data folder as %s, which something else would read',
+    async (name) => {
+      const folder = await stoppedFolder();
+      const before = await readdir(folder);
+      const { code, output } = await run('--data', folder, '--to', join(folder, name));
+      expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining('is a name that') });
+      expect((await readdir(folder)).sort()).toEqual([...new Set([...before, 'annex.db-lock'])].sort());
+    },
+  );
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('broken off by %s, it leaves nothing', async (signal) => {
+    const folder = await stoppedFolder();
+    const database = new DatabaseSync(join(folder, 'annex.db'));
+    // So that there is something to check.
+    database.exec(`create table bulk as with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000)
+      select i, hex(randomblob(40)) as text from n; create index bulk_text on bulk (text)`);
+    database.close();
+    const names = await readdir(folder);
+    const child = spawn(process.execPath, [PROGRAM, '--data', folder, '--to', join(folder, 'backup.db')]);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('checking')) child.kill(signal);
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+    expect(
+      (await readdir(folder)).filter((name) => !names.includes(name) && !name.startsWith('annex.db-')),
+    ).toEqual([]);
+  });
+
   test('a damaged database gives no backup, and neither does a damaged log', async () => {
     const folder = await stoppedFolder();
     const file = join(folder, 'annex.db');
@@ -174,5 +205,11 @@ test('it says what it needs: a file to make, and a folder with a database', asyn
   const nothing = await run('--data', folder, '--to', join(folder, 'x.db'));
   expect(nothing).toMatchObject({ code: 1, output: expect.stringContaining('does not exist') });
   expect(await readdir(folder)).toEqual([]);
+  const twice = await run('--data', folder, '--to', 'a.db', '--to=b.db');
+  expect(twice).toMatchObject({ code: 2, output: expect.stringContaining('--to is there twice') });
+  await (await openStore(storeOptions(folder))).close();
+  const absent = await run('--data', folder, '--to', join(folder, 'absent', 'x.db'));
+  const told = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);
+  expect(absent).toMatchObject({ code: 1, output: told });
   expect((await run('--help')).output).toContain('usage: npm run backup');
 });

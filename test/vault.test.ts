@@ -71,6 +71,12 @@ test('a key file that is open to others, or malformed, is refused', async () => 
   await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow('one key a line');
 });
 
+test.each(['/tmp', '/dev/null'])('%s is no key file, and no mode of it is to be changed', async (file) => {
+  const opening = openVault({ source: { file }, randomBytes, inUse: [] });
+  await expect(opening).rejects.toThrow(/is (a folder|no file); /);
+  await expect(opening).rejects.not.toThrow('chmod');
+});
+
 test('a store with sealed values does not start without its key, or with another', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'vault.key');

@@ -5,6 +5,7 @@
  * values in it would keep nothing from anybody. It says which keys a restore needs, and whether the key ring has them.
  */
 import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
 import { type BackupStep, backUp } from '../store/folder/backup.ts';
@@ -13,6 +14,8 @@ import { vaultKeyId } from '../store/vault/vault.ts';
 import { type KeySource, type KeyUse, parseKeyRing } from '../store/vault/vault-key.ts';
 
 const EXIT_USAGE = 2;
+/** As a shell tells the end by a signal. */
+const SIGNAL_EXIT = 128;
 const MIB = 2 ** 20;
 
 const HELP = `usage: npm run backup -- --to <file> [--data <folder>] [--vault-key-file <file>]
@@ -34,14 +37,30 @@ async function main(flags: readonly string[]): Promise<void> {
   const { to, rest } = targetIn(flags);
   const { dataFolder, vaultKeys } = readConfig(rest, process.env);
   const database = databaseFile(dataFolder);
-  const { bytes, keys } = await backUp({ database, to: resolve(to), progress: tell });
+  const { bytes, keys } = await backUp({ database, to: resolve(to), progress: tell, abandonable: onSignal });
   process.stdout.write(`${resolve(to)}: ${mib(bytes)}, checked.\n`);
   process.stdout.write(await aboutKeys(keys, vaultKeys));
 }
 
+/** Whether a signal has come; what fails then fails of it. */
+let isBrokenOff = false;
+
+/** Broken off in the middle, it leaves nothing: what is there of the copy is as large as the database, and as secret. */
+function onSignal(remove: () => Promise<void>): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, async () => {
+      isBrokenOff = true;
+      await remove();
+      process.stderr.write('The backup was broken off; nothing of it is left.\n');
+      process.exit(SIGNAL_EXIT + constants.signals[signal]);
+    });
+}
+
 /** The file to make, and the flags that are settings of the service. */
 function targetIn(flags: readonly string[]): { to: string; rest: string[] } {
-  const at = flags.findIndex((flag) => flag === '--to' || flag.startsWith('--to='));
+  const names = (flag: string) => flag === '--to' || flag.startsWith('--to=');
+  const at = flags.findIndex(names);
+  if (flags.findLastIndex(names) !== at) throw new UsageError('--to is there twice; a backup is one file.');
   const flag = flags[at];
   if (flag === undefined) throw new UsageError('--to must name the file to make.');
   const isOne = flag.startsWith('--to=');
@@ -86,6 +105,7 @@ async function heldKeys(source: KeySource): Promise<readonly string[] | undefine
 const mib = (bytes: number): string => `${(bytes / MIB).toFixed(1)} MiB`;
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
+  if (isBrokenOff) return;
   process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
   const isUsage = cause instanceof ConfigError || cause instanceof UsageError;
   if (isUsage) process.stderr.write(`\n${HELP}`);

@@ -6,10 +6,13 @@
  * backup is in it. The copy is checked whole, is on the disk before it has its name, and never takes the place of another
  * file. It holds no key of the vault.
  */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { link, open, rm, stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { backup as copyPages, DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { Kysely } from 'kysely';
 import { sqliteDialect } from '../sqlite-dialect.ts';
 import type { Tables } from '../tables.ts';
@@ -23,8 +26,11 @@ import { readWal } from './wal-file.ts';
 const ALL_PAGES = 2 ** 31 - 1;
 const PROGRESS_EVERY_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
-/** What of a failed check is told. */
-const PROBLEMS_MAX = 5;
+const CHECK = fileURLToPath(new URL('copy-check.ts', import.meta.url));
+/** What SQLite makes beside a database. */
+const BESIDE = ['', '-wal', '-shm', '-lock', '-lock-journal', '-journal'];
+/** Other files that the service reads in its data folder. */
+const OWN_FILES = ['vault.key', 'vault.key.next', 'admin-token'];
 
 export type BackupStep =
   | { readonly step: 'copying'; readonly bytes: number; readonly of: number }
@@ -36,6 +42,8 @@ export interface BackupOptions {
   /** The file to be made. */
   readonly to: string;
   progress(step: BackupStep): void;
+  /** Told of what takes away all that the backup has made so far: for an end in the middle. */
+  abandonable?(remove: () => Promise<void>): void;
 }
 
 export interface Backup {
@@ -45,17 +53,29 @@ export interface Backup {
 }
 
 /** @throws where there is nothing to copy, no room, or something at `to`; or where the copy is not sound. Nothing is left then. */
-export async function backUp({ database, to, progress }: BackupOptions): Promise<Backup> {
+export async function backUp(options: BackupOptions): Promise<Backup> {
+  const { database, to, progress, abandonable } = options;
   if (!existsSync(database)) throw new Error(`${database} does not exist; name the data folder (--data).`);
   if (existsSync(to)) throw exists(to);
+  await refuseOwnName(database, to);
   refuseDamagedLog(database);
   const partial = `${to}.partial-${process.pid}`;
+  const parts = BESIDE.map((suffix) => `${partial}${suffix}`);
+  let check: ChildProcess | undefined;
+  const remove = async () => {
+    for (const name of parts) await rm(name, { force: true });
+  };
+  abandonable?.(async () => {
+    await ended(check);
+    await remove();
+  });
   try {
-    // Private from the first byte: it holds what the database holds.
-    await (await open(partial, 'wx', 0o600)).close();
+    await makePrivate(partial);
     await copy(database, partial, progress);
     progress({ step: 'checking' });
-    checkCopy(partial);
+    // Ctrl-C in a terminal reaches a whole group: what ends this process ends its check.
+    check = fork(CHECK, [partial], { execArgv: [], detached: true });
+    await checked(check);
     const keys = await keysOf(partial);
     makeSingleFile(partial);
     await sync(partial);
@@ -66,10 +86,45 @@ export async function backUp({ database, to, progress }: BackupOptions): Promise
     });
     return { bytes: size, keys };
   } finally {
-    for (const name of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-lock`, `${partial}-journal`])
-      await rm(name, { force: true });
+    await remove();
     await sync(dirname(to)).catch(() => {});
   }
+}
+
+/**
+ * A backup in the data folder may be all that a container can write. Under a name that SQLite or Annex reads there, it would be
+ * taken for something else: as `annex.db-journal`, for changes that are to be undone.
+ */
+async function refuseOwnName(database: string, to: string): Promise<void> {
+  const folder = await realpath(dirname(to)).catch((cause) => {
+    throw unusable(to, cause);
+  });
+  if (folder !== (await realpath(dirname(database)))) return;
+  const own = [...BESIDE.map((suffix) => `${basename(database)}${suffix}`), ...OWN_FILES];
+  if (own.includes(basename(to)))
+    throw new Error(`${to} is a name that Annex uses in its data folder. Name another file (--to).`);
+}
+
+/** Private from the first byte: it holds what the database holds. */
+async function makePrivate(file: string): Promise<void> {
+  const handle = await open(file, 'wx', 0o600).catch((cause) => {
+    throw unusable(file, cause);
+  });
+  await handle.close();
+}
+
+function unusable(file: string, cause: NodeJS.ErrnoException): unknown {
+  const told = {
+    ENOENT: 'does not exist. Make it',
+    ENOTDIR: 'is no folder. Make one',
+    EACCES: 'may not be written by this user. Let it',
+    EPERM: 'may not be written by this user. Let it',
+    EROFS: 'is on a file system that is read-only. Change that',
+  };
+  const why = told[cause.code as keyof typeof told];
+  return why === undefined
+    ? cause
+    : new Error(`the folder ${dirname(file)} ${why}, or name another file (--to).`, { cause });
 }
 
 /** Where no service has the folder, its log may be one that SQLite would drop without a word. */
@@ -126,9 +181,13 @@ async function requireRoom(to: string, bytes: number): Promise<void> {
     throw new Error(`${dirname(to)} has room for ${bavail * bsize} bytes, and the backup needs ${bytes}.`);
 }
 
-/** The whole check, indexes against tables included: a backup that is not sound is found now, and not when it is needed. */
-function checkCopy(file: string): void {
-  const problems = problemsOf(file);
+/** By a process of its own: the check of a large copy takes minutes, and an end in the middle is heard meanwhile. */
+async function checked(check: ChildProcess): Promise<void> {
+  const problems = await new Promise<readonly string[]>((resolve, reject) => {
+    check.once('message', (found) => resolve(found as readonly string[]));
+    check.once('error', reject);
+    check.once('exit', () => reject(new Error('The check of the copy ended without a result.')));
+  });
   if (problems.length > 0)
     throw new Error(
       `The copy is damaged, and so is the database that it was made of: ${problems.join('; ')}. ` +
@@ -136,18 +195,10 @@ function checkCopy(file: string): void {
     );
 }
 
-function problemsOf(file: string): string[] {
-  const database = new DatabaseSync(file);
-  try {
-    const rows = database.prepare(`pragma integrity_check(${PROBLEMS_MAX})`).all();
-    const problems = rows.map((row) => String(row.integrity_check)).filter((line) => line !== 'ok');
-    const isLoose = database.prepare('pragma foreign_key_check').get() !== undefined;
-    return isLoose ? [...problems, 'a row refers to one that is not there'] : problems;
-  } catch (cause) {
-    return [cause instanceof Error ? cause.message : String(cause)];
-  } finally {
-    database.close();
-  }
+async function ended(check: ChildProcess | undefined): Promise<void> {
+  if (check === undefined || check.exitCode !== null || check.signalCode !== null) return;
+  check.kill('SIGKILL');
+  await once(check, 'exit');
 }
 
 /** @returns keys that values of the copy are sealed with */

@@ -138,7 +138,12 @@ function ringIn(file: string, text: string): KeyRing {
 
 async function readKeyFile(file: string): Promise<string | undefined> {
   try {
-    const { mode } = await stat(file);
+    const found = await stat(file);
+    // Before the advice below: to take the rights of others from /tmp, or /dev/null, breaks the machine.
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
+    if (!found.isFile() && !found.isFIFO())
+      throw new Error(`${file} is no file; name the file of the vault's keys (--vault-key-file).`);
+    const { mode } = found;
     // Windows has no such bits.
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       throw new Error(`${file} is open to other users. Run: chmod 600 ${file}`);
