@@ -209,3 +209,26 @@ describe('what it says of a bundle', () => {
     expect(parse(value, ...(blobs as string[]))).toBeUndefined();
   });
 });
+
+describe('the values of a message', () => {
+  const MOST = 60_000;
+  const open = (json: string, bytesMax = 4_000_000) =>
+    openParcel({ name: 'read', sizes: [Buffer.byteLength(json)] }, Buffer.from(json), bytesMax)?.value;
+
+  // Attack: parsing four megabytes of brackets is one native call, which held the event loop for most of a second.
+  test.each([
+    ['nested arrays', '['.repeat(MOST) + ']'.repeat(MOST)],
+    ['nested objects', `${'{"a":'.repeat(MOST)}1${'}'.repeat(MOST)}`],
+    ['flat numbers', `[${'1,'.repeat(MOST)}1]`],
+    ['empty objects behind a text that ends in a backslash', `["\\\\"${',{}'.repeat(MOST)}]`],
+  ])('are counted before they are parsed: %s', (_what, json) => {
+    expect(open(json)).toBeUndefined();
+  });
+
+  test('are not those that a text seems to have', () => {
+    const texts = ['[,{'.repeat(100_000), '\\', '"', '\\"[,'.repeat(30_000), 'é[,{'.repeat(30_000)];
+    expect(open(JSON.stringify(texts))).toEqual(texts);
+    const full = Array.from({ length: MOST - 2 }, () => 1);
+    expect(open(JSON.stringify(full))).toEqual(full);
+  });
+});

@@ -5,6 +5,7 @@
  * others are files, scripts and images as they are. What the process sends is opened with bounds, because native code that
  * an upload has taken over may send anything.
  */
+import { hasFewValues } from './json-values.ts';
 
 export interface Parcel {
   readonly name: string;
@@ -25,7 +26,7 @@ export function packParcel(
 
 /**
  * @param jsonBytesMax most that is parsed as JSON
- * @returns undefined where the frame is no parcel within the bound
+ * @returns undefined where the frame is no parcel within the bounds
  */
 export function openParcel(head: unknown, body: Buffer, jsonBytesMax: number): Parcel | undefined {
   if (typeof head !== 'object' || head === null || !('name' in head) || !('sizes' in head)) return undefined;
@@ -40,6 +41,7 @@ export function openParcel(head: unknown, body: Buffer, jsonBytesMax: number): P
   }
   const [json, ...blobs] = pieces;
   if (at !== body.byteLength || json === undefined || json.byteLength > jsonBytesMax) return undefined;
+  if (!hasFewValues(json)) return undefined;
   try {
     return { name, value: JSON.parse(json.toString('utf8')), blobs };
   } catch {
