@@ -1,7 +1,7 @@
 /** `npm run backup`: one file, made beside a running service, with everything that was acknowledged before. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +16,13 @@ import { deliveriesOf, installWebhook } from './support/waiting-deliveries.ts';
 
 const PROGRAM = fileURLToPath(new URL('../src/cli/backup.ts', import.meta.url));
 
-async function run(...flags: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...flags]);
+const run = (...flags: string[]) => runAs({}, ...flags);
+
+async function runAs(
+  user: { readonly uid?: number; readonly gid?: number },
+  ...flags: string[]
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [PROGRAM, ...flags], user);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -173,6 +178,36 @@ describe('of a service that is stopped', () => {
     expect(
       (await readdir(folder)).filter((name) => !names.includes(name) && !name.startsWith('annex.db-')),
     ).toEqual([]);
+  });
+
+  // Attack: SQLite reads a log without its lock too, and drops what is behind the damage.
+  test('a damaged log gives no backup either where nothing can be written, as in a snapshot', async () => {
+    const [alive, snapshot, to] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
+    const store = await openStore(storeOptions(alive));
+    await installWebhook(store);
+    for (let event = 0; event < 20; event++) await deliveriesOf(store, 1);
+    const names = ['annex.db', 'annex.db-wal', 'annex.db-shm', 'annex.db-lock', 'vault.key'];
+    for (const name of names) await copyFile(join(alive, name), join(snapshot, name));
+    await store.close();
+    const intact = await readFile(join(snapshot, 'annex.db-wal'));
+    const frames = Math.floor((intact.length - 32) / 4_120);
+    const damaged = Buffer.from(intact);
+    damaged.fill(0xaa, 32 + (frames - 20) * 4_120 + 100, 32 + (frames - 20) * 4_120 + 110);
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const made = async (log: Buffer, file: string) => {
+      await chmod(join(snapshot, 'annex.db-wal'), 0o600);
+      await writeFile(join(snapshot, 'annex.db-wal'), log);
+      for (const name of names) await chmod(join(snapshot, name), 0o444);
+      await chmod(to, 0o777);
+      await chmod(snapshot, 0o555);
+      const flags = ['--data', snapshot, '--to', join(to, file)];
+      return runAs(user, ...flags).finally(() => chmod(snapshot, 0o700));
+    };
+    expect(await made(damaged, 'damaged.db')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('annex.db-wal is damaged'),
+    });
+    expect(await made(intact, 'intact.db')).toMatchObject({ code: 0 });
   });
 
   test('a damaged database gives no backup, and neither does a damaged log', async () => {

@@ -18,7 +18,7 @@ import { sqliteDialect } from '../sqlite-dialect.ts';
 import type { Tables } from '../tables.ts';
 import { keysInUse } from '../vault/sealed-columns.ts';
 import type { KeyUse } from '../vault/vault-key.ts';
-import { lockFolder } from './folder-lock.ts';
+import { type FolderLock, isBusy, lockFolder } from './folder-lock.ts';
 import { foreignWal } from './foreign-wal.ts';
 import { readWal } from './wal-file.ts';
 
@@ -26,6 +26,11 @@ import { readWal } from './wal-file.ts';
 const ALL_PAGES = 2 ** 31 - 1;
 const PROGRESS_EVERY_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
+/** At a log that cannot be locked. */
+const LOOKS = 4;
+/** Results of SQLite, without their extension: read-only, cannot open, locking protocol. */
+const CANNOT_SHARE = [8, 14, 15];
+const PRIMARY_RESULT = 0xff;
 const CHECK = fileURLToPath(new URL('copy-check.ts', import.meta.url));
 /** What SQLite makes beside a database. */
 const BESIDE = ['', '-wal', '-shm', '-lock', '-lock-journal', '-journal'];
@@ -129,35 +134,43 @@ function unusable(file: string, cause: NodeJS.ErrnoException): unknown {
 
 /** Where no service has the folder, its log may be one that SQLite would drop without a word. */
 function refuseDamagedLog(database: string): void {
-  let lock: ReturnType<typeof lockFolder>;
+  let lock: FolderLock | undefined;
   try {
     lock = lockFolder(database);
-  } catch {
+  } catch (cause) {
     // A service runs, and has looked at its log when it started.
-    return;
+    if (isBusy((cause as Error).cause ?? {})) return;
+    // Attack: a snapshot that is mounted read-only has no lock to take, and its log may be damaged all the same.
   }
   try {
-    const state = readWal(`${database}-wal`);
+    let state = readWal(`${database}-wal`);
+    // Without the lock, a log that is being written may look damaged, and another way each time.
+    for (let looks = 1; lock === undefined && state.kind === 'damaged' && looks < LOOKS; looks++)
+      state = readWal(`${database}-wal`);
     if (state.kind === 'damaged')
       throw new Error(
         `${database}-wal is damaged: ${state.problem}. A backup would lack what was committed in it. ` +
           'Start the service once: it says what to do (docs/operating.md, Damage).',
       );
-    const foreign = foreignWal(database);
-    if (foreign !== undefined)
-      throw new Error(
-        `${database}-wal belongs to another database: ${foreign}. A backup would mix the two. ` +
-          'Start the service once: it says what to do (docs/operating.md, Damage).',
-      );
+    refuseForeignLog(database);
   } finally {
-    lock.release();
+    lock?.release();
   }
+}
+
+function refuseForeignLog(database: string): void {
+  const foreign = foreignWal(database);
+  if (foreign !== undefined)
+    throw new Error(
+      `${database}-wal belongs to another database: ${foreign}. A backup would mix the two. ` +
+        'Start the service once: it says what to do (docs/operating.md, Damage).',
+    );
 }
 
 async function copy(from: string, to: string, progress: BackupOptions['progress']): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
-    const of = bytesOf(source);
+    const of = sizeOf(source, from);
     await requireRoom(to, of);
     progress({ step: 'copying', bytes: 0, of });
     const tick = async () => progress({ step: 'copying', bytes: Math.min(of, (await stat(to)).size), of });
@@ -166,6 +179,20 @@ async function copy(from: string, to: string, progress: BackupOptions['progress'
     await copyPages(source, to, { rate: ALL_PAGES }).finally(() => clearInterval(timer));
   } finally {
     source.close();
+  }
+}
+
+/** The first that is read of it: SQLite makes `annex.db-shm` beside it then. */
+function sizeOf(source: DatabaseSync, file: string): number {
+  try {
+    return bytesOf(source);
+  } catch (cause) {
+    if (!CANNOT_SHARE.includes(Number((cause as { errcode?: number }).errcode) & PRIMARY_RESULT)) throw cause;
+    throw new Error(
+      `${file} cannot be read by this user where it lies: SQLite has to write ${file}-shm beside it. Run this as the user of the ` +
+        'service, on a file system that is not read-only; of a service that is stopped, copy the whole folder.',
+      { cause },
+    );
   }
 }
 

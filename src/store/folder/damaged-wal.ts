@@ -4,7 +4,16 @@
  * SQLite would start without a word, overwrite the log, and so make the loss final. Here the start ends with what is wrong and what
  * to do. With `--accept-loss` the damaged log is copied aside first, and is never removed.
  */
-import { closeSync, constants, copyFileSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { foreignWal } from './foreign-wal.ts';
 import { readWal, type WalState } from './wal-file.ts';
@@ -86,7 +95,15 @@ const lossOf = ({ at, lost }: Damage): string => {
 
 /** On disk before anything else happens to the log. */
 function keepAside(wal: string, kept: string): void {
-  copyFileSync(wal, kept, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  try {
+    copyFileSync(wal, kept, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOSPC') throw cause;
+    // What there was room for.
+    rmSync(kept, { force: true });
+    const message = `there is no room to keep the damaged log as ${kept}: make room for the size of ${wal}, and start again`;
+    throw new Error(message, { cause });
+  }
   sync(kept);
   sync(dirname(kept));
 }
