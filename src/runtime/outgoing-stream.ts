@@ -2,10 +2,12 @@
  * A stream of bytes to an isolate, out of a Node `Readable`: a client's upload, or the body of a fetch's answer.
  *
  * Sends no more than the isolate has given credit for, so that a tenant that does not read holds its sender back and not
- * the memory of the host. Ends the source when the isolate wants no more, and when the call is over.
+ * the memory of the host. Small pieces are joined once there are many (`piece-pace.ts`). Ends the source when the isolate wants
+ * no more, and when the call is over.
  */
 import type { Readable } from 'node:stream';
 import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../wire.ts';
+import { PiecePace } from './piece-pace.ts';
 
 /** The way to the isolate. */
 export interface OutgoingPeer {
@@ -19,6 +21,9 @@ export class OutgoingStream {
   readonly #peer: OutgoingPeer;
   /** Words for the tenant, where the source fails. */
   readonly #describe: (cause: Error) => string;
+  readonly #pace = new PiecePace(performance.now());
+  /** Runs while what has come waits for more. */
+  #waiting: NodeJS.Timeout | undefined;
   #ahead = 0;
   /** What is left of the piece that was read last. */
   #rest: Buffer | undefined;
@@ -55,7 +60,7 @@ export class OutgoingStream {
 
   readonly #pump = (): void => {
     while (!this.#over && this.#ahead < STREAM_CHUNKS_IN_FLIGHT) {
-      const piece = this.#rest ?? (this.#source.read() as Buffer | null);
+      const piece = this.#rest ?? this.#read();
       if (piece === null) break;
       const larger = piece.byteLength > STREAM_CHUNK_BYTES_MAX;
       this.#rest = larger ? piece.subarray(STREAM_CHUNK_BYTES_MAX) : undefined;
@@ -67,6 +72,27 @@ export class OutgoingStream {
       this.#peer.close(undefined);
     }
   };
+
+  /** All that has come; null where there is nothing, and where it is to wait for more. */
+  #read(): Buffer | null {
+    if (this.#waiting !== undefined) return null;
+    const { readableLength, readableHighWaterMark } = this.#source;
+    // Where nothing is there, the source has to be asked all the same: that is how it says that it has ended.
+    const isFull = readableLength === 0 || readableLength >= readableHighWaterMark;
+    const waitMs = isFull ? 0 : this.#pace.waitMs(performance.now());
+    if (waitMs > 0) {
+      this.#waiting = setTimeout(() => {
+        this.#waiting = undefined;
+        this.#pump();
+      }, waitMs);
+      return null;
+    }
+    // Without a length it would be what came at once, however small.
+    const bytes = Math.min(readableLength, STREAM_CHUNK_BYTES_MAX);
+    const piece = (bytes === 0 ? this.#source.read() : this.#source.read(bytes)) as Buffer | null;
+    if (piece !== null) this.#pace.took(piece.byteLength);
+    return piece;
+  }
 
   readonly #ended = (): void => {
     this.#drained = true;
@@ -83,6 +109,7 @@ export class OutgoingStream {
 
   #stop(): void {
     this.#over = true;
+    clearTimeout(this.#waiting);
     this.#source.off('readable', this.#pump).off('end', this.#ended).off('close', this.#closed);
   }
 }
