@@ -20,6 +20,7 @@ import type { Limits } from '../limits.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
 import type { AnswersTo } from './hosts.ts';
 import { lazySerializers } from './lazy-serializers.ts';
+import { boundPipelines } from './pipelined.ts';
 import { routableUrl } from './public/routable-url.ts';
 import { headRefusal } from './request-head.ts';
 
@@ -72,6 +73,7 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
     },
     clientErrorHandler: answerBad,
   });
+  boundPipelines(app.server);
   // One more than allowed, so that too many are seen as such.
   app.server.maxHeadersCount = requestHeaders + 1;
   app.server.on('checkExpectation', answerExpectation);
