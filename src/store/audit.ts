@@ -4,7 +4,7 @@
  * Entries are made where the changes are (`audit-rows.ts`), in their transactions. Here they are listed, and forgotten by
  * age; nothing changes one, and nothing takes a single one away.
  */
-import type { Selectable } from 'kysely';
+import { expressionBuilder, type Selectable } from 'kysely';
 import { DAY_MS, type Limits } from '../limits.ts';
 import type { Level } from '../model/installation.ts';
 import type { AuditAction } from './audit-rows.ts';
@@ -12,6 +12,9 @@ import { inBatches, ROWS_PER_BATCH } from './batches.ts';
 import { type Page, type PageRequest, page } from './page.ts';
 import { Sequence } from './sequence.ts';
 import type { Database, Tables } from './tables.ts';
+
+/** Rows that one page looks at: a statement holds up the event loop for as long as it runs. */
+export const ROWS_LOOKED_AT = 5_000;
 
 /** An entry as it is read; `id` sorts in the order of changes. */
 export interface AuditRecord {
@@ -58,20 +61,40 @@ export class Audit {
     this.#parts = parts;
   }
 
-  /** Newest first. */
+  /**
+   * Newest first. A page may be short, and is the last if it has no cursor.
+   *
+   * The attack: pages of an action that never was, each of which would read all there is. One member of the query is found by
+   * an index. The others are looked for in so many rows of it, in a subquery, so that no other index is used instead.
+   */
   async list(query: AuditQuery): Promise<Page<AuditRecord>> {
-    const { organization, integration, installationId, action, cursor, limit } = query;
-    let select = this.#parts.database.selectFrom('audit').selectAll();
-    if (organization !== undefined) select = select.where('organization', '=', organization);
-    if (integration !== undefined) select = select.where('integration', '=', integration);
-    if (installationId !== undefined) select = select.where('installation_id', '=', installationId);
-    if (action !== undefined) select = select.where('action', '=', action);
-    if (cursor !== undefined) select = select.where('id', '<', cursor);
-    const rows = await select
+    const { cursor, limit } = query;
+    const { database } = this.#parts;
+    const { range, meant } = conditions(query);
+    let inRange = database.selectFrom('audit').orderBy('id', 'desc');
+    if (range !== undefined) inRange = inRange.where(range);
+    if (cursor !== undefined) inRange = inRange.where('id', '<', cursor);
+    if (meant.length === 0) {
+      const rows = await inRange
+        .selectAll()
+        .limit(limit + 1)
+        .execute();
+      return page(rows, limit, (row) => row.id, recordOf);
+    }
+    const last = await inRange
+      .select('id')
+      .offset(ROWS_LOOKED_AT - 1)
+      .limit(1)
+      .executeTakeFirst();
+    const rows = await database
+      .selectFrom(inRange.selectAll().limit(ROWS_LOOKED_AT).as('looked_at'))
+      .selectAll()
+      .where(eb.and(meant))
       .orderBy('id', 'desc')
       .limit(limit + 1)
       .execute();
-    return page(rows, limit, (row) => row.id, recordOf);
+    const found = page(rows, limit, (row) => row.id, recordOf);
+    return found.next === undefined && last !== undefined ? { ...found, next: last.id } : found;
   }
 
   /** Forgets the entries that are older than `auditDays`. */
@@ -89,6 +112,18 @@ export class Audit {
       return Number(result.numDeletedRows);
     });
   }
+}
+
+const eb = expressionBuilder<Tables, 'audit'>();
+
+/** What an index finds: the member of which there are fewest entries as a rule. And what is looked for in that. */
+function conditions({ organization, integration, installationId, action }: AuditQuery) {
+  const [range, ...others] = [
+    ...(installationId === undefined ? [] : [eb('installation_id', '=', installationId)]),
+    ...(organization === undefined ? [] : [eb('organization', '=', organization)]),
+    ...(integration === undefined ? [] : [eb('integration', '=', integration)]),
+  ];
+  return { range, meant: action === undefined ? others : [...others, eb('action', '=', action)] };
 }
 
 function recordOf(row: Selectable<Tables['audit']>): AuditRecord {

@@ -73,6 +73,7 @@ export function auditDoor(app: TypedApp, { audit }: AuditDoorParts): void {
     {
       schema: {
         summary: 'List changes, newest first',
+        description: 'A page may hold fewer than `limit`, or none, and still have a `next`.',
         querystring: AuditListQuery,
         response: { 200: PageOf(EntryView), ...ERRORS_VIEW },
       },

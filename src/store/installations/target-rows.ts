@@ -279,10 +279,9 @@ export async function listInstallations(
     select = select.where('installation_id', 'in', carriers);
   }
   if (cursor !== undefined) select = select.where('installation_id', '>', cursor);
-  const rows = await select
-    .orderBy('installation_id')
-    .limit(limit + 1)
-    .execute();
+  // An organization has one at most. The attack: by their order, one is looked for among those of all organizations.
+  if (organization === undefined) select = select.orderBy('installation_id');
+  const rows = await select.limit(limit + 1).execute();
   return page(rows, limit, (row) => row.installation_id, installationOf);
 }
 
