@@ -1,6 +1,7 @@
 /** A connection within the process: what one end writes the other reads, no faster than it reads, and both end together. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectionPair } from '../src/http/connection-pair.ts';
 
@@ -33,6 +34,19 @@ test('a writer waits for its reader, and holds no more than it was told to', asy
   asking.end(Buffer.alloc(MIB));
   await once(answering, 'end');
   expect(read).toBe((written + 1) * 64 * 1024 + MIB);
+});
+
+test('an end counts what has been read of it, and what waits, as a socket does', async () => {
+  const { asking, answering } = connectionPair() as { asking: Socket; answering: Socket };
+  while (asking.write(Buffer.alloc(64 * 1024)));
+  const moved = () => asking.bytesWritten - asking.writableLength;
+  const before = moved();
+  expect(asking.writableLength).toBeGreaterThan(0);
+  const drained = once(asking, 'drain');
+  answering.resume();
+  await drained;
+  expect([asking.writableLength, moved()]).toEqual([0, asking.bytesWritten]);
+  expect(moved()).toBeGreaterThan(before);
 });
 
 test('nobody is left to answer once the asking end is gone, whatever waits to be written', async () => {

@@ -1,6 +1,7 @@
 /** Nobody holds so many bodies that others have no room for theirs. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { REQUESTS_PER_TURN } from '../src/http/pipelined.ts';
 import { BodyBudget, type BodyOwner } from '../src/http/public/body-budget.ts';
 import { dial } from './support/raw-http.ts';
 import { type Installed, startTestService, type TestService } from './support/service.ts';
@@ -198,7 +199,7 @@ describe('bodies of others are taken', () => {
         const { socket, seen } = await dial(endpoint);
         // What the kernels take would be no answer that is held: so each asks until nothing more goes out.
         const asked = `GET ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\n\r\n`;
-        socket.write(asked.repeat(40));
+        socket.write(asked.repeat(REQUESTS_PER_TURN));
         await vi.waitFor(() => expect(seen()).not.toBe(''), { timeout: 10_000 });
         socket.pause();
       }
@@ -210,6 +211,29 @@ describe('bodies of others are taken', () => {
       found.push(posted.status, answered.status, (await answered.arrayBuffer()).byteLength);
     }
     expect(found).toEqual(Array.from({ length: 20 }, () => [200, 200, 512 * 1024]).flat());
+  });
+
+  test('beside answers that wait behind one that does not come', { timeout: 30_000 }, async () => {
+    const annex = await startTestService({ limits });
+    const { endpoint } = await annex.deploy(
+      'behind',
+      `import { createIntegration } from '@annex/sdk';
+       export default createIntegration({
+         fetch: ({ url }) => url.endsWith('/never') ? new Promise(() => {}) : new Response(new Uint8Array(${512 * 1024})),
+       });`,
+    );
+    const { pathname } = new URL(endpoint);
+    const ask = (path: string) => `GET ${pathname}${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+    for (let client = 0; client < 3; client += 1) {
+      const { socket } = await dial(endpoint);
+      socket.write(ask('/never') + ask('/large').repeat(8));
+    }
+    await vi.waitFor(async () => expect((await fetch(`${endpoint}/large`)).status).toBe(503));
+    // Long before the first of them is out of time.
+    await vi.waitFor(async () => expect((await fetch(`${endpoint}/large`)).status).toBe(200), {
+      timeout: 12_000,
+      interval: 250,
+    });
   });
 });
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
-import { inProcessDepth, inProcessDoors } from '../src/http/in-process.ts';
+import { inProcessDepth, inProcessDoors, inProcessOwner } from '../src/http/in-process.ts';
 import { answered, HandClock, newPosting, postTo, receive, receiveWith } from './support/receivers.ts';
 
 const NOT_WRITTEN = 'The URL has to begin with https://, and to have no blanks.';
@@ -125,6 +125,8 @@ describe('of this very service', () => {
     requests.push([request.url, inProcessDepth(request.socket)]);
     request.resume().on('end', () => response.end('inside'));
   });
+  const owners: (string | undefined)[] = [];
+  server.on('request', ({ socket }) => owners.push(inProcessOwner(socket)));
   const ownDoor = inProcessDoors({
     origins: { publicUrl: 'http://apps.example/e', apiUrl: 'https://api.example' },
     control: server,
@@ -146,6 +148,14 @@ describe('of this very service', () => {
       ['/key/hook?x=1', 1],
     ]);
     expect(lookup).not.toHaveBeenCalled();
+  });
+
+  test('attack: owners that have one sender in process, of whom one uses up what that may', async () => {
+    owners.length = 0;
+    const posting = newPosting({ allow: '', allowHttp: false, ownDoor });
+    for (const owner of ['one', 'two', 'one'])
+      await postTo(posting, 'http://apps.example/e/key/hook', { owner });
+    expect(owners).toEqual(['one', 'two', 'one']);
   });
 
   test('the API is no receiver', async () => {

@@ -60,7 +60,7 @@ export class Connections {
   lease(owner: string, url: URL, own?: { readonly door: OwnDoor; readonly depth: number }): PoolLease {
     // What has a depth stays apart: a connection tells it to the door, and a chain must not wait for its own beginning.
     const key = `${owner} ${url.origin}${own === undefined ? '' : ` ${own.door.kind} ${own.depth}`}`;
-    const dial = () => (own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own));
+    const dial = () => (own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own, owner));
     const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial()), users: 0 };
     clearTimeout(entry.idle);
     entry.users += 1;
@@ -134,9 +134,12 @@ export class Connections {
 
 /** The parser of answers wants a stream, undici's type a socket; and its client is not ready for one at once. */
 const inProcess =
-  ({ door, depth }: { readonly door: OwnDoor; readonly depth: number }): buildConnector.connector =>
+  (
+    { door, depth }: { readonly door: OwnDoor; readonly depth: number },
+    owner: string,
+  ): buildConnector.connector =>
   (_options, callback) =>
-    process.nextTick(() => callback(null, door.connect(depth) as Socket));
+    process.nextTick(() => callback(null, door.connect(depth, owner) as Socket));
 
 /** Where a URL's connection goes. */
 export const targetOf = ({ hostname, port, protocol }: URL): Target => ({

@@ -13,8 +13,13 @@ export interface OwnDoor {
   readonly realm: string;
   /** Path and query as the listener expects them. */
   readonly path: string;
-  /** Opens the tenant's end of a connection. @param depth of calls within calls, for the one this may begin */
-  connect(depth: number): Duplex;
+  /**
+   * Opens the tenant's end of a connection.
+   *
+   * @param depth of calls within calls, for the one this may begin
+   * @param owner the installation that connects
+   */
+  connect(depth: number, owner: string): Duplex;
 }
 
 /** @returns the place, or `undefined` where the URL is of somebody else */

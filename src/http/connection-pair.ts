@@ -26,11 +26,17 @@ class End extends Duplex {
   /** Lets the other end write on: set while what it wrote last waits to be read. */
   #taken: (() => void) | undefined;
   #finished = false;
+  #takenBytes = 0;
 
   constructor({ peer, onClosed }: { peer: () => End; onClosed: () => void }) {
     super();
     this.#peer = peer;
     this.#onClosed = onClosed;
+  }
+
+  /** As a socket has it: with what waits. */
+  get bytesWritten(): number {
+    return this.#takenBytes + this.writableLength;
   }
 
   /** The other end writes no more. */
@@ -51,7 +57,10 @@ class End extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#peer().#take(chunk, done);
+    this.#peer().#take(chunk, () => {
+      this.#takenBytes += chunk.byteLength;
+      done();
+    });
   }
 
   override _final(done: () => void): void {

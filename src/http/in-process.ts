@@ -16,14 +16,17 @@ import { connectionPair } from './connection-pair.ts';
 /** Where the API lies on the control listener, whatever the world sees it as. */
 const API_PATH = '/v1';
 
-/** Depths of calls by the listener's end of their connection. */
-const depths = new WeakMap<Duplex, number>();
+/** Whoever asks, by the listener's end of the connection. */
+const askers = new WeakMap<Duplex, { readonly depth: number; readonly owner: string }>();
 
 /**
  * @param connection `request.raw.socket`
  * @returns how many calls whoever asks is inside of; `undefined` where the connection came from the network
  */
-export const inProcessDepth = (connection: Duplex): number | undefined => depths.get(connection);
+export const inProcessDepth = (connection: Duplex): number | undefined => askers.get(connection)?.depth;
+
+/** @returns the installation whose call asks; `undefined` where the connection came from the network */
+export const inProcessOwner = (connection: Duplex): string | undefined => askers.get(connection)?.owner;
 
 export interface InProcessParts {
   /** Base URLs without a trailing slash, read at each use. */
@@ -38,9 +41,9 @@ export function inProcessDoors({ origins, control, open }: InProcessParts): Find
     kind,
     realm,
     path,
-    connect: (depth: number): Duplex => {
+    connect: (depth: number, owner: string): Duplex => {
       const { asking, answering } = connectionPair();
-      depths.set(answering, depth);
+      askers.set(answering, { depth, owner });
       listener.emit('connection', answering);
       return asking;
     },

@@ -20,6 +20,7 @@ import type { AddressList } from '../address-list.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
 import { endpointHosts } from '../hosts.ts';
+import { inProcessOwner } from '../in-process.ts';
 import { SharedRate } from '../shared-rate.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
@@ -27,8 +28,6 @@ import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts'
 /** The one version of the envelope door (REFERENCE D1). */
 const VERSION = 'v1';
 const SECOND_MS = 1_000;
-/** Stands for the address of requests that integrations make in process. */
-const IN_PROCESS = 'in process';
 /** How often the operator hears that an address is refused. */
 const TELL_EVERY_MS = 60_000;
 
@@ -140,8 +139,9 @@ export class Visits {
   /** @returns the key of the request's address @throws AnnexError REQUEST_RATE_EXCEEDED */
   #countSender(request: FastifyRequest): string {
     const address = clientAddress(request.raw, this.#parts.trustedProxies);
-    // An integration's own, which comes in process, is counted by the endpoint it goes to.
-    if (address === undefined) return IN_PROCESS;
+    // An integration's own, which comes in process, is counted by the endpoint it goes to. Attack: one installation that uses
+    // up what all that come in process have of an endpoint. So each is a sender of its own.
+    if (address === undefined) return `installation ${inProcessOwner(request.raw.socket)}`;
     const sender = addressKey(address);
     if (this.#perAddress.take(sender)) return sender;
     const now = this.#parts.clock();
