@@ -10,6 +10,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServer
 import Type, { type Static, type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { AnnexError } from '../../errors.ts';
+import { isTooDeep, JSON_DEPTH_MAX } from '../../model/json-depth.ts';
 import { jsonFault } from '../../model/json-fault.ts';
 import { schemaCheck } from '../../model/schema-check.ts';
 import { faultText, type SchemaFault } from '../../model/schema-fault.ts';
@@ -67,6 +68,7 @@ function readBodies(typed: TypedApp): void {
   const parse = typed.getDefaultJsonParser('error', 'error');
   typed.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, undefined);
+    if (isTooDeep(Buffer.from(body))) return done(TOO_DEEP);
     return parse(request, String(body), (error, value) => done(error && noJson(String(body)), value));
   });
   typed.removeContentTypeParser('text/plain');
@@ -98,6 +100,8 @@ function noJson(body: string): AnnexError {
 }
 
 const NOT_EXPECTED = new AnnexError('REQUEST_INVALID', 'body is not expected: this takes none.');
+
+const TOO_DEEP = new AnnexError('REQUEST_INVALID', `body is nested deeper than ${JSON_DEPTH_MAX}.`);
 
 const NO_BODY = new AnnexError(
   'REQUEST_INVALID',

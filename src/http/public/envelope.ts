@@ -6,6 +6,7 @@
  */
 import { AnnexError } from '../../errors.ts';
 import type { LimitName } from '../../limits.ts';
+import { isTooDeep, JSON_DEPTH_MAX } from '../../model/json-depth.ts';
 import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
 import type { Envelope } from '../../runtime/call.ts';
@@ -91,6 +92,7 @@ function required(parts: Map<string, Buffer>, name: string, bytesMax: number): B
 }
 
 function parseObject(name: string, bytes: Buffer): Record<string, unknown> {
+  if (isTooDeep(bytes)) throw invalid(`The \`${name}\` part is nested deeper than ${JSON_DEPTH_MAX}.`);
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString('utf8'));
