@@ -31,6 +31,12 @@ const CASES = {
   'dates of Temporal, kept': `const kept = []; const day = Temporal.PlainDate.from('2026-01-01'); for (let i = 0; i < 900000; i++) kept.push(day.add({ days: i % 1000 }));`,
   'instants that were found through a date, kept': `const kept = []; const date = new Date(); for (let i = 0; i < 900000; i++) kept.push(date.toTemporalInstant());`,
   'long texts in normal form': `const text = '\\u00e9\\u4e2d'.repeat(1 << 21); const kept = []; for (let i = 0; i < 40; i++) kept.push(text.normalize('NFKD'));`,
+  'a text that is eighteen times as long in normal form': `'\\ufdfa'.repeat(12e6).normalize('NFKD');`,
+  'code of blocks that is made of a text': `Function('{}'.repeat(5e6));`,
+  'code that is made through a function of another kind': `const { constructor: Found } = async () => {}; Found('{}'.repeat(5e6));`,
+  'code that is made through what such a kind inherits from': `Object.getPrototypeOf(Object.getPrototypeOf(function* () {}).constructor)('{}'.repeat(5e6));`,
+  'code whose text is another one when it is compiled': `let reads = 0; Function({ toString: () => (reads++ === 0 ? '' : '{}'.repeat(5e6)) }, { toString: () => '{}'.repeat(5e6) });`,
+  'code that is evaluated': `eval('{}'.repeat(5e6));`,
 };
 
 async function grown(code: string): Promise<{ grewMib: number; thrown: string }> {
@@ -54,7 +60,11 @@ describe('attack: memory that the engine does not count stays within a small mul
 });
 
 test('what does not fit is refused like a buffer that does not fit', async () => {
-  for (const name of ['results of segment, kept', 'one list of one long text'] as const)
+  for (const name of [
+    'results of segment, kept',
+    'one list of one long text',
+    'code that is evaluated',
+  ] as const)
     expect((await grown(CASES[name])).thrown).toBe('RangeError: Array buffer allocation failed');
 });
 
@@ -71,6 +81,7 @@ const SHAPE = `(() => {
   });
   const kinds = ['Collator', 'DateTimeFormat', 'DisplayNames', 'DurationFormat', 'ListFormat', 'Locale', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'Segmenter'];
   const arrays = ['ArrayBuffer', 'Uint8Array', 'Float64Array', 'BigInt64Array'].map((name) => globalThis[name]);
+  const makers = [Function, (async () => {}).constructor, (function* () {}).constructor, (async function* () {}).constructor];
   const attempt = (run) => { try { return run(); } catch (error) { return error.name; } };
   class Own extends Intl.NumberFormat { twice(n) { return this.format(2 * n); } }
   class Bytes extends Uint8Array {}
@@ -85,6 +96,10 @@ const SHAPE = `(() => {
     ['b', 'a'].sort(compare), new Intl.Collator().compare === undefined, 'a'.localeCompare('b'), String.prototype.normalize.call(12), attempt(() => 'a'.normalize('x')),
     new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(0, 1e11), attempt(() => Intl.DateTimeFormat.prototype.formatRange.call({}, 0, 1)), new Date(0).toLocaleDateString('en', { timeZone: 'UTC' }),
     new Bytes(3).slice(1) instanceof Bytes, Bytes.from([1, 2]).length, attempt(() => Uint8Array(1)), attempt(() => new Uint8Array(-1)), [...new Uint8Array(new Uint8Array([1, 2, 3]).buffer, 1)], [...Uint8Array.of(7)], Object.getPrototypeOf(Uint8Array) === Object.getPrototypeOf(Int8Array),
+    makers.map((kind) => [shape(kind), shape(kind.prototype), kind.prototype.constructor === kind, Object.getPrototypeOf(kind) === Function]),
+    Function('a', 'b', 'return a + b')(1, 2), new Function('return 3')(), Function() instanceof Function, (() => {}) instanceof Function, attempt(() => Function('(')), attempt(() => Function(Symbol())), Reflect.construct(Function, ['return 4'], Map) instanceof Map, new (class extends Function {})('return 5')(),
+    (0, eval)('1 + 1'), eval(7), eval.name, eval.length, attempt(() => eval('(')), attempt(() => new eval('1')),
+    'e\\u0301'.normalize(), '\\ufb01'.normalize('NFKC'), attempt(() => 'a'.normalize(null)), String.prototype.normalize.length,
     new Uint8Array(2).constructor === Uint8Array, new Uint8Array(new Set([4, 5])).join(), new Float64Array(2).map((n) => n + 1).join(), [...Uint8Array.fromHex('0aff')], Reflect.construct(Uint8Array, [2], Bytes) instanceof Bytes,
   ]);
 })()`;

@@ -8,9 +8,11 @@
  * - A `FinalizationRegistry` runs its callbacks in whatever happens to collect garbage: outside every entry, on nobody's
  *   account, and on the cell's own main thread where that asks for heap statistics. `for (;;)` in one stopped the cell.
  * - The built-ins of `Intl` hold memory beside the heap; `native-memory.ts` has it counted.
+ * - The parser takes memory beside the heap while it compiles a text; `compiled-text.ts` has it counted.
  * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
  */
 import { tellRefusals } from './buffer-refusals.ts';
+import { countCompiledText } from './compiled-text.ts';
 import { noteRefusal } from './memory-refusals.ts';
 import { countNativeMemory } from './native-memory.ts';
 import { apply, construct, defineProperty, getOwnPropertyDescriptor } from './primordials.ts';
@@ -36,6 +38,7 @@ export function closeMemoryEscapes(target: object): void {
   });
   tellRefusals(target);
   countNativeMemory(target as typeof globalThis);
+  countCompiledText(target as typeof globalThis);
 }
 
 /** A constructor of fixed buffers in the shape of the engine's. */

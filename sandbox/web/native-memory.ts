@@ -44,6 +44,9 @@ const LIST_BYTES_PER_CHAR = 8;
 const LIST_BYTES_PER_TEXT = 128;
 /** Texts that are copied for the time of one call count from this length on. */
 const LONG_CHARS = 64 * KIB;
+/** How many times as long a text can become in a canonical normal form (Unicode, UAX 15: U+0390), and in a compatible one (U+FDFA). */
+const CANONICAL_GROWTH = 4;
+const COMPATIBLE_GROWTH = 18;
 
 const weakMapGet = uncurryThis(WeakMap.prototype.get) as (
   map: WeakMap<Function, Function>,
@@ -64,7 +67,8 @@ export function countNativeMemory(target: { readonly Intl: typeof Intl }): void 
   countRanges(intl.DateTimeFormat.prototype);
   countLists(intl.ListFormat.prototype);
   countComparing(intl.Collator.prototype);
-  for (const key of ['normalize', 'localeCompare', 'toLocaleUpperCase', 'toLocaleLowerCase'])
+  countNormalizing();
+  for (const key of ['localeCompare', 'toLocaleUpperCase', 'toLocaleLowerCase'])
     countCopies(String.prototype, key);
   for (const key of ['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString'])
     wrapMethod(Date.prototype, key, (native, self, args) => {
@@ -182,6 +186,18 @@ function countComparing(collator: object): void {
   };
   const get = getOwnPropertyDescriptor(counted, 'compare')?.get as Function;
   defineProperty(collator, 'compare', { ...descriptor, get: named(get, getter) as () => unknown });
+}
+
+/** What normalizing a text makes of it, which a script keeps or not: many times as long, at worst, and copied twice. */
+function countNormalizing(): void {
+  wrapMethod(String.prototype, 'normalize', (native, self, [form]) => {
+    if (self === undefined || self === null) return apply(native, self, [form]);
+    const text = typeof self === 'string' ? self : `${self as string}`;
+    const name = form === undefined ? 'NFC' : `${form as string}`;
+    if (text.length >= LONG_CHARS)
+      ballast(text.length * BYTES_PER_CHAR * (name[2] === 'K' ? COMPATIBLE_GROWTH : CANONICAL_GROWTH));
+    return apply(native, text, [name]);
+  });
 }
 
 /** A method of texts that copies them. */
