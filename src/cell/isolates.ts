@@ -11,6 +11,7 @@ import type { BlankIsolates } from './blank-isolates.ts';
 import type { CallListener } from './call-listener.ts';
 import type { CellCall, StreamEntry } from './cell-call.ts';
 import { CellScript } from './cell-script.ts';
+import { CompileLine } from './compile-line.ts';
 import type { IsolateHome } from './isolate-home.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
@@ -33,6 +34,7 @@ export class Isolates {
     maxSize: SCRIPTS_BYTES_MAX,
     sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
+  readonly #compiling = new CompileLine();
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
 
@@ -108,7 +110,7 @@ export class Isolates {
     this.#alive.add(isolate);
     this.#callIsolate.set(call.id, isolate);
     isolate.begin(call);
-    void this.#load(isolate, Promise.resolve(new CellScript(source)));
+    void this.#load(isolate, Promise.resolve(new CellScript(source, this.#compiling)));
   }
 
   cancel(id: number): void {
@@ -148,7 +150,7 @@ export class Isolates {
 
   /** A script the host sends, in answer to `need`. */
   script(key: string, source: string): void {
-    const script = new CellScript(source);
+    const script = new CellScript(source, this.#compiling);
     this.#scripts.set(key, script);
     for (const resolve of this.#awaited.get(key) ?? []) resolve(script);
     this.#awaited.delete(key);
@@ -164,8 +166,13 @@ export class Isolates {
   async #load(isolate: TenantIsolate, awaited: Promise<CellScript>): Promise<void> {
     try {
       const [blank, script] = await Promise.all([this.#blanks.take(isolate.limits.isolateHeapMib), awaited]);
-      if (isolate.gone) blank.isolate.dispose();
-      else await isolate.load(blank, script);
+      const endTurn = await script.turn();
+      try {
+        if (isolate.gone) blank.isolate.dispose();
+        else await isolate.load(blank, script);
+      } finally {
+        endTurn?.();
+      }
     } catch (cause) {
       isolate.fail('internalError', { detail: `The isolate could not be made: ${String(cause)}` });
     }
