@@ -93,6 +93,21 @@ describe('growth is put on the account of what ran', () => {
     expect(state.ended).toEqual(Array(10).fill('hoarder'));
   });
 
+  test('attack: many that take and give back memory in turn get no busy neighbour noted, or ended', () => {
+    const { state, run } = watch();
+    for (let one = 0; one < 8; one++) run(50, { [`mallory-${one}`]: 5 });
+    for (let round = 0; round < 60; round++) {
+      for (let calm = 0; calm < 8; calm++) run(0, { busy: 9 });
+      for (let half = 0; half < 2; half++) run(60, { busy: 9, [`mallory-${round % 8}`]: 9 });
+      run(-120, { busy: 9 });
+    }
+    // Two of them leap.
+    run(380, { busy: 9, 'mallory-1': 9 });
+    run(300, { busy: 9, 'mallory-2': 9 });
+    expect(state.ended.length).toBeGreaterThan(0);
+    expect([...state.ended, ...state.noted]).not.toContain('busy');
+  });
+
   test('nothing is ended, or noted, that has not grown much', () => {
     const { state, run, memory } = watch();
     for (let key = 0; key < 20; key++) run(100, { [`key-${key}`]: 1 });

@@ -7,8 +7,10 @@
  * idle when memory runs out; whoever executes just then would be blamed for it.
  *
  * What is asked for is the peak, the one figure that a process without files can read; the host has the system forget it
- * several times a second. Where the figure falls, what was given back was on somebody's account: all are cut to what is left,
- * so that what a busy isolate was charged with wrongly does not add up.
+ * several times a second. Where the figure falls, those that ran are credited with it as they are charged with growth, and all
+ * are cut to what is left, so that what a busy isolate was charged with wrongly does not add up. Attack: many installations
+ * take and give back memory, in turn, while a busy neighbour runs, until most of it is on the neighbour's account. So the CPU
+ * of one that also runs while nothing grows weighs less.
  */
 import type { CpuUse } from './cpu-use.ts';
 
@@ -22,12 +24,16 @@ const IN_CALLS_FROM = 1 / 6;
 const TRUST = 0.5;
 /** After the end of one isolate, how long the memory it gives back may take to show. */
 const RELIEF_MS = 500;
+/** Less growth in a sample is none, and not worth a question of the engine. */
+const GROWTH_BYTES_MIN = MIB;
+/** CPU from which on half of a habit is forgotten. */
+const HABIT_NS = 2e9;
+/** Of CPU that never was there when the cell grew: what has not been seen may begin. */
+const WEIGHT_MIN = 0.05;
 /** Share of the host's bound from which on isolates are ended. */
 const RELIEF_FROM = 0.75;
 /** Share of it from which on the engine is asked what an isolate holds, as soon as the cell has grown while it ran. */
 const MEASURE_FROM = 0.5;
-/** Growth of less is not worth the question. */
-const MEASURED_GROWTH_BYTES_MIN = MIB;
 
 export interface MemoryWatchParts {
   /** Resident memory at which the host kills the cell, bytes. */
@@ -48,12 +54,31 @@ export interface MemoryWatchParts {
   end(key: string): void;
 }
 
+/** How much of the CPU of one isolate falls into samples in which the cell grows. */
+class Habit {
+  #growingNs = 0;
+  #calmNs = 0;
+
+  /** @returns its weight in this sample: low for one that mostly runs while nothing grows */
+  add(usedNs: number, grownBytes: number): number {
+    if (grownBytes >= GROWTH_BYTES_MIN) this.#growingNs += usedNs;
+    else this.#calmNs += usedNs;
+    const allNs = this.#growingNs + this.#calmNs;
+    if (allNs > HABIT_NS) {
+      this.#growingNs /= 2;
+      this.#calmNs /= 2;
+    }
+    return grownBytes < 0 || allNs === 0 ? 1 : Math.max(WEIGHT_MIN, this.#growingNs / allNs);
+  }
+}
+
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts;
   /** What has run since the last sample. */
   #ran: CpuUse[] = [];
   /** Bytes that the cell has grown by while each isolate ran. */
   readonly #grown = new Map<string, number>();
+  readonly #habits = new Map<string, Habit>();
   /** Before any tenant was there. */
   readonly #emptyBytes: number;
   /** Isolates that the engine is being asked about. */
@@ -75,7 +100,7 @@ export class MemoryWatch {
     this.#timer ??= setTimeout(() => this.sample(), SAMPLE_MS);
   }
 
-  /** Puts what the cell has grown by on the account of those that ran. */
+  /** Puts what the cell has grown by, or what it has given back, on the account of those that ran. */
   sample(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -84,17 +109,21 @@ export class MemoryWatch {
     const peakBytes = this.#parts.peakBytes();
     const grownBytes = peakBytes - this.#peakBytes;
     this.#peakBytes = peakBytes;
-    let cpuNs = 0;
-    const shares = ran.map((use) => ({ key: use.key, usedNs: use.takeNs() }));
-    for (const { usedNs } of shares) cpuNs += usedNs;
+    let weights = 0;
+    const shares = ran.map((use) => {
+      const usedNs = use.takeNs();
+      const weight = usedNs * this.#habitOf(use.key).add(usedNs, grownBytes);
+      weights += weight;
+      return { key: use.key, weight };
+    });
+    if (weights > 0)
+      for (const { key, weight } of shares)
+        this.#grown.set(key, Math.max(0, (this.#grown.get(key) ?? 0) + (grownBytes * weight) / weights));
     if (grownBytes < 0) this.#cut(peakBytes - this.#emptyBytes);
-    if (grownBytes <= 0 || cpuNs <= 0) return;
-    const isTight = peakBytes > this.#parts.rssBytesMax * MEASURE_FROM;
-    for (const { key, usedNs } of shares) {
-      const bytes = (grownBytes * usedNs) / cpuNs;
-      this.#grown.set(key, (this.#grown.get(key) ?? 0) + bytes);
-      if (isTight && bytes >= MEASURED_GROWTH_BYTES_MIN) void this.#measure(key);
-    }
+    if (grownBytes <= 0 || weights <= 0) return;
+    if (peakBytes > this.#parts.rssBytesMax * MEASURE_FROM)
+      for (const { key, weight } of shares)
+        if ((grownBytes * weight) / weights >= GROWTH_BYTES_MIN) void this.#measure(key);
     this.#noteHolder();
     this.#relieveIfTight();
   }
@@ -130,6 +159,13 @@ export class MemoryWatch {
   /** An isolate is gone, and what it held with it. That it held most stands noted until another one does. */
   forget(key: string): void {
     this.#grown.delete(key);
+    this.#habits.delete(key);
+  }
+
+  #habitOf(key: string): Habit {
+    const habit = this.#habits.get(key) ?? new Habit();
+    this.#habits.set(key, habit);
+    return habit;
   }
 
   /** No more can be held than there is. */
