@@ -81,6 +81,18 @@ describe('growth is put on the account of what ran', () => {
     expect(state.ended).toEqual(['hoarder', 'bystander']);
   });
 
+  test('a cell that dies before an ended isolate has given back what it held is laid to that one', () => {
+    const { state, run } = watch();
+    run(660, { hoarder: 10 });
+    expect(state.ended).toEqual(['hoarder']);
+    run(140, { bystander: 10 });
+    expect(state.noted).toEqual(['hoarder']);
+    // Later it is on its own account again.
+    state.now += 2_000;
+    run(140, { bystander: 10 });
+    expect(state.noted.at(-1)).toBe('bystander');
+  });
+
   test('and what is given back is nobody’s any more: a busy one does not inherit what others held', () => {
     const { state, run, memory } = watch();
     for (let round = 0; round < 10; round++) {

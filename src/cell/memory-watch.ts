@@ -30,6 +30,8 @@ const GROWTH_BYTES_MIN = MIB;
 const HABIT_NS = 2e9;
 /** Of CPU that never was there when the cell grew: what has not been seen may begin. */
 const WEIGHT_MIN = 0.05;
+/** For how long the one that was ended stays the one to blame: an innocent that grows a little meanwhile is not it. */
+const BLAME_MS = 2_000;
 /** Share of the host's bound from which on isolates are ended. */
 const RELIEF_FROM = 0.75;
 /** Share of it from which on the engine is asked what an isolate holds, as soon as the cell has grown while it ran. */
@@ -153,6 +155,7 @@ export class MemoryWatch {
     if (holder === undefined) return;
     this.#relievedAt = now;
     this.#grown.delete(holder);
+    this.#note(holder);
     this.#parts.end(holder);
   }
 
@@ -178,8 +181,14 @@ export class MemoryWatch {
   }
 
   #noteHolder(): void {
+    // What the one that was ended held may still be there, and may be what the cell dies of.
+    if (this.#parts.now() - this.#relievedAt < BLAME_MS) return;
     const holder = this.#largest(HOLDER_BYTES_MIN);
-    if (holder === undefined || holder === this.#holder) return;
+    if (holder !== undefined) this.#note(holder);
+  }
+
+  #note(holder: string): void {
+    if (holder === this.#holder) return;
     this.#holder = holder;
     this.#parts.note(holder);
   }
