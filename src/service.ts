@@ -10,6 +10,7 @@ import { confineBundlers } from './bundle/bundler-confinement.ts';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
 import { Launcher } from './confinement/launch.ts';
+import { CELL_USERS } from './confinement/layers.ts';
 import { startDelivery, VERSION } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { Posting } from './egress/posting/posting.ts';
@@ -69,6 +70,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     const hardening = {
       sandbox: config.cellSandbox,
       firstUser: config.cellUser,
+      users: CELL_USERS,
       jitless: config.cellJitless,
       cellRssMib: limits.cellRssMib,
     };

@@ -3,6 +3,7 @@
  */
 import { confine, lookAtMachine, tryProgram } from '../confinement/confine.ts';
 import {
+  BUNDLER_USERS,
   CELL_USERS,
   type ConfinedProgram,
   type Confinement,
@@ -33,7 +34,8 @@ export async function confineBundlers(
   files: BundlerFiles,
 ): Promise<ConfinedBundlers> {
   // Ids of their own: without namespaces, a process can read the memory of another one of its user.
-  const hardening = { ...settings, firstUser: settings.firstUser + CELL_USERS, jitless: false };
+  const firstUser = settings.firstUser + CELL_USERS;
+  const hardening = { ...settings, firstUser, users: BUNDLER_USERS, jitless: false };
   const settle = (starve: boolean) =>
     confine('bundlers', hardening, (tried) => bundlerRehearsal(files, tried, starve));
   let starve = CAN_STARVE;

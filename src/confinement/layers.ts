@@ -13,8 +13,9 @@ export const CELL_SANDBOX = ['auto', 'required', 'off'] as const;
 /** The operator's choice. */
 export interface HardeningSettings {
   readonly sandbox: (typeof CELL_SANDBOX)[number];
-  /** First of the user ids that these processes run as. */
+  /** First of the user ids that these processes run as, and how many there are. */
   readonly firstUser: number;
+  readonly users: number;
   /** V8 without its compilers. */
   readonly jitless: boolean;
   /** Resident memory at which the host kills such a process. */
@@ -23,6 +24,8 @@ export interface HardeningSettings {
 
 /** User ids of cells, and after them those of bundlers: what is bundled never shares an id with a cell. */
 export const CELL_USERS = 512;
+/** With the default of `--cell-user`, all of them lie below the ids that systemd hands out by itself (from 61184). */
+export const BUNDLER_USERS = 64;
 
 /** What was found on the machine. */
 export interface Machine {
@@ -61,7 +64,7 @@ export interface Confinement {
   /** `setpriv`; `bounding` where the bounding set can be emptied, which takes root. */
   readonly noNewPrivileges?: { readonly tool: string; readonly bounding: boolean };
   /** First of the user ids; takes `noNewPrivileges`, whose tool changes the user. */
-  readonly user?: { readonly first: number };
+  readonly user?: UserIds;
   readonly namespaces?: Namespaces;
 }
 
@@ -86,10 +89,13 @@ export const FALLIBLE_LAYERS: readonly FallibleLayer[] = ['limits', 'noNewPrivil
 export const UNCONFINED: Confinement = { jitless: false };
 
 /**
- * Ids from the first one on that processes take in turn. Each has one for itself as long as fewer are alive: without
+ * User ids that processes take in turn, from the first one on. Each has one for itself as long as fewer are alive: without
  * namespaces it is what keeps a process from the memory and the signals of the next.
  */
-const USERS = CELL_USERS;
+export interface UserIds {
+  readonly first: number;
+  readonly count: number;
+}
 /** Threads and processes of one user id. A cell has some 30; ids are shared where two services run on one machine. */
 const THREADS_MAX = 512;
 /** Descriptors: Node's own, the pipe and the marks. */
@@ -131,7 +137,7 @@ export function planLayers(settings: HardeningSettings, { linux, root, tools }: 
       },
     }),
     ...(setpriv && { noNewPrivileges: { tool: setpriv, bounding: root } }),
-    ...(off.user === undefined && { user: { first: settings.firstUser } }),
+    ...(off.user === undefined && { user: { first: settings.firstUser, count: settings.users } }),
     ...(namespaces && { namespaces }),
   };
   return { wanted, off };
@@ -158,7 +164,7 @@ export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): 
 }
 
 /** The user id of the n-th process. */
-export const userOf = ({ first }: { readonly first: number }, turn: number): number => first + (turn % USERS);
+export const userOf = ({ first, count }: UserIds, turn: number): number => first + (turn % count);
 
 /**
  * Puts a program behind the layers: the path to start, then its arguments. Each tool executes the next in its place.
@@ -223,7 +229,7 @@ export function describeLayers(
       : { on: false, detail: 'V8 compiles; --cell-jitless turns it on' },
     limits: state('limits', limits && describeLimits(limits.dataBytes)),
     noNewPrivileges: state('noNewPrivileges', privileges),
-    user: state('user', user && `uids ${user.first} to ${user.first + USERS - 1}`),
+    user: state('user', user && `uids ${user.first} to ${user.first + user.count - 1}`),
     namespaces: state('namespaces', namespaces && describeNamespaces(namespaces)),
   };
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { confine, type Settled } from '../../src/confinement/confine.ts';
-import type { ConfinedProgram, HardeningSettings } from '../../src/confinement/layers.ts';
+import { CELL_USERS, type ConfinedProgram, type HardeningSettings } from '../../src/confinement/layers.ts';
 import type { CellBuild } from '../../src/runtime/cell-build.ts';
 import { CellLauncher, type LaunchedCell } from '../../src/runtime/cell-launch.ts';
 import { cellProgram, rehearsalProgram } from '../../src/runtime/cell-program.ts';
@@ -12,6 +12,7 @@ import { cellProgram, rehearsalProgram } from '../../src/runtime/cell-program.ts
 export const HARDENING = {
   sandbox: 'auto',
   firstUser: 60_600,
+  users: CELL_USERS,
   jitless: false,
   cellRssMib: 2_048,
 } as const;
