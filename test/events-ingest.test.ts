@@ -183,7 +183,8 @@ describe('is refused, and the message names it:', () => {
     expect(await refused('"far":1e999')).toBe('body holds a number that is too large.');
     expect((await postText(text(nested(31)))).status).toBe(202);
     expect(await refused(nested(32))).toBe('body is nested more than 32 levels deep.');
-    expect(await refused(nested(100_000))).toBe('body is nested more than 32 levels deep.');
+    expect(await refused(nested(900))).toBe('body is nested more than 32 levels deep.');
+    expect(await refused(nested(100_000))).toBe('body is nested deeper than 1000.');
   });
 
   test('what is no JSON, or nothing', async () => {
