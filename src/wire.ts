@@ -6,7 +6,6 @@
  * `parseCellMessage`, which accepts only these shapes within these bounds, and then checks that the call it names was
  * given to that very cell.
  */
-
 import {
   CALL_ENDING_LIMITS,
   type IsolateLimits,
@@ -100,6 +99,8 @@ export type HostMessage =
       bodyBytes?: number;
       /** The body follows as stream 0. */
       more?: true;
+      /** It is one of a backlog: the cell lets the calls of others go first. */
+      background?: true;
       /** What its isolate keeps, where that is not what `hello` said. */
       limits?: IsolateLimits;
     }

@@ -472,3 +472,28 @@ test('what is ordered anew is delivered anew, at once', async () => {
     receiver.requests[0]?.body,
   ]);
 });
+
+// Attack: calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
+test('calls of a backlog, and of what was due before the start, let those of others go first', async () => {
+  const delivering = await Delivering.begin();
+  await delivering.install('acme', ['s1', 's2', 's3']);
+  await delivering.accept('acme', 's1', urls('https://example.com', 2));
+  delivering.time.pass(1);
+  const background: boolean[] = [];
+  const worker = delivering.worker({
+    attempting: async ({ caller }) => {
+      background.push(caller.background);
+      return { ending: { end: 'delivered', outcome: 'ok' } };
+    },
+  });
+  const attempted = async (count: number) => {
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(count), POLL);
+    return background.splice(0);
+  };
+  await worker.start();
+  expect(await attempted(2)).toEqual([true, true]);
+  await delivering.accept('acme', 's2', urls('https://example.com', 5));
+  expect(await attempted(2 + 5)).toEqual(Array(5).fill(false));
+  await delivering.accept('acme', 's3', urls('https://example.com', 20));
+  expect((await attempted(7 + 20)).filter(Boolean)).toHaveLength(20 - 5);
+});

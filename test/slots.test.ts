@@ -6,8 +6,16 @@ import { type Runnable, Slots } from '../src/cell/slots.ts';
 /** Runnables that write down when they are let in. */
 function runners() {
   const began: string[] = [];
-  const make = (name: string, heavy = false): Runnable => ({ heavy, run: () => void began.push(name) });
-  return { began, light: (name: string) => make(name), heavy: (name: string) => make(name, true) };
+  const make = (name: string, heavy = false, background = false) => ({
+    ...{ heavy, background },
+    run: () => void began.push(name),
+  });
+  return {
+    began,
+    light: (name: string): Runnable => make(name),
+    heavy: (name: string): Runnable => make(name, true),
+    background: (name: string) => make(name, false, true),
+  };
 }
 
 describe('slots', () => {
@@ -85,6 +93,60 @@ describe('heavy ones', () => {
     expect(began).toEqual(['a', 'b', 'light']);
     slots.release(a);
     expect(began.at(-1)).toBe('c');
+  });
+});
+
+describe('background ones', () => {
+  test('wait behind the others, and are let in after eight of them', () => {
+    const { began, light, background } = runners();
+    const slots = new Slots(1, 0);
+    const lights = Array.from({ length: 20 }, (_, i) => light(`light ${i}`));
+    const [first, ...others] = lights;
+    if (first) slots.request(first);
+    slots.request(background('a'));
+    slots.request(background('b'));
+    for (const one of others) slots.request(one);
+    for (const one of lights.slice(0, 9)) slots.release(one);
+    expect(began.slice(0, 10)).toEqual([...Array.from({ length: 9 }, (_, i) => `light ${i}`), 'a']);
+  });
+
+  test('have their turn beside light and heavy ones that never end', () => {
+    const { began, light, heavy, background } = runners();
+    const slots = new Slots(1, 0);
+    const made = new Map(['light 1', 'light 2'].map((name): [string, Runnable] => [name, light(name)]));
+    made.set('heavy', heavy('heavy')).set('background', background('background'));
+    for (const one of made.values()) slots.request(one);
+    for (let turn = 0; turn < 90; turn += 1) {
+      const running = made.get(began.at(-1) ?? '') as Runnable;
+      slots.release(running);
+      slots.request(running);
+    }
+    for (const name of made.keys())
+      expect(began.filter((one) => one === name).length).toBeGreaterThanOrEqual(8);
+  });
+
+  test('move before those that came first once a foreground call has come', () => {
+    const { began, light, background } = runners();
+    const slots = new Slots(1, 0);
+    const holder = light('holder');
+    const lifted = background('lifted');
+    for (const one of [holder, background('a'), background('b'), lifted]) slots.request(one);
+    lifted.background = false;
+    slots.request(lifted);
+    slots.request(lifted);
+    slots.release(holder);
+    slots.release(lifted);
+    expect([began, slots.contended]).toEqual([['holder', 'lifted', 'a'], true]);
+  });
+
+  test('run where no other wants to, and are forgotten when they give up', () => {
+    const { began, background } = runners();
+    const slots = new Slots(1, 0);
+    const [a, b, c] = [background('a'), background('b'), background('c')];
+    for (const one of [a, b, c]) slots.request(one);
+    slots.release(b);
+    slots.release(a);
+    expect([began, slots.contended]).toEqual([['a', 'c'], false]);
   });
 });
 

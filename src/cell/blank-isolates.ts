@@ -64,9 +64,13 @@ export class BlankIsolates {
     this.#onCatastrophe = onCatastrophe;
   }
 
-  /** A blank isolate, from the shelf where there is one. Those on the shelf have the deployment's heap. */
-  async take(heapMib: number): Promise<BlankIsolate> {
-    if (heapMib !== this.#limits.isolateHeapMib) return this.#make(heapMib);
+  /**
+   * A blank isolate, from the shelf where there is one. Those on the shelf have the deployment's heap.
+   *
+   * @param isBackground for background calls alone: a backlog leaves the shelf to the others
+   */
+  async take(heapMib: number, isBackground: boolean): Promise<BlankIsolate> {
+    if (isBackground || heapMib !== this.#limits.isolateHeapMib) return this.#make(heapMib);
     const blank = this.#ready.pop() ?? (await this.#make());
     setTimeout(() => void this.refill(), REFILL_AFTER_MS);
     return blank;

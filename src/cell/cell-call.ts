@@ -31,6 +31,8 @@ export interface CallBudget {
   readonly firstByteMs?: number;
   /** How long it has been under way before it came here. */
   readonly elapsedMs?: number;
+  /** It goes behind the calls of others. */
+  readonly background?: true;
 }
 
 /** What a call needs to enter an isolate. */
@@ -73,8 +75,10 @@ export class CellCall {
   readonly firstByteMs: number;
   #cpuMaxNs: number;
   readonly input: CallInput | undefined;
+  /** It is one of a backlog, and goes behind the calls of others. */
+  readonly background: boolean;
   readonly #timers = new Map<number, Disposable>();
-  readonly #startedAt: number;
+  readonly startedAt: number;
   cpuNs = 0;
   /** Promises of this call that were rejected and not handled. */
   #rejections = 0;
@@ -94,14 +98,16 @@ export class CellCall {
   #met: Set<SoftLimit> | undefined;
 
   /** @param input absent for a probe, which only loads a script. */
-  constructor({ id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0 }: CallBudget, input?: CallInput) {
+  constructor(budget: CallBudget, input?: CallInput) {
+    const { id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0, background } = budget;
     this.id = id;
     this.cpuMs = cpuMs;
     this.wallMs = wallMs;
     this.firstByteMs = firstByteMs;
     this.input = input;
+    this.background = background === true;
     this.#cpuMaxNs = cpuMs * NS_PER_MS;
-    this.#startedAt = performance.now() - elapsedMs;
+    this.startedAt = performance.now() - elapsedMs;
   }
 
   /** The entry that hands it to the tenant; a probe has none. */
@@ -124,7 +130,7 @@ export class CellCall {
 
   /** Which bound on wall time has passed; undefined while the call has time left. */
   overdue(now: number): EndReason | undefined {
-    const elapsedMs = now - this.#startedAt;
+    const elapsedMs = now - this.startedAt;
     const used = Math.ceil(elapsedMs);
     if (elapsedMs >= this.wallMs) return { limit: { name: 'callWallMs', used } };
     const waited = !this.responded && this.answer === undefined && elapsedMs >= this.firstByteMs;

@@ -36,6 +36,8 @@ export interface EntryListener {
   rested(): void;
   /** Whether a further call may begin. @param alone V8 has no other entry of the isolate */
   mayBegin(alone: boolean): boolean;
+  /** Whether all its calls are background calls. */
+  isBackground(): boolean;
   /** The isolate was disposed of and still holds its thread. */
   stuck(): void;
 }
@@ -100,6 +102,11 @@ export class EntryQueue implements Runnable {
     return this.#use.isHeavy(performance.now());
   }
 
+  /** Work of a backlog goes behind that of others. */
+  get background(): boolean {
+    return this.#listener.isBackground();
+  }
+
   get resting(): boolean {
     return this.#given.length === 0 && !this.#waits;
   }
@@ -114,6 +121,11 @@ export class EntryQueue implements Runnable {
     (entry[0] === 'credit' ? this.#credits : this.#waiting).push({ call, entry });
     if (this.#given.length > 0) this.run();
     else this.#slots.request(this);
+  }
+
+  /** A foreground call has come: what waits here no longer goes behind the work of others. */
+  lift(): void {
+    if (this.#waits && this.#given.length === 0 && !this.#closed) this.#slots.request(this);
   }
 
   /** Forgets what a call that is over still had waiting. The script is loaded all the same: others wait for it. */

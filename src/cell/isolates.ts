@@ -13,12 +13,17 @@ import type { CellCall, StreamEntry } from './cell-call.ts';
 import { CellScript } from './cell-script.ts';
 import { CompileLine } from './compile-line.ts';
 import type { IsolateHome } from './isolate-home.ts';
+import { type Opening, Openings } from './openings.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
 /** What a script and its code cache take, for each character of it. */
 const BYTES_PER_CHAR = 4;
 const MEASURE_EVERY_MS = 1_000;
+/** Isolates that are made at once for background calls. */
+const BACKGROUND_OPENINGS = 2;
+/** For how long after a foreground call an isolate is not evicted, as long as the other isolates have half of the places. */
+const KEPT_MS = 30_000;
 
 export class Isolates {
   readonly #home: IsolateHome;
@@ -35,6 +40,7 @@ export class Isolates {
     sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
   readonly #compiling = new CompileLine();
+  readonly #openings = new Openings<TenantIsolate>(BACKGROUND_OPENINGS);
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
 
@@ -88,10 +94,11 @@ export class Isolates {
   begin(key: string, script: string, call: CellCall, limits?: IsolateLimits): void {
     let isolate = this.#resident.get(key);
     if (isolate === undefined || isolate.spent) {
+      if (isolate === undefined) this.#makeRoom(performance.now());
       // Setting its successor retires it.
-      isolate = this.#open(key, script, limits);
+      isolate = this.#open(key, script, call.background, limits);
       this.#resident.set(key, isolate);
-    }
+    } else if (!call.background) this.#openings.lift(isolate);
     this.#callIsolate.set(call.id, isolate);
     isolate.begin(call);
   }
@@ -138,7 +145,7 @@ export class Isolates {
 
   /** Whether no isolate of this key has a call. */
   isIdle(key: string): boolean {
-    for (const isolate of this.#alive) if (isolate.key === key && !isolate.idle) return false;
+    for (const isolate of this.#alive) if (isolate.key === key && isolate.calls.size > 0) return false;
     return true;
   }
 
@@ -156,16 +163,40 @@ export class Isolates {
     this.#awaited.delete(key);
   }
 
-  #open(key: string, script: string, limits = this.#home.limits): TenantIsolate {
+  /**
+   * Evicts an isolate that no foreground call has used lately. Attack: a backlog of more installations than a cell has places
+   * for would evict every isolate of the others between two of their calls.
+   */
+  #makeRoom(now: number): void {
+    if (this.#resident.size < this.#resident.max) return;
+    const candidates: TenantIsolate[] = [];
+    // The least recently used first.
+    for (const isolate of this.#resident.rvalues())
+      if (isolate !== undefined && now - isolate.calls.foregroundAt >= KEPT_MS) candidates.push(isolate);
+    if (candidates.length * 2 < this.#resident.max) return;
+    const [oldest] = candidates;
+    const isStale = oldest !== undefined && now - oldest.calls.lastAt >= KEPT_MS;
+    // The installations of a backlog have their turns one after the other: the isolate that was used last is needed last.
+    const evicted = isStale ? oldest : (candidates.findLast(({ calls }) => calls.size === 0) ?? oldest);
+    if (evicted !== undefined) this.#resident.delete(evicted.key);
+  }
+
+  #open(key: string, script: string, isBackground: boolean, limits = this.#home.limits): TenantIsolate {
     const isolate = new TenantIsolate(key, script, this.#home, limits, this.#listener);
     this.#alive.add(isolate);
-    void this.#load(isolate, this.#source(script));
+    void this.#load(isolate, this.#source(script), isBackground);
     return isolate;
   }
 
-  async #load(isolate: TenantIsolate, awaited: Promise<CellScript>): Promise<void> {
+  async #load(isolate: TenantIsolate, awaited: Promise<CellScript>, isBackground = false): Promise<void> {
+    let opening: Opening | undefined;
     try {
-      const [blank, script] = await Promise.all([this.#blanks.take(isolate.limits.isolateHeapMib), awaited]);
+      const script = await awaited;
+      // A foreground call may have come meanwhile.
+      const wanted = isBackground && isolate.calls.background ? 'background' : 'foreground';
+      opening = await this.#openings.enter(isolate, wanted);
+      if (isolate.gone) return;
+      const blank = await this.#blanks.take(isolate.limits.isolateHeapMib, opening === 'background');
       const endTurn = await script.turn();
       try {
         if (isolate.gone) blank.isolate.dispose();
@@ -175,6 +206,8 @@ export class Isolates {
       }
     } catch (cause) {
       isolate.fail('internalError', { detail: `The isolate could not be made: ${String(cause)}` });
+    } finally {
+      if (opening !== undefined) this.#openings.leave(opening);
     }
   }
 

@@ -24,6 +24,7 @@ import { answerTooLarge, CellCall, type EndReason, type Finishing, type StreamEn
 import type { CellScript } from './cell-script.ts';
 import { CryptoJobs } from './crypto-jobs.ts';
 import { EntryQueue } from './entry-queue.ts';
+import { IsolateCalls } from './isolate-calls.ts';
 import type { IsolateHome } from './isolate-home.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { LeavingAnswers } from './leaving-answers.ts';
@@ -47,16 +48,16 @@ export class TenantIsolate implements Watched {
   readonly key: string;
   readonly script: string;
   readonly limits: IsolateLimits;
+  readonly calls = new IsolateCalls();
   readonly #home: IsolateHome;
   readonly #listener: CallListener;
-  readonly #calls = new Map<number, CellCall>();
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
   #finishing: Finishing[] = [];
   #isolate: ivm.Isolate | undefined;
   /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
   #loader: CellCall | undefined;
-  /** There once the isolate is; until then calls wait in `#calls` alone. */
+  /** There once the isolate is; until then calls wait in `calls` alone. */
   #entries: EntryQueue | undefined;
   #state: 'loading' | 'ready' | 'gone' = 'loading';
   #retired = false;
@@ -86,20 +87,17 @@ export class TenantIsolate implements Watched {
     return this.#state === 'gone';
   }
 
-  get idle(): boolean {
-    return this.#calls.size === 0;
-  }
-
   /** Full of what it keeps, and without a call: with those that still run, each new one would be one more full heap. */
   get spent(): boolean {
-    return this.#exhausted && this.idle;
+    return this.#exhausted && this.calls.size === 0;
   }
 
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
   begin(call: CellCall): void {
-    this.#calls.set(call.id, call);
+    this.calls.add(call);
     this.#home.watchdog.watch(this);
     if (this.#state === 'ready') this.#hand(call);
+    else if (!call.background) this.#entries?.lift();
   }
 
   /** Puts the script into a blank isolate. Loading may use what a call may, and is charged to no call. */
@@ -122,10 +120,11 @@ export class TenantIsolate implements Watched {
       this.#entries = new EntryQueue(engine, blank, slots, cpuUses.of(this.key), mainThread, mark, {
         entryEnded: (call, failure) => this.#entryEnded(call, failure),
         rested: () => this.#rest(),
+        isBackground: () => this.calls.background,
         stuck: () => this.#listener.stuck(this),
         mayBegin: (alone) => this.#answers.mayBegin(alone),
       });
-      const [first] = this.#calls.values();
+      const [first] = this.calls.values();
       if (first) this.#startLoading(first, factory);
       else this.#listener.gone(this, this.#dispose());
     } catch (cause) {
@@ -143,7 +142,7 @@ export class TenantIsolate implements Watched {
 
   /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
   hear(entry: StreamEntry): void {
-    const call = this.#calls.get(entry[1]);
+    const call = this.calls.get(entry[1]);
     if (call?.held) call.held.push(entry);
     // Who leaves is about to be broken off. By its dropped stream alone it would end first, and its signal never abort.
     else if (call && !call.leaving) this.#entries?.push(call, entry);
@@ -151,7 +150,7 @@ export class TenantIsolate implements Watched {
 
   /** Ends one call from outside: its caller went away. An entry that runs is on its account to the end: who leaves hides nothing. */
   cancel(id: number): void {
-    const call = this.#calls.get(id);
+    const call = this.calls.get(id);
     if (call !== undefined && this.#entries?.running === call) call.leaving = true;
     else if (call !== undefined) this.#abandon(call, 'canceled');
   }
@@ -187,13 +186,13 @@ export class TenantIsolate implements Watched {
   #overdrawn(call: CellCall, running = this.#entries?.running === call): void {
     const stuck = call === this.#loader && this.#state === 'loading';
     if (stuck || running) this.#end('exceededCpu', call.overdrawn, call === this.#loader ? undefined : call);
-    else if (this.#calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
+    else if (this.calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
   }
 
   checkWall(now: number): void {
     const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
     if (late !== undefined) this.#end('exceededWallTime', late);
-    for (const call of this.#calls.values()) {
+    for (const call of this.calls.values()) {
       const reason = call.overdue(now);
       if (this.gone || reason === undefined) continue;
       // In the middle of an entry, or of loading, only the end of the isolate helps; otherwise the others go on.
@@ -222,16 +221,16 @@ export class TenantIsolate implements Watched {
     if (failure !== undefined && call.rejected())
       this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
     // Also where it has come to its end by itself, of the stream that nobody reads: its signal has to abort all the same.
-    if (call.leaving && this.#calls.has(call.id)) this.#abandon(call, 'canceled');
+    if (call.leaving && this.calls.has(call.id)) this.#abandon(call, 'canceled');
     this.#flush();
-    if (first && !call.spokenOf && this.#calls.has(call.id)) this.#listener.begun(call);
+    if (first && !call.spokenOf && this.calls.has(call.id)) this.#listener.begun(call);
     // The watchdog looks at what runs; entries that fit between two of its looks are counted here.
     if (call.cpuLeftNs < 0) this.#overdrawn(call, false);
   }
 
   /** What the script says while it loads is told to whoever waits for it. */
   #log(call: CellCall, level: LogLevel, text: string): void {
-    const heard = call === this.#loader ? this.#calls.values().next().value : this.#calls.get(call.id);
+    const heard = call === this.#loader ? this.calls.values().next().value : this.calls.get(call.id);
     if (heard === undefined) return;
     heard.spokenOf = true;
     this.#listener.log(heard, level, text);
@@ -241,7 +240,7 @@ export class TenantIsolate implements Watched {
     if (emission[0] === 'loaded') return this.#loaded(emission);
     if (emission[0] === 'failed')
       return this.#unloadable(`The script failed to load: ${boundedText(emission[2])}`);
-    const call = emission[1] === LOADER_ID ? this.#loader : this.#calls.get(emission[1]);
+    const call = emission[1] === LOADER_ID ? this.#loader : this.calls.get(emission[1]);
     // Any other word of a call that is over is too late.
     if (call === undefined) return undefined;
     switch (emission[0]) {
@@ -282,7 +281,7 @@ export class TenantIsolate implements Watched {
 
   /** The script is no good: everybody who waits for it is told why. */
   #unloadable(why: string): void {
-    for (const call of this.#calls.values()) this.#listener.log(call, 'error', why);
+    for (const call of this.calls.values()) this.#listener.log(call, 'error', why);
     if (this.#exhausted) this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
     else this.#end('exception', { detail: why });
   }
@@ -292,7 +291,7 @@ export class TenantIsolate implements Watched {
     this.#state = 'ready';
     this.#loader?.clearTimers();
     this.#listener.loaded(this, readExports(emission));
-    for (const call of this.#calls.values()) this.#hand(call);
+    for (const call of this.calls.values()) this.#hand(call);
   }
 
   #said(call: CellCall, outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
@@ -336,7 +335,7 @@ export class TenantIsolate implements Watched {
     const finishing = this.#finishing;
     this.#finishing = [];
     for (const { call, outcome: own, detail } of finishing) {
-      if (this.#calls.has(call.id)) this.#close(call, call.end(outcome ?? own, reason ?? { detail }));
+      if (this.calls.has(call.id)) this.#close(call, call.end(outcome ?? own, reason ?? { detail }));
     }
   }
 
@@ -349,7 +348,7 @@ export class TenantIsolate implements Watched {
   }
 
   #close(call: CellCall, end: CallEnd): void {
-    this.#calls.delete(call.id);
+    this.calls.delete(call.id);
     call.clearTimers();
     this.#jobs.drop(call);
     this.#answers.delete(call);
@@ -370,15 +369,15 @@ export class TenantIsolate implements Watched {
     // In what its script left behind when it loaded: it would do the same in the next isolate, and so on without end.
     const hopeless = this.#loader !== undefined && this.#entries?.running === this.#loader;
     const unseen = this.#dispose();
-    const again = hopeless ? [] : unseen.filter((call) => this.#calls.delete(call.id));
-    for (const call of [...this.#calls.values()])
+    const again = hopeless ? [] : unseen.filter((call) => this.calls.delete(call.id));
+    for (const call of [...this.calls.values()])
       this.#close(call, call.end(outcome, culprit !== undefined && call !== culprit ? innocent : reason));
     this.#listener.gone(this, again);
   }
 
   #rest(): void {
     // A script that is still loading is watched, whether or not anybody waits for it.
-    if (this.#calls.size > 0 || (this.#entries !== undefined && this.#state === 'loading')) return;
+    if (this.calls.size > 0 || (this.#entries !== undefined && this.#state === 'loading')) return;
     // So is code that a call has left running when it ended: retired and unwatched, a loop would go on for ever.
     if (this.#entries?.resting === false) return;
     this.#home.watchdog.unwatch(this);

@@ -57,6 +57,8 @@ export class DeliveryWorker {
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
   /** Deliveries, claims and looks that have begun and are not over. */
   #busy = 0;
+  /** By the clock. What was due before is of a backlog. */
+  #startedAt = 0;
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
   #willPump = false;
   #onIdle: (() => void) | undefined;
@@ -80,6 +82,7 @@ export class DeliveryWorker {
     // It may have been stopped meanwhile.
     if (this.#state !== 'new') return;
     this.#state = 'running';
+    this.#startedAt = this.#parts.clock();
     this.#leases.start();
     for (const waiting of await this.#waitingEndpoints()) {
       // Two hundred hanging receivers would take every place before anything is known of them.
@@ -194,12 +197,16 @@ export class DeliveryWorker {
     }
     const now = clock();
     const claimOfId = new Map(claims.map((claim) => [claim.id, claim]));
-    for (const { id, endpoint } of turns) {
+    for (const { id, endpoint, isBacklogged } of turns) {
       const claim = claimOfId.get(id);
       // An id that was there twice is delivered once.
       claimOfId.delete(id);
-      if (claim !== undefined) void this.#deliver(new UnderWay(claim, now, limits.deliveryLeaseMs));
-      else {
+      if (claim !== undefined) {
+        const way = new UnderWay(claim, now, limits.deliveryLeaseMs);
+        // Attack: the calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
+        way.caller.background = isBacklogged || claim.dueAt < this.#startedAt;
+        void this.#deliver(way);
+      } else {
         // A full disk: each of a long backlog would fail after the other, and then all of them again.
         if (hasFailed) this.#lanes.rest(endpoint, ticks() + STORE_REST_MS);
         else this.#lanes.later(endpoint, ticks() + MISSED_REST_MS);

@@ -65,11 +65,13 @@ export interface CallObserver {
 }
 
 /**
- * Whoever waits for an answer, and may go away. Two plain fields, because an AbortController with its events costs more
+ * Whoever waits for an answer, and may go away. Plain fields, because an AbortController with its events costs more
  * than the rest of a dispatch.
  */
 export class Caller {
   gone = false;
+  /** The call is one of a backlog: in its cell, the calls of others go first. */
+  background = false;
   /** How many calls this one is inside of: 0 where it comes from outside. */
   readonly depth: number;
   /** Set by the dispatcher while the call runs. */

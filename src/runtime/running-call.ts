@@ -91,6 +91,7 @@ export class RunningCall implements CellTask {
         environmentBytes: environment.byteLength,
         ...(whole && { bodyBytes: whole.byteLength }),
         ...(body && !whole && { more: true }),
+        ...(this.caller.background && { background: true }),
         ...(target.isolateLimits && { limits: target.isolateLimits }),
       },
       this,

@@ -166,15 +166,18 @@ export class Delivering {
    * A worker that has not been started.
    *
    * @param lookup of the names of receivers; all of them are this machine's unless told
+   * @param attempting makes attempts in the place of those that post
    * @param watching replaces some of what it does with the store, to look at it or to have it fail
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
     chance = Math.random,
+    attempting,
     watching = (deliveries: Deliveries): WorkerQueue => deliveries,
   }: {
     lookup?: Lookup;
     chance?: () => number;
+    attempting?: Attempts['make'];
     watching?: (deliveries: Deliveries) => WorkerQueue;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
@@ -203,7 +206,8 @@ export class Delivering {
       limitMet: () => undefined,
     });
     const handlers = new HandlerDelivery({ dispatch, journal });
-    const attempts = new Attempts({ registry: store.registry, handlers, webhooks, onError });
+    const posts = new Attempts({ registry: store.registry, handlers, webhooks, onError });
+    const attempts = attempting === undefined ? posts : { make: attempting };
     const watch: DeliveryWatch = {
       begins: (lateMs) => void this.lateMs.push(lateMs),
       attempted: () => undefined,

@@ -19,7 +19,7 @@ const sources = build.sources.map((bytes) => Buffer.from(bytes).toString('utf8')
 build.remove();
 const limits = { ...DEFAULT_LIMITS, isolateHeapMib: Number(heapMib) };
 const blanks = new BlankIsolates(ivm as unknown as Engine, sources, limits, () => undefined);
-const { context } = await blanks.take(limits.isolateHeapMib);
+const { context } = await blanks.take(limits.isolateHeapMib, false);
 const before = peakMib();
 const thrown = await context
   .eval(`{ let thrown = ''; try { ${code} } catch (error) { thrown = String(error); } thrown }`)

@@ -42,6 +42,8 @@ export type LaneLimits = Pick<
 export interface Turn {
   readonly endpoint: string;
   readonly id: string;
+  /** Whether more of its endpoint waits than may be in flight to it. */
+  readonly isBacklogged: boolean;
 }
 
 /** A lane that the store is to be asked about; to be followed by `found`, or by `leave`. */
@@ -232,7 +234,8 @@ export class Lanes {
       this.#inFlight += 1;
       this.#rooms.enter(lane, rooms);
       this.#queue(lane);
-      return { endpoint, id };
+      const isBacklogged = lane.more || lane.ids.length >= this.#limits.deliveriesInFlightPerEndpoint;
+      return { endpoint, id, isBacklogged };
     }
     if (this.#looks + this.#promisedLooks >= LOOKS_MAX) {
       lane.queued = true;
