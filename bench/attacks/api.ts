@@ -1,5 +1,8 @@
 /** What an attacker does through the front door: publishing and installing, with the tokens that attackers have. */
 
+/** Attackers have an address of their own: what the service allows an address is no concern of the bystanders. */
+export const ATTACKER = '127.0.0.2';
+
 export interface Place {
   readonly id: string;
   readonly endpoint: string;

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { readAttacks, uploadOf } from '../../test/support/hostile-attack.ts';
-import { Api, type Place, type Victim } from './api.ts';
+import { Api, ATTACKER, type Place, type Victim } from './api.ts';
 import { AUTHORS, LARGE_ANSWER, settle, UPLOADS } from './authors.ts';
 import { corpusAttacks } from './corpus.ts';
 import { STRANGERS, type Stranger, unreadAnswers } from './strangers.ts';
@@ -34,7 +34,7 @@ function note(attack: string, answer: string | number): void {
 async function keepCalling(attack: string, { endpoint }: Place, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const status = await new Promise<string>((resolve) => {
-      const sent = request(endpoint, { method: 'GET', signal: stop }, (response) => {
+      const sent = request(endpoint, { method: 'GET', signal: stop, localAddress: ATTACKER }, (response) => {
         response.resume().once('close', () => resolve(String(response.statusCode)));
       });
       sent.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? cause.name)).end();

@@ -3,7 +3,7 @@
  * of its connections.
  */
 import { connect, type Socket } from 'node:net';
-import type { Victim } from './api.ts';
+import { ATTACKER, type Victim } from './api.ts';
 
 /** Below the limit of a request's head. */
 const BLANKS = 15_000;
@@ -28,7 +28,7 @@ async function connections(
 ): Promise<void> {
   const one = async () => {
     while (!stop.aborted) {
-      const socket = connect(address(victim).port, '127.0.0.1');
+      const socket = connect({ port: address(victim).port, host: '127.0.0.1', localAddress: ATTACKER });
       const timers: NodeJS.Timeout[] = [];
       const closed = new Promise((resolve) => socket.once('close', resolve));
       const end = () => void socket.destroy();
