@@ -108,10 +108,11 @@ test.each([
     body: '{"organization":"acme"}',
   });
   const { urls } = (await installed.json()) as { urls: { publicEndpoint: string } };
+  const metrics = async () => (await fetch(`${control}/metrics`)).text();
+  // The worker has heard of its installation: the call in flight is the request's.
+  await expect.poll(metrics, { timeout: 20_000 }).toContain('annex_calls_total{outcome="ok"} 1');
   const answer = fetch(urls.publicEndpoint);
-  await expect
-    .poll(async () => (await fetch(`${control}/metrics`)).text())
-    .toContain('annex_calls_in_flight 1');
+  await expect.poll(metrics).toContain('annex_calls_in_flight 1');
   process.kill(whom * (annex.child.pid ?? Number.NaN), signal);
   expect(await (await answer).text()).toBe('late, but whole');
   expect(await annex.exited).toBe(0);
