@@ -263,10 +263,11 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       if (!drained)
         log.warn({ inFlight: dispatch.inFlight }, 'calls were still in flight at the end of the stop');
       // Calls that did not end in time are answered before their connections are.
-      pool.stop();
+      const ended = pool.stop();
       await silent;
       await hangUp(open, closed);
       await hangUp(control, control.close());
+      await ended;
       await unwind();
     };
     return {

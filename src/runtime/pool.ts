@@ -4,6 +4,7 @@
  * An unwell cell is replaced before it is ended, so that calls in it may finish. What a dead one had not begun goes to the
  * next, unseen. Who lives where is for `placement.ts`; of whom a cell has died, `suspicion.ts` finds out.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { CellBuild } from './cell-build.ts';
@@ -25,6 +26,8 @@ const DRAINING_MAX = 4;
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 5_000;
 const MS_PER_S = 1_000;
+/** How long processes that were sent SIGKILL are waited for. */
+const STOP_MS = 2_000;
 
 /** What the pool tells the operator. */
 export interface PoolEvents {
@@ -58,6 +61,8 @@ export class Pool {
   readonly #scripts = new Map<string, string>();
   /** Every process that has not ended. */
   readonly #alive = new Set<CellProcess>();
+  /** Of a stop: settles with the end of the last process. */
+  readonly #allGone = Promise.withResolvers<void>();
   /** Of those, replaced ones that finish what they have. */
   readonly #draining = new Set<CellProcess>();
   /** Healthy ones whose place another one has now. */
@@ -128,12 +133,14 @@ export class Pool {
     return this.#suspicion.isGuilty(installationId);
   }
 
-  /** Ends every cell. Calls still in them are answered as crashed. */
-  stop(): void {
+  /** Ends every cell. Calls still in them are answered as crashed. Resolves once all processes are gone. */
+  async stop(): Promise<void> {
     this.#stopping = true;
     this.#tryOuts.stop();
     clearInterval(this.#interval);
     for (const cell of this.#alive) cell.kill('was stopped with the service', 'retired');
+    if (this.#alive.size > 0)
+      await Promise.race([this.#allGone.promise, wait(STOP_MS, undefined, { ref: false })]);
   }
 
   #start(place: Place): CellProcess {
@@ -239,6 +246,7 @@ export class Pool {
 
   #died(cell: CellProcess, how: string, { reason, suspects }: CellDeath): void {
     this.#alive.delete(cell);
+    if (this.#stopping && this.#alive.size === 0) this.#allGone.resolve();
     if (this.#stopping || reason === undefined) return;
     this.#parts.events.cellDied(reason, how, cell.lastWords, suspects);
   }
