@@ -89,6 +89,17 @@ describe('a URL is of another endpoint', () => {
     'no URL',
   ])('and is not: %s', (url) => expect(isOfAnotherEndpoint(url, shared)).toBe(false));
 
+  test.each([
+    ['https://Hooks.Example/in', 'https://hooks.example/in'],
+    ['https://hooks.exämple/in', 'https://hooks.xn--exmple-cua/in'],
+    ['http://0x7f.1/in', 'http://127.0.0.1/in'],
+    ['https://hooks.example/in', 'https://other.test:1@hooks.example/in'],
+  ])('however the two are written: %s, %s', (configured, sent) => {
+    const target = { publicEndpoint: `${configured}/${KEY}`, endpointKey: KEY };
+    expect(isOfAnotherEndpoint(`${sent}/${OTHER}`, target)).toBe(true);
+    expect(isOfAnotherEndpoint(`${sent}/${KEY}/x`, target)).toBe(false);
+  });
+
   test('where each has an origin of its own', () => {
     expect(isOfAnotherEndpoint(`https://${OTHER}.apps.example/x`, own)).toBe(true);
     expect(isOfAnotherEndpoint(`https://${OTHER}.apps.example./x`, own)).toBe(true);

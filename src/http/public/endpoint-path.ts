@@ -16,6 +16,13 @@ const DROPPED = /[\t\n\r]/g;
 const DROPPED_AT_END = /(?<![\0- ])[\0- ]+$/;
 const UP = /^(?:\.|%2e){2}$/i;
 const HERE = /^(?:\.|%2e)$/i;
+/**
+ * A URL whose host a URL parser leaves as it is: small letters, no user name, and a last label that begins with a letter, so
+ * that it is no notation of an address. Most URLs of envelopes are such, and to parse each would cost as much as all else here.
+ */
+const PLAIN_URL = /^https?:\/\/((?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)/;
+/** An endpoint in small letters of ASCII: the operator may have configured others, which only a URL parser compares. */
+const PLAIN_ENDPOINT = /^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?(?:\/|$)/;
 
 /** @param pathAndQuery what follows the endpoint: nothing, or a path with its query */
 export function leavesEndpoint(pathAndQuery: string): boolean {
@@ -42,6 +49,7 @@ export function isOfAnotherEndpoint(
     const rest = text.slice(publicEndpoint.length);
     if ((rest === '' || /^[/?#]/.test(rest)) && !SUSPECT.test(rest)) return false;
   }
+  if (isPlainlyElsewhere(text, publicEndpoint)) return false;
   const url = URL.parse(text);
   const own = URL.parse(publicEndpoint);
   if (url === null || own === null) return false;
@@ -54,6 +62,13 @@ export function isOfAnotherEndpoint(
   if (!ownHost.startsWith(`${endpointKey}.`)) return false;
   const [label = ''] = host.split('.', 1);
   return ENDPOINT_KEY.test(label) && host.slice(label.length) === ownHost.slice(endpointKey.length);
+}
+
+/** Whether a look at both texts shows that the hosts have nothing in common but, perhaps, their first labels. */
+function isPlainlyElsewhere(text: string, publicEndpoint: string): boolean {
+  const host = PLAIN_URL.exec(text)?.[1];
+  if (host === undefined || !PLAIN_ENDPOINT.test(publicEndpoint)) return false;
+  return !publicEndpoint.includes(host.slice(host.indexOf('.') + 1));
 }
 
 /** With its port. A dot behind a name makes it no other one. */
