@@ -185,7 +185,7 @@ export class BodyShare implements Unfinished {
 
   /** For `BodyBudget` alone. */
   look(now: number): void {
-    const { movedBytes = 0 } = { movedBytes: this.#progress?.movedBytes() };
+    const movedBytes = this.#progress?.movedBytes() ?? 0;
     const isFirst = Number.isNaN(this.#lookedAt);
     if (!isFirst && now - this.#lookedAt < WINDOW_MS) return;
     const neededBytes = ((now - this.#lookedAt) / 1_000) * LAGGING_BYTES_PER_SECOND;
