@@ -4,25 +4,14 @@
  * The engine works on pieces: nothing can interrupt it, and a text may have a hundred megabytes.
  */
 import { DOMException } from './dom-exception.ts';
-import {
-  apply,
-  charCodeAt,
-  fromCharCode,
-  indexOf,
-  setFromBase64,
-  slice,
-  toBase64,
-  typedArrayBuffer,
-  Uint8ArrayIntrinsic,
-} from './primordials.ts';
+import { LATIN1_BYTES_MAX, latin1 } from './latin1.ts';
+import { charCodeAt, indexOf, setFromBase64, slice, toBase64, Uint8ArrayIntrinsic } from './primordials.ts';
 import { requireArguments, toDOMString } from './web-idl.ts';
 
 /** Bytes that are encoded at once: a multiple of three, so that pieces need no padding between them. */
 const PIECE_BYTES = 48 * 1_024;
 /** Characters that are decoded at once. */
 const PIECE_CHARS = 64 * 1_024;
-/** Below the engine's limit of arguments, and where it is quickest. */
-const UNITS = 4_096;
 /** A piece may end within a group of four characters: the next begins there. */
 const PARTIAL = { __proto__: null, lastChunkHandling: 'stop-before-partial' } as const;
 
@@ -90,11 +79,9 @@ function decodeLast(text: string): string {
 
 /** Bytes as the characters of the same number. */
 function binaryOf(bytes: Uint8Array, length: number): string {
-  const buffer = typedArrayBuffer(bytes);
   let binary = '';
-  for (let at = 0; at < length; at += UNITS) {
-    const count = length - at < UNITS ? length - at : UNITS;
-    binary += apply(fromCharCode, undefined, new Uint8ArrayIntrinsic(buffer, at, count) as never);
+  for (let at = 0; at < length; at += LATIN1_BYTES_MAX) {
+    binary += latin1(bytes, at, length - at < LATIN1_BYTES_MAX ? length - at : LATIN1_BYTES_MAX);
   }
   return binary;
 }

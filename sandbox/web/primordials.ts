@@ -31,6 +31,7 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as (
 ) => Promise<unknown>;
 export const Uint8ArrayIntrinsic = Uint8Array;
 export const Uint16ArrayIntrinsic = Uint16Array;
+export const Uint32ArrayIntrinsic = Uint32Array;
 export const WeakRefIntrinsic = WeakRef;
 
 export const {
@@ -50,6 +51,8 @@ export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { floor, min, random } = Math;
 export const { now } = Date;
 export const { fromCharCode } = String;
+/** Whether V8 compiles scripts to machine code: without its compilers it has no WebAssembly, which scripts never see. */
+export const COMPILES = 'WebAssembly' in globalThis;
 
 export const isEnumerable = uncurryThis(Object.prototype.propertyIsEnumerable);
 export const functionToString = uncurryThis(Function.prototype.toString);

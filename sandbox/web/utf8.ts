@@ -5,6 +5,7 @@
  * The decoder keeps the bytes of an unfinished character for the next call. Both are tuned for plain ASCII, which is
  * what most JSON is.
  */
+import { LATIN1_BYTES_MAX, latin1 } from './latin1.ts';
 import {
   apply,
   charCodeAt,
@@ -14,13 +15,12 @@ import {
   slice,
   typedArrayBuffer,
   typedArrayByteLength,
-  typedArrayByteOffset,
   Uint8ArrayIntrinsic,
   Uint16ArrayIntrinsic,
 } from './primordials.ts';
 
 const NOT_ASCII = /[\u0080-\uffff]/;
-const CHUNK = 4_096;
+const CHUNK = LATIN1_BYTES_MAX;
 const REPLACEMENT = 0xfffd;
 
 /** The number of bytes `text` takes in UTF-8. */
@@ -114,7 +114,7 @@ export class Utf8Decoder {
     let text = '';
     for (let start = 0; start < length; start += CHUNK) {
       const end = min(start + CHUNK, length);
-      const chunk = this.#needed === 0 ? latin1(bytes, start, end) : undefined;
+      const chunk = this.#needed === 0 ? latin1(bytes, start, end - start) : undefined;
       const ascii = chunk !== undefined && regExpExec(NOT_ASCII, chunk) === null;
       text += ascii ? chunk : this.#decodeBytes(bytes, start, end);
     }
@@ -190,16 +190,6 @@ export class Utf8Decoder {
     this.#lower = 0x80;
     this.#upper = 0xbf;
   }
-}
-
-/** Bytes as the characters of the same number. At most CHUNK of them, to stay below the engine's argument limit. */
-function latin1(bytes: Uint8Array, start: number, end: number): string {
-  const view = new Uint8ArrayIntrinsic(
-    typedArrayBuffer(bytes),
-    typedArrayByteOffset(bytes) + start,
-    end - start,
-  );
-  return apply(fromCharCode, undefined, view as never);
 }
 
 const isHigh = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
