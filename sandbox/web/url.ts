@@ -27,7 +27,7 @@ export class URL {
   #searchParams: URLSearchParams | undefined;
 
   constructor(url: unknown, base: unknown = undefined) {
-    if (url instanceof Parsed) {
+    if (typeof url === 'object' && url instanceof Parsed) {
       this.#url = url.record;
       return;
     }
