@@ -321,6 +321,27 @@ test('attack: a setter or a getter on a prototype sees nothing of the copy', asy
   own.dispose();
 });
 
+test('attack: a prototype that has a name already changes neither the copy of it nor the order of names', async () => {
+  const own = await createWebIsolate();
+  expect(
+    await own.run(`
+      let seen = 0;
+      const spy = { set() { seen++; }, get: () => 'inherited' };
+      Object.defineProperty(Object.prototype, 'fixed', { value: 'inherited', writable: false });
+      Object.defineProperty(Object.prototype, 'spied', spy);
+      Object.defineProperty(Array.prototype, 2, spy);
+      const object = { first: 1, fixed: 2, ['__proto__']: 3, spied: 4, toString: 5, last: 6 };
+      const holes = [, 'one', 'two', , 'four'];
+      holes.more = 'five';
+      Object.setPrototypeOf(Array.prototype, new Proxy({}, { set() { seen++; return true; }, has() { seen++; return false; } }));
+      const before = [Object.entries(object), Object.entries(holes)];
+      const copies = [object, holes].map((value) => structuredClone(value));
+      const { value, writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(copies[0], 'fixed');
+      return [seen, JSON.stringify(copies.map(Object.entries)) === JSON.stringify(before), before[0].length, copies[1].length, [value, writable, enumerable, configurable]];`),
+  ).toEqual([0, true, 6, 5, [2, true, true, true]]);
+  own.dispose();
+});
+
 test('attack: nesting of any depth is cloned, or refused with an error the script can catch', async () => {
   expect(
     await isolate.run(`

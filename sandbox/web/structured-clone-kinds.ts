@@ -91,19 +91,20 @@ export function kindOf(value: object): Kind {
   if (isView(value)) return VIEW;
   if (isArray(value)) return ARRAY;
   let tag: string | undefined;
-  for (let at = getPrototypeOf(value); at !== null && at !== ObjectPrototype; at = getPrototypeOf(at)) {
+  const prototype = getPrototypeOf(value);
+  for (let at = prototype; at !== null && at !== ObjectPrototype; at = getPrototypeOf(at)) {
     const kind = kindByPrototype(value, at);
     if (kind !== undefined) return kind;
     if (mapGet(kinds, at) === undefined) tag ??= fixedTag(at);
   }
   if (tag !== undefined) throw uncloneable(`#<${tag}>`);
   if (isError(value)) return ERROR;
-  if (value === globalThis || isNamespace(value)) throw uncloneable(describe(value));
+  if (value === globalThis || (prototype === null && isNamespace(value))) throw uncloneable(describe(value));
   if (!(Symbol.toStringTag in value)) {
     const name = objectToString(value);
     if (name === '[object Arguments]') throw uncloneable('An arguments object');
-    const prototype = prototypesByName[name];
-    if (prototype !== undefined) return kindByPrototype(value, prototype) ?? OBJECT;
+    const builtIn = prototypesByName[name];
+    if (builtIn !== undefined) return kindByPrototype(value, builtIn) ?? OBJECT;
   }
   return OBJECT;
 }
@@ -128,7 +129,7 @@ function fixedTag(prototype: object): string | undefined {
   return typeof tag?.value === 'string' && tag.writable === false ? tag.value : undefined;
 }
 
-/** The object of `import * as …` has a tag that nothing can change. */
+/** The object of `import * as …` has no prototype, and a tag that nothing can change. */
 const isNamespace = (value: object): boolean =>
   getOwnPropertyDescriptor(value, Symbol.toStringTag)?.configurable === false;
 
