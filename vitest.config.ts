@@ -1,11 +1,11 @@
 /** How the tests run: real isolates inside the test process need V8 without Node's start-up snapshot. */
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { LongestFirst } from './test/support/vitest/longest-first.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/run-folder.ts'],
+    globalSetup: ['test/support/vitest/run-folder.ts'],
     pool: 'forks',
     execArgv: ['--no-node-snapshot'],
     maxWorkers: 2,

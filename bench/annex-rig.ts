@@ -7,9 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installPosting, type Posted, shareSecrets } from '../test/support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../test/support/host-process.ts';
-import type { LedgerReceiver } from '../test/support/ledger-receiver.ts';
-import { installPosting, type Posted, shareSecrets } from '../test/support/posting-webhook.ts';
+import type { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { type Allowance, feed } from './peers/feed.ts';
 import type { ProducerSettings } from './producer.ts';
 

@@ -15,7 +15,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startTemporaryService } from '../src/cli/temporary-service.ts';
-import { Chance } from '../test/support/chance.ts';
+import { Chance } from '../test/support/fuzz/chance.ts';
 import { Api, type Victim } from './attacks/api.ts';
 import type { Beginning, Order, Report } from './attacks/attackers.ts';
 import type { Bystanders, Seen } from './attacks/bystanders.ts';

@@ -9,8 +9,8 @@
  * `--deliveries` asks for another backlog.
  */
 import { parseArgs } from 'node:util';
-import { LedgerReceiver } from '../test/support/ledger-receiver.ts';
-import type { Posted } from '../test/support/posting-webhook.ts';
+import type { Posted } from '../test/support/deliveries/webhook-senders.ts';
+import { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
 import { rateOf } from './peers/measure-peer.ts';
 import { prefill } from './prefilled.ts';

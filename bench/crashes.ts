@@ -2,10 +2,10 @@
  * `npm run bench:crashes`: the host is killed a hundred times while twenty thousand events pour in, and the ledgers of client and
  * receiver are compared: what was acknowledged has arrived, and nothing else has. `--rounds` and `--events` ask for others.
  *
- * The same as `test/deliveries-crash.test.ts`, for as long as it takes.
+ * The same as `test/slow/delivery-crash.test.ts`, for as long as it takes.
  */
 import { parseArgs } from 'node:util';
-import { crashRounds } from '../test/support/crash-rounds.ts';
+import { crashRounds } from '../test/support/crash/crash-rounds.ts';
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '100' }, events: { type: 'string', default: '20000' } },

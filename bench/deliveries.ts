@@ -16,7 +16,7 @@
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { LedgerReceiver } from '../test/support/ledger-receiver.ts';
+import { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
 import { measurePeer, type Run, rateOf } from './peers/measure-peer.ts';
 import { startPostgres, startRedis } from './peers/queue-servers.ts';

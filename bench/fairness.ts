@@ -6,7 +6,7 @@
  * the others rises by less than a fifth. Everything shares the machine's cores, so only the ratio says something.
  */
 import { parseArgs } from 'node:util';
-import { type Latencies, LedgerReceiver } from '../test/support/ledger-receiver.ts';
+import { type Latencies, LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
 
 const ENDPOINTS = 10;

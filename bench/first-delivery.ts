@@ -11,8 +11,8 @@
  *                         that answer at once
  */
 import { parseArgs } from 'node:util';
-import { LedgerReceiver, timedEventId } from '../test/support/ledger-receiver.ts';
-import { type Posted, siteView } from '../test/support/posting-webhook.ts';
+import { type Posted, siteView } from '../test/support/deliveries/webhook-senders.ts';
+import { LedgerReceiver, timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
 import { prefill } from './prefilled.ts';
 

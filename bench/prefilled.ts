@@ -7,12 +7,12 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Insertable } from 'kysely';
-import { type ColumnValue, runForEach } from '../src/store/bulk.ts';
-import { openDatabase } from '../src/store/database.ts';
-import { Sequence } from '../src/store/sequence.ts';
-import { sqliteDialect } from '../src/store/sqlite-dialect.ts';
-import type { Database, Tables } from '../src/store/tables.ts';
-import { timedEventId } from '../test/support/ledger-receiver.ts';
+import { type ColumnValue, runForEach } from '../src/database/bulk.ts';
+import { openDatabase } from '../src/database/database.ts';
+import { Sequence } from '../src/database/sequence.ts';
+import { sqliteDialect } from '../src/database/sqlite-dialect.ts';
+import type { Database, Tables } from '../src/database/tables.ts';
+import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { bodyOf } from './peers/peer.ts';
 
 /** Rows of one transaction. */

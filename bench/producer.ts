@@ -5,8 +5,8 @@
  * rate. Sends the number of acknowledged events back after each batch.
  */
 import { Agent } from 'undici';
-import { timedEventId } from '../test/support/ledger-receiver.ts';
-import { type Posted, siteView } from '../test/support/posting-webhook.ts';
+import { type Posted, siteView } from '../test/support/deliveries/webhook-senders.ts';
+import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { endWithParent, produce } from './peers/feed.ts';
 
 export interface ProducerSettings {

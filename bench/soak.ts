@@ -7,7 +7,7 @@
  * grows to its own size before V8 collects it, so with many installations the cells' memory levels off late.
  */
 import { parseArgs } from 'node:util';
-import { LedgerReceiver } from '../test/support/ledger-receiver.ts';
+import { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
 import { rateOf } from './peers/measure-peer.ts';
 import { residentBytes } from './process-use.ts';

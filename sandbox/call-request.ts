@@ -7,16 +7,16 @@
  */
 import type { Call } from './call.ts';
 import { Inbound } from './inbound.ts';
-import type { AbortSignal } from './web/abort.ts';
-import { fileOver } from './web/blob.ts';
-import { collectBytes } from './web/byte-source.ts';
-import type { Bytes } from './web/bytes.ts';
-import { type FormData, type FormEntry, formOf } from './web/form-data.ts';
+import type { Bytes } from './web/encoding/bytes.ts';
+import type { AbortSignal } from './web/events/abort.ts';
+import { fileOver } from './web/fetch/blob.ts';
+import { type FormData, type FormEntry, formOf } from './web/fetch/form-data.ts';
+import { makeRequest, type Request } from './web/fetch/request.ts';
+import { TOKEN } from './web/fetch/request-init.ts';
 import { abort } from './web/lazy.ts';
 import { regExpExec, toUpperCase, Uint8ArrayIntrinsic } from './web/primordials.ts';
-import { makeRequest, type Request } from './web/request.ts';
-import { TOKEN } from './web/request-init.ts';
-import { normalizeUrl } from './web/url-record.ts';
+import { collectBytes } from './web/streams/byte-source.ts';
+import { normalizeUrl } from './web/url/url-record.ts';
 
 /** Methods that an envelope may name in small letters. The constructor of `Request` leaves PATCH as it is; here it is one of them. */
 const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;

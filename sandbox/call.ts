@@ -5,18 +5,18 @@
  * Holds no tenant object longer than the call lives, and enforces only what must be bounded inside, before anything
  * crosses the bridge (log lines: a flood of queued emissions would otherwise pile up outside the isolate's heap).
  */
-import type { Emit, PreludeSettings } from '../src/bridge.ts';
-import type { LogLevel, SoftLimit } from '../src/wire.ts';
+import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
+import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
 import type { CallFetches } from './fetch.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
-import type { ByteSource } from './web/byte-source.ts';
+import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
-import { formatError } from './web/format-error.ts';
+import { utf8Length } from './web/encoding/utf8.ts';
 import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
-import { utf8Length } from './web/utf8.ts';
+import type { ByteSource } from './web/streams/byte-source.ts';
 
 /**
  * Messages that one entry may cause at the bridge, beside log lines. A loop that sets and clears a timer would otherwise
@@ -287,7 +287,7 @@ export class Calls {
     }
   }
 
-  /** What nobody caught (`web/uncaught.ts`): logged, and the call's outcome tells. */
+  /** What nobody caught (`web/events/uncaught.ts`): logged, and the call's outcome tells. */
   reportException(thrown: unknown): void {
     const call = this.running();
     if (call !== undefined) this.#exception(call, thrown);

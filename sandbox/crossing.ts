@@ -6,7 +6,7 @@
  * thread. The cell checks again what arrives, but an object has been copied by then. So every value is looked at here,
  * and every text has a bound before it is copied. It knows no calls and no limits of a call.
  */
-import type { Emit } from '../src/bridge.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
 import { apply, arrayBufferByteLength, slice } from './web/primordials.ts';
 
 /** Longest text that crosses, beside bodies. The cell refuses one of this length: a cut text never passes for a whole one. */

@@ -6,8 +6,8 @@
  * Nothing here is reachable from `globalThis`. It decides no limit of time or memory: the cell watches those from
  * outside, where tenant code cannot look away from them.
  */
-import type { Emit, Enter, Entry, PreludeSettings } from '../src/bridge.ts';
-import type { LogLevel } from '../src/wire.ts';
+import type { Emit, Enter, Entry, PreludeSettings } from '../src/protocol/bridge.ts';
+import type { LogLevel } from '../src/protocol/wire.ts';
 import { type Call, Calls } from './call.ts';
 import { type CallBody, type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
 import { guardedEmit, guardedNumberQuestion, guardedTextQuestion } from './crossing.ts';
@@ -16,21 +16,21 @@ import { type Integration, loadIntegration } from './load.ts';
 import { PARTS } from './parts/names.ts';
 import { createTimers } from './timers.ts';
 import { OWN_STREAM } from './traffic.ts';
-import { isByteSource } from './web/byte-source.ts';
-import { createConsole } from './web/console.ts';
+import { createConsole } from './web/console/console.ts';
+import { formatError } from './web/console/format-error.ts';
 import { setCryptoPort } from './web/crypto/crypto-port.ts';
 import { createJobPort } from './web/crypto/job-port.ts';
+import { setRandomBytes } from './web/crypto/random.ts';
 import { DOMException } from './web/dom-exception.ts';
-import { setDomainToAscii } from './web/domain.ts';
-import { formatError } from './web/format-error.ts';
+import { takeResponse } from './web/fetch/response.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
-import { collectGarbage } from './web/memory-escapes.ts';
-import { noteRefusal, setRefusalListener } from './web/memory-refusals.ts';
+import { collectGarbage } from './web/memory/memory-escapes.ts';
+import { noteRefusal, setRefusalListener } from './web/memory/memory-refusals.ts';
 import { setParts } from './web/parts.ts';
 import { apply, jsonParse } from './web/primordials.ts';
-import { setRandomBytes } from './web/random.ts';
-import { takeResponse } from './web/response.ts';
-import { setTimerSource } from './web/timer-source.ts';
+import { isByteSource } from './web/streams/byte-source.ts';
+import { setTimerSource } from './web/time/timer-source.ts';
+import { setDomainToAscii } from './web/url/domain.ts';
 
 /** Where the texts of an entry of kind `call` begin. */
 const TEXTS_AT = 6;

@@ -5,10 +5,12 @@
  * A fetch belongs to the call that made it and ends with it. How many a call may make, and how many at once, is counted
  * here, inside, because each would otherwise already hold memory outside the isolate's heap.
  */
-import type { Emit } from '../src/bridge.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
 import { type Call, type Calls, LOADER_ID } from './call.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
-import { type ByteSource, isByteSource } from './web/byte-source.ts';
+import { utf8Encode } from './web/encoding/utf8.ts';
+import { type OutgoingRequest, takeRequest } from './web/fetch/request.ts';
+import { isNullBodyStatus, makeResponse, type Response } from './web/fetch/response.ts';
 import { abort } from './web/lazy.ts';
 import { List, push } from './web/list.ts';
 import {
@@ -22,9 +24,7 @@ import {
   typedArrayBuffer,
   Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
-import { type OutgoingRequest, takeRequest } from './web/request.ts';
-import { isNullBodyStatus, makeResponse, type Response } from './web/response.ts';
-import { utf8Encode } from './web/utf8.ts';
+import { type ByteSource, isByteSource } from './web/streams/byte-source.ts';
 
 /** The head of an answer, as the host sends it. */
 export interface FetchedHead {

@@ -4,12 +4,12 @@
  * It holds no more than the credit it has given. Most bodies are read whole and need no ReadableStream: one is made over
  * this by whoever asks for `body`. Chunks are buffers that nobody else holds.
  */
-import type { Emit } from '../src/bridge.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
 import { Box } from './web/box.ts';
-import { ByteSource } from './web/byte-source.ts';
-import type { Bytes } from './web/bytes.ts';
+import type { Bytes } from './web/encoding/bytes.ts';
 import { List, push } from './web/list.ts';
 import { PromiseIntrinsic, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { ByteSource } from './web/streams/byte-source.ts';
 
 /** Credit is given in lots: each costs the cell and the host a message. */
 const CREDIT_LOT = 4;

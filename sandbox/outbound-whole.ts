@@ -5,8 +5,8 @@
  * heap. Attack: answers of ten megabytes, each handed over at once, filled the pipe that pulses and all others' answers
  * share. A text leaves as text: the cell encodes it faster than the isolate could.
  */
-import type { Emit } from '../src/bridge.ts';
-import { type Bytes, copyBytes, subBytes } from './web/bytes.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
+import { type Bytes, copyBytes, subBytes } from './web/encoding/bytes.ts';
 import {
   charCodeAt,
   min,

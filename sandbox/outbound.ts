@@ -7,10 +7,9 @@
  * Small pieces that the tenant has at once leave as one. Attack: a stream of single bytes, each a message to the cell, a frame
  * to the host and a write to the client, would cost everybody else more than the tenant.
  */
-import type { Emit } from '../src/bridge.ts';
-import type { ByteSource } from './web/byte-source.ts';
-import { type Bytes, copyBytes, subBytes } from './web/bytes.ts';
-import { formatError } from './web/format-error.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
+import { formatError } from './web/console/format-error.ts';
+import { type Bytes, copyBytes, subBytes } from './web/encoding/bytes.ts';
 import {
   arrayBufferByteLength,
   min,
@@ -21,6 +20,7 @@ import {
   typedArraySet,
   Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
+import type { ByteSource } from './web/streams/byte-source.ts';
 
 /** `STREAM_CHUNKS_IN_FLIGHT` of the wire. */
 const CHUNKS_IN_FLIGHT = 8;

@@ -5,8 +5,9 @@
  *
  * A handler that is no function is refused: the standard would compile its text, and no text is compiled for a timer here.
  */
-import type { Emit } from '../src/bridge.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
 import type { Call, Calls, Timer } from './call.ts';
+import { reportException } from './web/events/uncaught.ts';
 import {
   apply,
   MapIntrinsic,
@@ -17,8 +18,7 @@ import {
   mapSize,
   now,
 } from './web/primordials.ts';
-import type { TimerSource } from './web/timer-source.ts';
-import { reportException } from './web/uncaught.ts';
+import type { TimerSource } from './web/time/timer-source.ts';
 
 /** From this depth of timers that set timers on, none comes due at once ("timer initialization steps"). */
 const NESTING_FREE = 5;

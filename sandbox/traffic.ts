@@ -2,12 +2,12 @@
  * The streams of one call, by number, on the isolate's side: 0 is the call's own (its upload one way, its answer the
  * other), the others are those of its fetches. What the host says of them is handed to the one it is for.
  */
-import type { Emit } from '../src/bridge.ts';
+import type { Emit } from '../src/protocol/bridge.ts';
 import { Inbound } from './inbound.ts';
 import { Outbound } from './outbound.ts';
 import { OutboundWhole } from './outbound-whole.ts';
-import type { ByteSource } from './web/byte-source.ts';
 import { MapIntrinsic, mapForEach, mapGet, mapSet } from './web/primordials.ts';
+import type { ByteSource } from './web/streams/byte-source.ts';
 
 /** The call's own streams. */
 export const OWN_STREAM = 0;

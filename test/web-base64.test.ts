@@ -3,8 +3,8 @@
  * enough bytes into text goes through an array of numbers, which `TextDecoder` does as well.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Chance } from './support/chance.ts';
-import { createWebIsolate, type WebIsolate } from './support/web-isolate.ts';
+import { Chance } from './support/fuzz/chance.ts';
+import { createWebIsolate, type WebIsolate } from './support/web/web-isolate.ts';
 
 let isolate: WebIsolate;
 beforeAll(async () => {

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { constants, setPriority } from 'node:os';
-import { readAttacks, uploadOf } from '../../test/support/hostile-attack.ts';
+import { readAttacks, uploadOf } from '../../test/support/hostile/hostile-attack.ts';
 import { Api, ATTACKER, type Place, type Victim } from './api.ts';
 import { AUTHORS, LARGE_ANSWER, settle, UPLOADS } from './authors.ts';
 import { corpusAttacks } from './corpus.ts';

@@ -1,5 +1,5 @@
 /** The hostile corpus of the tests, as attacks that go on and on: what of it is an integration that can be called. */
-import { cellCode, readAttacks, uploadOf } from '../../test/support/hostile-attack.ts';
+import { cellCode, readAttacks, uploadOf } from '../../test/support/hostile/hostile-attack.ts';
 import type { Api, Place } from './api.ts';
 
 /** @returns where each is installed; one that cannot be published is left out */

@@ -4,7 +4,7 @@
  * Every system is fed in this way, by a process of its own, so that all are measured while they take in and send out at once.
  */
 import type { ChildProcess } from 'node:child_process';
-import type { LedgerReceiver } from '../../test/support/ledger-receiver.ts';
+import type { LedgerReceiver } from '../../test/support/receivers/ledger-receiver.ts';
 
 /** To a producer: how many it may have produced by now, in all. */
 export interface Allowance {

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { LedgerReceiver } from '../../test/support/ledger-receiver.ts';
+import type { LedgerReceiver } from '../../test/support/receivers/ledger-receiver.ts';
 import { feed } from './feed.ts';
 import type { PeerSettings } from './peer.ts';
 import type { QueueServer } from './queue-servers.ts';

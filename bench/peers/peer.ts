@@ -1,5 +1,5 @@
 /** What a process of a peer is told when it starts, as JSON in its first argument. */
-import { timedEventId } from '../../test/support/ledger-receiver.ts';
+import { timedEventId } from '../../test/support/receivers/ledger-receiver.ts';
 import type { PostJob } from './signed-post.ts';
 
 export interface PeerSettings {

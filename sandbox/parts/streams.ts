@@ -20,4 +20,4 @@ export {
   WritableStream,
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
-} from '../web/stream-classes.ts';
+} from '../web/streams/stream-classes.ts';

@@ -1,5 +1,5 @@
 /** Part: the state machine of whatwg-url, the reference implementation of https://url.spec.whatwg.org/. */
-import type { UrlMachine } from '../web/url-machine.ts';
+import type { UrlMachine } from '../web/url/url-machine.ts';
 
 /** The library has no types for this module; esbuild puts it into the part. */
 declare const require: (path: string) => unknown;

@@ -1,2 +1,2 @@
 /** Part: URLPattern (https://urlpattern.spec.whatwg.org/). */
-export { URLPattern } from '../web/url-pattern/url-pattern.ts';
+export { URLPattern } from '../web/url/pattern/url-pattern.ts';

@@ -2,7 +2,7 @@
  * The routes of the API that code of an integration may ask, as the service describes them at `/v1/openapi.json`. Types
  * only.
  *
- * Generated: `npx vitest run test/sdk-api-routes.test.ts -u`.
+ * Generated: `npx vitest run test/service/sdk/api-routes.test.ts -u`.
  */
 
 import type {

@@ -1,7 +1,7 @@
 /**
  * What the routes of the API answer that code of an integration may ask: the shapes that several of them share. Types only.
  *
- * Generated: `npx vitest run test/sdk-api-routes.test.ts -u`.
+ * Generated: `npx vitest run test/service/sdk/api-routes.test.ts -u`.
  */
 
 export interface ApiInstallation {

@@ -1,7 +1,7 @@
 /**
  * The elements of ContentKit and their attributes (REFERENCE 5), as `src/model/contentkit/contentkit.ts` has them. Types only.
  *
- * Generated: `npx vitest run test/contentkit-types.test.ts -u`.
+ * Generated: `npx vitest run test/unit/sdk/contentkit-elements.test.ts -u`.
  */
 import type { Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
 

@@ -2,13 +2,18 @@
  * Puts the web platform onto the global object, as far as it exists here (https://min-common-api.proposal.wintertc.org/):
  * non-enumerable, writable and configurable, as in a browser; and takes off what must not be there.
  */
-import { atob, btoa } from './base64.ts';
-import { Blob, File } from './blob.ts';
-import './clock.ts';
+import { atob, btoa } from './encoding/base64.ts';
+import { Blob, File } from './fetch/blob.ts';
+import './time/clock.ts';
 import { DOMException } from './dom-exception.ts';
-import { FormData } from './form-data.ts';
-import { Headers } from './headers.ts';
-import './inspect-interface.ts';
+import { FormData } from './fetch/form-data.ts';
+import { Headers } from './fetch/headers.ts';
+import './console/inspect-interface.ts';
+import { TextDecoder } from './encoding/text-decoder.ts';
+import { TextEncoder } from './encoding/text-encoder.ts';
+import { reportError, reportException, setExceptionLog } from './events/uncaught.ts';
+import { Request } from './fetch/request.ts';
+import { Response } from './fetch/response.ts';
 import {
   abort,
   compression,
@@ -20,18 +25,13 @@ import {
   temporal,
   textStreams,
 } from './lazy.ts';
-import { closeMemoryEscapes } from './memory-escapes.ts';
+import { closeMemoryEscapes } from './memory/memory-escapes.ts';
 import { createNavigator, Navigator } from './navigator.ts';
 import { part } from './parts.ts';
 import { defineProperty, deleteProperty, getOwnPropertyDescriptor, objectKeys } from './primordials.ts';
-import { Request } from './request.ts';
-import { Response } from './response.ts';
-import { streams } from './stream.ts';
-import { TextDecoder } from './text-decoder.ts';
-import { TextEncoder } from './text-encoder.ts';
-import { reportError, reportException, setExceptionLog } from './uncaught.ts';
-import { URL } from './url.ts';
-import { URLSearchParams } from './url-search-params.ts';
+import { streams } from './streams/stream.ts';
+import { URL } from './url/url.ts';
+import { URLSearchParams } from './url/url-search-params.ts';
 import { requireArguments } from './web-idl.ts';
 
 export interface GlobalsOptions {

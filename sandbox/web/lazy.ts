@@ -7,34 +7,35 @@
 /** Bundled by esbuild, and evaluated at the first call. */
 declare const require: (path: string) => unknown;
 
-export const abort = (): typeof import('./abort.ts') => require('./abort.ts') as typeof import('./abort.ts');
+export const abort = (): typeof import('./events/abort.ts') =>
+  require('./events/abort.ts') as typeof import('./events/abort.ts');
 
 export const crypto = (): typeof import('./crypto/crypto.ts') =>
   require('./crypto/crypto.ts') as typeof import('./crypto/crypto.ts');
 
-export const structuredClone = (): typeof import('./structured-clone.ts') =>
-  require('./structured-clone.ts') as typeof import('./structured-clone.ts');
+export const structuredClone = (): typeof import('./clone/structured-clone.ts') =>
+  require('./clone/structured-clone.ts') as typeof import('./clone/structured-clone.ts');
 
-export const compression = (): typeof import('./compression.ts') =>
-  require('./compression.ts') as typeof import('./compression.ts');
+export const compression = (): typeof import('./streams/compression.ts') =>
+  require('./streams/compression.ts') as typeof import('./streams/compression.ts');
 
-export const textStreams = (): typeof import('./text-streams.ts') =>
-  require('./text-streams.ts') as typeof import('./text-streams.ts');
+export const textStreams = (): typeof import('./streams/text-streams.ts') =>
+  require('./streams/text-streams.ts') as typeof import('./streams/text-streams.ts');
 
-export const events = (): typeof import('./events.ts') =>
-  require('./events.ts') as typeof import('./events.ts');
+export const events = (): typeof import('./events/events.ts') =>
+  require('./events/events.ts') as typeof import('./events/events.ts');
 
-export const messages = (): typeof import('./message-channel.ts') =>
-  require('./message-channel.ts') as typeof import('./message-channel.ts');
+export const messages = (): typeof import('./events/message-channel.ts') =>
+  require('./events/message-channel.ts') as typeof import('./events/message-channel.ts');
 
-export const performance = (): typeof import('./performance.ts') =>
-  require('./performance.ts') as typeof import('./performance.ts');
+export const performance = (): typeof import('./time/performance.ts') =>
+  require('./time/performance.ts') as typeof import('./time/performance.ts');
 
-export const streamInternals = (): typeof import('./stream-internals.ts') =>
-  require('./stream-internals.ts') as typeof import('./stream-internals.ts');
+export const streamInternals = (): typeof import('./streams/stream-internals.ts') =>
+  require('./streams/stream-internals.ts') as typeof import('./streams/stream-internals.ts');
 
-export const streamTee = (): typeof import('./stream-tee.ts') =>
-  require('./stream-tee.ts') as typeof import('./stream-tee.ts');
+export const streamTee = (): typeof import('./streams/stream-tee.ts') =>
+  require('./streams/stream-tee.ts') as typeof import('./streams/stream-tee.ts');
 
-export const temporal = (): typeof import('./temporal.ts') =>
-  require('./temporal.ts') as typeof import('./temporal.ts');
+export const temporal = (): typeof import('./time/temporal.ts') =>
+  require('./time/temporal.ts') as typeof import('./time/temporal.ts');

@@ -7,8 +7,8 @@
  */
 import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
-import { FrameReader, FrameWriter } from '../frames.ts';
 import { limitProblem, type Problem } from '../model/problem.ts';
+import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import type { answerBounds } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
 

@@ -8,8 +8,8 @@
  */
 import './esbuild-path.ts';
 import { Socket } from 'node:net';
-import { FrameReader, FrameWriter } from '../frames.ts';
 import type { Limits } from '../limits.ts';
+import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { bundleCode, startBundler } from './bundle-code.ts';
 import { DISKLESS_FLAG, REHEARSE_FLAG } from './bundler-flags.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';

@@ -7,21 +7,27 @@
  */
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { FrameReader } from '../frames.ts';
-import { type CellLimits, type CellMessage, type HostMessage, ownerOf, type ScriptExports } from '../wire.ts';
-import { BlankIsolates } from './blank-isolates.ts';
-import type { CallListener } from './call-listener.ts';
-import { CellCall, type StreamEntry } from './cell-call.ts';
-import { CpuUses } from './cpu-use.ts';
-import { CryptoThreads } from './crypto-jobs.ts';
+import { FrameReader } from '../protocol/frames.ts';
+import {
+  type CellLimits,
+  type CellMessage,
+  type HostMessage,
+  ownerOf,
+  type ScriptExports,
+} from '../protocol/wire.ts';
+import type { CallListener } from './calls/call-listener.ts';
+import { CellCall, type StreamEntry } from './calls/cell-call.ts';
+import { Outbox } from './calls/outbox.ts';
+import { CryptoThreads } from './crypto/crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
-import { Isolates } from './isolates.ts';
-import { MainThread } from './main-thread.ts';
-import { Marks } from './marks.ts';
-import { MemoryWatch } from './memory-watch.ts';
-import { Outbox } from './outbox.ts';
-import { Slots } from './slots.ts';
-import { Watchdog } from './watchdog.ts';
+import { Marks } from './execution-journal.ts';
+import { BlankIsolates } from './isolates/blank-isolates.ts';
+import { CpuUses } from './isolates/cpu-use.ts';
+import { Isolates } from './isolates/isolates.ts';
+import { MainThread } from './isolates/main-thread.ts';
+import { MemoryWatch } from './isolates/memory-watch.ts';
+import { Slots } from './isolates/slots.ts';
+import { Watchdog } from './isolates/watchdog.ts';
 
 /** The pipe to the host: inherited, the only way in or out. */
 const PIPE_FD = 3;

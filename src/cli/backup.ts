@@ -8,8 +8,8 @@ import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
-import { type BackupStep, backUp } from '../store/folder/backup.ts';
-import { databaseFile } from '../store/folder/data-folder.ts';
+import { databaseFile } from '../database/files/data-folder.ts';
+import { type BackupStep, backUp } from '../store/backup.ts';
 import { vaultKeyId } from '../store/vault/vault.ts';
 import { type KeySource, type KeyUse, parseKeyRing } from '../store/vault/vault-key.ts';
 

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
+import type { CellSources } from '../launch/cell-build.ts';
 import type { Limits } from '../limits.ts';
-import type { CellSources } from '../runtime/cell-build.ts';
 import { type Service, startService } from '../service.ts';
 
 export interface TemporaryOptions {

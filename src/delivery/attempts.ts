@@ -8,8 +8,8 @@ import type { Target } from '../model/target.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
 import type { Registry } from '../store/integrations/registry.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
+import type { Attempted, LOST, UnderWay } from './in-flight.ts';
 import { type Ending, UNKNOWNS_MAX } from './retry.ts';
-import type { Attempted, LOST, UnderWay } from './under-way.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
 export interface AttemptsParts {

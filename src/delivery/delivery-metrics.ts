@@ -1,7 +1,5 @@
 /** What the operator can measure of events and their deliveries. No label names a tenant. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Deliveries } from '../store/deliveries/deliveries.ts';
-import type { LifeEvents } from '../store/installations/life-events.ts';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,
@@ -11,7 +9,9 @@ import {
   type DeliveryState,
   LIFE_EVENT_STATES,
   type LifeEventState,
-} from '../store/tables.ts';
+} from '../database/tables.ts';
+import type { Deliveries } from '../store/deliveries/deliveries.ts';
+import type { LifeEvents } from '../store/installations/lifecycle-events.ts';
 
 const MS_PER_S = 1_000;
 const LATENESS_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300];

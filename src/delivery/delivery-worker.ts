@@ -3,23 +3,24 @@
  *
  * The store has the truth, and is told first: a delivery is claimed before anybody hears of it, and what has become of it is
  * put down before its place is given to the next. So a process that dies loses none, and repeats those alone that were under
- * way. Memory holds hints of what is due (`lanes.ts`). It polls nothing: fresh deliveries are told of, and one timer is there
+ * way. Memory holds hints of what is due (`fair-scheduler.ts`). It polls nothing: fresh deliveries are told of, and one timer is there
  * for all that rests. What is due is so by the clock; what rests, rests by ticks, which nobody sets back. What an attempt is,
  * is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
  */
+
+import type { Journal } from '../calls/call-log.ts';
 import type { Limits } from '../limits.ts';
-import type { Journal } from '../runtime/journal.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
 import type { DeliveryWatch } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
-import { type LaneLimits, type LaneNews, Lanes, type Look, type Turn } from './lanes/lanes.ts';
+import { DELAY_MS_MAX } from './handler-outcome.ts';
+import { type Attempted, LOST, UnderWay } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
 import { decide, type Ending, resultOf } from './retry.ts';
-import { type Attempted, LOST, UnderWay } from './under-way.ts';
-import { DELAY_MS_MAX } from './verdict.ts';
+import { type LaneLimits, type LaneNews, Lanes, type Look, type Turn } from './scheduler/fair-scheduler.ts';
 
 /** Endpoints that are asked for at once, when the service starts. */
 const PAGE = 500;

@@ -5,11 +5,11 @@
  * installation, which is all that tells the event of one target from another's, is put in front of its members.
  */
 import type { Readable } from 'node:stream';
+import type { CallResponse, CallResult } from '../calls/call.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
 import type { Target } from '../model/target.ts';
-import type { CallResponse, CallResult } from '../runtime/call.ts';
-import type { Dispatch } from '../runtime/dispatch.ts';
-import type { Attempted, UnderWay } from './under-way.ts';
-import { verdictOf } from './verdict.ts';
+import { verdictOf } from './handler-outcome.ts';
+import type { Attempted, UnderWay } from './in-flight.ts';
 
 /** Header of an answer that says where its body is to be posted. */
 export const DELIVER_TO = 'annex-deliver-to';

@@ -3,7 +3,7 @@
  * Retries are no line each. Pure.
  */
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
-import type { Attempted } from './under-way.ts';
+import type { Attempted } from './in-flight.ts';
 
 export function failureText(
   {

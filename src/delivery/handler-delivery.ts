@@ -3,11 +3,12 @@
  *
  * Nothing is posted for it, whatever the integration answers: only a manifest that says `webhook` has its targets post.
  */
+
+import type { Journal } from '../calls/call-log.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
 import type { Target } from '../model/target.ts';
-import type { Dispatch } from '../runtime/dispatch.ts';
-import type { Journal } from '../runtime/journal.ts';
 import { attemptedBy, callFor, DELIVER_TO, destinationIn, discard } from './event-call.ts';
-import type { Attempted, UnderWay } from './under-way.ts';
+import type { Attempted, UnderWay } from './in-flight.ts';
 
 export interface HandlerDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;

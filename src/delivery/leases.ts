@@ -8,7 +8,7 @@
 import type { Limits } from '../limits.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { WaitingDelivery } from '../store/deliveries/delivery.ts';
-import type { UnderWay } from './under-way.ts';
+import type { UnderWay } from './in-flight.ts';
 
 /** A renewal that fails is followed by another before the lease is over. */
 const LOOKS_PER_LEASE = 3;

@@ -2,9 +2,10 @@
  * What becomes of a delivery after an attempt: one table for what receivers answer, one for how an attempt can end
  * (SPEC "Errors" and "Limits", REFERENCE D20, D21, D22, D31). Pure: no clock and no chance but those it is told.
  */
-import type { PostResult } from '../egress/posting/posting.ts';
-import type { AttemptResult, DeliveryState } from '../store/tables.ts';
-import { delayMs, ATTEMPTS_MAX as FAULTS_MAX } from './verdict.ts';
+
+import type { AttemptResult, DeliveryState } from '../database/tables.ts';
+import type { PostResult } from '../egress/webhook/webhook-client.ts';
+import { delayMs, ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
 
 export { FAULTS_MAX };
 

@@ -4,16 +4,16 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import type { Posting } from '../egress/posting/posting.ts';
+import type { Journal } from '../calls/call-log.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
+import type { Posting } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
-import type { Dispatch } from '../runtime/dispatch.ts';
-import type { Journal } from '../runtime/journal.ts';
 import type { Store } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 import { watchDeliveries, watchLifeEvents } from './delivery-metrics.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
-import { LifeCourier } from './life/life-courier.ts';
+import { LifeCourier } from './lifecycle/lifecycle-worker.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 /** Of this software, as its package says it. */

@@ -7,19 +7,19 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
-import type { Posting, PostResult } from '../egress/posting/posting.ts';
+import { BrokenOff, type CallResponse } from '../calls/call.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
+import type { Posting, PostResult } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { signatureHeader } from '../model/signature.ts';
 import type { Target } from '../model/target.ts';
-import { BrokenOff, type CallResponse } from '../runtime/call.ts';
-import type { Dispatch } from '../runtime/dispatch.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import { attemptedBy, callFor, destinationIn, discard } from './event-call.ts';
+import { type Attempted, LOST, type UnderWay } from './in-flight.ts';
 import { endingOf } from './retry.ts';
-import { type Attempted, LOST, type UnderWay } from './under-way.ts';
 
 const MS_PER_S = 1_000;
 /** What is kept of a destination with each attempt; a longer one is refused. */

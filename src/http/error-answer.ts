@@ -14,7 +14,7 @@ import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
 import { withoutTokens } from '../model/redaction.ts';
-import { TakenMethods } from './taken-methods.ts';
+import { TakenMethods } from './allowed-methods.ts';
 
 /** Answers every error and every unknown route of this instance. */
 export function answerErrors(app: FastifyInstance): void {

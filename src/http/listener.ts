@@ -18,11 +18,11 @@ import type { Logger } from 'pino';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
-import type { AnswersTo } from './hosts.ts';
+import type { AnswersTo } from './host-header.ts';
 import { lazySerializers } from './lazy-serializers.ts';
 import { boundPipelines } from './pipelined.ts';
-import { routableUrl } from './public/routable-url.ts';
 import { headRefusal } from './request-head.ts';
+import { routableUrl } from './routable-url.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node looks for requests that are over their time. */

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
-import type { AnswersTo } from './hosts.ts';
+import type { AnswersTo } from './host-header.ts';
 
 export interface HeadRules {
   readonly limits: Pick<Limits, 'requestHeaders'>;

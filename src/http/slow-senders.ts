@@ -2,7 +2,7 @@
  * Ends requests whose bodies come too slowly (slowloris), whoever waits for them. A tenant that does not read holds its
  * client back, and then the client is not slow.
  */
-import { LOOK_EVERY_MS, Pace, type PaceLimits } from './pace.ts';
+import { LOOK_EVERY_MS, Pace, type PaceLimits } from './sender-pace.ts';
 
 /** A body on its way. */
 export interface Sender {

@@ -3,7 +3,7 @@
  * by the registry, cached, and replaced whole when anything in it changes; only its tokens are made anew while it stays.
  */
 import type { Limits } from '../limits.ts';
-import type { IsolateLimits } from '../wire.ts';
+import type { IsolateLimits } from '../protocol/wire.ts';
 import type { Environment } from './environment.ts';
 import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';

@@ -1,6 +1,9 @@
 /**
  * What running a script once says about it, held against its manifest (REFERENCE D10, D5).
  */
+
+import { limitMet } from '../calls/outcome.ts';
+import { withoutPreludeFrames } from '../calls/prelude-frames.ts';
 import type { LimitMet, Limits } from '../limits.ts';
 import { limitClause } from '../model/limit-met.ts';
 import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
@@ -8,9 +11,7 @@ import { HANDLED_EVENTS, missingScopes } from '../model/manifest/scope.ts';
 import type { YamlPath } from '../model/manifest/yaml-source.ts';
 import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
-import { limitMet } from '../runtime/outcome.ts';
-import { withoutPreludeFrames } from '../runtime/prelude-frames.ts';
-import type { CallEnd, Outcome, ScriptExports } from '../wire.ts';
+import type { CallEnd, Outcome, ScriptExports } from '../protocol/wire.ts';
 
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;

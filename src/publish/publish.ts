@@ -25,9 +25,9 @@ import {
 import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
 import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
+import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
-import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../wire.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 
 export interface PublisherParts {

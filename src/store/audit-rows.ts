@@ -2,10 +2,11 @@
  * The rows of the audit: who changed what, when and from where. Written in the transaction of the change itself, so that
  * there is no change without its row and no row without its change. Rows hold names of what was changed, never values.
  */
+
+import type { Database } from '../database/tables.ts';
 import type { Actor } from '../model/actor.ts';
 import type { TargetName } from '../model/installation.ts';
 import { isRuntime } from '../model/principal.ts';
-import type { Database } from './tables.ts';
 
 /** What can be done to what: `noun.verb`. */
 export const AUDIT_ACTIONS = [

@@ -5,13 +5,13 @@
  * age; nothing changes one, and nothing takes a single one away.
  */
 import { expressionBuilder, type Selectable } from 'kysely';
+import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
+import { type Page, type PageRequest, page } from '../database/page.ts';
+import { Sequence } from '../database/sequence.ts';
+import type { Database, Tables } from '../database/tables.ts';
 import { DAY_MS, type Limits } from '../limits.ts';
 import type { Level } from '../model/installation.ts';
 import type { AuditAction } from './audit-rows.ts';
-import { inBatches, ROWS_PER_BATCH } from './batches.ts';
-import { type Page, type PageRequest, page } from './page.ts';
-import { Sequence } from './sequence.ts';
-import type { Database, Tables } from './tables.ts';
 
 /** Rows that one page looks at: a statement holds up the event loop for as long as it runs. */
 export const ROWS_LOOKED_AT = 5_000;

@@ -6,12 +6,13 @@
  * does not fit is counted and leaves a line that says how much is missing. Lines still buffered when the process is
  * killed are lost: a log is not worth an fsync a line.
  */
+
+import { type Page, type PageRequest, page } from '../database/page.ts';
+import { Sequence } from '../database/sequence.ts';
+import type { Database, Tables } from '../database/tables.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
-import { LOG_LEVELS, type LogLevel } from '../wire.ts';
-import { type Page, type PageRequest, page } from './page.ts';
-import { Sequence } from './sequence.ts';
-import type { Database, Tables } from './tables.ts';
+import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;

@@ -9,14 +9,14 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { type Page, type PageRequest, page } from '../database/page.ts';
+import type { Sequence } from '../database/sequence.ts';
+import type { Database, Tables } from '../database/tables.ts';
 import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
+import { RuntimeTokens } from '../targets/runtime-tokens.ts';
 import { type AuditAction, insertAudit } from './audit-rows.ts';
-import { type Page, type PageRequest, page } from './page.ts';
-import { RuntimeTokens } from './runtime-tokens.ts';
-import type { Sequence } from './sequence.ts';
-import type { Database, Tables } from './tables.ts';
 import type { Vault } from './vault/vault.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);

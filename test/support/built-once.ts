@@ -8,7 +8,7 @@ import { inject } from 'vitest';
 import { bundlerProgram, esbuildWithoutFiles } from '../../src/bundle/bundler-program.ts';
 import { Launcher } from '../../src/confinement/launch.ts';
 import { UNCONFINED } from '../../src/confinement/layers.ts';
-import { buildSources, type CellSources, findEsbuild } from '../../src/runtime/cell-build.ts';
+import { buildSources, type CellSources, findEsbuild } from '../../src/launch/cell-build.ts';
 
 /** @param name of the file that it is kept in */
 export async function builtOnce<T>(name: string, build: () => Promise<T>): Promise<T> {

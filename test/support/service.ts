@@ -12,7 +12,7 @@ import type { Level } from '../../src/model/installation.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
 import { cellSources } from './built-once.ts';
-import { OPERATOR } from './temporary-store.ts';
+import { OPERATOR } from './store/temporary-store.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 

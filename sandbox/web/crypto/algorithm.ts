@@ -4,8 +4,9 @@
  *
  * The record has no prototype: it is sent to the cell, and a member it lacks must not be answered for by the tenant.
  */
-import { type Bytes, copyBytes, viewBytes } from '../bytes.ts';
+
 import { DOMException } from '../dom-exception.ts';
+import { type Bytes, copyBytes, viewBytes } from '../encoding/bytes.ts';
 import { objectKeys, regExpExec, toUpperCase, typedArrayName } from '../primordials.ts';
 import { isObject, toDOMString } from '../web-idl.ts';
 import { type KeySlots, record, toKey } from './crypto-key.ts';

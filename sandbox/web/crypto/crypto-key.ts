@@ -4,11 +4,12 @@
  * The key material lives in a private field and in no other place that a script can name: it leaves the isolate only as
  * bytes of a job for the cell. What a script sees of the algorithm and the usages are copies; changing them changes nothing.
  */
-import { type Bytes, copyBytes } from '../bytes.ts';
-import { describeKind } from '../inspect-built-in.ts';
+
+import { registerSerializable } from '../clone/structured-clone-registry.ts';
+import { describeKind } from '../console/inspect-built-in.ts';
+import { type Bytes, copyBytes } from '../encoding/bytes.ts';
 import { List, push } from '../list.ts';
 import { defineProperty, setPrototypeOf, uncurryGetter } from '../primordials.ts';
-import { registerSerializable } from '../structured-clone-registry.ts';
 import { defineInterface } from '../web-idl.ts';
 
 export type KeyType = 'public' | 'private' | 'secret';

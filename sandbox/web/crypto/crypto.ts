@@ -4,13 +4,14 @@
  * Evaluated at the first touch of any of its globals. Exports only what a script may see: a replaced
  * `Function.prototype.call` is shown a lazy module's exports while they are made.
  */
-import { type Bytes, subBytes, viewBytes } from '../bytes.ts';
+
 import { DOMException } from '../dom-exception.ts';
+import { type Bytes, subBytes, viewBytes } from '../encoding/bytes.ts';
 import { isView, typedArrayByteLength, typedArrayName, typedArraySet } from '../primordials.ts';
-import { randomBytes } from '../random.ts';
 import { defineInterface, isObject, requireArguments } from '../web-idl.ts';
 import { CryptoKey, record } from './crypto-key.ts';
 import { QuotaExceededError } from './quota-exceeded-error.ts';
+import { randomBytes } from './random.ts';
 import { createSubtle, SubtleCrypto } from './subtle-crypto.ts';
 
 export { CryptoKey, QuotaExceededError, SubtleCrypto };

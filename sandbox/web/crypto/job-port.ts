@@ -5,7 +5,7 @@
  * A few jobs of a call are with the cell at once; the others wait here, where the limit of the isolate's heap counts
  * their bytes, and not in the cell, where nothing of the kind would.
  */
-import type { Emit } from '../../../src/bridge.ts';
+import type { Emit } from '../../../src/protocol/bridge.ts';
 import type { Calls } from '../../call.ts';
 import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet } from '../primordials.ts';
 import type { CryptoPort, JobDone } from './crypto-port.ts';

@@ -4,9 +4,10 @@
  * Nothing here has a prototype when it is made into JSON, and nothing of an answer is read through one: a `toJSON` or a
  * getter on `Object.prototype` must neither see key material nor turn `sign` into `exportKey`.
  */
-import type { Bytes } from '../bytes.ts';
-import { joinBytes, subBytes } from '../bytes.ts';
+
 import { DOMException } from '../dom-exception.ts';
+import type { Bytes } from '../encoding/bytes.ts';
+import { joinBytes, subBytes } from '../encoding/bytes.ts';
 import { List, push } from '../list.ts';
 import {
   jsonParse,

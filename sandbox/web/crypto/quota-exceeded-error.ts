@@ -1,6 +1,7 @@
 /** QuotaExceededError (https://webidl.spec.whatwg.org/#quotaexceedederror): a DOMException that may say how much was too much. */
+
+import { registerSerializable } from '../clone/structured-clone-registry.ts';
 import { DOMException } from '../dom-exception.ts';
-import { registerSerializable } from '../structured-clone-registry.ts';
 import { defineInterface, toDictionary } from '../web-idl.ts';
 
 export class QuotaExceededError extends DOMException {

@@ -6,9 +6,9 @@
  * at the earliest. Bytes are copied before the call returns.
  */
 
-import type { Bytes } from '../bytes.ts';
-import { copyBytes, viewBytes } from '../bytes.ts';
 import { DOMException } from '../dom-exception.ts';
+import type { Bytes } from '../encoding/bytes.ts';
+import { copyBytes, viewBytes } from '../encoding/bytes.ts';
 import { PromiseIntrinsic, typedArrayBuffer, typedArrayByteLength } from '../primordials.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
 import { type Algorithm, normalize, type Operation, toIdentifier } from './algorithm.ts';

@@ -10,7 +10,7 @@ import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type HolderPrincipal, isRuntime, type Principal } from '../../model/principal.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
-import { inProcessDepth } from '../in-process.ts';
+import { inProcessDepth } from '../loopback-listeners.ts';
 
 const ACTOR = 'actor';
 

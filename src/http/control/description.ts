@@ -28,7 +28,7 @@ interface Operation {
 const bytes = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', format: 'binary', description }));
 
-/** As `publish/upload.ts` reads it. */
+/** As `publish/receive-upload.ts` reads it. */
 const UPLOAD = Type.Object({
   manifest: Type.Optional(
     Type.String({ description: 'YAML; where it is absent, `platform-manifest.yaml` among the files.' }),

@@ -5,8 +5,8 @@
  * text with U+0000, and such a request is the caller's mistake, not a fault of ours.
  */
 import Type, { type Static, type TSchema } from 'typebox';
+import type { Page } from '../../database/page.ts';
 import { ID_CHARS_MAX, ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
-import type { Page } from '../../store/page.ts';
 import { cursorOf, keyOf } from './cursor.ts';
 
 const LIMIT_MAX = 100;

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, pipeline, type Readable } from 'node:stream';
-import type { CallResponse } from '../../runtime/call.ts';
+import type { CallResponse } from '../../calls/call.ts';
 import { answerHeaders, guardPage } from './response-headers.ts';
 import type { CookieHome } from './set-cookie.ts';
 

@@ -8,7 +8,7 @@
  * body finds no room, one whose client has stopped moving bytes gives way. The budget reads nothing and keeps no body.
  */
 import type { LimitMet } from '../../limits.ts';
-import { LOOK_EVERY_MS } from '../pace.ts';
+import { LOOK_EVERY_MS } from '../sender-pace.ts';
 import { type Claim, Pool, SMALL_BODY_BYTES, type Unfinished } from './body-pool.ts';
 
 /** A client that moves less than this while others need the room lags. */

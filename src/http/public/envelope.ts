@@ -4,12 +4,13 @@
  * Whatever is wrong with it is said before any isolate is entered. The `environment` part grants nothing: the host's own
  * environment of the target takes every key it knows, and only keys that mean nothing to the host pass through.
  */
+
+import type { Envelope } from '../../calls/call.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName } from '../../limits.ts';
 import { isTooDeep, JSON_DEPTH_MAX } from '../../model/json-depth.ts';
 import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
-import type { Envelope } from '../../runtime/call.ts';
 import { checkEvent, type EventTarget } from './envelope-event.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
 

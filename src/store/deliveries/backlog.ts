@@ -4,7 +4,7 @@
  * A million rows take a while to count, and metrics ask every few seconds.
  */
 import { sql } from 'kysely';
-import type { Database } from '../tables.ts';
+import type { Database } from '../../database/tables.ts';
 
 export class Backlog {
   #waiting: number;

@@ -5,11 +5,13 @@
  * (`delivery-list.ts`), ordered anew or called off (`delivery-orders.ts`), and forgotten (`delivery-retention.ts`); rows are made
  * with their events. Who is delivered to when, and whether something is tried again, is decided in `delivery/`.
  */
+
+import type { GroupCommit } from '../../database/group-commit.ts';
+import type { Page, PageRequest } from '../../database/page.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
-import type { Page, PageRequest } from '../page.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 import type { Backlog } from './backlog.ts';
 import type {
   ClaimedDelivery,
@@ -26,7 +28,6 @@ import { DeliveryOrders, type Replayed, type ReplayQuery } from './delivery-orde
 import { DeliveryQueue, type WaitingEndpoint } from './delivery-queue.ts';
 import { DeliveryRetention } from './delivery-retention.ts';
 import type { DeliveryFilter } from './delivery-search.ts';
-import type { GroupCommit } from './group-commit.ts';
 
 export interface DeliveriesParts {
   readonly database: Database;

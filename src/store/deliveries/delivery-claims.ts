@@ -9,13 +9,14 @@
  * Whether something is tried again, and when, is decided by whoever delivers. Here it is counted how often nobody knows how a
  * claim has ended.
  */
+
+import { type ColumnValue, changeForEach, runForEach } from '../../database/bulk.ts';
+import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
-import { type ColumnValue, changeForEach, runForEach } from '../bulk.ts';
-import type { Database } from '../tables.ts';
 import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
-import { Gathered, type GroupCommit } from './group-commit.ts';
 
 /** Rows of one statement: it holds up the event loop for as long as it runs. */
 const ROWS_PER_STATEMENT = 250;

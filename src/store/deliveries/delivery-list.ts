@@ -1,8 +1,8 @@
 /**
  * Deliveries, to be looked at: what became of them, attempt by attempt.
  */
-import type { Page, PageRequest } from '../page.ts';
-import type { Database } from '../tables.ts';
+import type { Page, PageRequest } from '../../database/page.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Delivery, DeliveryPayload, RecordedAttempt } from './delivery.ts';
 import { attemptOf, deliveryOf, payloadOf } from './delivery-rows.ts';
 import { type DeliveryFilter, idsOfEventNamed, searchDeliveries } from './delivery-search.ts';

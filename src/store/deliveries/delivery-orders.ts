@@ -4,19 +4,20 @@
  * Whatever is ordered takes the delivery away from whoever has claimed it, and is in the audit by the same commit. What is
  * ordered anew has a new budget of attempts; they go on being counted, and a payload that was made stays what it is.
  */
+
+import { type ColumnValue, runForEach } from '../../database/bulk.ts';
+import type { GroupCommit } from '../../database/group-commit.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database, DeliveryState } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
 import { type AuditAction, type AuditEntry, insertAudit } from '../audit-rows.ts';
-import { type ColumnValue, runForEach } from '../bulk.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database, DeliveryState } from '../tables.ts';
 import type { Backlog } from './backlog.ts';
 import type { Delivery, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
-import type { GroupCommit } from './group-commit.ts';
 
 /** Deliveries that are ordered by one statement: it holds up the event loop for as long as it runs. */
 const ROWS_PER_ORDER = 500;

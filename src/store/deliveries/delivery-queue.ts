@@ -5,9 +5,9 @@
  * costs what one of ten does.
  */
 import { sql } from 'kysely';
-import { runForEach } from '../bulk.ts';
-import { type Page, type PageRequest, page } from '../page.ts';
-import type { Database } from '../tables.ts';
+import { runForEach } from '../../database/bulk.ts';
+import { type Page, type PageRequest, page } from '../../database/page.ts';
+import type { Database } from '../../database/tables.ts';
 import type { DueDeliveries } from './delivery.ts';
 
 /** Somebody for whom something waits. */

@@ -5,12 +5,13 @@
  * the same failed deliveries again each minute; each walk therefore goes on where it has got to, and begins anew once a day, for
  * those that were over later than their neighbours.
  */
+
+import { runForEach } from '../../database/bulk.ts';
+import type { GroupCommit } from '../../database/group-commit.ts';
+import { Sequence } from '../../database/sequence.ts';
+import type { Database, DeliveryState } from '../../database/tables.ts';
 import { DAY_MS, type Limits } from '../../limits.ts';
-import { runForEach } from '../bulk.ts';
-import { Sequence } from '../sequence.ts';
-import type { Database, DeliveryState } from '../tables.ts';
 import { deliveriesOf } from './delivery-rows.ts';
-import type { GroupCommit } from './group-commit.ts';
 
 /** Rows of one transaction: each holds up the event loop for as long as it runs, and a row may have 256 KiB to be let go of. */
 const ROWS_PER_STEP = 200;

@@ -2,7 +2,7 @@
  * Rows of deliveries, their payloads and attempts, and what they are to everybody else.
  */
 import type { Selectable } from 'kysely';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../../database/tables.ts';
 import type { Delivery, DeliveryPayload, RecordedAttempt } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Tables['deliveries']>;

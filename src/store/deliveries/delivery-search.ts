@@ -6,10 +6,10 @@
  * page: it may hold fewer than were asked for, or none, and still say where to go on.
  */
 import { type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
+import { type Page, type PageRequest, page } from '../../database/page.ts';
+import { Sequence } from '../../database/sequence.ts';
+import type { Database, DeliveryState, Tables } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
-import { type Page, type PageRequest, page } from '../page.ts';
-import { Sequence } from '../sequence.ts';
-import type { Database, DeliveryState, Tables } from '../tables.ts';
 import { type DeliveryRow, deliveriesOf, type IdRange } from './delivery-rows.ts';
 
 /** Rows that are looked at for one page: a statement holds up the event loop for as long as it runs. */

@@ -1,8 +1,9 @@
 /**
  * Events and deliveries in the words of those who store, make and show them. No SQL, no decisions.
  */
+
+import type { AttemptResult, DeliveryKind, DeliveryState } from '../../database/tables.ts';
 import type { Level, TargetName } from '../../model/installation.ts';
-import type { AttemptResult, DeliveryKind, DeliveryState } from '../tables.ts';
 
 /** An event that was found to be in order, ready to be put down. */
 export interface PostedEvent {

@@ -7,17 +7,17 @@
  * requests beside it do not notice.
  */
 import type { Selectable } from 'kysely';
+import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
+import { type Page, type PageRequest, page } from '../../database/page.ts';
+import { Sequence } from '../../database/sequence.ts';
+import type { Database, Tables } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { RandomBytes } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
 import type { Backlog } from '../deliveries/backlog.ts';
 import type { AcceptedEvent, PostedEvent, WaitingDelivery } from '../deliveries/delivery.ts';
-import { Gathered, type GroupCommit } from '../deliveries/group-commit.ts';
-import { type Page, type PageRequest, page } from '../page.ts';
-import { Sequence } from '../sequence.ts';
-import type { Database, Tables } from '../tables.ts';
-import type { Audience, Recipients } from './audience.ts';
 import { deliveryId, type EventRow, findEvents, insertEvents, type KnownEvent } from './event-rows.ts';
+import type { Audience, Recipients } from './recipients.ts';
 
 /** Requests that are looked at together. */
 const REQUESTS_GATHERED = 500;

@@ -4,10 +4,10 @@
  * Each function runs in the transaction it is given. Rows come by the thousand, so each statement is prepared once
  * (`bulk.ts`), and between some hundreds of them others have their turn of the event loop.
  */
-import { type ColumnValue, runForEach } from '../bulk.ts';
+import { type ColumnValue, runForEach } from '../../database/bulk.ts';
+import type { Database } from '../../database/tables.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
-import type { Database } from '../tables.ts';
-import type { Absentee, Addressee, Recipients } from './audience.ts';
+import type { Absentee, Addressee, Recipients } from './recipients.ts';
 
 /** Rows that are written in one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;

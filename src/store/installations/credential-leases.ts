@@ -8,10 +8,11 @@
  *
  * Credentials are handed out together with the lease: what a call was given in its environment may be out of date by then.
  */
+
+import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
-import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import { credentialsPlace, type Installation, readTarget, targetKey } from './target-rows.ts';
 

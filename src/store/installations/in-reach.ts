@@ -4,8 +4,9 @@
  * An installation that is active is in reach by its target there, where it has one, which must be active, too; and by the one of
  * the organization where it has none there and speaks for all.
  */
+
+import type { Database } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
-import type { Database } from '../tables.ts';
 
 /** Where something happens, or is shown. */
 export interface Scene {

@@ -7,6 +7,8 @@
  * `private`: while its integration is that, nobody finds it by its link, and nobody installs it with one.
  */
 import { hash } from 'node:crypto';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
@@ -14,8 +16,6 @@ import { mayPublish } from '../../model/principal.ts';
 import { unknownIntegration } from '../../model/unknown.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
 import { type Integration, readIntegration } from '../integrations/integration-rows.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 
 const PREFIX = 'annex_install_';
 const SHAPE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`);

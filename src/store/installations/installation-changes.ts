@@ -6,6 +6,9 @@
  * until it is over. So no edit overwrites another, and events have the order of the commits that they tell of. What a change
  * consists of is in `installation-setup.ts`, `installation-edit.ts` and `installation-removal.ts`.
  */
+
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
@@ -22,8 +25,6 @@ import { eventIds } from '../../model/target.ts';
 import { unknownIntegration, unknownTarget } from '../../model/unknown.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
 import { readIntegration, readVersion } from '../integrations/integration-rows.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
@@ -34,7 +35,7 @@ import {
   type LifeEventsOf,
   lifeEventType,
   takeHeldEdit,
-} from './life-event-rows.ts';
+} from './lifecycle-event-rows.ts';
 import {
   credentialsPlace,
   holdInstallation,

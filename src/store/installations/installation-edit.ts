@@ -15,7 +15,7 @@ import { limitError } from '../../model/limit-met.ts';
 import type { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, type OpenConfiguration, unsealed } from './installation-changes.ts';
 import { externalIdSet } from './installation-setup.ts';
-import { renewHeldEdit } from './life-event-rows.ts';
+import { renewHeldEdit } from './lifecycle-event-rows.ts';
 import {
   credentialsPlace,
   type Installation,

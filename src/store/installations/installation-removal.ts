@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type TargetName, wholeInstallation } from '../../model/installation.ts';
 import type { Change } from './installation-changes.ts';
 import { type OnCondition, refuseStale } from './installation-edit.ts';
-import { cancelSetupEvents } from './life-event-rows.ts';
+import { cancelSetupEvents } from './lifecycle-event-rows.ts';
 import { deleteTarget, readSomeBelow, readTarget, type SealedInstallation } from './target-rows.ts';
 
 /** Targets that are held at once: a configuration has up to 64 KiB, and there may be thousands. */

@@ -7,11 +7,12 @@
  * caller may break (one installation an organization, visibility, what the manifest allows) is held here, inside the
  * transaction.
  */
+
+import type { Page } from '../../database/page.ts';
 import type { Actor } from '../../model/actor.ts';
 import type { ConfigurationProblem } from '../../model/configuration-check.ts';
 import { CREDENTIALS_PROPERTY, type TargetName } from '../../model/installation.ts';
 import { readActiveVersion } from '../integrations/integration-rows.ts';
-import type { Page } from '../page.ts';
 import { ConfigurationChecks } from './configuration-checks.ts';
 import { Changes, type InstallationsParts, unsealed } from './installation-changes.ts';
 import {

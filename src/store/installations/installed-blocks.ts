@@ -6,12 +6,12 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import type { Page, PageRequest } from '../../database/page.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Block } from '../../model/manifest/manifest-blocks.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import { readUnfurlPattern, type UnfurlPattern } from '../../model/manifest/unfurl-pattern.ts';
 import { scriptKey } from '../../model/target.ts';
-import type { Page, PageRequest } from '../page.ts';
-import type { Database } from '../tables.ts';
 import { inReach } from './in-reach.ts';
 
 /** A version is immutable, so what is remembered of it is true for ever. In characters of JSON. */

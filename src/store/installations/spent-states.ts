@@ -5,8 +5,9 @@
  * finished a second time with another code. Isolates of an installation share no memory, and its next version starts with none,
  * so the host keeps what was spent. It keeps a hash, for as long as the state could be good, and nothing else of a flow.
  */
+
+import type { Database } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
-import type { Database } from '../tables.ts';
 import { targetKey } from './target-rows.ts';
 
 /** Longer than a state is good, which is ten minutes from the beginning of its flow. */

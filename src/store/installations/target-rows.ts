@@ -4,9 +4,9 @@
  * Each function runs in whatever it is given, the database or a transaction; `installations.ts` draws the transactions.
  */
 import type { Selectable } from 'kysely';
+import { type Page, type PageRequest, page } from '../../database/page.ts';
+import type { Database, Tables } from '../../database/tables.ts';
 import type { InstallationStatus, Level, Selection, TargetName } from '../../model/installation.ts';
-import { type Page, type PageRequest, page } from '../page.ts';
-import type { Database, Tables } from '../tables.ts';
 import type { VaultPlace } from '../vault/vault.ts';
 
 /** An integration in one organization, or in one space or site of it. */

@@ -2,7 +2,7 @@
  * Which content of each built-in integration was published last. A version number does not tell: the operator may roll back, and
  * may delete what it does not want.
  */
-import type { Database } from '../tables.ts';
+import type { Database } from '../../database/tables.ts';
 
 export class BuiltIns {
   readonly #database: Database;

@@ -3,7 +3,7 @@
  *
  * Written with their version and never changed; they go when it goes.
  */
-import type { Database } from '../tables.ts';
+import type { Database } from '../../database/tables.ts';
 
 /** An image of a version. */
 export interface StoredImage {

@@ -4,11 +4,11 @@
  * Each function runs in whatever it is given, the database or a transaction; `registry.ts` draws the transactions.
  */
 import type { Selectable } from 'kysely';
+import { type Page, type PageRequest, page } from '../../database/page.ts';
+import type { Database, Tables } from '../../database/tables.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import type { Visibility } from '../../model/manifest/visibility.ts';
-import { type Page, type PageRequest, page } from '../page.ts';
-import type { Database, Tables } from '../tables.ts';
 import type { VaultPlace } from '../vault/vault.ts';
 import { lastVersionBefore } from './removal-rows.ts';
 

@@ -4,8 +4,9 @@
  * What is read back is taken name by name: a limit that this version of Annex does not know, or no longer lets anybody
  * lower, is none.
  */
+
+import type { Database } from '../../database/tables.ts';
 import { LOWERABLE_LIMITS, type LoweredLimits } from '../../model/lowered-limits.ts';
-import type { Database } from '../tables.ts';
 
 /** @returns undefined where there is no such integration */
 export async function readLoweredLimits(

@@ -1,10 +1,14 @@
 /**
  * The registry: integrations and their versions, and what a call to an endpoint is for.
  *
- * Draws the transactions around the rows (`integration-rows.ts`) and keeps the targets (`targets.ts`) true to them. A
+ * Draws the transactions around the rows (`integration-rows.ts`) and keeps the targets (`target-resolver.ts`) true to them. A
  * publish is one transaction: a crash leaves all of it or nothing. Who may ask for what is decided at the doors; what no
  * caller may break (one owner a name) is held here, inside the transaction.
  */
+
+import type { Page, PageRequest } from '../../database/page.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
@@ -15,13 +19,10 @@ import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { mayPublish } from '../../model/principal.ts';
 import type { Target } from '../../model/target.ts';
 import { unknownIntegration, unknownVersion } from '../../model/unknown.ts';
+import { type Origins, publicEndpoint, Targets } from '../../targets/target-resolver.ts';
 import { insertAudit } from '../audit-rows.ts';
-import type { GoneTarget } from '../installations/life-event-rows.ts';
+import type { GoneTarget } from '../installations/lifecycle-event-rows.ts';
 import { findTarget, type Installation } from '../installations/target-rows.ts';
-import { type Origins, publicEndpoint, Targets } from '../installations/targets.ts';
-import type { Page, PageRequest } from '../page.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import { insertImages, readActiveImage, type StoredImage } from './image-rows.ts';
 import {

@@ -4,8 +4,8 @@
  * Each function but `deleteLogs` runs in the transaction of its caller. No statement is longer than others can wait.
  */
 import { setImmediate } from 'node:timers/promises';
-import { inBatches, ROWS_PER_BATCH } from '../batches.ts';
-import type { Database } from '../tables.ts';
+import { inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
+import type { Database } from '../../database/tables.ts';
 
 /** Logs of installations that one statement deletes: each may have a thousand lines. */
 const LOGS_AT_ONCE = 4;

@@ -3,7 +3,7 @@
  *
  * Each function runs in whatever it is given, the database or a transaction.
  */
-import type { Database } from '../tables.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 
 /** Where the value of a secret is sealed. */

@@ -2,16 +2,17 @@
  * The secrets of integrations, set without a publish: calls that start after a change is answered see the new values.
  *
  * The active version's manifest says which secrets there are. Values that it does not name may lie there from earlier
- * versions, for a roll-back to find. Nothing here gives a value away: only `targets.ts` opens them.
+ * versions, for a roll-back to find. Nothing here gives a value away: only `target-resolver.ts` opens them.
  */
+
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { checkSecrets } from '../../model/manifest/secrets.ts';
 import { unknownIntegration } from '../../model/unknown.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type Integration, readIntegration, readVersion } from './integration-rows.ts';
 import { deleteSecret, listSecrets, upsertSecrets } from './secret-rows.ts';

@@ -6,7 +6,7 @@
  * was read, so a change that comes in between wins. What cannot be opened is told once, left as it is, and stops nothing.
  */
 import { sql } from 'kysely';
-import type { Database } from '../tables.ts';
+import type { Database } from '../../database/tables.ts';
 import {
   byName,
   keyIdIn,

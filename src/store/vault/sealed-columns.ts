@@ -5,12 +5,12 @@
  * under another key. A test compares it with the schema, so that no column is forgotten when a key is taken away.
  */
 import { type Kysely, sql } from 'kysely';
+import type { Database } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
-import { lifeEventPlace, renewedRecord } from '../installations/life-event-rows.ts';
+import { lifeEventPlace, renewedRecord } from '../installations/lifecycle-event-rows.ts';
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
-import type { Database } from '../tables.ts';
 import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
 import { KEY_ID_CHARS, type Vault, type VaultPlace } from './vault.ts';
 import type { KeyUse } from './vault-key.ts';

@@ -3,9 +3,10 @@
  *
  * Each function runs in whatever it is given, the database or a transaction.
  */
+
+import type { Database } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { targetKey } from '../installations/target-rows.ts';
-import type { Database } from '../tables.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 
 type SealedColumnName = 'sealed_secret' | 'sealed_previous';

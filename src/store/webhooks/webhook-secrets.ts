@@ -7,16 +7,16 @@
  * signed after a rotation was answered is signed with the new one. Who may see one is decided at the doors.
  */
 import { LRUCache } from 'lru-cache';
+import type { GroupCommit } from '../../database/group-commit.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { isRuntime } from '../../model/principal.ts';
 import { unknownTarget } from '../../model/unknown.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
-import type { GroupCommit } from '../deliveries/group-commit.ts';
 import { holdInstallation, readTarget, type SealedInstallation } from '../installations/target-rows.ts';
-import type { Sequence } from '../sequence.ts';
-import type { Database } from '../tables.ts';
 import type { Vault } from '../vault/vault.ts';
 import {
   insertWebhookSecret,

@@ -3,6 +3,7 @@
  * and tried again, where the target selects their type.
  */
 import { hash } from 'node:crypto';
+import type { Sequence } from '../../database/sequence.ts';
 import type { Actor } from '../../model/actor.ts';
 import { canonicalJson } from '../../model/canonical-json.ts';
 import { exampleEvent, type WebhookEventType } from '../../model/example-event.ts';
@@ -11,7 +12,6 @@ import { insertAudit } from '../audit-rows.ts';
 import type { AcceptedEvent, PostedEvent } from '../deliveries/delivery.ts';
 import type { AcceptedEvents } from '../events/accepted-events.ts';
 import type { Installation } from '../installations/target-rows.ts';
-import type { Sequence } from '../sequence.ts';
 
 export interface WebhookTestsParts {
   readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;

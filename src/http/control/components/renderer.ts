@@ -5,6 +5,10 @@
  * anew, never passed on as it came. Nothing of it is kept here. Who may ask, and what becomes of the drawing, is its caller's.
  */
 import { LRUCache } from 'lru-cache';
+import type { Caller, CallResponse } from '../../../calls/call.ts';
+import type { Journal } from '../../../calls/call-log.ts';
+import type { Dispatch } from '../../../calls/dispatch.ts';
+import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
 import { RENDERING_BYTES_MAX, readRendering } from '../../../model/contentkit/contentkit-answer.ts';
 import type { DrawingProblem } from '../../../model/contentkit/contentkit-problem.ts';
@@ -16,12 +20,8 @@ import {
 import { CREDENTIALS_PROPERTY, configurationAt, LEVELS } from '../../../model/installation.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
-import type { Caller, CallResponse } from '../../../runtime/call.ts';
-import type { Dispatch } from '../../../runtime/dispatch.ts';
-import type { Journal } from '../../../runtime/journal.ts';
-import { outcomeError } from '../../../runtime/outcome.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { boundedBody } from '../installations/inner-call.ts';
+import { boundedBody } from '../nested-call.ts';
 
 /** Versions whose configuration components are remembered. */
 const VERSIONS_REMEMBERED = 1_000;

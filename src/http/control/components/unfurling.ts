@@ -22,7 +22,7 @@ import {
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { callerOf } from '../installations/inner-call.ts';
+import { callerOf } from '../nested-call.ts';
 import type { Renderer, Wanted } from './renderer.ts';
 
 /** Components that are asked about one URL. */

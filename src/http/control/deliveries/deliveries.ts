@@ -6,6 +6,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { DELIVERY_STATES } from '../../../database/tables.ts';
 import { AnnexError } from '../../../errors.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
@@ -15,7 +16,6 @@ import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
 import type { DeliveryFilter } from '../../../store/deliveries/delivery-search.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
-import { DELIVERY_STATES } from '../../../store/tables.ts';
 import { holderOf } from '../authenticate.ts';
 import { organizationRead } from '../own-organization.ts';
 import {

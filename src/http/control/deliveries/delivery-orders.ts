@@ -5,13 +5,13 @@
  * as a new one has. For whoever may read the deliveries. Each order is an entry in the audit.
  */
 import Type from 'typebox';
+import { DELIVERY_STATES } from '../../../database/tables.ts';
 import type { LimitName } from '../../../limits.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
 import { unknownInstallation } from '../../../model/unknown.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
-import { DELIVERY_STATES } from '../../../store/tables.ts';
 import { actorOf, holderOf } from '../authenticate.ts';
 import { cursorOf, keyOf } from '../cursor.ts';
 import type { EditRate } from '../installations/edit-rate.ts';

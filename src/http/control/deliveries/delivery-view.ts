@@ -5,8 +5,8 @@
  * it for a page.
  */
 import Type from 'typebox';
+import { ATTEMPT_RESULTS, DELIVERY_KINDS, DELIVERY_STATES } from '../../../database/tables.ts';
 import type { Delivery, DeliveryPayload, RecordedAttempt } from '../../../store/deliveries/delivery.ts';
-import { ATTEMPT_RESULTS, DELIVERY_KINDS, DELIVERY_STATES } from '../../../store/tables.ts';
 import { placeView } from '../installations/target-paths.ts';
 import { isoTime, Time } from '../schemas.ts';
 

@@ -3,10 +3,10 @@
  * shown that they hold: it may be a configuration with credentials.
  */
 import Type from 'typebox';
+import { LIFE_EVENT_STATES } from '../../../database/tables.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
 import type { StoredEvent } from '../../../store/events/accepted-events.ts';
-import type { LifeEventEntry } from '../../../store/installations/life-events.ts';
-import { LIFE_EVENT_STATES } from '../../../store/tables.ts';
+import type { LifeEventEntry } from '../../../store/installations/lifecycle-events.ts';
 import { DeliveryView, deliveryView } from '../deliveries/delivery-view.ts';
 import { placeView } from '../installations/target-paths.ts';
 import { isoTime, Time } from '../schemas.ts';

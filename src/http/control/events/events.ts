@@ -11,7 +11,7 @@ import { unknownInstallation } from '../../../model/unknown.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { AcceptedEvents } from '../../../store/events/accepted-events.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
-import type { LifeEventEntry, LifeEvents } from '../../../store/installations/life-events.ts';
+import type { LifeEventEntry, LifeEvents } from '../../../store/installations/lifecycle-events.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { holderOf } from '../authenticate.ts';
 import { organizationRead } from '../own-organization.ts';

@@ -7,6 +7,10 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import type { CallResponse } from '../../../calls/call.ts';
+import type { Journal } from '../../../calls/call-log.ts';
+import type { Dispatch } from '../../../calls/dispatch.ts';
+import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitMet, LimitName, Limits } from '../../../limits.ts';
 import {
@@ -22,16 +26,12 @@ import { configurationAt, LEVELS, type TargetName } from '../../../model/install
 import { limitError, limitSentence } from '../../../model/limit-met.ts';
 import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
-import type { CallResponse } from '../../../runtime/call.ts';
-import type { Dispatch } from '../../../runtime/dispatch.ts';
-import type { Journal } from '../../../runtime/journal.ts';
-import { outcomeError } from '../../../runtime/outcome.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
+import { boundedBody, callerOf } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
-import { boundedBody, callerOf } from './inner-call.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from './target-paths.ts';
 

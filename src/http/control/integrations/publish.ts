@@ -10,7 +10,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { isError, type Problem } from '../../../model/problem.ts';
 import { type Publisher, publisherOf } from '../../../publish/publish.ts';
-import { receiveUpload } from '../../../publish/upload.ts';
+import { receiveUpload } from '../../../publish/receive-upload.ts';
 import { UploadBudget } from '../../../publish/upload-budget.ts';
 import { actorOf, principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW, ProblemView } from '../schemas.ts';

@@ -1,0 +1,220 @@
+/**
+ * The console of an integration (https://console.spec.whatwg.org/): each call becomes one bounded line of its log.
+ *
+ * It formats and hands on; how many lines a call may write, and where they go, is for whoever passes `write`.
+ */
+
+import {
+  captureStackTrace,
+  charCodeAt,
+  defineProperty,
+  indexOf,
+  mapDelete,
+  mapGet,
+  mapSet,
+  mapSize,
+  now,
+  objectCreate,
+  objectKeys,
+  repeat,
+  setPrototypeOf,
+  slice,
+} from '../primordials.ts';
+import { isObject, toDOMString } from '../web-idl.ts';
+import { formatTable } from './console-table.ts';
+import { isErrorLike } from './error-stack.ts';
+import { formatError } from './format-error.ts';
+import { inspect } from './inspect.ts';
+
+export type ConsoleLevel = 'debug' | 'info' | 'warn' | 'error';
+type Method = (...data: unknown[]) => void;
+
+/** Longest text of one line; `write` never sees more. */
+const TEXT_CHARS_MAX = 8_192;
+/** Of a text that is shown as a number, so much is read. */
+const NUMBER_CHARS_MAX = 1_024;
+/** Counters and timers by label: a tenant may invent labels without end. */
+const LABELS_MAX = 256;
+const GROUPS_MAX = 32;
+
+/** Makes a console that hands each line to `write`: a primitive string of at most 8 KiB of characters. */
+export function createConsole(write: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
+  let groups = 0;
+
+  const print = (level: ConsoleLevel, text: string): void => {
+    write(level, bounded(groups === 0 ? text : indent(text, repeat('  ', groups))));
+  };
+  const printer =
+    (level: ConsoleLevel): Method =>
+    (...data) =>
+      print(level, formatData(data));
+  const info = printer('info');
+  const opener =
+    (): Method =>
+    (...data) => {
+      if (data.length > 0) info(...data);
+      if (groups < GROUPS_MAX) groups++;
+    };
+  const methods: Record<string, Method> = {
+    log: printer('info'),
+    info,
+    debug: printer('debug'),
+    warn: printer('warn'),
+    error: printer('error'),
+    trace: (...data) => {
+      const place = objectCreate(null) as { stack?: unknown };
+      captureStackTrace(place, methods.trace);
+      const frames =
+        typeof place.stack === 'string' ? slice(place.stack, indexOf(`${place.stack}\n`, '\n')) : '';
+      print('debug', `Trace: ${formatData(data)}${frames}`);
+    },
+    dir: (value, options) => {
+      const depth = isObject(options) ? (options as { depth?: unknown }).depth : undefined;
+      print('info', inspect(value, typeof depth === 'number' && depth >= 0 ? depth : undefined));
+    },
+    dirxml: printer('info'),
+    table: (data) => print('info', formatTable(data) ?? formatData([data])),
+    assert: (condition, ...data) => {
+      if (condition) return;
+      print('error', data.length === 0 ? 'Assertion failed' : `Assertion failed: ${formatData(data)}`);
+    },
+    ...createLabelled(print),
+    group: opener(),
+    groupCollapsed: opener(),
+    groupEnd: () => {
+      if (groups > 0) groups--;
+    },
+    clear: () => {},
+  };
+  return asNamespace(methods);
+}
+
+/** The operations that take a label: counters and timers. */
+function createLabelled(print: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
+  const counts = new Map<string, number>();
+  const timers = new Map<string, number>();
+
+  const elapsed = (label: string): string | undefined => {
+    const start = mapGet(timers, label);
+    if (start === undefined) print('warn', `Timer '${label}' does not exist`);
+    return start === undefined ? undefined : `${label}: ${now() - start}ms`;
+  };
+  const remember = (labels: Map<string, number>, label: string, value: number): void => {
+    if (mapSize(labels) < LABELS_MAX || mapGet(labels, label) !== undefined) mapSet(labels, label, value);
+  };
+
+  return {
+    count: (label) => {
+      const name = labelOf(label);
+      const count = (mapGet(counts, name) ?? 0) + 1;
+      remember(counts, name, count);
+      print('info', `${name}: ${count}`);
+    },
+    countReset: (label) => {
+      const name = labelOf(label);
+      if (!mapDelete(counts, name)) print('warn', `Count for '${name}' does not exist`);
+    },
+    time: (label) => {
+      const name = labelOf(label);
+      if (mapGet(timers, name) === undefined) remember(timers, name, now());
+      else print('warn', `Timer '${name}' already exists`);
+    },
+    timeLog: (label, ...data) => {
+      const text = elapsed(labelOf(label));
+      if (text !== undefined) print('info', data.length === 0 ? text : `${text} ${formatData(data)}`);
+    },
+    timeEnd: (label) => {
+      const name = labelOf(label);
+      const text = elapsed(name);
+      mapDelete(timers, name);
+      if (text !== undefined) print('info', text);
+    },
+  };
+}
+
+/** The shape of a namespace object (https://console.spec.whatwg.org/#console-namespace), whose operations require nothing. */
+function asNamespace(methods: Record<string, Method>): Record<string, Method> {
+  for (const name of objectKeys(methods)) {
+    defineProperty(methods[name], 'name', { value: name, configurable: true });
+    defineProperty(methods[name], 'length', { value: 0, configurable: true });
+  }
+  setPrototypeOf(methods, {});
+  defineProperty(methods, Symbol.toStringTag, { value: 'console', configurable: true });
+  return methods;
+}
+
+/** "Formatter": the first argument may hold specifiers; the rest follow, separated by spaces. */
+function formatData(data: readonly unknown[]): string {
+  let text = '';
+  let next = 0;
+  if (typeof data[0] === 'string') {
+    next = 1;
+    // Cut first: what is beyond the line is not looked at.
+    const format = slice(data[0], 0, TEXT_CHARS_MAX);
+    let start = 0;
+    for (let at = indexOf(format, '%'); at >= 0 && at + 1 < format.length; at = indexOf(format, '%', at)) {
+      const specifier = slice(format, at + 1, at + 2);
+      const replacement =
+        specifier === '%' ? '%' : next < data.length ? specified(specifier, data[next]) : undefined;
+      if (specifier === '%' ? data.length > 1 : replacement !== undefined) {
+        text += slice(format, start, at) + replacement;
+        start = at + 2;
+        if (specifier !== '%') next++;
+      }
+      at += 2;
+    }
+    text += slice(format, start);
+  }
+  for (; next < data.length && text.length < TEXT_CHARS_MAX; next++)
+    text += `${next === 0 ? '' : ' '}${plain(data[next])}`;
+  return text;
+}
+
+/** What a specifier makes of its argument; undefined where there is no such specifier. */
+function specified(specifier: string, value: unknown): string | undefined {
+  switch (specifier) {
+    case 's':
+      return isObject(value) ? inspect(value, 0) : plain(value);
+    case 'd':
+    case 'i':
+    case 'f': {
+      if (typeof value === 'bigint') return plain(value);
+      if (typeof value === 'symbol' || isObject(value)) return 'NaN';
+      // The engine reads a text of megabytes as a number at one stroke.
+      const number = Number(typeof value === 'string' ? slice(value, 0, NUMBER_CHARS_MAX) : value);
+      return `${specifier === 'i' ? Math.trunc(number) : number}`;
+    }
+    case 'j':
+    case 'o':
+    case 'O':
+      return inspect(value);
+    case 'c':
+      return '';
+    default:
+      return undefined;
+  }
+}
+
+const plain = (value: unknown): string => {
+  if (typeof value === 'string') return slice(value, 0, TEXT_CHARS_MAX);
+  return isErrorLike(value) ? formatError(value) : inspect(value);
+};
+
+/** A label, converted to a DOMString as the standard asks: what the conversion throws is the script's to see. */
+const labelOf = (label: unknown): string =>
+  label === undefined ? 'default' : slice(toDOMString(label), 0, 128);
+
+const bounded = (text: string): string =>
+  text.length > TEXT_CHARS_MAX ? `${slice(text, 0, TEXT_CHARS_MAX - 1)}…` : text;
+
+/** Every line moved to the right. */
+function indent(text: string, margin: string): string {
+  let moved = margin;
+  let start = 0;
+  for (let i = 0; i < text.length && moved.length < TEXT_CHARS_MAX; i++) {
+    if (charCodeAt(text, i) !== 0x0a) continue;
+    moved += slice(text, start, i + 1) + margin;
+    start = i + 1;
+  }
+  return moved + slice(text, start);
+}

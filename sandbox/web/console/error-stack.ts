@@ -1,0 +1,50 @@
+/**
+ * Reads what an error says about itself, however hostile it is.
+ *
+ * Attacks: `stack`, `message` or `name` as a getter that throws or returns an object, `Error.prepareStackTrace` that
+ * answers no string, a Proxy around an error. Whatever comes back is used only if it is a primitive string. A getter
+ * that never returns is ended by the CPU limit of the call.
+ */
+import { getOwnPropertyDescriptor, isError, slice } from '../primordials.ts';
+import { isObject } from '../web-idl.ts';
+
+/** Longest text taken from a single member. */
+const MEMBER_CHARS_MAX = 4_096;
+
+/** The engine gives each error, and whatever `captureStackTrace` was called on, an accessor with this getter. */
+const engineGetter = getOwnPropertyDescriptor(new Error(), 'stack')?.get;
+
+/** A genuine error, or an object with a stack of its own. Runs no getter but the engine's. */
+export function isErrorLike(value: unknown): value is object {
+  if (isError(value)) return true;
+  if (!isObject(value)) return false;
+  try {
+    const stack = getOwnPropertyDescriptor(value, 'stack');
+    return typeof stack?.value === 'string' || (stack?.get !== undefined && stack.get === engineGetter);
+  } catch {
+    return false;
+  }
+}
+
+/** Stack, or name and message, of an error; never empty. */
+export function readStack(error: object): string {
+  const stack = readText(error, 'stack');
+  if (stack !== undefined && stack !== '') return stack;
+  const name = readText(error, 'name') || 'Error';
+  const message = readText(error, 'message');
+  return message === undefined || message === '' ? name : `${name}: ${message}`;
+}
+
+/** A member, wherever it comes from; undefined where reading it throws. */
+export function readMember(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(value: object, key: string): string | undefined {
+  const member = readMember(value, key);
+  return typeof member === 'string' ? slice(member, 0, MEMBER_CHARS_MAX) : undefined;
+}

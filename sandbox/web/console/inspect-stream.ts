@@ -1,0 +1,38 @@
+/** How an inspection shows streams: their state, and none of the properties in which the library keeps it. */
+
+import { List, push } from '../list.ts';
+import { objectKeys } from '../primordials.ts';
+import { describeKind } from './inspect-built-in.ts';
+
+/** What an inspection asks about streams; each throws for anything that is none. */
+export interface StreamStates {
+  readableState(stream: object): { locked: boolean; state: string; supportsBYOB: boolean };
+  writableState(stream: object): { locked: boolean; state: string };
+  transformSides(stream: object): { readable: object; writable: object };
+}
+
+type Prototypes = Readonly<Record<'ReadableStream' | 'WritableStream' | 'TransformStream', object>> & {
+  /** Of readers, writers, controllers: shown by their names alone. */
+  readonly others: readonly object[];
+};
+
+/** To be called once, with what the part made. */
+export function describeStreams(prototypes: Prototypes, states: StreamStates): void {
+  describe(prototypes.ReadableStream, states.readableState);
+  describe(prototypes.WritableStream, states.writableState);
+  describe(prototypes.TransformStream, states.transformSides);
+  for (let i = 0; i < prototypes.others.length; i++) describe(prototypes.others[i] as object, () => ({}));
+}
+
+function describe(prototype: object, read: (value: object) => object): void {
+  describeKind(prototype, (value, name, inspector) => {
+    const members = read(value) as Record<string, unknown>;
+    const entries = new List<string>();
+    const keys = objectKeys(members);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      push(entries, `${key}: ${inspector.show(members[key])}`);
+    }
+    return { title: name, entries, opaque: true };
+  });
+}

@@ -1,0 +1,43 @@
+/** TextEncoderStream (https://encoding.spec.whatwg.org/#interface-textencoderstream): strings in, UTF-8 out. */
+
+import { utf8Encode } from '../encoding/utf8.ts';
+import { defineInterface, toDOMString } from '../web-idl.ts';
+import { newTransform, type TransformPair } from './stream.ts';
+
+export class TextEncoderStream {
+  readonly #pair: TransformPair;
+  /** A high surrogate at the end of a chunk, which waits for the low one in the next. */
+  #high = '';
+
+  constructor() {
+    this.#pair = newTransform({
+      transform: (chunk, output) => {
+        const text = this.#high + toDOMString(chunk);
+        const last = text.charCodeAt(text.length - 1);
+        const open = last >= 0xd800 && last <= 0xdbff;
+        this.#high = open ? text.slice(-1) : '';
+        const whole = open ? text.slice(0, -1) : text;
+        if (whole !== '') output.enqueue(utf8Encode(whole));
+        return undefined;
+      },
+      flush: (output) => {
+        if (this.#high !== '') output.enqueue(utf8Encode(this.#high));
+        return undefined;
+      },
+    });
+  }
+
+  get encoding(): string {
+    void this.#pair;
+    return 'utf-8';
+  }
+
+  get readable(): ReadableStream {
+    return this.#pair.readable;
+  }
+
+  get writable(): WritableStream {
+    return this.#pair.writable;
+  }
+}
+defineInterface(TextEncoderStream, 'TextEncoderStream');

@@ -1,0 +1,237 @@
+/**
+ * Performance Timeline and User Timing (https://w3c.github.io/performance-timeline/, https://w3c.github.io/user-timing/):
+ * marks and measures that a script makes and reads itself. Times have whole milliseconds, like those of `performance.now`.
+ *
+ * The buffer is bounded: it lives as long as the isolate, over all calls, and a script that marks each of them and clears
+ * nothing would fill the heap. The oldest entry gives way to the newest. There is no PerformanceObserver.
+ */
+
+import { DOMException } from '../dom-exception.ts';
+import { structuredClone } from '../lazy.ts';
+import { List, push, toArray, truncate } from '../list.ts';
+import { slice } from '../primordials.ts';
+import {
+  defineInterface,
+  isObject,
+  requireArguments,
+  toDictionary,
+  toDOMString,
+  toUSVString,
+} from '../web-idl.ts';
+import { sinceOrigin } from './clock.ts';
+
+/** Entries that are kept. */
+const ENTRIES_MAX = 1_000;
+
+type Kind = 'mark' | 'measure';
+
+/** Marks a call of a constructor from inside. */
+const INSIDE = Symbol();
+
+/** What an entry holds. */
+class Timing {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly startTime: number;
+  readonly duration: number;
+  readonly detail: unknown;
+
+  constructor(kind: Kind, name: string, startTime: number, duration: number, detail: unknown) {
+    this.kind = kind;
+    this.name = name;
+    this.startTime = startTime;
+    this.duration = duration;
+    this.detail = detail;
+  }
+}
+
+let timingOf: (entry: PerformanceEntry) => Timing;
+
+export class PerformanceEntry {
+  readonly #timing: Timing;
+
+  static {
+    timingOf = (entry) => entry.#timing;
+  }
+
+  constructor(token: unknown = undefined, timing: unknown = undefined) {
+    if (token !== INSIDE) throw new TypeError('Illegal constructor');
+    this.#timing = timing as Timing;
+  }
+
+  get name(): string {
+    return this.#timing.name;
+  }
+
+  get entryType(): string {
+    return this.#timing.kind;
+  }
+
+  get startTime(): number {
+    return this.#timing.startTime;
+  }
+
+  get duration(): number {
+    return this.#timing.duration;
+  }
+
+  toJSON(): object {
+    const { name, kind, startTime, duration, detail } = this.#timing;
+    return { name, entryType: kind, startTime, duration, detail };
+  }
+}
+defineInterface(PerformanceEntry, 'PerformanceEntry');
+
+export class PerformanceMark extends PerformanceEntry {
+  readonly #detail: unknown;
+
+  constructor(markName: unknown, markOptions: unknown = undefined) {
+    requireArguments(arguments.length, 1, 'PerformanceMark');
+    const timing = markTiming(toDOMString(markName), markOptions);
+    super(INSIDE, timing);
+    this.#detail = timing.detail;
+  }
+
+  get detail(): unknown {
+    return this.#detail;
+  }
+}
+defineInterface(PerformanceMark, 'PerformanceMark');
+
+export class PerformanceMeasure extends PerformanceEntry {
+  readonly #detail: unknown;
+
+  constructor(token: unknown = undefined, timing: unknown = undefined) {
+    super(token, timing);
+    this.#detail = (timing as Timing).detail;
+  }
+
+  get detail(): unknown {
+    return this.#detail;
+  }
+}
+defineInterface(PerformanceMeasure, 'PerformanceMeasure');
+
+/** "The PerformanceMark constructor". */
+function markTiming(name: string, markOptions: unknown): Timing {
+  const { detail, startTime } = toDictionary(markOptions, 'PerformanceMark: parameter 2');
+  const start = startTime === undefined ? sinceOrigin() : toTime(startTime, 'startTime');
+  if (start < 0) throw new TypeError('PerformanceMark: "startTime" is negative');
+  return new Timing('mark', name, start, 0, copyOf(detail));
+}
+
+/** A copy, as the standard asks; null for what was not given. */
+const copyOf = (detail: unknown): unknown =>
+  detail === undefined || detail === null ? null : structuredClone().structuredClone(detail);
+
+/** Web IDL `double`. @throws TypeError for what is no finite number */
+function toTime(value: unknown, what: string): number {
+  const time = +(value as number);
+  if (time - time !== 0) throw new TypeError(`"${what}" is not a finite number`);
+  return time;
+}
+
+/** The entries that were made and not cleared, the oldest first. */
+export class PerformanceTimeline {
+  readonly #entries = new List<PerformanceEntry>();
+
+  mark(name: unknown, options: unknown): PerformanceMark {
+    const mark = new PerformanceMark(name, options);
+    this.#keep(mark);
+    return mark;
+  }
+
+  /** "measure", with the name of the first mark or the options in the second place. */
+  measure(measureName: unknown, startOrOptions: unknown, endMark: unknown): PerformanceMeasure {
+    const name = toDOMString(measureName);
+    const options = isObject(startOrOptions) ? startOrOptions : undefined;
+    const { detail, duration, end, start } = toDictionary(options, 'performance.measure: parameter 2');
+    const given = start !== undefined || end !== undefined || duration !== undefined || detail !== undefined;
+    if (given && endMark !== undefined)
+      throw new TypeError('performance.measure: options and an end mark exclude each other');
+    if (given && start === undefined && end === undefined)
+      throw new TypeError('performance.measure: the options have neither a start nor an end');
+    if (start !== undefined && end !== undefined && duration !== undefined)
+      throw new TypeError('performance.measure: the options have a start, an end and a duration');
+    const length = duration === undefined ? undefined : toTime(duration, 'duration');
+    let to = sinceOrigin();
+    if (endMark !== undefined) to = this.#timeOf(endMark);
+    else if (end !== undefined) to = this.#timeOf(end);
+    else if (start !== undefined && length !== undefined) to = this.#timeOf(start) + length;
+    let from = 0;
+    if (start !== undefined) from = this.#timeOf(start);
+    else if (length !== undefined) from = to - length;
+    else if (options === undefined && startOrOptions !== undefined && startOrOptions !== null)
+      from = this.#timeOf(startOrOptions);
+    const measure = new PerformanceMeasure(
+      INSIDE,
+      new Timing('measure', name, from, to - from, copyOf(detail)),
+    );
+    this.#keep(measure);
+    return measure;
+  }
+
+  /** Drops the entries of a kind, or those of one name. */
+  clear(kind: Kind, name: unknown): void {
+    const only = name === undefined ? undefined : toDOMString(name);
+    const entries = this.#entries;
+    let kept = 0;
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as PerformanceEntry;
+      const timing = timingOf(entry);
+      if (timing.kind === kind && (only === undefined || timing.name === only)) continue;
+      entries[kept++] = entry;
+    }
+    truncate(entries, kept);
+  }
+
+  /** Those of a name and a type, where they are given, in the order of their start. */
+  entries(name: unknown, type: unknown): PerformanceEntry[] {
+    const onlyName = name === undefined ? undefined : toDOMString(name);
+    const onlyType = type === undefined ? undefined : toDOMString(type);
+    const found = new List<PerformanceEntry>();
+    for (let i = 0; i < this.#entries.length; i++) {
+      const entry = this.#entries[i] as PerformanceEntry;
+      const timing = timingOf(entry);
+      if (onlyName !== undefined && timing.name !== onlyName) continue;
+      if (onlyType !== undefined && timing.kind !== onlyType) continue;
+      insert(found, entry, timing.startTime);
+    }
+    return toArray(found);
+  }
+
+  #keep(entry: PerformanceEntry): void {
+    const entries = this.#entries;
+    push(entries, entry);
+    if (entries.length <= ENTRIES_MAX) return;
+    for (let i = 1; i < entries.length; i++) entries[i - 1] = entries[i] as PerformanceEntry;
+    truncate(entries, ENTRIES_MAX);
+  }
+
+  /** "Convert a mark to a timestamp". */
+  #timeOf(mark: unknown): number {
+    if (typeof mark === 'number') {
+      const time = toTime(mark, 'mark');
+      if (time < 0) throw new TypeError('performance.measure: a time is negative');
+      return time;
+    }
+    const name = toDOMString(mark);
+    for (let i = this.#entries.length - 1; i >= 0; i--) {
+      const timing = timingOf(this.#entries[i] as PerformanceEntry);
+      if (timing.kind === 'mark' && timing.name === name) return timing.startTime;
+    }
+    throw new DOMException(
+      `performance.measure: there is no mark "${slice(toUSVString(name), 0, 64)}"`,
+      'SyntaxError',
+    );
+  }
+}
+
+/** Puts an entry behind those that start no later: entries nearly always come in that order. */
+function insert(list: List<PerformanceEntry>, entry: PerformanceEntry, startTime: number): void {
+  let at = list.length;
+  push(list, entry);
+  for (; at > 0 && timingOf(list[at - 1] as PerformanceEntry).startTime > startTime; at--)
+    list[at] = list[at - 1] as PerformanceEntry;
+  list[at] = entry;
+}

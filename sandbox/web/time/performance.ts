@@ -1,0 +1,84 @@
+/**
+ * `performance` (https://w3c.github.io/hr-time/), in whole milliseconds: a finer clock would measure what other tenants
+ * do. Its marks and measures are those of `performance-entries.ts`.
+ */
+
+import { EventTarget } from '../events/event-target.ts';
+import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
+import { sinceOrigin, timeOrigin } from './clock.ts';
+import {
+  type PerformanceEntry,
+  type PerformanceMark,
+  type PerformanceMeasure,
+  PerformanceTimeline,
+} from './performance-entries.ts';
+
+export { PerformanceEntry, PerformanceMark, PerformanceMeasure } from './performance-entries.ts';
+
+const INSIDE = Symbol();
+
+export class Performance extends EventTarget {
+  readonly #timeOrigin = timeOrigin;
+  readonly #timeline = new PerformanceTimeline();
+
+  constructor(token: unknown = undefined) {
+    if (token !== INSIDE) throw new TypeError('Illegal constructor');
+    super();
+  }
+
+  now(): number {
+    void this.#timeOrigin;
+    return sinceOrigin();
+  }
+
+  get timeOrigin(): number {
+    return this.#timeOrigin;
+  }
+
+  mark(markName: unknown, markOptions: unknown = undefined): PerformanceMark {
+    const timeline = this.#timeline;
+    requireArguments(arguments.length, 1, 'performance.mark');
+    return timeline.mark(markName, markOptions);
+  }
+
+  measure(
+    measureName: unknown,
+    startOrMeasureOptions: unknown = undefined,
+    endMark: unknown = undefined,
+  ): PerformanceMeasure {
+    const timeline = this.#timeline;
+    requireArguments(arguments.length, 1, 'performance.measure');
+    return timeline.measure(measureName, startOrMeasureOptions, endMark);
+  }
+
+  clearMarks(markName: unknown = undefined): void {
+    this.#timeline.clear('mark', markName);
+  }
+
+  clearMeasures(measureName: unknown = undefined): void {
+    this.#timeline.clear('measure', measureName);
+  }
+
+  getEntries(): PerformanceEntry[] {
+    return this.#timeline.entries(undefined, undefined);
+  }
+
+  getEntriesByName(name: unknown, type: unknown = undefined): PerformanceEntry[] {
+    const timeline = this.#timeline;
+    requireArguments(arguments.length, 1, 'performance.getEntriesByName');
+    return timeline.entries(toDOMString(name), type);
+  }
+
+  getEntriesByType(type: unknown): PerformanceEntry[] {
+    const timeline = this.#timeline;
+    requireArguments(arguments.length, 1, 'performance.getEntriesByType');
+    return timeline.entries(undefined, toDOMString(type));
+  }
+
+  toJSON(): { timeOrigin: number } {
+    return { timeOrigin: this.#timeOrigin };
+  }
+}
+defineInterface(Performance, 'Performance');
+
+export const performance: Performance = new Performance(INSIDE);

@@ -1,0 +1,109 @@
+/**
+ * `Temporal` (https://tc39.es/proposal-temporal/) with a `Temporal.Now` in whole milliseconds, like every clock here.
+ *
+ * Attack: the engine's `Temporal.Now` counts nanoseconds, fine enough to measure caches and other tenants (`clock.ts`).
+ *
+ * The engine makes its Temporal, 170 KB of it, when somebody first reads the global; so does this. `globals.ts` has deleted
+ * the engine's by then, unread, and with it the only way to its `Now`. What is left of it is found through a date. That a
+ * tenant may have replaced the methods on this way is his own loss: none of them leads to a clock.
+ */
+import { ballast, carriedBy, carryInHeap } from '../memory/ballast.ts';
+import { wrapMethod } from '../memory/memory-refusals.ts';
+import {
+  apply,
+  construct,
+  defineProperty,
+  now,
+  objectKeys,
+  ownKeys,
+  toTemporalInstant,
+} from '../primordials.ts';
+
+type Zone = string | undefined;
+
+const epoch = toTemporalInstant(new Date(0));
+const Instant = epoch.constructor as typeof globalThis.Temporal.Instant;
+const zoned = epoch.toZonedDateTimeISO('UTC');
+const dateTime = zoned.toPlainDateTime();
+const date = dateTime.toPlainDate();
+/** What the engine keeps beside the heap for each object of `Temporal`, and for a formatter while it formats one: bytes. */
+const OBJECT_BYTES = 320;
+const FORMATTER_BYTES = 64 * 1024;
+
+/**
+ * One of the engine's classes, each of whose objects counts what it takes.
+ *
+ * Attack: a heap full of dates holds five times as much beside it, which no limit counts.
+ */
+function counted(Intrinsic: Function): Function {
+  const Counted = new Proxy(Intrinsic, {
+    __proto__: null,
+    construct: (target: Function, args: unknown[], newTarget: Function) =>
+      weighed(construct(target, args, newTarget)),
+  } as ProxyHandler<Function>);
+  const prototype = Intrinsic.prototype as object;
+  for (const holder of [Intrinsic, prototype])
+    for (const key of ownKeys(holder))
+      if (key !== 'constructor' && key !== 'toLocaleString')
+        wrapMethod(holder, key, (native, self, args) => weighed(apply(native, self, args)));
+  wrapMethod(prototype, 'toLocaleString', (native, self, args) => {
+    ballast(FORMATTER_BYTES);
+    return apply(native, self, args);
+  });
+  defineProperty(prototype, 'constructor', { value: Counted, writable: true, configurable: true });
+  return Counted;
+}
+
+/** Has an object carry what it takes. */
+export function weighed<T>(made: T): T {
+  if (typeof made === 'object' && made !== null && carriedBy(made) === 0) carryInHeap(made, OBJECT_BYTES);
+  return made;
+}
+
+const instant = (): Temporal.Instant => Instant.fromEpochMilliseconds(now());
+const timeZoneId = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+const inZone = (zone: Zone): Temporal.ZonedDateTime =>
+  instant().toZonedDateTimeISO(zone === undefined ? timeZoneId() : zone);
+
+// Their parameter counts as optional.
+const Now = namespace('Temporal.Now', {
+  instant: () => instant(),
+  timeZoneId: () => timeZoneId(),
+  plainDateTimeISO: (zone: Zone = undefined) => inZone(zone).toPlainDateTime(),
+  zonedDateTimeISO: (zone: Zone = undefined) => inZone(zone),
+  plainDateISO: (zone: Zone = undefined) => inZone(zone).toPlainDate(),
+  plainTimeISO: (zone: Zone = undefined) => inZone(zone).toPlainTime(),
+});
+
+const [plainTime, duration, yearMonth, monthDay] = [
+  dateTime.toPlainTime(),
+  zoned.since(zoned),
+  date.toPlainYearMonth(),
+  date.toPlainMonthDay(),
+];
+
+export const Temporal = namespace('Temporal', {
+  Now,
+  PlainDate: counted(date.constructor),
+  PlainTime: counted(plainTime.constructor),
+  PlainDateTime: counted(dateTime.constructor),
+  ZonedDateTime: counted(zoned.constructor),
+  Duration: counted(duration.constructor),
+  Instant: counted(Instant),
+  PlainYearMonth: counted(yearMonth.constructor),
+  PlainMonthDay: counted(monthDay.constructor),
+});
+
+/** An object of the shape that the engine's namespaces have. */
+function namespace(name: string, members: Readonly<Record<string, object>>): object {
+  const made = {};
+  const names = objectKeys(members);
+  for (let i = 0; i < names.length; i++) {
+    const key = names[i] as string;
+    const value = members[key];
+    // The bundle is minified.
+    if (name === 'Temporal.Now') defineProperty(value as object, 'name', { value: key, configurable: true });
+    defineProperty(made, key, { value, writable: true, enumerable: false, configurable: true });
+  }
+  return defineProperty(made, Symbol.toStringTag, { value: name, configurable: true });
+}

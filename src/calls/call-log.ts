@@ -1,0 +1,184 @@
+/**
+ * Where calls leave their traces: the log of the installation, the metrics, the operator's log.
+ *
+ * Positions in a tenant's stack traces are mapped here, on the host, to the author's own files: the source map never
+ * goes into a cell. Lines keep their order while a map is being fetched.
+ *
+ * Whatever is written here, the host's own words included, is written without the secrets of its target.
+ */
+import { LRUCache } from 'lru-cache';
+import { createStackMapper } from '../bundle/source-map.ts';
+import type { SuspicionChange } from '../cells/suspicion.ts';
+import type { AnnexError } from '../errors.ts';
+import type { LimitMet, LimitName } from '../limits.ts';
+import { limitSentence } from '../model/limit-met.ts';
+import { Redactor, secretsOf } from '../model/redaction.ts';
+import { scriptKey, scriptVersion, type Target } from '../model/target.ts';
+import { type CallEnd, type LogLevel, scriptUrl } from '../protocol/wire.ts';
+import type { Registry } from '../store/integrations/registry.ts';
+import type { Logs } from '../store/logs.ts';
+import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
+import type { CallObserver } from './call.ts';
+import type { CallMetrics } from './call-metrics.ts';
+import type { CoolDownBegun } from './circuit-breaker.ts';
+import { limitMet } from './outcome.ts';
+import { withoutPreludeFrames } from './prelude-frames.ts';
+import { suspicionText } from './suspicion-log-text.ts';
+
+const MAPPERS_MAX = 200;
+/** A decoded map takes some 35 times its text: authors who publish large ones and throw once must not fill the heap. */
+const MAPPER_BYTES_PER_MAP_BYTE = 35;
+const MAPPER_BYTES_MAX = 256 * 1024 * 1024;
+const REDACTORS_MAX = 2_000;
+/** A target's secrets can be a hundred kilobytes and more: those of many must not fill the heap. */
+const REDACTOR_BYTES_MAX = 64 * 1024 * 1024;
+/** Lines that wait for one script's map; what comes beyond is lost, as it would be in a full log. */
+const WAITING_MAX = 1_000;
+
+type MapText = (text: string) => string;
+
+interface Line {
+  readonly target: Target;
+  readonly requestId: string;
+  readonly level: LogLevel;
+  readonly text: string;
+  readonly at: number;
+}
+
+export interface JournalParts {
+  readonly logs: Pick<Logs, 'append'>;
+  readonly registry: Pick<Registry, 'sourceMap'>;
+  readonly metrics: CallMetrics;
+  /** What code of an installation was shown beside its environment. */
+  readonly secrets: Pick<WebhookSecrets, 'shownTo'>;
+  readonly clock: () => number;
+  /** Tells the operator of an installation that is kept apart, or no longer. */
+  contained(change: SuspicionChange): void;
+  /** Tells the operator of a call that did not end well. */
+  failed(target: Target, requestId: string, end: CallEnd): void;
+}
+
+export class Journal implements CallObserver {
+  readonly #parts: JournalParts;
+  readonly #mappers = new LRUCache<string, MapText>({
+    max: MAPPERS_MAX,
+    maxSize: MAPPER_BYTES_MAX,
+  });
+  /**
+   * By the secrets that an environment was built with: made when a target first logs, and again when it was built anew. And by
+   * the list of what else was shown.
+   */
+  readonly #redactors = new LRUCache<object, Redactor>({
+    max: REDACTORS_MAX,
+    maxSize: REDACTOR_BYTES_MAX,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  /** Lines that wait for their script's map. */
+  readonly #waiting = new Map<string, Line[]>();
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+  }
+
+  log(target: Target, requestId: string, level: LogLevel, raw: string): void {
+    const text = withoutPreludeFrames(raw);
+    const line = { target, requestId, level, text, at: this.#parts.clock() };
+    const script = scriptKey(target.integration, target.version);
+    const waiting = this.#waiting.get(script);
+    if (waiting) {
+      if (waiting.length < WAITING_MAX) waiting.push(line);
+      return;
+    }
+    if (!text.includes(scriptUrl(script))) return this.#write(line, text);
+    const mapper = this.#mappers.get(script);
+    if (mapper) return this.#write(line, mapper(text));
+    this.#waiting.set(script, [line]);
+    void this.#fetchMapper(script);
+    return undefined;
+  }
+
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
+    this.#parts.metrics.ended(end, wallMs);
+    if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
+    for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
+    if (end.outcome === 'ok' || end.outcome === 'canceled') return;
+    const { detail, ...rest } = end;
+    const told = detail === undefined ? rest : { ...rest, detail: this.#redacted(target, detail) };
+    this.#parts.failed(target, requestId, told);
+    // An exception has left its own line, with the stack; every other end is told by the host alone.
+    if (end.outcome === 'exception') return;
+    const limit = limitMet(end, target.limits);
+    const why = [limit && limitSentence(limit), end.detail].filter(Boolean).join(' ');
+    this.log(target, requestId, 'error', `The call ended with ${end.outcome}.${why && ` ${why}`}`);
+  }
+
+  refused(target: Target, requestId: string, limit: LimitMet): void {
+    this.#parts.metrics.limitMet(limit.name);
+    this.log(target, requestId, 'warn', `A request was refused. ${limitSentence(limit)}`);
+  }
+
+  waits(behind: LimitName): void {
+    this.#parts.metrics.limitMet(behind);
+  }
+
+  shed(target: Target, requestId: string, { message, limit }: AnnexError): void {
+    if (limit) this.#parts.metrics.limitMet(limit.name);
+    this.ended(target, requestId, { outcome: 'loadShed', cpuMs: 0, detail: message }, 0);
+  }
+
+  turnedAway(): void {
+    this.#parts.metrics.shed();
+  }
+
+  cooling(target: Target, requestId: string, { coolMs, breaches }: CoolDownBegun): void {
+    this.#parts.metrics.coolDownBegun();
+    const until = new Date(this.#parts.clock() + coolMs).toISOString();
+    const text =
+      `The installation cools down: ${breaches} calls of late ended over a limit, and until ${until} (${coolMs} ms) ` +
+      'calls are refused. One is let in then. If it stays within its limits, so may the others; if not, the next ' +
+      'cool-down is twice as long. The lines before this one name the limits: do less in a call, or spread it over more.';
+    this.log(target, requestId, 'error', text);
+  }
+
+  /** An installation is kept apart, or no longer. @param script what it ran last */
+  contained(change: SuspicionChange, script: string): void {
+    const at = this.#parts.clock();
+    const { level, text } = suspicionText(change, at);
+    const { installationId } = change;
+    // It is about no single request.
+    const line = { installationId, version: scriptVersion(script), requestId: '', level, text, at };
+    this.#parts.logs.append(line);
+    this.#parts.contained(change);
+  }
+
+  async #fetchMapper(script: string): Promise<void> {
+    const map = await this.#parts.registry.sourceMap(script).catch(() => undefined);
+    const mapper: MapText = map === undefined ? (text) => text : createStackMapper(map, scriptUrl(script));
+    this.#mappers.set(script, mapper, { size: 1 + (map?.length ?? 0) * MAPPER_BYTES_PER_MAP_BYTE });
+    const lines = this.#waiting.get(script) ?? [];
+    this.#waiting.delete(script);
+    for (const line of lines) this.#write(line, mapper(line.text));
+  }
+
+  #redacted({ environment, installationId }: Target, text: string): string {
+    const own = this.#redactor(environment.secrets, () => secretsOf(environment)).redact(text);
+    const shown = this.#parts.secrets.shownTo(installationId);
+    return shown.length === 0 ? own : this.#redactor(shown, () => shown).redact(own);
+  }
+
+  /** @param of what tells the secrets from others, and stays the same while they do */
+  #redactor(of: object, secrets: () => Iterable<string>): Redactor {
+    let redactor = this.#redactors.get(of);
+    if (redactor === undefined) {
+      redactor = new Redactor(secrets());
+      this.#redactors.set(of, redactor);
+    }
+    return redactor;
+  }
+
+  #write({ target, requestId, level, at }: Line, raw: string): void {
+    const { installationId, version } = target;
+    const text = this.#redacted(target, raw);
+    this.#parts.logs.append({ installationId, version, requestId, level, text, at });
+  }
+}

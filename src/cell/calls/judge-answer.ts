@@ -1,0 +1,25 @@
+/**
+ * Whether what an isolate answers can be an answer: its headers are what HTTP can carry, and its body is within the limit.
+ */
+import type { Emission } from '../../protocol/bridge.ts';
+import type { Outcome } from '../../protocol/wire.ts';
+import { type Answer, answerTooLarge, type EndReason } from './cell-call.ts';
+import { readAnswer } from './read-emission.ts';
+
+type Responded = Extract<Emission, [kind: 'respond', ...rest: unknown[]]>;
+
+/** An answer, or how the call ends instead. */
+export type Judged =
+  | { readonly answer: Answer; readonly outcome?: undefined; readonly reason?: undefined }
+  | { readonly answer?: undefined; readonly outcome: Outcome; readonly reason: EndReason };
+
+export function judgeAnswer(emission: Responded, bytesMax: number): Judged {
+  const answer = readAnswer(emission);
+  if (answer === undefined) {
+    const detail = 'The response has headers that are too many or too long, or that HTTP cannot carry.';
+    return { outcome: 'exception', reason: { detail } };
+  }
+  const { byteLength } = answer.body;
+  if (byteLength > bytesMax) return { outcome: 'responseTooLarge', reason: answerTooLarge(byteLength) };
+  return { answer };
+}

@@ -1,0 +1,137 @@
+/**
+ * Takes what an isolate emitted for what it claims to be: answers, requests, pieces of streams, texts, lists of names. The
+ * isolate is hostile: a header that could end early, a status that is none, a text without end never get as far as the pipe.
+ */
+import type { Emission } from '../../protocol/bridge.ts';
+import {
+  type FetchMessage,
+  HEADER_NAME,
+  HEADER_VALUE,
+  REDIRECT_MODES,
+  type ScriptExports,
+  STREAM_CHUNK_BYTES_MAX,
+  STREAM_CHUNKS_IN_FLIGHT,
+  type StreamMessage,
+  WIRE_BOUNDS,
+} from '../../protocol/wire.ts';
+import type { Answer } from './cell-call.ts';
+
+const EMPTY = Buffer.alloc(0);
+
+/** @returns undefined where any part is malformed. */
+export function readAnswer([, , status, headers, body, , , more, wholeLength]: EmissionOf<'respond'>):
+  | Answer
+  | undefined {
+  const follows = isInteger(wholeLength) && wholeLength > 0 ? 'whole' : true;
+  if (!isInteger(status) || status < 200 || status > 599) return undefined;
+  const pairs = readHeaders(headers);
+  const bytes = readBody(body);
+  return pairs && bytes && { status, headers: pairs, body: bytes, more: more === true && follows };
+}
+
+export type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
+
+/** A message of the wire and the bytes that go with it. */
+export interface Outgoing<Message> {
+  readonly message: Message;
+  readonly bytes: Buffer;
+}
+
+/** @returns undefined where any part is malformed. */
+export function readFetch(
+  id: number,
+  [, , stream, method, url, redirect, headers, body, more, whole]: EmissionOf<'fetch'>,
+): Outgoing<FetchMessage> | undefined {
+  const pairs = readHeaders(headers);
+  const bytes = readBody(body);
+  const mode = REDIRECT_MODES.find((known) => known === redirect);
+  // Stream 0 is the call's own. The host ends a cell that says otherwise, and with it everybody else's calls.
+  if (!isStream(stream) || stream === 0) return undefined;
+  if (pairs === undefined || bytes === undefined || mode === undefined) return undefined;
+  if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
+  if (typeof url !== 'string' || url.length > WIRE_BOUNDS.urlChars) return undefined;
+  const follows = whole === true ? 'pieces' : 'stream';
+  const form = more === true ? follows : body === undefined ? 'none' : 'whole';
+  return {
+    message: { t: 'fetch', id, stream, method, url, redirect: mode, headers: pairs, body: form },
+    bytes,
+  };
+}
+
+/** @returns undefined where any part is malformed. */
+export function readStream(
+  id: number,
+  emission: EmissionOf<StreamMessage['t']>,
+): Outgoing<StreamMessage> | undefined {
+  const [t, , stream, value] = emission;
+  if (!isStream(stream)) return undefined;
+  switch (t) {
+    case 'chunk': {
+      const bytes = readBody(value);
+      const fits = bytes && bytes.byteLength > 0 && bytes.byteLength <= STREAM_CHUNK_BYTES_MAX;
+      return fits ? { message: { t, id, stream }, bytes } : undefined;
+    }
+    case 'close': {
+      const error = boundedText(value).slice(0, WIRE_BOUNDS.detailChars);
+      return { message: error === '' ? { t, id, stream } : { t, id, stream, error }, bytes: EMPTY };
+    }
+    case 'credit': {
+      const fits = isInteger(value) && value >= 1 && value <= STREAM_CHUNKS_IN_FLIGHT;
+      return fits ? { message: { t, id, stream, chunks: value }, bytes: EMPTY } : undefined;
+    }
+    case 'drop':
+      return { message: { t, id, stream }, bytes: EMPTY };
+  }
+}
+
+/** Of a number alone: to make one of a symbol, or of an object, would throw. */
+const isInteger = (value: unknown): value is number => Number.isInteger(value);
+const isStream = (value: unknown): value is number =>
+  isInteger(value) && value >= 0 && value < WIRE_BOUNDS.streams;
+
+function readHeaders(headers: unknown): [string, string][] | undefined {
+  if (typeof headers !== 'string' || headers.length > WIRE_BOUNDS.headerBytes) return undefined;
+  if (headers === '') return [];
+  const flat = headers.split('\n');
+  if (flat.length % 2 !== 0 || flat.length / 2 > WIRE_BOUNDS.headers) return undefined;
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i] ?? '';
+    const value = flat[i + 1] ?? '';
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) return undefined;
+    pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+function readBody(body: unknown): Buffer | undefined {
+  if (body === undefined) return EMPTY;
+  if (typeof body === 'string') return Buffer.from(body, 'utf8');
+  return body instanceof ArrayBuffer ? Buffer.from(body) : undefined;
+}
+
+/** Longest text taken from an isolate at once. */
+const TEXT_CHARS_MAX = 64 * 1_024;
+/** Most names of components, or of events. */
+const NAMES_MAX = 1_000;
+
+export const boundedText = (value: unknown): string =>
+  typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX) : '';
+
+/** A name as it may stand in a manifest; anything else could blow up into escapes on its way to the host. */
+const NAME = /^[\x21-\x7e]{1,256}$/;
+
+/** Names that were separated by line feeds; those that no manifest could hold are left out. */
+function names(value: unknown): string[] {
+  return boundedText(value)
+    .split('\n', NAMES_MAX)
+    .filter((name) => NAME.test(name));
+}
+
+/** What a script says it exports. */
+export const readExports = ([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): ScriptExports => ({
+  fetch: fetch === true,
+  sdk: sdk === true,
+  components: names(components),
+  events: names(events),
+});

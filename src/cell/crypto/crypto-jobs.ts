@@ -1,0 +1,302 @@
+/**
+ * The jobs of Web Crypto that isolates ask for: who may run one now, what it costs its call, and when it is too late.
+ *
+ * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an isolate has one at a time,
+ * isolates take turns, and the search for RSA primes, which alone takes long, has a thread to itself. So a tenant
+ * that floods waits in its own line. Jobs use libuv's pool of four threads, which a cell needs for nothing else; small ones
+ * (`crypto-small.ts`) are done where they are heard, without a way to a thread and back.
+ */
+import { availableParallelism } from 'node:os';
+import type { CellCall } from '../calls/cell-call.ts';
+import type { MainThreadUse } from '../isolates/main-thread.ts';
+import { type Runnable, Slots } from '../isolates/slots.ts';
+import { type Answers, CryptoAnswers } from './crypto-answers.ts';
+import { CryptoError, toCryptoError } from './crypto-errors.ts';
+import { CryptoKeys, type MadeKey } from './crypto-keys.ts';
+import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
+import { CryptoRequest } from './crypto-request.ts';
+import { performSmall } from './crypto-small.ts';
+
+/** Of the pool's four threads, one is for primes. */
+const SLOTS_MAX = 3;
+/** The prelude has fewer under way; here it stops one that no longer counts. */
+const JOBS_PER_CALL_MAX = 32;
+/** Bytes of all jobs that wait in a cell. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+const NS_PER_MS = 1e6;
+const CHECK_AFTER_MS = 5;
+/** Small jobs of one isolate that are done in a row, before others have their turn. */
+const SMALL_MS_IN_A_ROW = 1;
+/** What a job costs the main thread, whatever it does: it is read, begun, metered, described and handed back there. */
+const JOB_MAIN_THREAD_MS = 0.15;
+/** The same of a small one, beside its work. */
+const SMALL_JOB_MAIN_THREAD_MS = 0.02;
+/** What each byte of it costs there: it is copied for Node's own thread, and its memory is let go of. */
+const JOB_MAIN_THREAD_MS_PER_BYTE = 5e-7;
+
+/** What an isolate's owner does for its jobs. */
+export interface JobListener {
+  /** Jobs of a call are done. */
+  done(call: CellCall, answers: Answers): void;
+  /** The call has used up its CPU in jobs. */
+  overdrawn(call: CellCall): void;
+}
+
+/** What all isolates of a cell share. */
+export class CryptoThreads {
+  readonly slots = new Slots(Math.min(SLOTS_MAX, availableParallelism()), 0);
+  readonly primes = new Slots(1, 0);
+  waitingBytes = 0;
+}
+
+interface Job {
+  readonly call: CellCall;
+  readonly number: number;
+  /** Or why it cannot be done. */
+  readonly request: CryptoRequest | CryptoError;
+  readonly byteLength: number;
+  /** Its call is over: it runs to its end, and nobody hears of it. */
+  over: boolean;
+}
+
+/** The jobs of one isolate. */
+export class CryptoJobs {
+  readonly #threads: CryptoThreads;
+  readonly #quick: JobLine;
+  readonly #long: JobLine;
+  readonly #answers: CryptoAnswers;
+  /** The account of the isolate that they are jobs of. */
+  readonly mainThread: MainThreadUse;
+
+  constructor(threads: CryptoThreads, mainThread: MainThreadUse, listener: JobListener) {
+    this.#threads = threads;
+    this.mainThread = mainThread;
+    const keys = new CryptoKeys();
+    this.#answers = new CryptoAnswers(listener.done);
+    this.#quick = new JobLine(threads, threads.slots, mainThread, keys, this.#answers, listener.overdrawn);
+    this.#long = new JobLine(threads, threads.primes, mainThread, keys, this.#answers, listener.overdrawn);
+  }
+
+  /** Takes a job as an isolate has emitted it. */
+  ask(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
+    if (!Number.isSafeInteger(number)) return;
+    // A refusal takes its turn too: answers must not pile up faster than jobs do.
+    const waiting = this.#quick.count(call) + this.#long.count(call) + this.#answers.count(call);
+    if (waiting >= JOBS_PER_CALL_MAX) return;
+    const { request, byteLength, long } = this.#read(text, bytes);
+    const line = long ? this.#long : this.#quick;
+    line.push({ call, number: number as number, request, byteLength, over: false });
+  }
+
+  /** Never throws, like all that hears an isolate. */
+  #read(text: unknown, bytes: unknown): Pick<Job, 'request' | 'byteLength'> & { long: boolean } {
+    try {
+      const request = new CryptoRequest(text, bytes);
+      const { byteLength } = bytes as ArrayBuffer;
+      if (this.#threads.waitingBytes + byteLength > WAITING_BYTES_MAX)
+        throw new CryptoError('OperationError', 'Too much is waiting for Web Crypto just now');
+      return { request, byteLength, long: isLong(request) };
+    } catch (thrown) {
+      return { request: toCryptoError(thrown), byteLength: 0, long: false };
+    }
+  }
+
+  /** Forgets what a call that is over still had waiting. */
+  drop(call: CellCall): void {
+    this.#quick.drop((job) => job.call === call);
+    this.#long.drop((job) => job.call === call);
+    this.#answers.drop(call);
+  }
+
+  /** The isolate is gone. */
+  close(): void {
+    this.#quick.drop(() => true);
+    this.#long.drop(() => true);
+    this.#answers.close();
+  }
+}
+
+/** A line of jobs of one isolate, of which one runs at a time. */
+class JobLine implements Runnable {
+  readonly #threads: CryptoThreads;
+  readonly #slots: Slots;
+  readonly #mainThread: MainThreadUse;
+  readonly #keys: CryptoKeys;
+  readonly #answers: CryptoAnswers;
+  readonly #overdrawn: JobListener['overdrawn'];
+  #waiting: Job[] = [];
+  #running: Job | undefined;
+  /** Runs while the isolate has to wait for its part of the main thread. */
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(
+    threads: CryptoThreads,
+    slots: Slots,
+    mainThread: MainThreadUse,
+    keys: CryptoKeys,
+    answers: CryptoAnswers,
+    overdrawn: JobListener['overdrawn'],
+  ) {
+    this.#threads = threads;
+    this.#slots = slots;
+    this.#mainThread = mainThread;
+    this.#keys = keys;
+    this.#answers = answers;
+    this.#overdrawn = overdrawn;
+  }
+
+  count(call: CellCall): number {
+    let count = this.#running?.call === call ? 1 : 0;
+    for (const job of this.#waiting) if (job.call === call) count += 1;
+    return count;
+  }
+
+  push(job: Job): void {
+    this.#threads.waitingBytes += job.byteLength;
+    this.#waiting.push(job);
+    this.#request();
+  }
+
+  /** Asks for a slot, once the isolate may use the main thread again. */
+  #request(): void {
+    if (this.#running !== undefined || this.#pause !== undefined) return;
+    const waitMs = this.#mainThread.waitMs(performance.now());
+    if (waitMs === 0) return this.#slots.request(this);
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      if (this.#waiting.length > 0) this.#request();
+    }, waitMs);
+  }
+
+  drop(over: (job: Job) => boolean): void {
+    for (const job of this.#waiting) if (over(job)) this.#threads.waitingBytes -= job.byteLength;
+    this.#waiting = this.#waiting.filter((job) => !over(job));
+    if (this.#running !== undefined && over(this.#running)) this.#running.over = true;
+  }
+
+  /** Called with a slot in hand, which is kept until the job is really over: its thread is not free before. */
+  run(): void {
+    const began = performance.now();
+    while (performance.now() - began < SMALL_MS_IN_A_ROW) {
+      const job = this.#waiting.shift();
+      if (job === undefined) return this.#slots.release(this);
+      this.#threads.waitingBytes -= job.byteLength;
+      if (this.#performSmall(job)) continue;
+      this.#running = job;
+      void this.#perform(job);
+      return;
+    }
+    this.#slots.release(this);
+    setImmediate(() => {
+      if (this.#waiting.length > 0) this.#request();
+    });
+  }
+
+  /** Does a small job at once. @returns false where it is none */
+  #performSmall({ call, number, request }: Job): boolean {
+    const began = performance.now();
+    let answer: string;
+    let bytes: Uint8Array | undefined;
+    try {
+      if (request instanceof CryptoError) throw request;
+      const result = performSmall(request);
+      if (result === undefined) return false;
+      bytes = bytesOf(result);
+      answer = describe(result);
+    } catch (thrown) {
+      answer = refusal(thrown);
+    }
+    const workedMs = performance.now() - began;
+    call.cpuNs += workedMs * NS_PER_MS;
+    this.#mainThread.add(workedMs + SMALL_JOB_MAIN_THREAD_MS, began);
+    this.#answers.add(call, number, answer, bytes);
+    if (call.cpuLeftNs < 0) this.#overdrawn(call);
+    return true;
+  }
+
+  async #perform(job: Job): Promise<void> {
+    const { call, number, request } = job;
+    const meter = new JobMeter(call, () => {
+      if (!job.over) this.#overdrawn(call);
+    });
+    let answer: string;
+    let bytes: Uint8Array | undefined;
+    try {
+      if (request instanceof CryptoError) throw request;
+      const began = performance.now();
+      const performing = perform(request, this.#keys);
+      // What it does before it is on a thread of its own; the copy of its bytes, above all.
+      const copyMs = job.byteLength * JOB_MAIN_THREAD_MS_PER_BYTE;
+      this.#mainThread.add(performance.now() - began + JOB_MAIN_THREAD_MS + copyMs, began);
+      const result = await performing;
+      bytes = bytesOf(result);
+      answer = describe(result);
+    } catch (thrown) {
+      answer = refusal(thrown);
+    }
+    meter.stop();
+    this.#running = undefined;
+    if (!job.over) this.#answers.add(call, number, answer, bytes);
+    this.#slots.release(this);
+    if (this.#waiting.length > 0) this.#request();
+  }
+}
+
+/** Charges the time a job runs to its call, and says when that is more than the call may use. */
+class JobMeter {
+  readonly #call: CellCall;
+  readonly #overdrawn: () => void;
+  #at = performance.now();
+  #used = process.cpuUsage();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(call: CellCall, overdrawn: () => void) {
+    this.#call = call;
+    this.#overdrawn = overdrawn;
+    this.#watch();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#charge();
+  }
+
+  #watch(): void {
+    const leftMs = this.#call.cpuLeftNs / NS_PER_MS;
+    this.#timer = setTimeout(
+      () => {
+        if (this.#charge()) this.#watch();
+      },
+      Math.max(CHECK_AFTER_MS, leftMs),
+    );
+  }
+
+  /** @returns whether the call has CPU left */
+  #charge(): boolean {
+    const now = performance.now();
+    const elapsedMs = now - this.#at;
+    const { user, system } = process.cpuUsage(this.#used);
+    this.#at = now;
+    this.#used = process.cpuUsage();
+    // A thread that waited for a core has used nothing meanwhile: no job has more than the whole process.
+    this.#call.cpuNs += Math.min(elapsedMs, (user + system) / 1_000) * NS_PER_MS;
+    if (this.#call.cpuLeftNs >= 0) return true;
+    this.#overdrawn();
+    return false;
+  }
+}
+
+function bytesOf({ bytes, keys }: CryptoResult): Uint8Array | undefined {
+  if (keys !== undefined) return Buffer.concat(keys.map(({ material }) => material));
+  return bytes && new Uint8Array(bytes);
+}
+
+function describe({ valid, keys, jwk }: CryptoResult): string {
+  const described = keys?.map(({ material, ...key }: MadeKey) => ({ ...key, bytes: material.byteLength }));
+  return JSON.stringify({ valid, keys: described, jwk });
+}
+
+function refusal(thrown: unknown): string {
+  const { name, message } = toCryptoError(thrown);
+  return JSON.stringify({ error: name, message });
+}

@@ -1,0 +1,203 @@
+/**
+ * Blank isolates: a V8 heap, a context and the prelude, with no tenant code in them yet. A few are kept ready, so that
+ * the first call of an installation pays for its own script alone.
+ *
+ * The prelude is compiled from source once per cell; its code cache, made here and before any tenant code exists, serves
+ * every isolate. A cache is machine code: none is ever taken from a tenant's script.
+ */
+import { randomBytes } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import type ivm from 'isolated-vm';
+import type { Emission, StartPrelude } from '../../protocol/bridge.ts';
+import { type CellLimits, PRELUDE_URL } from '../../protocol/wire.ts';
+import type { Engine } from '../engine.ts';
+import { preludeSettings } from './prelude-settings.ts';
+import { PRACTICE_CALL, PRACTICE_SCRIPT } from './warm-up.ts';
+
+/** Refilling the shelf costs milliseconds of the same cores: it waits until the call that emptied it has its answer. */
+const REFILL_AFTER_MS = 15;
+/** RFC 1035 allows 255 octets. What a look-up takes grows with the square of this. */
+const DOMAIN_CHARS_MAX = 255;
+
+/** Web Crypto's own bound on one call of `getRandomValues`. */
+const RANDOM_BYTES_MAX = 65_536;
+
+export interface BlankIsolate {
+  readonly isolate: ivm.Isolate;
+  readonly context: ivm.Context;
+  /** The prelude's `Enter`. */
+  readonly enter: ivm.Reference;
+  readonly line: EmissionLine;
+}
+
+/** Where an isolate's emissions go: whoever takes the isolate puts itself there. */
+export interface EmissionLine {
+  listen(emission: Emission): void;
+  /** The cell's main thread has worked for the isolate. */
+  worked(workedMs: number): void;
+  /** The isolate has broken the engine. */
+  broken(): void;
+}
+
+export class BlankIsolates {
+  readonly #engine: Engine;
+  readonly #prelude: string;
+  /** Texts of the parts: one copy of each outside all heaps, which every isolate's string is a view of. */
+  readonly #parts: readonly ivm.ExternalCopy<string>[];
+  readonly #limits: CellLimits;
+  readonly #onCatastrophe: () => void;
+  readonly #ready: BlankIsolate[] = [];
+  #cache: CodeCache;
+  #refilling = false;
+
+  /** @param sources the prelude, then its parts */
+  constructor(
+    engine: Engine,
+    [prelude = '', ...parts]: readonly string[],
+    limits: CellLimits,
+    onCatastrophe: () => void,
+  ) {
+    this.#engine = engine;
+    this.#prelude = prelude;
+    this.#parts = parts.map((text) => new engine.ExternalCopy(text));
+    this.#limits = limits;
+    this.#onCatastrophe = onCatastrophe;
+  }
+
+  /**
+   * A blank isolate, from the shelf where there is one. Those on the shelf have the deployment's heap.
+   *
+   * @param isBackground for background calls alone: a backlog leaves the shelf to the others
+   */
+  async take(heapMib: number, isBackground: boolean): Promise<BlankIsolate> {
+    if (isBackground || heapMib !== this.#limits.isolateHeapMib) return this.#make(heapMib);
+    const blank = this.#ready.pop() ?? (await this.#make());
+    setTimeout(() => void this.refill(), REFILL_AFTER_MS);
+    return blank;
+  }
+
+  /** Fills the shelf, one isolate at a time. */
+  async refill(): Promise<void> {
+    if (this.#refilling) return;
+    this.#refilling = true;
+    try {
+      while (this.#ready.length < this.#limits.warmIsolatesPerCell) this.#ready.push(await this.#make());
+    } finally {
+      this.#refilling = false;
+    }
+  }
+
+  async #make(heapMib = this.#limits.isolateHeapMib): Promise<BlankIsolate> {
+    this.#cache ??= await this.#practise();
+    const blank = await this.#begin(
+      (isolate) => isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
+      heapMib,
+    );
+    // What its making has left behind is a tenth of what it holds; nobody waits for it here.
+    await blank.enter.apply(undefined, ['collect', 0]);
+    return blank;
+  }
+
+  /**
+   * Makes the code cache: V8 compiles a function when it first runs, and compiling the same source again in the same isolate
+   * finds all that has been compiled by then.
+   */
+  async #practise(): Promise<CodeCache> {
+    const compile = (isolate: ivm.Isolate, produceCachedData = false) =>
+      isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, produceCachedData });
+    const { isolate, context, enter } = await this.#begin(compile, this.#limits.isolateHeapMib);
+    try {
+      const factory = await (await isolate.compileScript(PRACTICE_SCRIPT)).run(context, { reference: true });
+      const { url, event, environment, body } = PRACTICE_CALL;
+      const settings = preludeSettings(this.#limits);
+      await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true }), settings]);
+      const bytes = new this.#engine.ExternalCopy(Buffer.from(body)).copyInto({ release: true });
+      await enter.apply(undefined, ['call', 2, url, bytes, false, 1, event, environment]);
+      const script: ivm.Script & ivm.CachedDataResult = await compile(isolate, true);
+      return script.cachedData;
+    } finally {
+      isolate.dispose();
+    }
+  }
+
+  /** An isolate in which the prelude has run. */
+  async #begin(
+    compile: (isolate: ivm.Isolate) => Promise<ivm.Script>,
+    heapMib: number,
+  ): Promise<BlankIsolate> {
+    const line: EmissionLine = {
+      listen: () => undefined,
+      worked: () => undefined,
+      broken: this.#onCatastrophe,
+    };
+    const isolate = new this.#engine.Isolate({
+      memoryLimit: heapMib,
+      onCatastrophicError: () => line.broken(),
+    });
+    try {
+      const context = await isolate.createContext();
+      const script = await compile(isolate);
+      const start: ivm.Reference<StartPrelude> = await script.run(context, { reference: true });
+      script.release();
+      const given = [
+        new this.#engine.Callback((...emission: Emission) => hear(line, emission), { ignored: true }),
+        new this.#engine.Callback((domain: unknown) => answer(line, domainToAscii, domain), { sync: true }),
+        new this.#engine.Callback((count: unknown) => answer(line, randomText, count), { sync: true }),
+        ...this.#parts.map((text) => text.copyInto()),
+      ];
+      const enter = await start.apply(undefined, given as never, { result: { reference: true } });
+      start.release();
+      return { isolate, context, enter, line };
+    } catch (cause) {
+      isolate.dispose();
+      throw cause;
+    }
+  }
+}
+
+type CodeCache = ivm.CachedDataResult['cachedData'];
+const cached = (cache: CodeCache): { cachedData?: NonNullable<CodeCache> } =>
+  cache === undefined ? {} : { cachedData: cache };
+
+/**
+ * What every call says once, and pieces of bodies, for which the host gives credit: neither can be a flood. Jobs are counted
+ * by those that do them.
+ */
+const BOUNDED: ReadonlySet<unknown> = new Set<Emission[0]>([
+  'respond',
+  'large',
+  'end',
+  'chunk',
+  'close',
+  'job',
+]);
+
+/** What it costs the main thread to take over one emission, beside what is then done with it. */
+const EMISSION_MS = 0.005;
+
+function hear(line: EmissionLine, emission: Emission): void {
+  if (BOUNDED.has(emission[0])) return line.listen(emission);
+  const began = performance.now();
+  line.listen(emission);
+  return line.worked(performance.now() - began + EMISSION_MS);
+}
+
+/** Answers a synchronous question. The isolate's own clock stands still meanwhile. */
+function answer(line: EmissionLine, question: (asked: unknown) => string, asked: unknown): string {
+  const began = performance.now();
+  const answered = question(asked);
+  line.worked(performance.now() - began + EMISSION_MS);
+  return answered;
+}
+
+/** Never throws, like the next one. */
+function randomText(count: unknown): string {
+  if (!Number.isInteger(count) || (count as number) < 1 || (count as number) > RANDOM_BYTES_MAX) return '';
+  return randomBytes(count as number).toString('latin1');
+}
+
+/** Never throws: an error of a host callback would show the host's paths to the tenant. */
+function domainToAscii(domain: unknown): string {
+  if (typeof domain !== 'string' || domain.length > DOMAIN_CHARS_MAX) return '';
+  return domainToASCII(domain);
+}

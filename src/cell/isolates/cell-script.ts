@@ -1,0 +1,59 @@
+/**
+ * The script of one version in this cell: its source, and V8's code cache of it from the second isolate on.
+ *
+ * The cache is V8's own work on the source, taken before the script runs in that isolate; nothing that a tenant's code has
+ * touched goes into it, and it never leaves the cell.
+ */
+import type ivm from 'isolated-vm';
+import type { CompileLine } from './compile-queue.ts';
+
+/** Scripts longer than this are compiled one after the other. */
+export const LONG_CHARS = 512 * 1024;
+
+export class CellScript {
+  readonly #source: string;
+  readonly #line: CompileLine;
+  #cache: ivm.CachedDataResult['cachedData'];
+  #compiled = 0;
+
+  /** @param line shared by all scripts of the cell */
+  constructor(source: string, line: CompileLine) {
+    this.#source = source;
+    this.#line = line;
+  }
+
+  /** Characters of the source. */
+  get length(): number {
+    return this.#source.length;
+  }
+
+  /** Waits until the script may be compiled. @returns what ends the turn; undefined where none is needed */
+  async turn(): Promise<(() => void) | undefined> {
+    if (this.#isQuick) return undefined;
+    const end = await this.#line.turn();
+    // Whoever was before it in the line has left a cache: nothing is parsed any more.
+    if (!this.#isQuick) return end;
+    end();
+    return undefined;
+  }
+
+  /** To be called in a turn. */
+  async compile(isolate: ivm.Isolate, filename: string): Promise<ivm.Script> {
+    this.#compiled += 1;
+    if (this.#cache !== undefined)
+      return isolate.compileScript(this.#source, { filename, cachedData: this.#cache });
+    // Most scripts are compiled once in a cell: the first call does not wait for a cache that nobody may need. Behind a long
+    // one others may wait already.
+    const produceCachedData = this.#compiled > 1 || !this.#isQuick;
+    const script: ivm.Script & ivm.CachedDataResult = await isolate.compileScript(this.#source, {
+      filename,
+      produceCachedData,
+    });
+    this.#cache = script.cachedData;
+    return script;
+  }
+
+  get #isQuick(): boolean {
+    return this.#source.length <= LONG_CHARS || this.#cache !== undefined;
+  }
+}

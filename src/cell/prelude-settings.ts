@@ -1,8 +1,0 @@
-/** The limits that an isolate keeps for itself, as they are handed to its prelude together with the script. */
-import type { PreludeSettings } from '../bridge.ts';
-import type { IsolateLimits } from '../wire.ts';
-
-/** JSON text of `PreludeSettings`. */
-export function preludeSettings({ isolateHeapMib: _, ...settings }: IsolateLimits): string {
-  return JSON.stringify(settings satisfies PreludeSettings);
-}

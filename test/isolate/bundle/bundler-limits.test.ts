@@ -1,0 +1,185 @@
+/** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
+import { expect, test } from 'vitest';
+import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
+import { pathProblem, Upload } from '../../../src/bundle/upload.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
+import { bundle, bundled, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
+
+/** Each member is twice the one before: thirty-odd of them ask esbuild for all the memory there is. */
+const DOUBLING_ENUM = `enum E { A0 = 'aaaaaaaaaaaaaaaa', ${Array.from(
+  { length: 40 },
+  (_, index) => `A${index + 1} = A${index} + A${index}`,
+).join(', ')} } export default E.A1;`;
+
+test.each([
+  'index.ts',
+  'src/deep/er/a.b-c_d.ts',
+  'späße/日本.ts',
+  '__proto__',
+  '.hidden/.file',
+  'a..b/...c',
+  'x'.repeat(512),
+])('the file name %j is accepted', (path) => {
+  expect(pathProblem(path)).toBeUndefined();
+});
+
+test.each([
+  ['', /is empty/],
+  ['/etc/passwd', /is absolute/],
+  ['../a', /contains "\.\."/],
+  ['a/../b', /contains "\.\."/],
+  ['a/..', /contains "\.\."/],
+  ['./a', /is not normalised/],
+  ['a//b', /is not normalised/],
+  ['a/', /is not normalised/],
+  ['.', /is not normalised/],
+  ['a\\b', /backslash/],
+  ['..\\..\\a', /backslash/],
+  ['C:/a', /drive letter/],
+  ['c:a', /drive letter/],
+  ['a\0.ts', /control character/],
+  ['a\nb', /control character/],
+  ['a\u001b[2J', /control character/],
+  ['a\u2028b', /control character/],
+  ['a\ud800', /well-formed/],
+  ['x'.repeat(513), /longer than 512/],
+])('the file name %j is refused', async (path, message) => {
+  expect(pathProblem(path)?.message).toMatch(message);
+  expect(await bundled(new Map([[path, new Uint8Array()]]), path)).toMatchObject({
+    ok: false,
+    problems: [{}],
+  });
+});
+
+test('a file sent twice is a problem, and the first stays', () => {
+  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  upload.add('a', new Uint8Array([1]));
+  expect(upload.add('a', new Uint8Array([2]))).toBe(true);
+  expect(upload.problems).toMatchObject([{ file: 'a', message: 'The upload has this file more than once.' }]);
+  expect(upload.files.get('a')).toEqual(new Uint8Array([1]));
+});
+
+test('reading stops after a hundred problems', () => {
+  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  let read = 0;
+  while (upload.add('/', new Uint8Array())) read += 1;
+  expect(read).toBe(99);
+  expect(upload.problems).toHaveLength(101);
+});
+
+test('as many files as allowed are bundled, one more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default 1', 'b.ts': '' });
+  expect(await bundled(files, 'a.ts', { uploadFiles: 2 })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { uploadFiles: 1 })).toMatchObject({
+    ok: false,
+    problems: [{ message: 'The upload has too many files; the limit is 1 (uploadFiles).' }],
+  });
+});
+
+test('as many bytes as allowed are bundled, one more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default 1', 'b.ts': '1234' });
+  expect(await bundled(files, 'a.ts', { uploadBytes: 20 })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { uploadBytes: 19 })).toMatchObject({
+    ok: false,
+    problems: [{ message: 'The upload is too large; the limit is 19 bytes (uploadBytes).' }],
+  });
+});
+
+test('a script of the largest size is accepted, one byte more is refused', async () => {
+  const files = uploaded({ 'a.ts': 'export default "ä".repeat(2)' });
+  const scriptBytes = Buffer.byteLength(await scriptOf(files, 'a.ts'));
+  expect(await bundled(files, 'a.ts', { scriptBytes })).toMatchObject({ ok: true });
+  expect(await bundled(files, 'a.ts', { scriptBytes: scriptBytes - 1 })).toMatchObject({
+    ok: false,
+    problems: [{ limit: { name: 'scriptBytes', max: scriptBytes - 1, used: scriptBytes } }],
+  });
+});
+
+test('a build that takes too long is stopped, and so is everything it started', async () => {
+  const bundleMs = 1_500;
+  const started = performance.now();
+  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs });
+  const session = await startedSession();
+  expect(await running).toMatchObject({
+    ok: false,
+    problems: [
+      {
+        file: 'a.ts',
+        message: 'Bundling took too long and was stopped; the limit is 1,500 ms (bundleMs).',
+      },
+    ],
+  });
+  expect(performance.now() - started).toBeLessThan(bundleMs + 1_000);
+  await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);
+});
+
+test('constants that double each other run into the memory limit, not into the host', async () => {
+  const result = await bundled(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', { bundleMs: 60_000 });
+  expect(result).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining('ran out of memory') }],
+  });
+});
+
+test("a megabyte of brackets brings down its own bundler and nobody else's", async () => {
+  const neighbour = uploaded({ 'a.ts': 'export default 1' });
+  const [hostile, ...others] = await Promise.all([
+    bundled(uploaded({ 'a.ts': '['.repeat(1_000_000) }), 'a.ts'),
+    bundled(neighbour, 'a.ts'),
+    bundled(neighbour, 'a.ts'),
+  ]);
+  expect(hostile).toMatchObject({ ok: false, problems: [{ message: expect.stringContaining('stack') }] });
+  for (const result of others) expect(result).toMatchObject({ ok: true });
+});
+
+test('a publisher who goes away stops the build', async () => {
+  const abort = new AbortController();
+  const running = bundle(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', {
+    limits: DEFAULT_LIMITS,
+    signal: abort.signal,
+  });
+  const session = await startedSession();
+  abort.abort(new Error('gone'));
+  await expect(running).rejects.toThrow('gone');
+  await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);
+  const late = bundle(uploaded({ 'a.ts': '' }), 'a.ts', { limits: DEFAULT_LIMITS, signal: abort.signal });
+  await expect(late).rejects.toThrow('gone');
+});
+
+test('places are given in the order of arrival, and no more wait than may', async () => {
+  const slots = new BundlerSlots(1, 8);
+  const order: string[] = [];
+  const leave = await slots.enter('acme');
+  const abort = new AbortController();
+  const second = slots.enter('acme', abort.signal);
+  const third = slots.enter('acme').then((leaveThird) => {
+    order.push('third');
+    leaveThird();
+  });
+  await expect(slots.enter('acme')).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
+  abort.abort(new Error('gone'));
+  await expect(second).rejects.toThrow('gone');
+  expect(order).toEqual([]);
+  leave();
+  await third;
+  (await slots.enter('acme'))();
+});
+
+test('publishers take turns: one who uploads without pause keeps nobody else waiting', async () => {
+  const slots = new BundlerSlots(1, 8);
+  const order: string[] = [];
+  const leave = await slots.enter('busy');
+  const wait = (publisher: string, name: string) =>
+    slots.enter(publisher).then((leaveNext) => {
+      order.push(name);
+      leaveNext();
+    });
+  const waiting = [wait('busy', 'busy 1'), wait('busy', 'busy 2'), wait('other', 'other 1')];
+  await expect(slots.enter('busy')).rejects.toThrow('Too many uploads of this organization');
+  for (const publisher of ['a', 'b', 'c', 'd', 'e']) waiting.push(wait(publisher, publisher));
+  await expect(slots.enter('last')).rejects.toThrow('Too many uploads wait');
+  leave();
+  await Promise.all(waiting);
+  expect(order).toEqual(['busy 1', 'other 1', 'a', 'b', 'c', 'd', 'e', 'busy 2']);
+});

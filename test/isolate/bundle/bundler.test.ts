@@ -1,0 +1,222 @@
+/** What an author gets from the bundler: one script of their files and the SDK, and their own line in every problem. */
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import {
+  bundle,
+  bundled,
+  evaluate,
+  fixture,
+  runScript,
+  scriptOf,
+  uploaded,
+} from '../../support/bundle/uploaded.ts';
+
+const refused = async (files: Record<string, string>, entry = 'index.ts') => {
+  const result = await bundled(uploaded(files), entry);
+  if (result.ok) throw new Error('was bundled');
+  return result.problems;
+};
+
+describe('a script', () => {
+  test.each([
+    ['hello', 'src/index.ts'],
+    ['confirmation', 'src/index.ts'],
+    ['counter', 'src/index.tsx'],
+    ['plain-worker', 'worker.js'],
+  ])(
+    'of the fixture %s imports and exports nothing, and its entry has a default export',
+    async (name, entry) => {
+      const script = await scriptOf(fixture(name), entry);
+      expect(script).not.toMatch(/^(import|export) /m);
+      expect(await runScript(script)).toHaveProperty('fetch');
+    },
+  );
+
+  test('may be named with a leading "./", as manifests often do', async () => {
+    expect(await scriptOf(uploaded({ 'src/a.ts': 'export default 1' }), './src/a.ts')).toContain('default');
+  });
+
+  test('is made of TypeScript, JSX, JSON and text', async () => {
+    const files = {
+      'index.ts': `
+        import config from './config.json';
+        import readme from './readme.md';
+        import { tree } from './view';
+        enum Size { Small = 1 }
+        export default { config, readme, tree, size: Size.Small satisfies number };`,
+      'config.json': '{"a": 1}',
+      'readme.md': '# Read me',
+      'view.tsx': 'export const tree = <block><text>{"a"}{1}{null}</text></block>;',
+    };
+    expect(await evaluate(files)).toEqual({
+      config: { a: 1 },
+      readme: '# Read me',
+      size: 1,
+      tree: { type: 'block', children: [{ type: 'text', children: ['a', '1'] }] },
+    });
+  });
+
+  test('finds files as TypeScript does: without extension, by the ".js" of a ".ts", by the index of a folder', async () => {
+    const files = {
+      'index.ts': `
+        import { a } from './a'; import { b } from './b.js'; import { c } from './c'; import { root } from './c/up.ts';
+        export default [a, b, c, root];`,
+      'a.ts': 'export const a = "a";',
+      'b.ts': 'export const b = "b";',
+      'c/index.ts': 'export const c = "c";',
+      'c/up.ts': 'export { a as root } from "../a";',
+    };
+    expect(await evaluate(files)).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  test('may await at its top level and use decorators', async () => {
+    const files = {
+      'index.ts': `
+        const tag = <T>(value: T, _context: unknown) => value;
+        class A { @tag m() { return 1; } }
+        export default await Promise.resolve(new A().m());`,
+    };
+    expect(await evaluate(files)).toBe(1);
+  });
+
+  test('sees its mode, "production" unless told, and leaves out what only other modes need', async () => {
+    const files = uploaded({
+      'index.js': 'if (process.env.NODE_ENV !== "production") require("./check.js"); export default MODE;',
+      'check.js': 'console.log("only in development");',
+    });
+    expect(await scriptOf(files, 'index.js')).not.toContain('only in development');
+    const other = await bundle(files, 'index.js', { limits: DEFAULT_LIMITS, mode: 'development' });
+    expect(other).toMatchObject({ ok: true, script: expect.stringContaining('only in development') });
+  });
+
+  test('takes a mode for a value, never for code', async () => {
+    const mode = '"; globalThis.stolen = 1; "';
+    const files = uploaded({ 'index.js': 'export default MODE' });
+    const result = await bundle(files, 'index.js', { limits: DEFAULT_LIMITS, mode });
+    expect(result.ok && (await runScript(result.script))).toBe(mode);
+  });
+
+  test('keeps the names of functions, for stack traces', async () => {
+    const files = { 'index.js': 'function chargeCard() { throw 1; } export default chargeCard;' };
+    expect(await scriptOf(uploaded(files), 'index.js')).toContain('function chargeCard()');
+  });
+
+  test('leaves out what is not used of the SDK', async () => {
+    const script = await scriptOf(fixture('confirmation'), 'src/index.ts');
+    expect(script).not.toContain('createComponent:');
+  });
+
+  test('carries warnings that name the place', async () => {
+    const result = await bundled(
+      uploaded({ 'index.js': 'export default 1;\nif (x === NaN) y();' }),
+      'index.js',
+    );
+    expect(result).toMatchObject({
+      ok: true,
+      warnings: [{ severity: 'warning', file: 'index.js', line: 2, message: expect.stringContaining('NaN') }],
+    });
+  });
+});
+
+describe('problems', () => {
+  test('come all at once, each with file, line and column', async () => {
+    const problems = await refused({
+      'index.ts': 'import "./a";\nimport "./missing";\nexport default 1;',
+      'a.ts': 'const é = 1; const = 2;',
+    });
+    expect(problems).toMatchObject([
+      { severity: 'error', file: 'a.ts', line: 1, column: 20 },
+      {
+        severity: 'error',
+        file: 'index.ts',
+        line: 2,
+        column: 8,
+        message: '"./missing" is not in the upload.',
+      },
+    ]);
+  });
+
+  test('name an entry that was not uploaded', async () => {
+    expect(await refused({ 'a.ts': '' }, 'b.ts')).toMatchObject([
+      { message: 'The entrypoint "b.ts" is not among the uploaded files.' },
+    ]);
+  });
+
+  test.each([
+    ['node:fs', /is a Node\.js module/, /web platform/],
+    ['fs/promises', /is a Node\.js module/, /web platform/],
+    ['left-pad', /is not in the upload/, /upload their node_modules/],
+    ['https://example.com/a.js', /not loaded from URLs/, /Download/],
+    ['data:text/javascript,1', /not loaded from URLs/, /Download/],
+    ['#internal', /is not in the upload/, /node_modules/],
+    ['./picture.png', /of a kind that cannot be imported/, /Importable are/],
+  ])('say what to do about importing %s', async (specifier, message, hint) => {
+    const [found] = await refused({
+      'index.ts': `import x from ${JSON.stringify(specifier)}; export default x;`,
+      'picture.png': '',
+    });
+    expect(found?.message).toMatch(message);
+    expect(found?.hint).toMatch(hint);
+  });
+
+  test('are bounded in number and length', async () => {
+    const lines = Array.from({ length: 500 }, (_, index) => `import "./${index}${'x'.repeat(900)}";`);
+    const problems = await refused({ 'index.ts': lines.join('\n') });
+    expect(problems).toHaveLength(101);
+    expect(problems[0]?.message.length).toBeLessThanOrEqual(501);
+    expect(problems[100]?.message).toBe('400 more were found and are not shown.');
+  });
+});
+
+describe('the host', () => {
+  // Each names a file that exists on this machine: served, it would be a leak of the operator's files.
+  test.each([
+    '/etc/passwd',
+    '/etc/hostname',
+    'file:///etc/passwd',
+    '../../../../../../../../../etc/passwd',
+    './a/../../../../../../../../etc/passwd',
+    process.execPath,
+    new URL('../../../package.json', import.meta.url).pathname,
+    new URL('../../../package.json', import.meta.url).href,
+    'esbuild',
+    'yaml',
+  ])('does not serve %s', async (specifier) => {
+    for (const statement of ['import x from', 'const x = 1; export * from', 'import * as x from']) {
+      const code = `${statement} ${JSON.stringify(specifier)}; export default x;`;
+      const [found] = await refused({ 'index.js': code }, 'index.js');
+      expect(found).toMatchObject({ file: 'index.js', line: 1 });
+    }
+    const [required] = await refused(
+      { 'index.js': `export default require(${JSON.stringify(specifier)})` },
+      'index.js',
+    );
+    expect(required).toMatchObject({ file: 'index.js', line: 1 });
+  });
+
+  test("does not obey a tenant's tsconfig", async () => {
+    const script = await scriptOf(
+      uploaded({
+        'tsconfig.json':
+          '{"extends": "/etc/passwd", "compilerOptions": {"jsxImportSource": "evil", "paths": {"*": ["/*"]}}}',
+        'index.tsx': 'export default <block />;',
+      }),
+      'index.tsx',
+    );
+    expect(script).toContain('jsx("block"');
+  });
+
+  test("keeps the SDK's other files to itself", async () => {
+    for (const specifier of ['@annex/sdk/envelope.ts', '@annex/sdk/../web/url.ts', 'sdk:envelope.ts']) {
+      expect(await refused({ 'index.ts': `import ${JSON.stringify(specifier)}` })).toHaveLength(1);
+    }
+  });
+
+  test('serves its own SDK even where the upload brings one of the same name', async () => {
+    const files = {
+      'index.ts': 'import { createIntegration } from "@annex/sdk"; export default createIntegration.name;',
+      'node_modules/@annex/sdk/index.js': 'export const createIntegration = "forged";',
+    };
+    expect(await evaluate(files)).toBe('createIntegration');
+  });
+});

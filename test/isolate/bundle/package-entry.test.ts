@@ -1,0 +1,108 @@
+/** Packages in an uploaded `node_modules` resolve by their package.json, and never outside of themselves. */
+import { describe, expect, test } from 'vitest';
+import { packageEntry } from '../../../src/bundle/package-entry.ts';
+import { resolveImport } from '../../../src/bundle/resolve-import.ts';
+import { evaluate, uploaded } from '../../support/bundle/uploaded.ts';
+
+const resolved = (files: Record<string, string>, specifier: string, importer = 'src/index.ts') => {
+  const found = resolveImport(uploaded(files), specifier, importer, 'import');
+  return 'path' in found ? found.path : undefined;
+};
+
+test('a package of the upload is bundled', async () => {
+  const files = {
+    'src/index.ts':
+      'import pad from "pad"; import { scoped } from "@acme/tools/deep"; export default pad + scoped;',
+    'node_modules/pad/package.json': '{"main": "lib"}',
+    'node_modules/pad/lib/index.js': 'module.exports = "pad ";',
+    'node_modules/@acme/tools/package.json': '{"exports": {"./deep": {"import": "./deep.mjs"}}}',
+    'node_modules/@acme/tools/deep.mjs': 'export const scoped = "scoped";',
+  };
+  expect(await evaluate(files, 'src/index.ts')).toBe('pad scoped');
+});
+
+test('unused modules of a package that declares no side effects are left out', async () => {
+  const files = (sideEffects: boolean) => ({
+    'index.js': 'import { a } from "pkg"; export default () => globalThis.seen;',
+    'node_modules/pkg/package.json': JSON.stringify({ module: './m.js', sideEffects }),
+    'node_modules/pkg/m.js': 'globalThis.seen = true; export const a = 1;',
+  });
+  delete (globalThis as { seen?: boolean }).seen;
+  expect((await evaluate<() => unknown>(files(false), 'index.js'))()).toBeUndefined();
+  expect((await evaluate<() => unknown>(files(true), 'index.js'))()).toBe(true);
+  delete (globalThis as { seen?: boolean }).seen;
+});
+
+test('the nearest node_modules wins', () => {
+  const files = { 'node_modules/a/index.js': '', 'src/node_modules/a/index.js': '' };
+  expect(resolved(files, 'a')).toBe('src/node_modules/a/index.js');
+  expect(resolved(files, 'a', 'other/index.ts')).toBe('node_modules/a/index.js');
+});
+
+test('an entry that climbs out of its package is not followed', () => {
+  for (const main of ['../../secret.js', '/secret.js/../../../secret.js']) {
+    const files = { 'secret.js': '', 'node_modules/a/package.json': JSON.stringify({ main }) };
+    expect(resolved(files, 'a')).toBeUndefined();
+  }
+  const files = { 'secret.js': '', 'node_modules/a/package.json': '{"exports": "./../../secret.js"}' };
+  expect(resolved(files, 'a')).toBeUndefined();
+  expect(resolved({ 'secret.js': '', 'node_modules/a/b.js': '' }, 'a/../../secret.js')).toBeUndefined();
+});
+
+test('a package.json that is not JSON, or not an object, counts as absent', () => {
+  for (const manifest of ['{', '[]', 'null', '"x"', '{"exports": null, "main": 5}']) {
+    const files = { 'node_modules/a/package.json': manifest, 'node_modules/a/index.js': '' };
+    expect(resolved(files, 'a')).toBe('node_modules/a/index.js');
+  }
+});
+
+describe('exports', () => {
+  const exports = {
+    '.': {
+      node: './node.js',
+      require: './index.cjs',
+      import: { worker: './worker.mjs', default: './index.mjs' },
+    },
+    './features/*': './src/features/*.js',
+    './features/*.js': './src/features/*.js',
+    './features/private/*': null,
+    './list': [{ node: './node.js' }, './list.js'],
+    './forbidden': { import: null, default: './forbidden.js' },
+    './outside': '../outside.js',
+    './constructor': './own.js',
+  };
+  test.each([
+    ['.', 'import', './worker.mjs'],
+    ['.', 'require', './index.cjs'],
+    ['./features/a', 'import', './src/features/a.js'],
+    ['./features/a.js', 'import', './src/features/a.js'],
+    ['./features/private/a', 'import', undefined],
+    ['./list', 'import', './list.js'],
+    ['./forbidden', 'import', undefined],
+    ['./forbidden', 'require', './forbidden.js'],
+    ['./outside', 'import', undefined],
+    ['./absent', 'import', undefined],
+    ['./toString', 'import', undefined],
+    ['./constructor', 'import', './own.js'],
+  ] as const)('%s by %s is %s', (subpath, kind, path) => {
+    expect(packageEntry({ exports }, subpath, kind)?.path).toBe(path);
+  });
+
+  test('may be one file or conditions alone, and then offers no subpath', () => {
+    expect(packageEntry({ exports: './a.js' }, '.', 'import')?.path).toBe('./a.js');
+    expect(packageEntry({ exports: { default: './a.js' } }, '.', 'import')?.path).toBe('./a.js');
+    expect(packageEntry({ exports: './a.js' }, './b', 'import')).toBeUndefined();
+  });
+
+  test('nested without end are given up', () => {
+    let nested: object = { default: './a.js' };
+    for (let depth = 0; depth < 10; depth++) nested = { default: nested };
+    expect(packageEntry({ exports: nested }, '.', 'import')?.path).toBe('./a.js');
+    for (let depth = 0; depth < 1_000; depth++) nested = { default: nested };
+    expect(packageEntry({ exports: nested }, '.', 'import')).toBeUndefined();
+  });
+
+  test('a "$" in the place of the star stays a "$"', () => {
+    expect(packageEntry({ exports: { './*': './x/*.js' } }, "./$&$'", 'import')?.path).toBe("./x/$&$'.js");
+  });
+});

@@ -1,0 +1,56 @@
+/**
+ * Attack: many installations of one script of megabytes are called at once. Each load is allowed; what the parser takes for
+ * all of them together is more than a cell may have.
+ */
+import ivm from 'isolated-vm';
+import { expect, test } from 'vitest';
+import { CellScript, LONG_CHARS } from '../../../src/cell/isolates/cell-script.ts';
+import { CompileLine } from '../../../src/cell/isolates/compile-queue.ts';
+
+/** Compiles all scripts at once, each in an isolate of its own. @returns how many were compiled at the same time, and from a cache */
+async function compileAll(scripts: readonly CellScript[]): Promise<{ together: number; cached: number }> {
+  let now = 0;
+  let together = 0;
+  let cached = 0;
+  await Promise.all(
+    scripts.map(async (script) => {
+      const isolate = new ivm.Isolate({ memoryLimit: 128 });
+      const endTurn = await script.turn();
+      if (endTurn === undefined) cached += 1;
+      else together = Math.max(together, ++now);
+      await script.compile(isolate, 'file:///script.js').finally(() => {
+        if (endTurn !== undefined) now -= 1;
+        endTurn?.();
+      });
+      isolate.dispose();
+    }),
+  );
+  return { together, cached };
+}
+
+const long = (mark: number) => `globalThis.x = [${'()=>{},'.repeat(LONG_CHARS / 7)} ${mark}];`;
+
+test('long scripts are compiled one after the other', async () => {
+  const line = new CompileLine();
+  const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), line));
+  expect(await compileAll(scripts)).toEqual({ together: 1, cached: 0 });
+});
+
+test('who waits for the same one finds it compiled', async () => {
+  const script = new CellScript(long(0), new CompileLine());
+  expect(await compileAll(Array(5).fill(script))).toEqual({ together: 1, cached: 4 });
+});
+
+test('short ones wait for none of them', async () => {
+  const line = new CompileLine();
+  const end = await line.turn();
+  expect(await new CellScript('1', line).turn()).toBeUndefined();
+  end();
+});
+
+test('one that cannot be compiled leaves the line to the next', async () => {
+  const line = new CompileLine();
+  const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, line);
+  await expect(compileAll([broken])).rejects.toThrow(SyntaxError);
+  expect(await compileAll([new CellScript(long(1), line)])).toEqual({ together: 1, cached: 0 });
+});

@@ -1,0 +1,154 @@
+/** Calls of a backlog in a cell: those of others go first, also where isolates are still to be made for hundreds of them. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Caller } from '../../../src/calls/call.ts';
+import { Dispatch } from '../../../src/calls/dispatch.ts';
+import { CellCall } from '../../../src/cell/calls/cell-call.ts';
+import { IsolateCalls } from '../../../src/cell/calls/isolate-calls.ts';
+import { type Opening, Openings } from '../../../src/cell/isolates/openings.ts';
+import { CellProcess } from '../../../src/cells/cell-process.ts';
+import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
+import { CellLauncher } from '../../../src/launch/cell-launch.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
+import type { Target } from '../../../src/model/target.ts';
+
+const QUEUED = 120;
+
+/** Openings that write down what is made, and as what. */
+function openings(backgroundMax: number) {
+  const made: string[] = [];
+  const gate = new Openings<string>(backgroundMax);
+  const enter = (isolate: string, opening: Opening) =>
+    void gate.enter(isolate, opening).then((as) => made.push(`${isolate} ${as}`));
+  /** What is made once those that were let in have heard of it. */
+  const seen = async () => {
+    await new Promise(setImmediate);
+    return made;
+  };
+  return { gate, enter, seen };
+}
+
+test('isolates for background calls are made few at a time, in their order', async () => {
+  const { gate, enter, seen } = openings(2);
+  for (const isolate of ['a', 'b', 'c', 'd']) enter(isolate, 'background');
+  expect(await seen()).toEqual(['a background', 'b background']);
+  gate.leave('background');
+  expect((await seen()).slice(2)).toEqual(['c background']);
+});
+
+test('those for foreground calls are made at once, and none other begins meanwhile', async () => {
+  const { gate, enter, seen } = openings(1);
+  enter('first', 'foreground');
+  enter('backlog', 'background');
+  enter('second', 'foreground');
+  expect(await seen()).toEqual(['first foreground', 'second foreground']);
+  gate.leave('foreground');
+  expect(await seen()).toHaveLength(2);
+  gate.leave('foreground');
+  expect((await seen()).slice(2)).toEqual(['backlog background']);
+});
+
+test('after eight foreground ones that wait for no end, a background one is made, too', async () => {
+  const { enter, seen } = openings(1);
+  enter('held', 'foreground');
+  enter('backlog', 'background');
+  for (let i = 0; i < 7; i += 1) enter(`other ${i}`, 'foreground');
+  expect(await seen()).not.toContain('backlog background');
+  enter('eighth', 'foreground');
+  expect(await seen()).toContain('backlog background');
+});
+
+test('one that waits is made at once when a foreground call needs it, and takes no place of the others', async () => {
+  const { gate, enter, seen } = openings(1);
+  for (const isolate of ['a', 'b', 'c']) enter(isolate, 'background');
+  gate.lift('c');
+  gate.lift('nobody');
+  expect(await seen()).toEqual(['a background', 'c foreground']);
+  gate.leave('foreground');
+  gate.leave('background');
+  expect((await seen()).slice(2)).toEqual(['b background']);
+});
+
+test('an isolate is scheduled by the most urgent of its calls', () => {
+  const calls = new IsolateCalls();
+  const call = (id: number, background?: true) =>
+    new CellCall({ id, cpuMs: 1, wallMs: 1, ...(background && { background }) });
+  expect(calls.background).toBe(false);
+  calls.add(call(1, true));
+  expect(calls.background).toBe(true);
+  calls.add(call(2));
+  expect(calls.background).toBe(false);
+  calls.delete(3);
+  calls.delete(2);
+  calls.delete(2);
+  expect(calls.background).toBe(true);
+});
+
+let build: CellBuild;
+beforeAll(async () => {
+  build = await buildCell();
+});
+afterAll(() => build.remove());
+
+/** Calls of installations in one real cell, each with an isolate of its own. */
+async function dispatching(limits: Partial<Limits> = {}) {
+  const script =
+    '(async function (__run) { let n = 0; __run({ default: { fetch: () => new Response(String(++n)) } }); })';
+  const held: Limits = { ...DEFAULT_LIMITS, ...limits };
+  const cell = new CellProcess(build, new CellLauncher(build), held, {
+    script: async () => Buffer.from(script),
+    unwell: () => undefined,
+    exited: () => undefined,
+  });
+  const silent = () => undefined;
+  const dispatch = new Dispatch({
+    limits: held,
+    observer: {
+      ...{ ended: silent, log: silent, waits: silent, shed: silent, cooling: silent, turnedAway: silent },
+    },
+    egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
+    load: { add: silent },
+    cellFor: () => cell,
+  });
+  await cell.ready;
+  const request = { method: 'GET', url: 'https://a.example/', headers: {} };
+  const envelope = {
+    event: Buffer.from(JSON.stringify({ eventId: 'e', type: 'fetch', request })),
+    environment: Buffer.from('{}'),
+  };
+  /** @returns which call of its isolate it was */
+  const call = async (installationId: string, isBackground: boolean) => {
+    const caller = new Caller();
+    caller.background = isBackground;
+    const isolate = `${installationId}/a@1`;
+    const target = { installationId, integration: 'a', version: 1, isolate, limits: held } as Target;
+    return Number((await dispatch.call(target, envelope, 'r', caller)).response?.body);
+  };
+  return { call, end: () => cell.kill('is not needed any more', 'retired') };
+}
+
+// Attack: an organization, or many of them, with so many deliveries to be made that the cells are full of their calls.
+test('a foreground call is answered before most of the background calls that came first', async () => {
+  const { call, end } = await dispatching();
+  let answered = 0;
+  const queued = Array.from({ length: QUEUED }, async (_, index) => {
+    const count = await call(`backlog-${index}`, true);
+    answered += 1;
+    return count;
+  });
+  expect(await call('other', false)).toBe(1);
+  expect(answered).toBeLessThan(QUEUED / 4);
+  // It lifts an isolate that waits behind the others, with the call for which that was to be made.
+  expect(await call(`backlog-${QUEUED - 1}`, false)).toBe(2);
+  expect(answered).toBeLessThan(QUEUED / 2);
+  expect(await Promise.all(queued)).toEqual(Array(QUEUED).fill(1));
+  end();
+});
+
+test('the isolate of a foreground call outlives a backlog of more installations than there are places', async () => {
+  const { call, end } = await dispatching({ isolatesPerCell: 8 });
+  expect(await call('kept', false)).toBe(1);
+  const backlog = Array.from({ length: 40 }, (_, index) => call(`backlog-${index}`, true));
+  expect(await Promise.all(backlog)).toEqual(Array(40).fill(1));
+  expect(await call('kept', false)).toBe(2);
+  end();
+});

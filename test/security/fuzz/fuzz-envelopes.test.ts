@@ -1,0 +1,226 @@
+/** Envelopes as nobody sends them: each is read as every other reader reads it, or refused; none costs the service anything. */
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { boundaryOf, readMultipart } from '../../../src/http/public/multipart.ts';
+import { type Chance, fuzz, UNTHROTTLED } from '../../support/fuzz/fuzz.ts';
+import { mutateBytes, mutateJson, mutateText } from '../../support/fuzz/mutations.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+const CRLF = '\r\n';
+const part = (disposition: string, value: string, more = '') =>
+  `--b${CRLF}content-disposition: form-data; ${disposition}${CRLF}${more}${CRLF}${value}${CRLF}`;
+
+const EVENT = { type: 'fetch', request: { method: 'POST', url: 'https://e.example/x', headers: { a: 'b' } } };
+const ENVIRONMENT = { integration: { name: 'x' }, installation: { id: 'i' }, more: 1 };
+const form = (event: string, environment = '{}'): string =>
+  part('name="event"', event) +
+  part('name="environment"', environment) +
+  part('name="fetch-body"; filename="x"', 'body', `content-type: text/plain${CRLF}`);
+
+const BODIES = [
+  `${form(JSON.stringify(EVENT), JSON.stringify(ENVIRONMENT))}--b--${CRLF}`,
+  `${CRLF}${form('{"type":"x"}')}--b--`,
+  `${part('filename="; name=event"; name=environment', '{}')}${part('name=a; filename=b', '')}--b--${CRLF}`,
+].map((body) => Buffer.from(body));
+const TYPES = [
+  'multipart/form-data; boundary=b',
+  'multipart/form-data; charset=utf-8; boundary="b"',
+  'Multipart/Form-Data;boundary=b;x=y',
+];
+/** What multipart is made of, and what some take for it. */
+const WORDS = [
+  ...[
+    '--b',
+    '--b--',
+    '\r\n--b',
+    '\r\n--b--',
+    '\r\n--b\r\n',
+    '--b\n',
+    '\n--b',
+    '--b \r\n',
+    '--bb',
+    '--',
+    '\r\n',
+    '\n',
+  ],
+  ...[
+    '\r\n\r\n',
+    '\n\n',
+    '\r',
+    '; name=event',
+    '; name="event"',
+    'name',
+    '; filename="',
+    "; filename*=utf-8''x",
+  ],
+  ...["; name*=utf-8''event", '"', '\\"', ';', '=', ' ', '\t', ':', ' :', 'form-data', 'attachment'],
+  ...['content-disposition: form-data; name="event"\r\n', 'content-type: multipart/mixed; boundary=c\r\n'],
+  ...[
+    'content-transfer-encoding: base64\r\n',
+    'Content-Disposition',
+    'content-type',
+    '%22',
+    '%0d%0a',
+    '{}',
+    '\0',
+  ],
+];
+const TYPE_WORDS = [
+  ...[
+    '; boundary=b',
+    '; boundary="b"',
+    ';boundary=c',
+    'boundary',
+    '=',
+    '"',
+    '\\',
+    ';',
+    ',',
+    ' ',
+    '\t',
+    'b',
+    "'",
+  ],
+  ...['multipart/form-data', 'multipart/mixed', '; charset=utf-8', '; x="; boundary=c"', ';;'],
+];
+
+interface Sent {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+const makeSent = (chance: Chance): Sent => ({
+  type: chance.once(4) ? mutateText(chance, TYPES, TYPE_WORDS) : chance.pick(TYPES),
+  body: mutateBytes(chance, BODIES, WORDS),
+});
+
+/** Names and bytes, as pairs of text; undefined where the reader refuses the body. */
+type Reading = [name: string, bytes: string][] | undefined;
+
+function ourReading({ type, body }: Sent): Reading {
+  const boundary = boundaryOf(type);
+  if (boundary === undefined) return undefined;
+  try {
+    return readMultipart(body, boundary).map(({ name, bytes }) => [
+      Buffer.from(name, 'latin1').toString('utf8'),
+      bytes.toString('hex'),
+    ]);
+  } catch (error) {
+    assert.equal((error as Error).name, 'MultipartError');
+    return undefined;
+  }
+}
+
+async function nodesReading({ type, body }: Sent): Promise<Reading> {
+  try {
+    const read = await new Response(body, { headers: { 'content-type': type } }).formData();
+    const values = [...read].map(async ([name, value]): Promise<[string, string]> => {
+      const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(await value.arrayBuffer());
+      return [name, bytes.toString('hex')];
+    });
+    return await Promise.all(values);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is no file is text to Node, and broken UTF-8 in it is lost; the escapes of browsers in names are taken out by it. */
+const asText = ([name, bytes]: [string, string]): [string, string] => [
+  name.replaceAll(/%0D/gi, '\r').replaceAll(/%0A/gi, '\n').replaceAll('%22', '"'),
+  Buffer.from(new TextDecoder().decode(Buffer.from(bytes, 'hex'))).toString('hex'),
+];
+
+test('a body that two readers take has the same parts for both', async () => {
+  let bothRead = 0;
+  await fuzz('multipart', {
+    make: makeSent,
+    check: async (sent) => {
+      const ours = ourReading(sent);
+      if (ours === undefined) return;
+      const nodes = await nodesReading(sent);
+      if (nodes === undefined) return;
+      bothRead += 1;
+      assert.deepEqual(ours.map(asText), nodes.map(asText));
+    },
+  });
+  expect(bothRead).toBeGreaterThan(0);
+});
+
+let annex: TestService;
+let echo: Installed;
+beforeAll(async () => {
+  annex = await TestService.start({
+    limits: { ...UNTHROTTLED, requestBodyBytes: 20_000, envelopePartBytes: 5_000 },
+  });
+  echo = await annex.deploy('echo', 'export default { fetch: () => new Response("ok") };');
+});
+afterAll(() => annex.stop());
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** @throws where no answer comes */
+function send(agent: Agent, { type, body }: Sent): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${annex.platform}`,
+      'content-type': Buffer.from(type).toString('latin1'),
+      'content-length': body.length,
+    };
+    const outgoing = request(
+      `${echo.endpoint}/v1`,
+      { method: 'POST', agent, headers, timeout: 20_000 },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+        answer.on('error', reject);
+      },
+    );
+    outgoing.on('timeout', () => outgoing.destroy(new Error('There was no answer.')));
+    outgoing.on('error', reject).end(body);
+  });
+}
+
+/** An envelope whose parts are wrong, or whose multipart is. */
+function hostileEnvelope(chance: Chance): Sent {
+  if (chance.once(2)) return makeSent(chance);
+  const event = JSON.stringify(mutateJson(chance, [EVENT])) ?? '';
+  const environment = JSON.stringify(mutateJson(chance, [ENVIRONMENT])) ?? '';
+  const text = chance.once(3)
+    ? mutateText(chance, [event], ['"type":"fetch"', '\\u0000', '{"type":'])
+    : event;
+  return { type: chance.pick(TYPES), body: Buffer.from(`${form(text, environment)}--b--${CRLF}`) };
+}
+
+/** What a wrong envelope may be told: the sender is at fault, never the service. */
+const CODES: ReadonlySet<string> = new Set(['400 ENVELOPE_INVALID', '413 REQUEST_TOO_LARGE']);
+
+test('an envelope is answered by the integration, or refused for what is wrong with it', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const before = annex.cellPids;
+  const statuses = new Set<number>();
+  try {
+    await fuzz('envelopes', {
+      atOnce: 8,
+      make: hostileEnvelope,
+      check: async (sent) => {
+        // A header that cannot be sent.
+        if (/[^\t\x20-\x7e\x80-\xff]/.test(Buffer.from(sent.type).toString('latin1'))) return;
+        const { status, text } = await send(agent, sent);
+        statuses.add(status);
+        if (status === 200) return assert.equal(text, 'ok');
+        const { error } = JSON.parse(text) as { error: { code: string } };
+        assert(CODES.has(`${status} ${error.code}`), `was answered ${status} ${text}`);
+      },
+    });
+  } finally {
+    agent.destroy();
+  }
+  expect(statuses).toEqual(new Set([200, 400, 413]));
+  expect(annex.cellPids).toEqual(before);
+  expect(await (await annex.envelope(echo, EVENT)).text()).toBe('ok');
+});

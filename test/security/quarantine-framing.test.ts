@@ -1,0 +1,80 @@
+/**
+ * An author with many integrations tries to have others quarantined: each of its installations crashes, again and again,
+ * whatever cell it lives in, while everybody else there executes. With a clock that the test moves, for an hour.
+ */
+import { expect, test } from 'vitest';
+import { Placement } from '../../src/cells/placement.ts';
+import { Suspicion } from '../../src/cells/suspicion.ts';
+
+const SECOND_MS = 1_000;
+const HOUR_S = 3_600;
+const CALLS_PER_S = 20;
+
+interface Standing {
+  guiltyS: number;
+  longestGuiltyS: number;
+  refusedS: number;
+}
+
+/** @param crashEveryS how many seconds lie between two crashes */
+function attack(attackers: number, innocents: number, crashEveryS: number) {
+  const suspicion = new Suspicion();
+  const parts = { cells: 2, trialCells: 4, quarantineCells: 4, suspicion, isHeavy: () => false };
+  const placement = new Placement(parts);
+  const mallory = Array.from({ length: attackers }, (_, index) => `mallory-${index}`);
+  const others = Array.from({ length: innocents }, (_, index) => `innocent-${index}`);
+  const origin = (id: string) => ({
+    organization: id.startsWith('mallory') ? 'mallory' : id,
+    integration: id,
+  });
+  const place = (id: string) => placement.placeOf(id, origin(id));
+  const standings = new Map<string, Standing>(
+    others.map((id) => [id, { guiltyS: 0, longestGuiltyS: 0, refusedS: 0 }]),
+  );
+  let crashes = 0;
+  for (let second = 1; second <= HOUR_S; second++) {
+    const now = second * SECOND_MS;
+    const free = mallory.filter((id) => suspicion.refuses(id, now) === undefined);
+    const attacker = second % crashEveryS === 0 ? free[crashes % Math.max(1, free.length)] : undefined;
+    if (attacker !== undefined) {
+      crashes += 1;
+      const cell = place(attacker);
+      const executing = [attacker, ...others.filter((id) => place(id) === cell)];
+      suspicion.died(executing, now);
+      placement.spread(executing);
+    }
+    for (const id of others) {
+      if (place(id).kind === 'trial')
+        for (let call = 0; call < CALLS_PER_S; call++) suspicion.worked(id, now);
+      const standing = standings.get(id) as Standing;
+      standing.guiltyS = suspicion.isGuilty(id) ? standing.guiltyS + 1 : 0;
+      standing.longestGuiltyS = Math.max(standing.longestGuiltyS, standing.guiltyS);
+      if (suspicion.refuses(id, now) !== undefined) standing.refusedS += 1;
+    }
+    suspicion.pass(now);
+  }
+  const all = [...standings.values()];
+  return {
+    crashes,
+    longestGuiltyS: Math.max(...all.map(({ longestGuiltyS }) => longestGuiltyS)),
+    refusedS: all.reduce((sum, { refusedS }) => sum + refusedS, 0),
+  };
+}
+
+test.each([
+  [2, 4, 1],
+  [5, 4, 1],
+  [12, 20, 1],
+  [12, 2, 3],
+  [40, 20, 1],
+  [40, 20, 10],
+  [200, 8, 5],
+])(
+  'attack: %i installations of one author against %i innocents that never rest, a crash every %i s: no innocent is in quarantine for longer than a minute, or refused',
+  (attackers, innocents, crashEveryS) => {
+    const { crashes, longestGuiltyS, refusedS } = attack(attackers, innocents, crashEveryS);
+    expect(crashes).toBeGreaterThan(20);
+    expect(longestGuiltyS).toBeLessThanOrEqual(60);
+    expect(refusedS).toBe(0);
+  },
+);

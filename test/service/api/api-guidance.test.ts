@@ -1,0 +1,108 @@
+/** What the API says to whoever does not know it yet: what is wrong with a body and where, and what each route is called. */
+import { beforeAll, expect, test } from 'vitest';
+import { faultText } from '../../../src/model/schema-fault.ts';
+import { TestService } from '../../support/service.ts';
+
+let annex: TestService;
+beforeAll(async () => {
+  annex = await TestService.start();
+  return () => annex.stop();
+});
+
+async function refusal(path: string, contentType: string, body: string): Promise<string> {
+  const headers = { authorization: `Bearer ${annex.admin}`, 'content-type': contentType };
+  const response = await fetch(`${annex.service.controlUrl}${path}`, { method: 'POST', headers, body });
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  expect([response.status, error.code]).toEqual([400, 'REQUEST_INVALID']);
+  return error.message;
+}
+
+test.each([
+  ['{"kind": "admin",\n "planted": }', 'body is no JSON: at line 2, column 13, a value is expected.'],
+  ['{"planted": "admin"', 'body is no JSON: at line 1, column 20, "," or "}" is expected.'],
+  ["{'planted': 1}", 'body is no JSON: at line 1, column 2, a name in double quotes or "}" is expected.'],
+  ['{"__proto__": "planted"}', 'body has a member that is named as prototypes are: "__proto__", or'],
+  ['{"constructor": {"prototype": "planted"}}', 'body has a member that is named as prototypes are'],
+])('a body that cannot be read is told where, and nothing of it is quoted: %s', async (body, said) => {
+  const message = await refusal('/v1/tokens', 'application/json', body);
+  expect(message).toContain(said);
+  expect(message).not.toContain('planted');
+});
+
+test.each([
+  ['JSON', 'application/json', '{}'],
+  ['multipart without a boundary', 'multipart/form-data', 'x'],
+  ['bytes', 'application/gzip', 'x'],
+])('a publish that comes as %s is shown how to send it', async (_, contentType, body) => {
+  expect(await refusal('/v1/integrations', contentType, body)).toContain('curl -F archive=@upload.tar.gz');
+});
+
+test('whatever has a pattern is refused in words', async () => {
+  const { body } = await annex.api('GET', '/v1/openapi.json');
+  const patterns = new Set(
+    [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(([, text = '']) =>
+      JSON.parse(text),
+    ),
+  );
+  expect(patterns.size).toBeGreaterThan(0);
+  for (const pattern of patterns) {
+    const fault = { keyword: 'pattern', instancePath: '/name', params: { pattern }, message: 'must match' };
+    expect(faultText('body', [fault])).not.toContain('must match');
+  }
+});
+
+test.each([
+  ['PUT', '/v1/events', 'No route PUT /v1/events. This path takes GET, POST.'],
+  ['GET', '/v1/deliveries/d-1/redeliver', 'No route GET /v1/deliveries/d-1/redeliver. This path takes POST.'],
+  ['GET', '/v1/deliveries//redeliver', 'No route GET /v1/deliveries//redeliver.'],
+  ['GET', '/v1/event', 'No route GET /v1/event.'],
+])('%s %s is answered with what the path takes', async (method, path, message) => {
+  const { status, body } = await annex.api(method, path);
+  expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN', message }]);
+});
+
+test('a time that is none is told how one looks', async () => {
+  const { body } = await annex.api('GET', '/v1/deliveries?from=yesterday');
+  expect(body['error']).toMatchObject({
+    message: 'query.from must be a time, as "2026-01-31T09:00:00Z" is.',
+  });
+});
+
+test('a body that may be left out is described so, and every other as required', async () => {
+  interface Operation {
+    readonly requestBody?: { readonly required: boolean };
+  }
+  const { body } = await annex.api('GET', '/v1/openapi.json');
+  const paths = Object.entries(body['paths'] as Record<string, Record<string, Operation>>);
+  const optional = paths.filter(([, { post }]) => post?.requestBody?.required === false);
+  const at = '/v1/integrations/{name}/installations/{id}';
+  const tests = ['', '/spaces/{space}', '/sites/{site}'].map((place) => `${at}${place}/webhook-test`);
+  expect(optional.map(([path]) => path)).toEqual(tests);
+  const operations = paths.flatMap(([, methods]) => Object.values(methods));
+  const required = operations.filter(({ requestBody }) => requestBody?.required === true);
+  expect(required.length).toBeGreaterThan(10);
+  expect(JSON.stringify(operations)).not.toContain('x-body-optional');
+});
+
+test('each route of the description has a name of its own and a noun, and a publish has its parts', async () => {
+  interface Operation {
+    readonly operationId: string;
+    readonly tags: readonly string[];
+    readonly requestBody?: { readonly content: Record<string, { schema: { properties: object } }> };
+  }
+  const { body } = await annex.api('GET', '/v1/openapi.json');
+  const paths = body['paths'] as Record<string, Record<string, Operation>>;
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const names = operations.map(({ operationId }) => operationId);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[a-z]+[A-Za-z0-9]+$/);
+  for (const { tags } of operations) expect(tags).toEqual([expect.stringMatching(/^[a-z][a-z-]+$/)]);
+  expect(paths['/v1/integrations/{name}/installations/{id}']?.['get']).toMatchObject({
+    operationId: 'getIntegrationsByNameInstallationsById',
+    tags: ['installations'],
+  });
+  const content = paths['/v1/integrations']?.['post']?.requestBody?.content ?? {};
+  expect(Object.keys(content)).toEqual(['multipart/form-data']);
+  const { properties } = content['multipart/form-data']?.schema ?? { properties: {} };
+  expect(Object.keys(properties)).toEqual(['manifest', 'secrets', 'files', 'archive', 'script']);
+});

@@ -1,0 +1,284 @@
+/**
+ * Who may ask what of the API: every route of its description by every kind of token, one table. A route that is not in
+ * the table fails, so that nobody adds one without having said whose it is.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiTokens } from '../../../src/model/environment.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+/**
+ * Columns of the table. `mine` is public while it is installed and private after that; `author` owns it, `installer` has
+ * installed it, `stranger` has nothing to do with it. The last four are runtime tokens: of `mine` and of the installation
+ * that is asked for, of another installation of `mine`, of an installation of another integration.
+ */
+const KINDS = [
+  ...(['admin', 'platform', 'author', 'installer', 'stranger'] as const),
+  ...(['integration', 'installation', 'sibling', 'foreign'] as const),
+] as const;
+type Kind = (typeof KINDS)[number];
+
+/** `+` may ask; `F` 403; `-` 404, as if there were nothing. In the order of `KINDS`. */
+const TABLE: Record<string, string> = {
+  'GET /v1/integrations': '+++++ FFFF',
+  'POST /v1/integrations': '+F+++ FFFF',
+  'GET /v1/integrations/{name}': '++++- +++-',
+  'DELETE /v1/integrations/{name}': '+F+-- FFFF',
+  'GET /v1/integrations/{name}/images/{path}': '++++- FFFF',
+  'GET /v1/integrations/{name}/versions': '+F+-- FFFF',
+  'GET /v1/integrations/{name}/versions/{version}': '+F+-- FFFF',
+  'POST /v1/integrations/{name}/versions/{version}/activate': '+F+-- FFFF',
+  'GET /v1/integrations/{name}/limits': '+F+-- FFFF',
+  'PUT /v1/integrations/{name}/limits': '+FFFF FFFF',
+  'DELETE /v1/integrations/{name}/limits': '+FFFF FFFF',
+  'GET /v1/integrations/{name}/secrets': '+F+-- FFFF',
+  'PUT /v1/integrations/{name}/secrets': '+F+-- FFFF',
+  'DELETE /v1/integrations/{name}/secrets/{secret}': '+F+-- FFFF',
+  'POST /v1/integrations/{name}/install-link': '+F+-- FFFF',
+  'DELETE /v1/integrations/{name}/install-link': '+F+-- FFFF',
+  'GET /v1/install-links/{token}': '+++++ FFFF',
+  'POST /v1/integrations/{name}/installations': '+++FF FFFF',
+  'GET /v1/integrations/{name}/installations': '++++- +++-',
+  'GET /v1/blocks': '+++FF FFFF',
+  'POST /v1/blocks/unfurl': '+++FF FFFF',
+  'POST /v1/blocks/markdown': '+++FF FFFF',
+  'POST /v1/blocks/parse': '+++FF FFFF',
+  'GET /v1/logs': '++++- FFFF',
+  'POST /v1/events': '++FFF FFFF',
+  'GET /v1/events': '++++- FFFF',
+  'GET /v1/events/{id}': '++++- FFFF',
+  'GET /v1/deliveries': '++-+- FFFF',
+  'GET /v1/deliveries/{id}': '++-+- FFFF',
+  'POST /v1/deliveries/{id}/redeliver': '++-+- FFFF',
+  'POST /v1/deliveries/{id}/cancel': '++-+- FFFF',
+  'POST /v1/deliveries/replay': '++-+- FFFF',
+  'GET /v1/audit': '+++++ FFFF',
+  'GET /v1/tokens': '+FFFF FFFF',
+  'POST /v1/tokens': '+FFFF FFFF',
+  'DELETE /v1/tokens/{id}': '+FFFF FFFF',
+  'POST /v1/tokens/introspect': '++FFF FFFF',
+  ...installed('/v1/integrations/{name}/installations/{id}'),
+  ...leases('/v1/integrations/{name}/installations/{id}', '+'),
+  ...leases('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'F'),
+  ...leases('/v1/integrations/{name}/installations/{id}/sites/{site}', 'F'),
+  ...webhook('/v1/integrations/{name}/installations/{id}', 'FFFF'),
+  ...webhook('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'FF--'),
+  ...webhook('/v1/integrations/{name}/installations/{id}/sites/{site}', 'FF--'),
+  ...below('space'),
+  ...below('site'),
+};
+
+/**
+ * Whoever may install it, and code of calls for that very target: the tokens of this table are of calls for the installation
+ * itself, of which no webhooks are posted.
+ */
+function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string> {
+  return {
+    [`GET ${path}/webhook-secret`]: `++-+- ${runtime}`,
+    [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime}`,
+    [`POST ${path}/webhook-test`]: `++-+- ${runtime}`,
+  };
+}
+
+/**
+ * Whoever renews credentials sees them: code of calls whose environment shows them, and nobody else. The tokens of this table
+ * are of calls for the installation itself, which sees none of what is below it.
+ */
+function leases(path: string, mark: '+' | 'F'): Record<string, string> {
+  return {
+    [`POST ${path}/credentials/lease`]: `FFFFF F${mark}--`,
+    [`DELETE ${path}/credentials/lease/{lease}`]: `FFFFF F${mark}--`,
+    [`POST ${path}/credentials/states`]: `FFFFF F${mark}--`,
+  };
+}
+
+/** What is there of an installation, and alike of what of it is in a space or a site. */
+function installed(path: string): Record<string, string> {
+  return {
+    [`GET ${path}`]: '++-+- ++--',
+    [`PATCH ${path}`]: '++-+- ++--',
+    [`DELETE ${path}`]: '++-+- FFFF',
+    [`POST ${path}/pause`]: '++-+- FFFF',
+    [`POST ${path}/resume`]: '++-+- FFFF',
+    [`GET ${path}/configuration`]: '++-+- F+--',
+    [`POST ${path}/completions`]: '++-+- FFFF',
+    [`POST ${path}/render`]: '++-+- FFFF',
+    [`GET ${path}/render`]: '++-+- FFFF',
+  };
+}
+
+function below(level: 'space' | 'site'): Record<string, string> {
+  const path = `/v1/integrations/{name}/installations/{id}/${level}s`;
+  return {
+    [`GET ${path}`]: '++-+- ++--',
+    [`POST ${path}`]: '++-+- FFFF',
+    ...installed(`${path}/{${level}}`),
+  };
+}
+
+/** Bodies that get past validation, and change as little as may be. */
+const BODIES: Record<string, unknown> = {
+  'PUT /v1/integrations/{name}/limits': {},
+  'PUT /v1/integrations/{name}/secrets': { KEY: 'value' },
+  'POST /v1/integrations/{name}/installations': { organization: 'acme' },
+  'POST /v1/integrations/{name}/installations/{id}/spaces': { space: 'sp-1' },
+  'POST /v1/integrations/{name}/installations/{id}/sites': { site: 'si-1' },
+  'POST /v1/blocks/unfurl': { organization: 'acme', url: 'https://example.com/' },
+  'POST /v1/blocks/markdown': { organization: 'acme', blocks: [] },
+  'POST /v1/blocks/parse': { organization: 'acme', markdown: '' },
+  'POST /v1/events': {
+    type: 'space_content_updated',
+    organization: 'acme',
+    spaceId: 'none',
+    revisionId: 'r',
+  },
+  'POST /v1/tokens': { kind: 'platform' },
+  'POST /v1/tokens/introspect': { token: 'x' },
+};
+const bodyOf = (route: string): unknown => {
+  if (route.endsWith('/completions')) return { property: 'none' };
+  if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
+  if (route.endsWith('/lease') || /\/webhook-(test|secret\/rotate)$/.test(route)) return {};
+  if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
+  if (route.startsWith('POST ') && route.endsWith('/render')) return { componentId: 'none' };
+  return route.startsWith('PATCH ') ? { externalIds: ['T1'] } : BODIES[route];
+};
+
+/** Codes of 404 that say no more than that there is nothing of this name for whoever asks. */
+const HIDDEN = new Set(['INTEGRATION_UNKNOWN', 'INSTALLATION_UNKNOWN', 'EVENT_UNKNOWN', 'DELIVERY_UNKNOWN']);
+
+const SHOW_TOKENS = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  fetch: (request, { environment }) => Response.json(environment.apiTokens),
+  events: { space_view() {} },
+});`;
+const MORE = 'target: all\nsecrets:\n  KEY: value\n';
+
+let service: TestService;
+let [mine, sibling, foreign]: (Installed | undefined)[] = [];
+const stored = new Map<string, string>();
+const values: Record<string, string> = {
+  name: 'mine',
+  space: 'sp-1',
+  site: 'si-1',
+  version: '2',
+  secret: 'OLD',
+  lease: 'none',
+};
+
+beforeAll(async () => {
+  // One address shows more wrong tokens in a minute than anybody would get away with.
+  service = await TestService.start({ limits: { failedCredentialsPerMinutePerAddress: 1_000_000 } });
+  for (const [kind, organization] of [
+    ...([
+      ['author', 'acme'],
+      ['installer', 'installer'],
+      ['stranger', 'stranger'],
+    ] as const),
+  ]) {
+    const { body } = await service.api('POST', '/v1/tokens', {
+      json: { kind: 'organization', organization },
+    });
+    stored.set(kind, String(body['token']));
+  }
+  stored.set('admin', service.admin).set('platform', service.platform);
+  for (const name of ['mine', 'theirs']) await publish(name, 'public');
+  mine = await service.install('mine', 'installer');
+  sibling = await service.install('mine', 'other');
+  foreign = await service.install('theirs', 'installer');
+  const places = `/v1/integrations/mine/installations/${mine.id}`;
+  await service.api('POST', `${places}/spaces`, { json: { space: 'sp-1' } });
+  await service.api('POST', `${places}/sites`, { json: { site: 'si-1' } });
+  const link = await service.api('POST', '/v1/integrations/mine/install-link');
+  await service.api('POST', '/v1/events', { json: { ...VIEW, organization: 'installer', spaceId: 'sp-1' } });
+  const deliveries = await service.api('GET', `/v1/deliveries?installation=${mine.id}`);
+  values['delivery'] = (deliveries.body['items'] as { id: string }[])[0]?.id ?? '';
+  const events = await service.api('GET', `/v1/events?installation=${mine.id}`);
+  values['token'] = String(link.body['token']);
+  values['event'] = (events.body['items'] as { id: string }[])[0]?.id ?? '';
+  await publish('mine', 'private');
+});
+afterAll(() => service.stop());
+
+/** An event that `mine` has a handler for. */
+const VIEW = {
+  type: 'space_view',
+  visitor: { anonymousId: 'a', userAgent: 'b', ip: '192.0.2.1', cookies: {} },
+  url: 'https://example.com/',
+  referrer: '',
+};
+
+async function publish(name: string, visibility: 'public' | 'private'): Promise<void> {
+  const head = `name: ${name}\ntitle: t\ndescription: d\norganization: acme\nvisibility: ${visibility}`;
+  const form = new FormData();
+  form.append('manifest', `${head}\nscopes: [space:metadata:read]\nscript: index.js\n${MORE}`);
+  form.append('files', new Blob([SHOW_TOKENS]), 'index.js');
+  expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
+}
+
+/** Runtime tokens are asked for at each use: they do not live as long as this test. */
+async function tokenOf(kind: Kind): Promise<string> {
+  const known = stored.get(kind);
+  if (known !== undefined) return known;
+  const from = kind === 'sibling' ? sibling : kind === 'foreign' ? foreign : mine;
+  const tokens = (await (await fetch(`${from?.endpoint}/`)).json()) as ApiTokens;
+  return (kind === 'integration' ? tokens.integration : tokens.installation) ?? '';
+}
+
+async function ask(route: string, token: string | undefined): Promise<{ status: number; code: string }> {
+  const [method = '', template = ''] = route.split(' ');
+  const fresh: Record<string, string> = { path: 'icon.png', id: mine?.id ?? '' };
+  if (template === '/v1/events/{id}') fresh['id'] = values['event'] ?? '';
+  if (template.startsWith('/v1/deliveries/')) fresh['id'] = values['delivery'] ?? '';
+  if (template === '/v1/tokens/{id}') fresh['id'] = 'tok_none';
+  const path = template.replaceAll(/\{(.+?)\}/g, (_, name: string) => fresh[name] ?? values[name] ?? '');
+  const listed = ['/v1/logs', '/v1/events', '/v1/deliveries'].includes(template)
+    ? `?installation=${mine?.id}`
+    : '';
+  const menu = route === 'GET /v1/blocks' ? '?organization=acme' : listed;
+  const query = route.startsWith('GET ') && template.endsWith('/render') ? '?componentId=none' : menu;
+  const body = bodyOf(route);
+  const isUpload = route === 'POST /v1/integrations';
+  const response = await fetch(`${service.service.controlUrl}${path}${query}`, {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(isUpload && { 'content-type': 'multipart/form-data; boundary=b' }),
+      // Whoever may change a target is then told that it is not what they think: nothing is removed or paused.
+      ...(/\/(pause|resume)$|^(DELETE|PATCH) .*installations/.test(route) && { 'if-match': '"0"' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(isUpload && { body: '--b--\r\n' }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const code = isJson ? ((JSON.parse(text) as { error?: { code: string } }).error?.code ?? '') : '';
+  return { status: response.status, code };
+}
+
+function marked({ status, code }: { status: number; code: string }): string {
+  if (status === 403) return 'F';
+  if (status === 404 && HIDDEN.has(code)) return '-';
+  return status === 401 || status >= 500 || code === 'ROUTE_UNKNOWN' ? `${status}` : '+';
+}
+
+test('the table has every route of the description, and no other', async () => {
+  const { paths } = (await (await fetch(`${service.service.controlUrl}/v1/openapi.json`)).json()) as {
+    paths: Record<string, object>;
+  };
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(Object.keys(TABLE).sort()).toEqual(routes.sort());
+});
+
+test.each(Object.entries(TABLE))('%s', async (route, expected) => {
+  expect(await ask(route, undefined)).toEqual({ status: 401, code: 'TOKEN_MISSING' });
+  for (const wrong of ['x', 'annex_run_e30.x', `annex_admin_${'a'.repeat(43)}`])
+    expect(await ask(route, wrong)).toEqual({ status: 401, code: 'TOKEN_INVALID' });
+  const rights: string[] = [];
+  for (const kind of KINDS) rights.push(marked(await ask(route, await tokenOf(kind))));
+  const wanted = expected.replace(' ', '').split('');
+  const by = (marks: string[]) => Object.fromEntries(KINDS.map((kind, index) => [kind, marks[index]]));
+  expect(by(rights)).toEqual(by(wanted));
+});

@@ -1,0 +1,404 @@
+/**
+ * `…/render`: what a component draws reaches the host product checked, or with a reason, whatever the component does
+ * (REFERENCE 5, D9).
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, ask, codeOf } from '../../support/installation-api.ts';
+import { type Installed, startTestService, TestService } from '../../support/service.ts';
+
+/** What `props.draw` says, as code. */
+const SOURCE = `import { createComponent, createIntegration, ExposableError } from '@annex/sdk';
+
+const draw = {
+  noise: () => <block>{[null, [<text>{1}{' of '}{[2]}</text>]]}{false}</block>,
+  wrong: () => <block><vstack><button label="a" onpress={{ action: 'x' }} /></vstack><link target={{ url: 'javascript:alert(1)' }}>a</link></block>,
+  nothing: () => undefined,
+  list: () => <><text>a</text></>,
+  crash: () => { throw new Error('the secret reason'); },
+  exposed: () => { throw new ExposableError('No such poll', 404); },
+  spin: () => { for (;;); },
+  huge: () => <block><text>{'x'.repeat(1024 * 1024)}</text></block>,
+  many: () => ({ type: 'block', children: Array.from({ length: 20_000 }, () => ({ type: 'divider' })) }),
+  deep: () => { let at = { type: 'box' }; for (let i = 0; i < 100; i++) at = { type: 'box', children: [at] }; return <block>{at}</block>; },
+};
+
+const drawing = createComponent({
+  componentId: 'drawing',
+  action: (element, action) => action.result,
+  render(element) {
+    if (element.props.maxAge !== undefined) element.setCache({ maxAge: element.props.maxAge });
+    return draw[element.props.draw]();
+  },
+});
+
+const seen = createComponent({
+  componentId: 'seen',
+  render: (element, { environment }) => <block><text>{JSON.stringify([element.props, element.context, environment.installation.configuration])}</text></block>,
+});
+const event = createComponent({ componentId: 'event', render: () => <block>{[]}</block> });
+const settings = (id) => createComponent({
+  componentId: id,
+  render: (element) => <configuration><text>{JSON.stringify(element.props)}</text></configuration>,
+});
+export default createIntegration({
+  components: [drawing, seen, event, settings('account-settings'), settings('space-settings')],
+  events: { ui_render: (event) => console.log(JSON.stringify(event)) },
+});
+`;
+const MANIFEST = `target: all
+configurations:
+  account: { componentId: account-settings }
+  space: { componentId: space-settings }
+`;
+
+let service: TestService;
+let installed: Installed;
+let organization: string;
+let stranger: string;
+const at = (place = '') => `/integrations/drawn/installations/${installed.id}${place}/render`;
+const render = (json: object, more: { token?: string; place?: string } = {}): Promise<Answer> =>
+  ask(service, 'POST', at(more.place), { json, ...(more.token && { token: more.token }) });
+const draw = (what: string, more: object = {}): Promise<Answer> =>
+  render({ componentId: 'drawing', props: { draw: what }, ...more });
+
+beforeAll(async () => {
+  service = await TestService.start();
+  await service.publish('drawn', { 'index.tsx': SOURCE }, MANIFEST);
+  installed = await service.install('drawn', 'installer');
+  for (const [name, kind] of [
+    ['space', 'sp-1'],
+    ['site', 'si-1'],
+  ] as const)
+    await ask(service, 'POST', `/integrations/drawn/installations/${installed.id}/${name}s`, {
+      json: { [name]: kind },
+    });
+  const tokens = ['installer', 'stranger'].map((name) =>
+    ask(service, 'POST', '/tokens', { json: { kind: 'organization', organization: name } }),
+  );
+  [organization = '', stranger = ''] = (await Promise.all(tokens)).map(({ body }) => String(body['token']));
+});
+afterAll(() => service.stop());
+
+describe('a drawing', () => {
+  test('is answered as REFERENCE 5 has it, its noise taken out', async () => {
+    const { status, headers, text } = await draw('noise', { state: { a: 1 } });
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(JSON.parse(text)).toEqual({
+      type: 'element',
+      state: { a: 1 },
+      props: { draw: 'noise' },
+      element: { type: 'block', children: [{ type: 'text', children: ['1', ' of ', '2'] }] },
+    });
+  });
+
+  test('says for how long it may be kept', async () => {
+    const { headers } = await render({ componentId: 'drawing', props: { draw: 'noise', maxAge: 60 } });
+    expect(headers.get('cache-control')).toBe('max-age=60');
+  });
+
+  test('is of an event as D4 has it', async () => {
+    const action = { action: 'a', more: [1] };
+    const sent = {
+      ...{ componentId: 'event', props: { p: 1 }, state: { s: 1 }, context: { c: 1 } },
+      ...{ auth: { userId: 'u-1' } },
+    };
+    // The action is for the component: `events.ui_render` is told of the rendering alone.
+    expect((await render({ ...sent, action }, { place: '/spaces/sp-1' })).status).toBe(200);
+    const line = async () =>
+      (await service.log(installed)).map(({ text }) => text).find((text) => text.includes('"u-1"'));
+    await expect.poll(line).toBeDefined();
+    expect(JSON.parse((await line()) ?? '')).toEqual({
+      eventId: expect.any(String),
+      type: 'ui_render',
+      installationId: installed.id,
+      spaceId: 'sp-1',
+      ...sent,
+    });
+  });
+
+  test.each(['', '/spaces/sp-1', '/sites/si-1'])('is there below %j', async (place) => {
+    expect((await render({ componentId: 'seen' }, { place })).status).toBe(200);
+  });
+});
+
+describe('a configuration component', () => {
+  const propsOf = async (componentId: string, place = '', props = {}) =>
+    (await render({ componentId, props }, { place })).body['props'];
+
+  test('gets the configuration from the service, and not what the caller says it is', async () => {
+    const forged = { installation: { configuration: { forged: true } }, siteInstallation: {} };
+    expect(await propsOf('account-settings', '', forged)).toEqual({ installation: { configuration: {} } });
+    expect(await propsOf('space-settings', '/spaces/sp-1', forged)).toEqual({
+      installation: { configuration: {} },
+      spaceInstallation: { configuration: {} },
+    });
+    expect(await propsOf('account-settings', '/sites/si-1', forged)).toEqual({
+      installation: { configuration: {} },
+      siteInstallation: { configuration: {} },
+    });
+  });
+
+  test('shows what is set, and no credentials', async () => {
+    const connected = await service.install('drawn');
+    const path = `/integrations/drawn/installations/${connected.id}`;
+    const configuration = { region: 'eu', oauth_credentials: { access_token: 'T0K3N' } };
+    const patched = await ask(service, 'PATCH', path, { json: { configuration } });
+    expect(patched.status).toBe(200);
+    const drawn = (componentId: string) => ask(service, 'POST', `${path}/render`, { json: { componentId } });
+    const settings = await drawn('account-settings');
+    expect(settings.body['props']).toEqual({ installation: { configuration: { region: 'eu' } } });
+    expect(settings.text).not.toContain('T0K3N');
+    // Its own code has them.
+    expect((await drawn('seen')).text).toContain('T0K3N');
+  });
+
+  test('and another component gets what the caller says', async () => {
+    expect(await propsOf('seen', '', { installation: 1 })).toEqual({ installation: 1 });
+  });
+});
+
+describe('a drawing that is none', () => {
+  test('is 422, with each fault and where it is, in the log of the author as well', async () => {
+    const answer = await draw('wrong');
+    expect(codeOf(answer)).toBe('422 RENDER_INVALID');
+    expect(answer.body).toMatchObject({
+      error: {
+        problems: [
+          {
+            path: 'element.children[0].children[0].onpress',
+            message: expect.stringMatching(
+              /^element\.children\[0\]\.children\[0\] <button>: onpress is unknown/,
+            ),
+            hint: 'Did you mean "onPress"?',
+          },
+          {
+            path: 'element.children[0].children[0].onPress',
+            message: 'element.children[0].children[0] <button>: onPress is required',
+          },
+          {
+            path: 'element.children[1].target.url',
+            message:
+              'element.children[1] <link>: target.url must be an absolute URL with http, https or mailto',
+          },
+        ],
+      },
+    });
+    expect(answer.error.message).toMatch(
+      /element\.children\[0\]\.children\[0\] <button>: .* 2 more problems/,
+    );
+    const logged = (await service.log(installed)).map(({ text }) => text).join('\n');
+    expect(logged).toContain('What "drawing" drew was not taken: element.children[0].children[0] <button>');
+  });
+
+  test.each([
+    ['huge', 'The answer has more than 1024 KiB.'],
+    ['many', 'there are more than 10000 elements and texts'],
+    ['deep', 'is nested deeper than 64'],
+  ])('attack: %s', async (what, complaint) => {
+    const answer = await draw(what);
+    expect(codeOf(answer)).toBe('422 RENDER_INVALID');
+    expect(answer.error.message).toContain(complaint);
+  });
+
+  test.each([
+    ['no JSON', "new Response('<block/>')", 'no JSON object'],
+    ['a list', 'Response.json([])', 'no JSON object'],
+    ['of another type', "Response.json({ type: 'block' })", 'must have the type "element" or "complete"'],
+    [
+      'without state',
+      "Response.json({ type: 'element', props: {}, element: { type: 'block', children: [] } })",
+      'state must be an object',
+    ],
+    ['with more', "Response.json({ type: 'complete', returnValue: 1, extra: 1 })", 'extra is unknown'],
+    [
+      'with deep state',
+      "new Response('{\"type\":\"complete\",\"returnValue\":' + '['.repeat(9000) + ']'.repeat(9000) + '}')",
+      'nested deeper',
+    ],
+    ['broken UTF-8', 'new Response(new Uint8Array([0xff, 0x7b]))', 'no JSON object'],
+  ])('attack: a script that answers by itself, %s', async (_title, response, complaint) => {
+    const name = `raw-${Math.abs(hash(response))}`;
+    const raw = await service.deploy(name, `export default { fetch: () => ${response} };`);
+    const answer = await ask(service, 'POST', `/integrations/${name}/installations/${raw.id}/render`, {
+      json: { componentId: 'c' },
+    });
+    expect(codeOf(answer)).toBe('422 RENDER_INVALID');
+    expect(answer.error.message).toContain(complaint);
+  });
+});
+
+const hash = (text: string): number =>
+  [...text].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) | 0, 7);
+
+describe('a component that fails is 502', () => {
+  test('and keeps its reason for the log', async () => {
+    const answer = await draw('crash');
+    expect(codeOf(answer)).toBe('502 RENDER_FAILED');
+    expect(answer.text).not.toContain('secret reason');
+    expect((await service.log(installed)).map(({ text }) => text).join('\n')).toContain('the secret reason');
+  });
+
+  test.each([
+    ['throws', "throw new Error('the secret reason')"],
+    ['answers 500', "return new Response('the secret reason', { status: 500 })"],
+    ['does not know of drawings', "return new Response('the secret reason', { status: 406 })"],
+  ])('as is a script that answers by itself and %s', async (title, statement) => {
+    const name = `raw-${title.replaceAll(' ', '-')}`;
+    const raw = await service.deploy(name, `export default { fetch() { ${statement}; } };`);
+    const path = `/integrations/${name}/installations/${raw.id}/render`;
+    const answer = await ask(service, 'POST', path, { json: { componentId: 'c' } });
+    expect(codeOf(answer)).toBe('502 RENDER_FAILED');
+    expect(answer.text).not.toContain('secret reason');
+  });
+
+  test('unless it is meant to be shown', async () => {
+    const answer = await draw('exposed');
+    expect(codeOf(answer)).toBe('502 RENDER_FAILED');
+    expect(answer.error.message).toBe('The component "drawing" failed: No such poll');
+  });
+
+  test.each([
+    ['nothing', { draw: 'nothing' }, undefined, 'render must return an element, not nothing'],
+    ['a list', { draw: 'list' }, undefined, 'render must return an element, not a list'],
+    [
+      'an unknown key',
+      { draw: 'noise' },
+      { stat: { a: 1 } },
+      'action returned "stat"; a result has state and props',
+    ],
+    [
+      'an unknown type',
+      { draw: 'noise' },
+      { type: 'done' },
+      'action returned a type that is not "complete": "done"',
+    ],
+    ['a state that is none', { draw: 'noise' }, { state: 5 }, 'action returned a state that is a number'],
+    [
+      'a lifetime that is none',
+      { draw: 'noise', maxAge: -1 },
+      undefined,
+      'maxAge must be a whole number of seconds',
+    ],
+  ])(
+    'that returns %s: the log says so, with the author’s file and line',
+    async (_title, props, result, words) => {
+      const action = result && { action: 'a', result };
+      const answer = await render({ componentId: 'drawing', props, ...(action && { action }) });
+      expect(codeOf(answer)).toBe('502 RENDER_FAILED');
+      const line = (await service.log(installed))
+        .map(({ text }) => text)
+        .find((text) => text.includes(words));
+      expect(line).toMatch(/index\.tsx:\d+/);
+    },
+  );
+
+  test('where it is defined, by the line', async () => {
+    await draw('nothing');
+    const line = (await service.log(installed)).find(({ text }) => text.includes('not nothing'));
+    const defined = SOURCE.split('\n').indexOf('const drawing = createComponent({') + 1;
+    expect(line?.text).toContain(`index.tsx:${defined}:`);
+  });
+});
+
+describe('what cannot be drawn', () => {
+  test.each(['nope', '__proto__', 'x\u0000'])(
+    'a component %j that there is none of: 404, with those there are',
+    async (componentId) => {
+      const answer = await render({ componentId });
+      expect(codeOf(answer)).toBe('404 COMPONENT_UNKNOWN');
+      expect(answer.error.message).toContain('it has drawing, seen, event, account-settings, space-settings');
+    },
+  );
+
+  test('what is not installed, or another’s: 404', async () => {
+    const json = { componentId: 'seen' };
+    const other = '/integrations/other/installations';
+    expect(codeOf(await ask(service, 'POST', `${other}/${installed.id}/render`, { json }))).toBe(
+      '404 INSTALLATION_UNKNOWN',
+    );
+    expect(codeOf(await render(json, { place: '/spaces/sp-2' }))).toBe('404 INSTALLATION_UNKNOWN');
+    expect(codeOf(await render(json, { token: stranger }))).toBe('404 INSTALLATION_UNKNOWN');
+    expect((await render(json, { token: organization })).status).toBe(200);
+    expect((await render(json, { token: service.platform })).status).toBe(200);
+  });
+
+  test('a space that is taken out: 404, until it is added again', async () => {
+    const place = '/spaces/sp-9';
+    const spaces = `/integrations/drawn/installations/${installed.id}/spaces`;
+    const status = async () => (await render({ componentId: 'seen' }, { place })).status;
+    for (let round = 0; round < 2; round += 1) {
+      expect(await status()).toBe(404);
+      await ask(service, 'POST', spaces, { json: { space: 'sp-9' } });
+      expect([await status(), await status()]).toEqual([200, 200]);
+      await ask(service, 'DELETE', `${spaces}/sp-9`);
+    }
+    expect(await status()).toBe(404);
+  });
+
+  test('what is paused: 503', async () => {
+    const paused = await service.install('drawn');
+    const path = `/integrations/drawn/installations/${paused.id}`;
+    await ask(service, 'POST', `${path}/pause`);
+    const answer = await ask(service, 'POST', `${path}/render`, { json: { componentId: 'seen' } });
+    expect(codeOf(answer)).toBe('503 ENDPOINT_PAUSED');
+  });
+
+  test('what uses up its CPU: 503, as a call is answered', async () => {
+    expect(codeOf(await draw('spin'))).toBe('503 ISOLATE_LIMIT_EXCEEDED');
+  });
+
+  test.each([
+    [{}, 'componentId'],
+    [{ componentId: '' }, 'body.componentId'],
+    [{ componentId: 'seen', props: [] }, 'body.props'],
+    [{ componentId: 'seen', action: 'x' }, 'body.action'],
+    [{ componentId: 'seen', action: {} }, 'body.action'],
+    [{ componentId: 'seen', auth: { userId: 'u', admin: true } }, 'body.auth'],
+    [{ componentId: 'seen', event: {} }, 'event'],
+    [
+      { componentId: 'seen', state: { a: JSON.parse(`${'['.repeat(80)}${']'.repeat(80)}`) } },
+      'nested deeper than 64',
+    ],
+  ])('a request that is wrong: %j', async (json, words) => {
+    const answer = await render(json);
+    expect(codeOf(answer)).toBe('400 REQUEST_INVALID');
+    expect(answer.error.message).toContain(words);
+  });
+
+  test('attack: drawings that ask for drawings end at callDepth', async () => {
+    const own = await startTestService({ limits: { callDepth: 3 } });
+    const source = `import { createComponent, createIntegration } from '@annex/sdk';
+export default createIntegration({ components: [createComponent({
+  componentId: 'loop',
+  async render(element, { environment }) {
+    const at = environment.apiEndpoint + '/integrations/loop/installations/' + environment.installation.id + '/render';
+    const response = await fetch(at, {
+      method: 'POST',
+      headers: { authorization: 'Bearer ${own.platform}', 'content-type': 'application/json' },
+      body: JSON.stringify({ componentId: 'loop', props: { depth: (element.props.depth ?? 0) + 1 } }),
+    });
+    const answer = await response.json();
+    const text = answer.error ? element.props.depth + ' ' + answer.error.code : answer.element.children[0].children[0];
+    return <block><text>{text}</text></block>;
+  },
+})] });`;
+    await own.publish('loop', { 'index.tsx': source });
+    const { id } = await own.install('loop');
+    const path = `/integrations/loop/installations/${id}/render`;
+    const answer = await ask(own, 'POST', path, { json: { componentId: 'loop' } });
+    expect(answer.body['element']).toMatchObject({ children: [{ children: ['3 CALL_TOO_DEEP'] }] });
+  });
+
+  test('an event that is larger than it may be: 413', async () => {
+    const small = await startTestService({ limits: { envelopePartBytes: 1_000 } });
+    await small.publish('drawn', { 'index.tsx': SOURCE }, MANIFEST);
+    const { id } = await small.install('drawn');
+    const path = `/integrations/drawn/installations/${id}/render`;
+    const sized = (bytes: number) =>
+      ask(small, 'POST', path, { json: { componentId: 'seen', props: { a: 'x'.repeat(bytes) } } });
+    expect((await sized(500)).status).toBe(200);
+    expect(codeOf(await sized(1_000))).toBe('413 REQUEST_TOO_LARGE');
+  });
+});

@@ -1,0 +1,499 @@
+/**
+ * The worker of deliveries, with a real store and real receivers and a clock of the test's: who is served when, and that nothing
+ * is lost or told twice without need, whatever stops, dies, hangs or fails.
+ */
+import { describe, expect, test, vi } from 'vitest';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import { verifySignature } from '../../../src/model/signature.ts';
+import { bound, Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
+import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
+import { OPERATOR } from '../../support/store/temporary-store.ts';
+
+const POLL = { interval: 1, timeout: 10_000 };
+const sites = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
+const urls = (url: string, count: number) => Array.from({ length: count }, (_, index) => `${url}/${index}`);
+
+test('what is posted is signed, says what it is, and is the same at each attempt but for its time', async () => {
+  const delivering = await Delivering.begin();
+  const { store, time } = delivering;
+  await delivering.install('acme', ['s1']);
+  time.pass(999);
+  const statuses = [500, 204];
+  const receiver = await HttpReceiver.start(() => statuses.shift());
+  const [id = ''] = await delivering.accept('acme', 's1', [`${receiver.url}/hook?key=secret`]);
+  const worker = delivering.worker({ chance: () => 0 });
+  await worker.start();
+  await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
+  await turns();
+  time.pass(1_000);
+  await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+  const { target } = await delivering.read(id);
+  const secrets = await store.webhookSecrets.signing(target);
+  const stamps = receiver.requests.map(({ headers, body, path }, index) => {
+    const signature = String(headers['x-platform-signature']);
+    expect(verifySignature(signature, Buffer.from(body), secrets)).toBe(true);
+    expect(path).toBe('/hook?key=secret');
+    expect(JSON.parse(body)).toEqual({ eventId: 'evt_1', type: 'site_view', siteId: 's1' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'user-agent': expect.stringMatching(/^Annex-Webhook\/\d+\.\d+\.\d+/),
+      'x-platform-event': 'site_view',
+      'x-platform-delivery': id,
+      'x-platform-attempt': String(index + 1),
+    });
+    return Number(/^t=(\d+),/.exec(signature)?.[1]);
+  });
+  // Never of a time that has not come: 0.999 s past the second.
+  const first = Math.floor((time.now - 1_000) / 1_000);
+  expect(stamps).toEqual([first, first + 1]);
+  expect(await store.deliveries.attempts(id)).toMatchObject([
+    {
+      number: 1,
+      result: 'failed',
+      status: 500,
+      destination: `${receiver.url}/hook`,
+      response: '{"received":true}',
+    },
+    { number: 2, result: 'succeeded', status: 204, destination: `${receiver.url}/hook` },
+  ]);
+});
+
+describe('nobody waits for another', () => {
+  // Attack: an organization with many endpoints whose receivers never answer.
+  test('an organization whose receivers all hang holds up its own deliveries alone', async () => {
+    const delivering = await Delivering.begin({
+      ...{ deliveriesInFlight: 16, deliveriesInFlightPerOrganization: 8, deliveriesInFlightPerEndpoint: 2 },
+    });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    await delivering.install('slow', sites(50));
+    await delivering.install('good', ['s1']);
+    for (const site of sites(50)) await delivering.accept('slow', site, [`${receiver.url}/slow`]);
+    const good = await delivering.accept('good', 's1', urls(receiver.url, 30));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(good.length), POLL);
+    expect(new Set(delivering.settled)).toEqual(new Set(['delivered']));
+    expect(receiver.paths.filter((path) => path === '/slow')).toHaveLength(8);
+    expect(worker.inFlight).toBe(8);
+  });
+
+  // Attack: two hundred receivers that hang, each of an organization of its own, with a backlog from before a restart. All use the
+  // same integration, as everybody does who has webhooks, and had each place of it for ten seconds at a time.
+  test('after a start with receivers of many organizations that hang, another organization waits for none of them', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    for (const site of sites(20)) {
+      await delivering.install(`slow-${site}`, [site]);
+      await delivering.accept(`slow-${site}`, site, urls(`${receiver.url}/slow`, 3));
+    }
+    await delivering.install('good', ['s1']);
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(9), POLL);
+    await turns();
+    expect([receiver.requests.length, worker.inFlight]).toEqual([9, 9]);
+    await delivering.accept('good', 's1', [receiver.url]);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(worker.inFlight).toBe(9);
+  });
+
+  test('receivers that were slow last leave places for those that answer, until they answer in time', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    for (const site of sites(20)) await delivering.install(`slow-${site}`, [site]);
+    const worker = delivering.worker();
+    await worker.start();
+    const all = async () => {
+      for (const site of sites(20)) await delivering.accept(`slow-${site}`, site, [`${receiver.url}/slow`]);
+    };
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(12), POLL);
+    // They answer, and late.
+    for (const [from, to] of [
+      [0, 12],
+      [12, 20],
+    ] as const) {
+      await vi.waitFor(() => expect(receiver.requests).toHaveLength(to), POLL);
+      delivering.time.pass(1_500);
+      for (const request of receiver.requests.slice(from, to)) request.answer(200);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(20), POLL);
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(29), POLL);
+    await turns();
+    expect([receiver.requests.length, worker.inFlight]).toEqual([29, 9]);
+    // In time: each that answers leaves the room of the slow ones.
+    for (let index = 20; index < 40; index += 1) {
+      await vi.waitFor(() => expect(receiver.requests.length).toBeGreaterThan(index), POLL);
+      receiver.requests[index]?.answer(200);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(40), POLL);
+    await all();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(52), POLL);
+    expect(worker.inFlight).toBe(12);
+  });
+
+  test('an endpoint that hangs has so many under way; the same organization’s others go on', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 3 });
+    const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
+    await delivering.install('acme', ['s1', 's2']);
+    await delivering.accept('acme', 's1', urls(`${receiver.url}/slow`, 20));
+    const good = await delivering.accept('acme', 's2', urls(receiver.url, 20));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(good.length), POLL);
+    expect(worker.inFlight).toBe(3);
+  });
+
+  test('an endpoint that fails again and again is probed, one at a time, until it is well', async () => {
+    const delivering = await Delivering.begin({ failuresBeforeProbing: 4, deliveriesInFlightPerEndpoint: 4 });
+    let status: number | undefined = 400;
+    const receiver = await HttpReceiver.start(() => status);
+    await delivering.install('acme', ['s1']);
+    const worker = delivering.worker();
+    await worker.start();
+    await delivering.accept('acme', 's1', urls(receiver.url, 4));
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(4), POLL);
+    status = undefined;
+    await delivering.accept('acme', 's1', urls(receiver.url, 10));
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(5), POLL);
+    await turns();
+    expect([receiver.requests.length, worker.inFlight]).toEqual([5, 1]);
+    receiver.requests[4]?.answer(200);
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(9), POLL);
+    expect(worker.inFlight).toBe(4);
+  });
+
+  test('more than memory holds hints of is delivered all the same, each once', async () => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1', 's2']);
+    const worker = delivering.worker();
+    await worker.start();
+    await delivering.accept('acme', 's1', urls(`${receiver.url}/a`, 600));
+    await delivering.accept('acme', 's2', urls(`${receiver.url}/b`, 300));
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(900), { interval: 5, timeout: 20_000 });
+    expect(new Set(receiver.paths).size).toBe(900);
+    expect(receiver.paths).toHaveLength(900);
+    expect(await delivering.store.deliveries.waiting()).toBe(0);
+  });
+});
+
+describe('a stop', () => {
+  test('begins nothing, and waits for what is under way', async () => {
+    const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 1 });
+    const receiver = await HttpReceiver.start(() => undefined);
+    await delivering.install('acme', ['s1']);
+    const [first = '', second = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 2));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    const stopped = worker.stop(5_000);
+    await turns();
+    receiver.requests[0]?.answer(200);
+    await stopped;
+    await turns();
+    expect(delivering.settled).toEqual(['delivered']);
+    expect(await delivering.read(first)).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(await delivering.read(second)).toMatchObject({ state: 'pending', attempts: 0, unknowns: 0 });
+    expect(delivering.time.nextAt).toBeUndefined();
+  });
+
+  test('gives it so much time; what a receiver may have got is of unknown end, and is posted again', async () => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start(() => undefined);
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    const stopped = worker.stop(5_000);
+    delivering.time.pass(4_999);
+    await turns();
+    expect(await delivering.read(id)).toMatchObject({ unknowns: 0 });
+    delivering.time.pass(1);
+    await stopped;
+    expect(await delivering.read(id)).toMatchObject({
+      state: 'pending',
+      attempts: 0,
+      unknowns: 1,
+      retries: 0,
+    });
+    // What it says now is not heard any more.
+    receiver.requests[0]?.answer(500);
+    await turns();
+    const next = delivering.worker();
+    await next.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(2), POLL);
+    expect(receiver.requests[1]?.headers['x-platform-attempt']).toBe('1');
+    receiver.requests[1]?.answer(200);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+    expect(await delivering.read(id)).toMatchObject({ state: 'delivered', attempts: 1, unknowns: 1 });
+  });
+});
+
+describe('a lease', () => {
+  test('is renewed for as long as its attempt takes', async () => {
+    const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
+    const receiver = await HttpReceiver.start(() => undefined);
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    for (let second = 0; second < 9; second += 1) {
+      delivering.time.pass(1_000);
+      await turns();
+    }
+    receiver.requests[0]?.answer(200);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(receiver.requests).toHaveLength(1);
+    expect(await delivering.read(id)).toMatchObject({ state: 'delivered', unknowns: 0 });
+  });
+
+  test('deliveryLeaseMs: of somebody who is gone is taken back once it is over, and not before', async () => {
+    const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    await delivering.store.deliveries.claim([id]);
+    // Not by a start: that one takes back whatever is left.
+    const other = delivering.worker({
+      watching: (deliveries) => ({
+        ...bound(deliveries),
+        recover: ({ all }) => (all ? Promise.resolve([]) : deliveries.recover({ all })),
+      }),
+    });
+    await other.start();
+    delivering.time.pass(2_999);
+    await turns();
+    expect(receiver.requests).toHaveLength(0);
+    delivering.time.pass(1);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(await delivering.read(id)).toMatchObject({ unknowns: 1, attempts: 1 });
+  });
+
+  // By the clock alone it would be over in a day; and those that are kept would seem to last for as long.
+  test('of somebody who is gone is taken back although the clock was set back, and none that is kept', async () => {
+    const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
+    const { store, time } = delivering;
+    const receiver = await HttpReceiver.start(({ path }) => (path === '/gone/0' ? 200 : undefined));
+    await delivering.install('acme', ['s1']);
+    const [kept = ''] = await delivering.accept('acme', 's1', urls(`${receiver.url}/kept`, 1));
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(receiver.paths).toEqual(['/kept/0']), POLL);
+    const ids = await delivering.accept('acme', 's1', urls(`${receiver.url}/gone`, 1));
+    await store.deliveries.claim(ids);
+    time.now -= 24 * 60 * 60 * 1_000;
+    for (let second = 0; second < 3; second += 1) {
+      time.pass(1_000);
+      await turns();
+    }
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    receiver.requests[0]?.answer(200);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered', 'delivered']), POLL);
+    expect(receiver.paths).toEqual(['/kept/0', '/gone/0']);
+    expect(await delivering.read(kept)).toMatchObject({ attempts: 1, unknowns: 0 });
+  });
+
+  test('of a process that died is taken back at the start of the next, before anything is claimed', async () => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    await delivering.store.deliveries.claim([id]);
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 1, retries: 0 });
+  });
+
+  test('whose end nobody knows for the fourth time is a failed attempt, and is not tried at once', async () => {
+    const delivering = await Delivering.begin();
+    const { time, store } = delivering;
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    for (let death = 0; death < 4; death += 1) {
+      await store.deliveries.claim([id]);
+      await store.deliveries.recover({ all: true });
+    }
+    const worker = delivering.worker({ chance: () => 0 });
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
+    expect(await delivering.read(id)).toMatchObject({
+      retries: 1,
+      unknowns: 3,
+      attempts: 0,
+      dueAt: time.now + 1_000,
+    });
+    expect(receiver.requests).toEqual([]);
+    await turns();
+    time.pass(1_000);
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+    expect(receiver.requests[0]?.headers['x-platform-attempt']).toBe('2');
+  });
+});
+
+describe('a delivery whose target', () => {
+  test.each([
+    [
+      'is paused',
+      'paused',
+      async ({ store }: Delivering, id: string) =>
+        void (await store.installations.pause(wholeInstallation(id), OPERATOR)),
+    ],
+    [
+      'was paused and resumed',
+      'paused',
+      async ({ store }: Delivering, id: string) => {
+        await store.installations.pause(wholeInstallation(id), OPERATOR);
+        await store.installations.resume(wholeInstallation(id), OPERATOR);
+      },
+    ],
+    [
+      'is gone',
+      'deleted',
+      async ({ store }: Delivering, id: string) =>
+        void (await store.installations.uninstall(wholeInstallation(id), OPERATOR)),
+    ],
+  ])('%s since it was accepted is canceled: %s', async (_, outcome, change) => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start();
+    const installationId = await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    await change(delivering, installationId);
+    const worker = delivering.worker();
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['canceled']), POLL);
+    expect(await delivering.read(id)).toMatchObject({ state: 'canceled', outcome, attempts: 0 });
+    expect(receiver.requests).toEqual([]);
+  });
+});
+
+describe('a store that fails', () => {
+  test('when a delivery is put down is told again, and the receiver is not', async () => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    let failures = 2;
+    const worker = delivering.worker({
+      watching: (deliveries) => ({
+        ...bound(deliveries),
+        settle: (settlement) =>
+          failures-- > 0 ? Promise.reject(new Error('disk')) : deliveries.settle(settlement),
+      }),
+    });
+    await worker.start();
+    for (let count = 1; count <= 2; count += 1) {
+      await vi.waitFor(() => expect(delivering.errors).toHaveLength(count), POLL);
+      delivering.time.pass(5_000);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(receiver.requests).toHaveLength(1);
+    expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
+  });
+
+  // A commit of which nobody knows how it ended: told again, it is not heard any more, and said when it is due the first time.
+  test('although it has put a delivery down is asked when that is due', async () => {
+    const delivering = await Delivering.begin();
+    const statuses = [500, 200];
+    const receiver = await HttpReceiver.start(() => statuses.shift());
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    let isBroken = true;
+    const worker = delivering.worker({
+      chance: () => 0,
+      watching: (deliveries) => ({
+        ...bound(deliveries),
+        async settle(settlement) {
+          const isHeard = await deliveries.settle(settlement);
+          if (!isBroken) return isHeard;
+          isBroken = false;
+          throw new Error('disk');
+        },
+      }),
+    });
+    await worker.start();
+    await vi.waitFor(() => expect(delivering.errors).toHaveLength(1), POLL);
+    for (let second = 0; second < 6; second += 1) {
+      delivering.time.pass(1_000);
+      await turns();
+    }
+    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    expect(receiver.requests).toHaveLength(2);
+    expect(await delivering.read(id)).toMatchObject({ attempts: 2, retries: 1, unknowns: 0 });
+  });
+
+  test('when deliveries are claimed, or looked for, is left alone for a while', async () => {
+    const delivering = await Delivering.begin();
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    await delivering.accept('acme', 's1', urls(receiver.url, 3));
+    const broken = new Set(['claim', 'due']);
+    const worker = delivering.worker({
+      watching: (deliveries) => ({
+        ...bound(deliveries),
+        claim: (...args) =>
+          broken.delete('claim') ? Promise.reject(new Error('disk')) : deliveries.claim(...args),
+        due: (...args) =>
+          broken.delete('due') ? Promise.reject(new Error('disk')) : deliveries.due(...args),
+      }),
+    });
+    await worker.start();
+    for (let count = 1; count <= 2; count += 1) {
+      await vi.waitFor(() => expect(delivering.errors).toHaveLength(count), POLL);
+      await turns();
+      expect(receiver.requests).toEqual([]);
+      delivering.time.pass(5_000);
+    }
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(3), POLL);
+    expect(receiver.requests).toHaveLength(3);
+    expect(delivering.errors).toHaveLength(2);
+  });
+});
+
+test('what is ordered anew is delivered anew, at once', async () => {
+  const delivering = await Delivering.begin();
+  const statuses = [400, 200];
+  const receiver = await HttpReceiver.start(() => statuses.shift());
+  await delivering.install('acme', ['s1']);
+  const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+  const worker = delivering.worker();
+  await worker.start();
+  await vi.waitFor(() => expect(delivering.settled).toEqual(['failed']), POLL);
+  await delivering.store.deliveries.redeliver(id, OPERATOR);
+  await vi.waitFor(() => expect(delivering.settled).toEqual(['failed', 'delivered']), POLL);
+  expect(receiver.requests.map(({ body }) => body)).toEqual([
+    receiver.requests[0]?.body,
+    receiver.requests[0]?.body,
+  ]);
+});
+
+// Attack: calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
+test('calls of a backlog, and of what was due before the start, let those of others go first', async () => {
+  const delivering = await Delivering.begin();
+  await delivering.install('acme', ['s1', 's2', 's3']);
+  await delivering.accept('acme', 's1', urls('https://example.com', 2));
+  delivering.time.pass(1);
+  const background: boolean[] = [];
+  const worker = delivering.worker({
+    attempting: async ({ caller }) => {
+      background.push(caller.background);
+      return { ending: { end: 'delivered', outcome: 'ok' } };
+    },
+  });
+  const attempted = async (count: number) => {
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(count), POLL);
+    return background.splice(0);
+  };
+  await worker.start();
+  expect(await attempted(2)).toEqual([true, true]);
+  await delivering.accept('acme', 's2', urls('https://example.com', 5));
+  expect(await attempted(2 + 5)).toEqual(Array(5).fill(false));
+  await delivering.accept('acme', 's3', urls('https://example.com', 20));
+  expect((await attempted(7 + 20)).filter(Boolean)).toHaveLength(20 - 5);
+});

@@ -1,0 +1,286 @@
+/** Where posts may go, over which connections, and that nobody else's are touched. */
+import { createServer } from 'node:http';
+import { describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../../../src/config.ts';
+import { inProcessDepth, inProcessDoors, inProcessOwner } from '../../../src/http/loopback-listeners.ts';
+import {
+  answered,
+  HandClock,
+  newPosting,
+  postTo,
+  receive,
+  receiveWith,
+} from '../../support/receivers/scripted-receivers.ts';
+
+const NOT_WRITTEN = 'The URL has to begin with https://, and to have no blanks.';
+const OK = answered(200, 'ok');
+const REFUSED = 'The address may not be reached from here.';
+const RECEIVERS_ARE =
+  'A receiver has to be on the public internet, unless the operator of this service allows more.';
+
+describe('nothing is posted, neither when it is saved nor when it is sent,', () => {
+  test.each<[string, url: string, why: RegExp | string]>([
+    ['to what is no URL', 'receiver', NOT_WRITTEN],
+    ['to another scheme', 'ftp://receiver.example/', NOT_WRITTEN],
+    ['to a URL with blanks around it', ' https://receiver.example/', NOT_WRITTEN],
+    ['to a URL with one slash', 'https:/receiver.example', NOT_WRITTEN],
+    ['to a URL with many slashes', 'https:////bank.example@receiver.example/', NOT_WRITTEN],
+    ['to a URL with a backslash', 'https://receiver.example\\@evil.example/', NOT_WRITTEN],
+    [
+      'without TLS',
+      'http://receiver.example/',
+      /of http, and this service posts to receivers with https only/,
+    ],
+    ['to a URL with a user name', 'https://bank.example@receiver.example/', /user name or a password/],
+    ['to a URL with an empty user name', 'https://@receiver.example/', /user name or a password/],
+    ['to a URL with a password', 'https://:secret@receiver.example/', /user name or a password/],
+    ['to a URL with a fragment', 'https://receiver.example/#top', /fragment/],
+    ['to a URL with an empty fragment', 'https://receiver.example/#', /fragment/],
+    [
+      'to a URL of 2,049 characters',
+      `https://receiver.example/${'x'.repeat(2_049 - 25)}`,
+      /more than 2,048 characters/,
+    ],
+  ])('%s', async (_what, url, why) => {
+    const lookup = vi.fn(async () => ['127.0.0.1']);
+    const posting = newPosting({ allowHttp: false, lookup });
+    expect(posting.refusalOf(url)).toMatch(why);
+    expect(await postTo(posting, url)).toEqual({ kind: 'blocked', detail: posting.refusalOf(url) });
+    expect(lookup).not.toHaveBeenCalled();
+  });
+
+  test.each<[string, url: string, rule: string]>([
+    ['to loopback', 'https://127.0.0.1/', 'loopback (127.0.0.0/8)'],
+    ['to loopback in another notation', 'https://2130706433/', 'loopback (127.0.0.0/8)'],
+    ['to loopback by name', 'https://a.localhost/', 'loopback (127.0.0.0/8)'],
+    ['to a private network', 'https://10.1.2.3/', 'private (10.0.0.0/8)'],
+    ["to the cloud's metadata", 'https://169.254.169.254/latest', 'link-local (169.254.0.0/16)'],
+    ['to IPv6 that carries a private address', 'https://[::ffff:10.0.0.1]/', 'private (10.0.0.0/8)'],
+    ['to IPv6 that is nobody’s', 'https://[fd00::1]/', 'not global unicast'],
+    ['to a port of another protocol', 'https://receiver.example:25/', 'port 25 is not for HTTP'],
+    [
+      'to a host that the operator denies',
+      'https://denied.example/',
+      "the operator's list denies denied.example",
+    ],
+    ['to an address that the operator denies', 'https://9.9.9.9/', "the operator's list denies 9.9.9.0/24"],
+  ])('%s; the log is told the rule, whoever saves it is not', async (_what, url, rule) => {
+    const posting = newPosting({ allow: '', deny: 'denied.example,9.9.9.0/24' });
+    expect(posting.refusalOf(url)).toBe(`${REFUSED} ${RECEIVERS_ARE}`);
+    expect(await postTo(posting, url)).toEqual({ kind: 'blocked', detail: expect.stringContaining(rule) });
+  });
+
+  test('but to what is left', () => {
+    const posting = newPosting({ allow: '' });
+    const longest = `https://receiver.example/${'x'.repeat(2_048 - 25)}`;
+    for (const url of [
+      'https://receiver.example',
+      'HTTPS://8.8.8.8:8443/a?b=c',
+      'http://receiver.example',
+      longest,
+    ])
+      expect(posting.refusalOf(url)).toBeUndefined();
+  });
+});
+
+describe('a name is blocked when it is dialled', () => {
+  test('where its addresses are private, with the same words as for a name that nobody knows', async () => {
+    const posting = newPosting({ allow: '', lookup: async () => ['10.0.0.5', '::1'] });
+    const url = 'https://inside.example/';
+    expect(posting.refusalOf(url)).toBeUndefined();
+    expect(await postTo(posting, url)).toEqual({
+      kind: 'blocked',
+      detail: 'inside.example:443 at 10.0.0.5 was refused: it is not public: private (10.0.0.0/8).',
+    });
+  });
+
+  test('where it has moved to one since it was last dialled (DNS rebinding)', async () => {
+    const receiver = await receiveWith(`${OK.replace('\r\n', '\r\nconnection: close\r\n')}`);
+    const { port } = new URL(receiver.url);
+    const addresses = [['127.0.0.1'], ['127.0.0.2']];
+    const posting = newPosting({ allow: '127.0.0.1', lookup: async () => addresses.shift() ?? [] });
+    const url = `http://rebind.example:${port}/`;
+    expect(await postTo(posting, url)).toMatchObject({ status: 200 });
+    expect(await postTo(posting, url)).toMatchObject({ kind: 'blocked' });
+    expect(receiver.connections()).toBe(1);
+  });
+
+  test('at those of its addresses alone that are', async () => {
+    const receiver = await receiveWith(OK);
+    const { port } = new URL(receiver.url);
+    const posting = newPosting({ allow: '127.0.0.1', lookup: async () => ['10.0.0.5', '127.0.0.1'] });
+    expect(await postTo(posting, `http://both.example:${port}/`)).toMatchObject({ status: 200 });
+  });
+
+  test('where it leads to the control listener, whatever lists say', async () => {
+    const receiver = await receiveWith(OK);
+    const controlPort = Number(new URL(receiver.url).port);
+    for (const host of ['127.0.0.1', 'control.example']) {
+      const posting = newPosting({ allow: `127.0.0.0/8,${host}`, controlPort });
+      expect(await postTo(posting, `http://${host}:${controlPort}/metrics`)).toEqual({
+        kind: 'blocked',
+        detail: expect.stringContaining('it is the control listener'),
+      });
+    }
+    expect(receiver.connections()).toBe(0);
+  });
+});
+
+describe('of this very service', () => {
+  const requests: [string | undefined, number | undefined][] = [];
+  const server = createServer((request, response) => {
+    requests.push([request.url, inProcessDepth(request.socket)]);
+    request.resume().on('end', () => response.end('inside'));
+  });
+  const owners: (string | undefined)[] = [];
+  server.on('request', ({ socket }) => owners.push(inProcessOwner(socket)));
+  const ownDoor = inProcessDoors({
+    origins: { publicUrl: 'http://apps.example/e', apiUrl: 'https://api.example' },
+    control: server,
+    open: server,
+  });
+
+  test('an endpoint is posted to in process, one call deep, and nothing is dialled: without TLS, too', async () => {
+    const lookup = vi.fn(async () => ['127.0.0.1']);
+    const posting = newPosting({ allow: '', allowHttp: false, ownDoor, lookup });
+    for (const _nth of [1, 2])
+      expect(await postTo(posting, 'http://apps.example/e/key/hook?x=1')).toEqual({
+        kind: 'answered',
+        status: 200,
+        response: 'inside',
+        truncated: false,
+      });
+    expect(requests).toEqual([
+      ['/key/hook?x=1', 1],
+      ['/key/hook?x=1', 1],
+    ]);
+    expect(lookup).not.toHaveBeenCalled();
+  });
+
+  test('attack: owners that have one sender in process, of whom one uses up what that may', async () => {
+    owners.length = 0;
+    const posting = newPosting({ allow: '', allowHttp: false, ownDoor });
+    for (const owner of ['one', 'two', 'one'])
+      await postTo(posting, 'http://apps.example/e/key/hook', { owner });
+    expect(owners).toEqual(['one', 'two', 'one']);
+  });
+
+  test('the API is no receiver', async () => {
+    const posting = newPosting({ ownDoor });
+    const url = 'https://api.example/events';
+    expect(posting.refusalOf(url)).toMatch(/API of this service/);
+    expect(await postTo(posting, url)).toMatchObject({ kind: 'blocked' });
+  });
+});
+
+describe('a connection', () => {
+  test('is used again after an answer that was read to its end', async () => {
+    const receiver = await receiveWith(OK);
+    const posting = newPosting();
+    for (let nth = 0; nth < 5; nth += 1) {
+      expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200 });
+      // A connection rests for one turn, in which a receiver that says one thing and does another closes it.
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    }
+    expect([receiver.requests.length, receiver.connections()]).toEqual([5, 1]);
+  });
+
+  test('is not shared by two owners', async () => {
+    const receiver = await receiveWith(OK);
+    const posting = newPosting();
+    for (const owner of ['one', 'two', 'one', 'two']) await postTo(posting, receiver.url, { owner });
+    expect(receiver.connections()).toBe(2);
+  });
+
+  test.each<[string, string]>([
+    ['that closes', OK.replace('\r\n', '\r\nconnection: close\r\n')],
+    ['that is longer than it says', `${OK}more`],
+    ['that two can be read out of', `${OK}${answered(500, 'forged')}`],
+    ['whose status has no body, with one', `HTTP/1.1 204 X\r\ncontent-length: 2\r\n\r\nok`],
+  ])('is not used again after an answer %s', async (_what, bytes) => {
+    const receiver = await receiveWith(bytes);
+    const posting = newPosting();
+    for (let nth = 1; nth <= 3; nth += 1) {
+      expect(await postTo(posting, receiver.url)).toMatchObject({
+        kind: 'answered',
+        status: expect.toSatisfy((status: number) => status < 300),
+      });
+      expect(receiver.connections()).toBe(nth);
+    }
+  });
+
+  test('that brings an answer before it is asked is not believed', async () => {
+    const receiver = await receive((socket, nth) => {
+      socket.write(OK, () => nth === 1 && setImmediate(() => socket.write(answered(500, 'forged'))));
+    });
+    const posting = newPosting();
+    await postTo(posting, receiver.url);
+    await vi.waitFor(() => expect(receiver.open()).toBe(0));
+    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200, response: 'ok' });
+  });
+
+  test('that ends just as it is used again is a reset, and the request is not sent a second time', async () => {
+    const receiver = await receive((socket, nth) =>
+      nth === 2 ? socket.resetAndDestroy() : socket.write(OK),
+    );
+    const posting = newPosting();
+    await postTo(posting, receiver.url);
+    expect(await postTo(posting, receiver.url)).toMatchObject({ kind: 'failed', reason: 'reset' });
+    // Time in which a client that sends again would have done so.
+    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200 });
+    expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('that comes after the time is over carries nothing', async () => {
+    const clock = new HandClock();
+    const receiver = await receiveWith(OK);
+    const { promise, resolve } = Promise.withResolvers<string[]>();
+    const posting = newPosting({
+      clock,
+      lookup: () => promise,
+      limits: { webhookMs: 1_000, webhookConnectMs: 5_000 },
+    });
+    const url = receiver.url.replace('127.0.0.1', 'receiver.example');
+    const late = postTo(posting, url);
+    clock.pass(500);
+    const inTime = postTo(posting, url);
+    clock.pass(500);
+    expect(await late).toMatchObject({ kind: 'failed', reason: 'timeout' });
+    resolve(['127.0.0.1']);
+    expect(await inTime).toMatchObject({ status: 200 });
+    expect(receiver.requests).toHaveLength(1);
+  });
+});
+
+test('plain http is refused unless the operator says otherwise', () => {
+  expect(readConfig([], {}).webhookHttp).toBe('refuse');
+  expect(readConfig(['--webhook-http', 'allow'], {}).webhookHttp).toBe('allow');
+  expect(readConfig([], { ANNEX_WEBHOOK_HTTP: 'allow' }).webhookHttp).toBe('allow');
+  expect(() => readConfig(['--webhook-http', 'yes'], {})).toThrow(
+    '--webhook-http must be refuse or allow; it is "yes".',
+  );
+});
+
+describe('a post that this service cannot make is no failure of the receiver', () => {
+  test('when it is stopping, before and in between', async () => {
+    const receiver = await receive(() => undefined);
+    const posting = newPosting();
+    const result = postTo(posting, receiver.url);
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await posting.close();
+    expect(await result).toMatchObject({ kind: 'fault' });
+    expect(await postTo(posting, receiver.url)).toEqual({
+      kind: 'fault',
+      detail: 'The service is stopping.',
+    });
+    expect([posting.inFlight, posting.connections]).toEqual([0, 0]);
+  });
+
+  test.each(['EMFILE', 'EADDRNOTAVAIL'])('when the machine has nothing left: %s', async (code) => {
+    const lookup = () =>
+      Promise.reject(Object.assign(new Error(`connect ${code}`), { code, syscall: 'connect' }));
+    expect(await postTo(newPosting({ lookup }), 'https://receiver.example/')).toMatchObject({
+      kind: 'fault',
+    });
+  });
+});

@@ -1,0 +1,213 @@
+/** The limits of a post, at both of their sides. */
+import { describe, expect, test, vi } from 'vitest';
+import { serveTcp } from '../../support/http/egress.ts';
+import {
+  answered,
+  HandClock,
+  newPosting,
+  postTo,
+  receive,
+  receiveWith,
+} from '../../support/receivers/scripted-receivers.ts';
+
+/** What has come on a socket is read before anything else happens. */
+const aTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+/** Whether a promise has an outcome by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void promise.then(() => (settled = true));
+  await aTurn();
+  return settled;
+}
+
+describe('webhookMs', () => {
+  test.each([
+    ['no head', '', { kind: 'failed', reason: 'timeout' }],
+    ['a head alone', 'HTTP/1.1 500 X\r\ncontent-length: 2\r\n\r\n', { status: 500, truncated: true }],
+  ])('is the time for all of a post, to the millisecond: %s', async (_what, bytes, expected) => {
+    const clock = new HandClock();
+    const receiver = await receiveWith(bytes);
+    const posting = newPosting({ clock, limits: { webhookMs: 700 } });
+    const post = postTo(posting, receiver.url);
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    clock.pass(699);
+    expect(await isSettled(post)).toBe(false);
+    // The head has long been there: it is sent before the request is counted.
+    clock.pass(1);
+    expect(await post).toMatchObject(expected);
+  });
+
+  test('is not met by an answer that comes just before', async () => {
+    const clock = new HandClock();
+    let answer = () => {};
+    const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
+    const posting = newPosting({ clock, limits: { webhookMs: 700 } });
+    const post = postTo(posting, receiver.url);
+    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    clock.pass(699);
+    answer();
+    expect(await post).toMatchObject({ status: 200, truncated: false });
+    expect(clock.pending).toBe(0);
+  });
+
+  test('counts from the look-up of the name', async () => {
+    const clock = new HandClock();
+    const posting = newPosting({
+      clock,
+      lookup: () => new Promise(() => undefined),
+      limits: { webhookMs: 700 },
+    });
+    const post = postTo(posting, 'https://slow.example/');
+    clock.pass(699);
+    expect(await isSettled(post)).toBe(false);
+    clock.pass(1);
+    expect(await post).toMatchObject({
+      reason: 'timeout',
+      detail: expect.stringContaining('700 ms (webhookMs)'),
+    });
+  });
+});
+
+test('webhookConnectMs is the time for look-up, TCP and TLS together', async () => {
+  const clock = new HandClock();
+  const silent = await serveTcp(() => undefined);
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const posting = newPosting({ clock, lookup: () => promise, limits: { webhookConnectMs: 500 } });
+  const post = postTo(posting, silent.replace('http://127.0.0.1', 'https://slow.example'));
+  clock.pass(300);
+  resolve(['127.0.0.1']);
+  await vi.waitFor(() => expect(posting.connections).toBe(1));
+  clock.pass(199);
+  expect(await isSettled(post)).toBe(false);
+  clock.pass(1);
+  expect(await post).toMatchObject({
+    reason: 'timeout',
+    detail: expect.stringContaining('500 ms (webhookConnectMs)'),
+  });
+  expect(posting.connections).toBe(0);
+});
+
+test('webhookConnectMs is no bound on an answer, once there is a connection', async () => {
+  const clock = new HandClock();
+  let answer = () => {};
+  const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
+  const posting = newPosting({ clock, limits: { webhookConnectMs: 500 } });
+  const post = postTo(posting, receiver.url);
+  await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+  clock.pass(600);
+  answer();
+  expect(await post).toMatchObject({ status: 200 });
+});
+
+test.each([
+  [3_000, true],
+  [3_001, false],
+])(
+  'webhookResponseBytes: of an answer of %i bytes, the connection is used again: %s',
+  async (bytes, isWhole) => {
+    const receiver = await receiveWith(answered(200, 'x'.repeat(bytes)));
+    const posting = newPosting({ limits: { webhookResponseBytes: 3_000, webhookResponseKeptBytes: 4_000 } });
+    const result = await postTo(posting, receiver.url);
+    expect(result).toMatchObject({ status: 200, response: 'x'.repeat(bytes), truncated: !isWhole });
+    await aTurn();
+    await postTo(posting, receiver.url);
+    expect(receiver.connections()).toBe(isWhole ? 1 : 2);
+  },
+);
+
+describe('webhookResponseKeptBytes', () => {
+  const limits = { webhookResponseKeptBytes: 10 };
+  test.each<[what: string, body: string, kept: string]>([
+    ['ten bytes are kept', '0123456789', '0123456789'],
+    ['an eleventh is not', '0123456789a', '0123456789'],
+    ['a character that would be cut is left out', '01234567€9', '01234567'],
+  ])('%s, and the connection is used again', async (_what, body, kept) => {
+    const receiver = await receiveWith(Buffer.from(answered(200, body)).toString('latin1'));
+    const posting = newPosting({ limits });
+    expect(await postTo(posting, receiver.url)).toMatchObject({ response: kept, truncated: kept !== body });
+    await aTurn();
+    await postTo(posting, receiver.url);
+    expect(receiver.connections()).toBe(1);
+  });
+
+  test('what stands for bytes that are no text counts as what it is', async () => {
+    const bytes = `HTTP/1.1 200 X\r\ncontent-length: 5\r\n\r\n\0\xff\xffab`;
+    const result = await postTo(newPosting({ limits }), (await receiveWith(bytes)).url);
+    expect(result).toMatchObject({ response: '\uFFFD\uFFFD\uFFFDa', truncated: true });
+  });
+
+  test('it holds over many pieces', async () => {
+    const receiver = await receiveWith(
+      `HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(11)}0\r\n\r\n`,
+    );
+    const result = await postTo(newPosting({ limits }), receiver.url);
+    expect(result).toMatchObject({ response: 'x'.repeat(10), truncated: true });
+  });
+});
+
+test('webhookConnections bounds the connections to all receivers; beyond, nothing is dialled', async () => {
+  const receiver = await receive(() => undefined);
+  const free = await receiveWith(answered(200));
+  const posting = newPosting({ limits: { webhookConnections: 2 } });
+  const held = ['one', 'two'].map((owner) => postTo(posting, receiver.url, { owner }));
+  await vi.waitFor(() => expect(receiver.requests).toHaveLength(2));
+  expect(await postTo(posting, free.url, { owner: 'three' })).toEqual({
+    kind: 'fault',
+    detail: expect.stringContaining('the limit is 2 (webhookConnections)'),
+  });
+  expect([posting.connections, free.connections()]).toEqual([2, 0]);
+  await posting.close();
+  await Promise.all(held);
+});
+
+test('webhookConnections that nobody uses make room', async () => {
+  const receiver = await receiveWith(answered(200));
+  const posting = newPosting({ limits: { webhookConnections: 2 } });
+  for (const owner of ['one', 'two', 'three', 'four'])
+    expect(await postTo(posting, receiver.url, { owner })).toMatchObject({ status: 200 });
+  expect(receiver.connections()).toBe(4);
+});
+
+test('deliveriesInFlightPerEndpoint is the number of connections to one receiver, too', async () => {
+  const waiting: (() => void)[] = [];
+  const receiver = await receive((socket) => waiting.push(() => void socket.write(answered(200))));
+  const posting = newPosting({ limits: { deliveriesInFlightPerEndpoint: 2 } });
+  const posts = [1, 2, 3].map(() => postTo(posting, receiver.url));
+  await vi.waitFor(() => expect(waiting).toHaveLength(2));
+  for (const answer of waiting.splice(0)) answer();
+  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  for (const answer of waiting.splice(0)) answer();
+  expect(await Promise.all(posts)).toHaveLength(3);
+  expect(receiver.connections()).toBe(2);
+});
+
+test('what a connection has carried before does not count for an answer', async () => {
+  const receiver = await receiveWith(answered(200, 'x'.repeat(200)));
+  const posting = newPosting({ limits: { fetchHeaderBytes: 100, webhookResponseBytes: 200 } });
+  // Each answer has a tenth of the bytes that one may have with all that is around it.
+  for (let nth = 0; nth < 30; nth += 1) {
+    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200, truncated: false });
+    await aTurn();
+  }
+  expect(receiver.connections()).toBe(1);
+});
+
+// Each byte as a chunk of its own costs the host a callback and an object.
+test('an answer in a thousand chunks is read no further, and is an answer', async () => {
+  const chunked = (chunks: number) =>
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`;
+  const posting = newPosting({});
+  const within = await receiveWith(chunked(1_024));
+  expect(await postTo(posting, within.url)).toMatchObject({
+    status: 200,
+    response: 'x'.repeat(1_024),
+    truncated: false,
+  });
+  const beyond = await receiveWith(chunked(20_000));
+  expect(await postTo(posting, beyond.url)).toMatchObject({
+    status: 200,
+    response: 'x'.repeat(1_025),
+    truncated: true,
+  });
+});

@@ -1,0 +1,234 @@
+/** What an integration may not say in the head of its answer, and that nothing of a tenant's is a page of the host's. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { confineCookie } from '../../../src/http/public/set-cookie.ts';
+import { exchange } from '../../support/http/raw-http.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+const WORKER = `export default { async fetch(envelope) {
+  const form = await envelope.formData();
+  const { request } = JSON.parse(await form.get('event'));
+  const headers = new Headers();
+  for (const [name, value] of JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1)))) headers.append(name, value);
+  return new Response('<script>alert(1)</script>', { headers });
+} };`;
+
+type Pairs = [string, string][];
+
+/** Headers of the answer to a call that sets these, as they are on the wire. */
+async function answered(annex: TestService, { endpoint }: Installed, pairs: Pairs): Promise<string[]> {
+  const { host, pathname } = new URL(endpoint);
+  const query = encodeURIComponent(JSON.stringify(pairs));
+  const text = await exchange(
+    annex.service.publicUrl,
+    `GET ${pathname}?${query} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+  );
+  const [head = ''] = text.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 200 /);
+  return head.split('\r\n').slice(1);
+}
+const logged = async (annex: TestService, installed: Installed) =>
+  (await annex.log(installed)).map(({ level, text }) => `${level} ${text}`);
+
+/** Of use to an origin of one's own, and to take over one that is shared. */
+const OWN_ORIGIN = [
+  'accept-ch',
+  'critical-ch',
+  'nel',
+  'origin-agent-cluster',
+  'report-to',
+  'service-worker-allowed',
+];
+const NOBODYS = [
+  'alt-svc',
+  'clear-site-data',
+  'public-key-pins',
+  'strict-transport-security',
+  'x-accel-redirect',
+  'x-lighttpd-send-file',
+  'x-reproxy-url',
+  'x-sendfile',
+];
+const FRAMING = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+];
+
+describe('on an origin that endpoints share', () => {
+  let annex: TestService;
+  let worker: Installed;
+  beforeAll(async () => {
+    annex = await TestService.start();
+    worker = await annex.deploy('worker', WORKER);
+  });
+  afterAll(() => annex.stop());
+
+  test.each([...OWN_ORIGIN, ...NOBODYS])('%s goes nowhere, and the log says why', async (name) => {
+    const headers = await answered(annex, worker, [
+      [name, '"x"'],
+      [name, '"y"'],
+      ['x-kept', 'yes'],
+    ]);
+    expect(headers.filter((line) => line.toLowerCase().startsWith(`${name}:`))).toEqual([]);
+    expect(headers).toContain('x-kept: yes');
+    const lines = await logged(annex, worker);
+    expect(lines.filter((line) => line.startsWith(`warn Held back: ${name}, which`))).toHaveLength(1);
+  });
+
+  test.each(FRAMING)("%s is the host's", async (name) => {
+    const headers = await answered(annex, worker, [[name, '77']]);
+    expect(headers.filter((line) => line.toLowerCase() === `${name}: 77`)).toEqual([]);
+  });
+
+  test('a cookie stays below its endpoint', async () => {
+    const path = new URL(worker.endpoint).pathname;
+    const headers = await answered(annex, worker, [
+      ['set-cookie', 'a=1; Domain=example.com; Path=/; HttpOnly'],
+      ['set-cookie', 'b=2'],
+      ['set-cookie', `c=3; Path=${path}/x; Secure`],
+      ['set-cookie', '__Host-d=4; Path=/; Secure'],
+    ]);
+    expect(headers.filter((line) => /^set-cookie/i.test(line))).toEqual([
+      `set-cookie: a=1; HttpOnly; Path=${path}`,
+      `set-cookie: b=2; Path=${path}`,
+      `set-cookie: c=3; Path=${path}/x; Secure`,
+    ]);
+    const lines = await logged(annex, worker);
+    expect(lines).toContain('warn Held back: Domain and Path of a cookie.');
+    expect(lines).toContain('warn Held back: a __Host- cookie, which needs an origin of its own.');
+  });
+});
+
+test('to the platform every header goes out as it was given', async () => {
+  const annex = await TestService.start();
+  try {
+    const installed = await annex.deploy(
+      'worker',
+      `export default { fetch: () => new Response('', { headers: [
+         ['set-cookie', 'a=1; Domain=example.com; Path=/'], ['set-cookie', '__Host-b=2; Path=/; Secure'], ['nel', '{}'],
+       ] }) };`,
+    );
+    const { headers } = await annex.envelope(installed, { type: 'site_view' });
+    expect(headers.getSetCookie()).toEqual(['a=1; Domain=example.com; Path=/', '__Host-b=2; Path=/; Secure']);
+    expect(headers.get('nel')).toBe('{}');
+  } finally {
+    await annex.stop();
+  }
+});
+
+test.each([
+  ['a=1', '/k', 'a=1; Path=/k'],
+  ['a=1; Path=x', '/k', 'a=1; Path=/k'],
+  ['a=1; Path=/k/x', '/k', 'a=1; Path=/k/x'],
+])('the cookie "%s", set at %s itself, becomes "%s"', (given, path, kept) => {
+  expect(confineCookie(given, { path, isRoot: true }).value).toBe(kept);
+});
+
+describe('on an origin of its own', () => {
+  let annex: TestService;
+  let worker: Installed;
+  beforeAll(async () => {
+    annex = await TestService.start({ flags: ['--public-url', 'https://{endpoint}.apps.example.com'] });
+    worker = await annex.deploy('worker', WORKER);
+  });
+  afterAll(() => annex.stop());
+
+  test.each(OWN_ORIGIN)('an endpoint may say %s', async (name) => {
+    expect(await answered(annex, worker, [[name, '?1']])).toContain(`${name}: ?1`);
+  });
+
+  test.each(NOBODYS)('and yet not %s', async (name) => {
+    const headers = await answered(annex, worker, [[name, 'x']]);
+    expect(headers.filter((line) => line.toLowerCase().startsWith(`${name}:`))).toEqual([]);
+  });
+
+  // With Domain=apps.example.com it would go to all the others.
+  test('a cookie has no Domain, and any path', async () => {
+    const headers = await answered(annex, worker, [
+      ['set-cookie', '__Host-a=1; Path=/; Secure'],
+      ['set-cookie', 'b=2; Domain=apps.example.com; Path=/x'],
+    ]);
+    expect(headers).toContain('set-cookie: __Host-a=1; Path=/; Secure');
+    expect(headers).toContain('set-cookie: b=2; Path=/x');
+  });
+});
+
+test.each([
+  ['a=1', 'a=1'],
+  ['a=1;Path=/k', 'a=1;Path=/k'],
+  ['a=1; path=/k/x', 'a=1; path=/k/x'],
+  ['a=1; Path=/kk', 'a=1; Path=/k'],
+  ['a=1; Path=/k; Path=/', 'a=1; Path=/k'],
+  ['a=1; Path=/; Path=/k/y', 'a=1; Path=/; Path=/k/y'],
+  ['a=1; Path=/k; Path=x', 'a=1; Path=/k; Path=x'],
+  ['a=1; \tPATH\t=\t/', 'a=1; Path=/k'],
+  ['a=1; DOMAIN =x.example', 'a=1'],
+  ['a=1; domain', 'a=1'],
+  ['a=1; domain=x; SameSite=Lax', 'a=1; SameSite=Lax'],
+  ['', ''],
+  ['__host-a=1; Path=/', undefined],
+  ['a=Domain=x', 'a=Domain=x'],
+])('the cookie "%s" becomes "%s"', (given, kept) => {
+  expect(confineCookie(given, { path: '/k' }).value).toBe(kept);
+});
+
+test('nothing of a tenant is a page of the control listener', async () => {
+  const annex = await TestService.start();
+  try {
+    const script = '<script>alert(1)</script>';
+    await annex.publish(
+      'pages',
+      {
+        'index.js': `export default { fetch() { console.log(${JSON.stringify(script)}); throw new Error(${JSON.stringify(script)}) } };`,
+      },
+      `summary: "${script}"\n`,
+    );
+    const installed = await annex.install('pages');
+    await fetch(installed.endpoint);
+    await annex.log(installed);
+    const broken = new FormData();
+    broken.append('manifest', `name: ${script}\n`);
+    broken.append('script', script);
+    const headers = { authorization: `Bearer ${annex.admin}`, origin: 'https://evil.example' };
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(`${annex.service.controlUrl}${path}`, { headers, ...init });
+    const answers = [
+      await ask('/v1/integrations/pages'),
+      await ask(`/v1/logs?installation=${installed.id}`),
+      await ask(`/v1/integrations/${encodeURIComponent(script)}`),
+      await ask(`/v1/${encodeURIComponent(script)}`),
+      await ask('/v1/integrations', { method: 'POST', body: broken }),
+      await ask('/v1/tokens', {
+        method: 'POST',
+        body: script,
+        headers: { ...headers, 'content-type': 'application/json' },
+      }),
+      await ask('/v1/openapi.json'),
+      await ask('/healthz'),
+      await ask('/v1/tokens', { headers: {} }),
+      await ask('/v1/tokens', {
+        method: 'OPTIONS',
+        headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
+      }),
+    ];
+    for (const answer of answers) {
+      expect([answer.url, answer.headers.get('content-type')]).toEqual([
+        answer.url,
+        expect.stringMatching(/^application\/json/),
+      ]);
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
+      expect(answer.headers.get('set-cookie')).toBeNull();
+    }
+    expect(await answers[1]?.text()).toContain('<script>');
+  } finally {
+    await annex.stop();
+  }
+});

@@ -1,0 +1,262 @@
+/**
+ * Whose installations are whose: another tenant's are answered as if they were not there, to the byte; and code of an
+ * integration, which asks with the tokens of its environment, sees and changes no more than it may.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { LEVELS, type Level } from '../../../src/model/installation.ts';
+import {
+  type Answer,
+  ask,
+  CONFIGURED,
+  codeOf,
+  everythingInstalled,
+  installationRoutes,
+  type Question,
+} from '../../support/installation-api.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+/** Asks the API for whoever asks it. */
+const RELAY = `
+import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  fetch: async (request, { environment }) => {
+    const { kind, method, path, json } = await request.json();
+    const { apiEndpoint, apiTokens } = environment;
+    const authorization = 'Bearer ' + apiTokens[kind];
+    const answer = await fetch(apiEndpoint + path, {
+      method,
+      headers: { authorization, ...(json && { 'content-type': 'application/json' }) },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    return Response.json({ status: answer.status, text: await answer.text() });
+  },
+});
+`;
+
+type Kind = 'integration' | 'installation';
+
+let annex: TestService;
+let mine: Installed;
+let theirs: Installed;
+let elsewhere: Installed;
+const tokens = new Map<string, string>();
+
+beforeAll(async () => {
+  annex = await TestService.start({ limits: { fetchesPerCall: 50 } });
+  for (const name of ['relay', 'other']) await annex.publish(name, { 'index.js': RELAY }, CONFIGURED);
+  mine = await annex.install('relay', 'mine');
+  theirs = await annex.install('relay', 'theirs');
+  elsewhere = await annex.install('other', 'mine');
+  for (const { id } of [mine, theirs])
+    for (const level of ['space', 'site'])
+      await ask(annex, 'POST', `/integrations/relay/installations/${id}/${level}s`, {
+        json: { [level]: 's-1' },
+      });
+  for (const organization of ['mine', 'acme']) {
+    const json = { kind: 'organization', organization };
+    tokens.set(organization, String((await annex.api('POST', '/v1/tokens', { json })).body['token']));
+  }
+  return () => annex.stop();
+});
+
+/** Asks as code of the integration does that runs for an installation. */
+async function asCode(
+  { endpoint }: Installed,
+  kind: Kind,
+  method: string,
+  path: string,
+  json?: unknown,
+): Promise<Pick<Answer, 'status' | 'text' | 'body' | 'error'>> {
+  const body = JSON.stringify({ kind, method, path, json });
+  const response = await fetch(`${endpoint}/`, { method: 'POST', body });
+  const { status, text } = (await response.json()) as { status: number; text: string };
+  const read = text === '' ? {} : JSON.parse(text);
+  return { status, text, body: read, error: read.error };
+}
+
+/** An id that nothing has, as long as those that something has. */
+const ABSENT = `ins_${'a'.repeat(24)}`;
+
+/** An answer but for what differs between any two: the id that was asked for, and that of the request. */
+const bare = (text: string, id: string): string =>
+  text.replaceAll(id, 'ID').replace(/"requestId":"[^"]*"/, '"requestId":""');
+
+const path = (level: Level, id: string): string =>
+  `/integrations/relay/installations/${id}${level === 'organization' ? '' : `/${level}s/s-1`}`;
+
+describe("another tenant's installation", () => {
+  const asked = installationRoutes('relay', ABSENT, 'mine').filter(({ path }) => path.includes(ABSENT));
+
+  test.each(asked.map(({ method, path }, i) => [`${method} ${path.replace(ABSENT, ':id')}`, i] as const))(
+    '%s: is not there, to the byte',
+    async (_title, i) => {
+      const { method, path, json } = asked[i] ?? { method: '', path: '' };
+      const before = await everythingInstalled(annex, 'relay');
+      const question: Question = { ...(json && { json }), headers: { 'if-match': '"stale"' } };
+      for (const organization of ['mine', 'acme']) {
+        const token = tokens.get(organization) ?? '';
+        const absent = await ask(annex, method, path, { ...question, token });
+        const others = await ask(annex, method, path.replace(ABSENT, theirs.id), { ...question, token });
+        expect(codeOf(others)).toBe('404 INSTALLATION_UNKNOWN');
+        expect(bare(others.text, theirs.id)).toBe(bare(absent.text, ABSENT));
+        const shown = ({ headers }: Answer) => [...headers].filter(([name]) => name !== 'date');
+        expect(shown(others)).toEqual(shown(absent));
+      }
+      expect(await everythingInstalled(annex, 'relay')).toBe(before);
+    },
+  );
+
+  test('is in no list, not for the author either', async () => {
+    const list = '/integrations/relay/installations';
+    const ids = async (organization: string) => {
+      const { body } = await ask(annex, 'GET', list, { token: tokens.get(organization) ?? '' });
+      return (body['items'] as { id: string }[]).map(({ id }) => id);
+    };
+    expect(await ids('mine')).toEqual([mine.id]);
+    expect(await ids('acme')).toEqual([]);
+  });
+
+  test('is not found by the name of another integration', async () => {
+    const { error } = await ask(annex, 'GET', `/integrations/other/installations/${mine.id}`);
+    expect(error.code).toBe('INSTALLATION_UNKNOWN');
+  });
+
+  test('is not installed by whoever is not of that organization', async () => {
+    const token = tokens.get('mine') ?? '';
+    const json = { organization: 'yours' };
+    const { status, error } = await ask(annex, 'POST', '/integrations/relay/installations', { token, json });
+    expect({ status, ...error }).toMatchObject({
+      status: 403,
+      code: 'TOKEN_FORBIDDEN',
+      message: 'This token does not install for "yours".',
+    });
+  });
+});
+
+describe('code of an integration', () => {
+  test.each(LEVELS)('reads its installations, with the settings of its own alone: %s', async (level) => {
+    const shown = await ask(annex, 'GET', path(level, mine.id));
+    const own = await asCode(mine, 'installation', 'GET', path(level, mine.id));
+    expect(own.text).toBe(shown.text);
+    for (const { id } of [mine, theirs]) {
+      const { status, body } = await asCode(mine, 'integration', 'GET', path(level, id));
+      expect(status).toBe(200);
+      expect(body).not.toHaveProperty('configuration');
+      expect(body).not.toHaveProperty('sealed');
+      expect(body).toHaveProperty('externalIds');
+    }
+  });
+
+  test('lists what it speaks for', async () => {
+    const list = '/integrations/relay/installations';
+    const items = async (kind: Kind, path: string) => {
+      const { body } = await asCode(mine, kind, 'GET', path);
+      return body['items'] as { id?: string; configuration?: unknown }[];
+    };
+    const ids = (await items('integration', list)).map(({ id }) => id);
+    expect(ids.toSorted()).toEqual([mine.id, theirs.id].toSorted());
+    expect(await items('installation', list)).toMatchObject([{ id: mine.id, configuration: {} }]);
+    for (const level of ['spaces', 'sites']) {
+      const [one] = await items('integration', `${list}/${theirs.id}/${level}`);
+      expect(one).not.toHaveProperty('configuration');
+      expect(await items('installation', `${list}/${mine.id}/${level}`)).toMatchObject([
+        { configuration: {} },
+      ]);
+    }
+  });
+
+  const configuration = { url: 'x' };
+  const externalIds = ['by-code'];
+
+  test.each([
+    ['installation', { externalIds }, []],
+    ['installation', { configuration }, []],
+    ['installation', { configuration, externalIds }, []],
+    ['installation', { configuration, space_selection: 'selected' }, ['space_selection']],
+    ['installation', { site_selection: 'selected' }, ['site_selection']],
+    ['integration', { externalIds }, []],
+    ['integration', { configuration }, ['configuration']],
+    ['integration', { configuration, externalIds }, ['configuration']],
+    ['integration', { site_selection: 'all', space_selection: 'all' }, ['site_selection', 'space_selection']],
+  ] as const)('with a token of kind %s edits %j: refused are %j', async (kind, edit, refused) => {
+    for (const level of LEVELS) {
+      if (level !== 'organization' && refused.some((field) => field.endsWith('selection'))) continue;
+      const before = await everythingInstalled(annex, 'relay');
+      const { status, error } = await asCode(mine, kind, 'PATCH', path(level, mine.id), edit);
+      const isSame = (await everythingInstalled(annex, 'relay')) === before;
+      if (refused.length === 0) {
+        expect({ status, isSame }).toEqual({ status: 200, isSame: false });
+        continue;
+      }
+      const fields = refused.map((field) => `"${field}"`).join(', ');
+      const message = `A token of kind ${kind} may not change ${fields}.`;
+      expect({ status, isSame, ...error }).toMatchObject({ status: 403, isSame: true, message });
+      expect(error.code).toBe('TOKEN_FORBIDDEN');
+    }
+  });
+
+  test('learns of an edit no more than of the installation', async () => {
+    // What has never been valid is pending, and may stay so.
+    const edit = { externalIds: ['x'] };
+    const unset = { configuration: { url: null } };
+    for (const level of LEVELS) {
+      const own = await asCode(theirs, 'installation', 'PATCH', path(level, theirs.id), unset);
+      expect(own.body).toMatchObject({ status: 'pending', problems: [{ property: 'url' }] });
+      const { status, body } = await asCode(theirs, 'integration', 'PATCH', path(level, theirs.id), edit);
+      expect([status, body['status']]).toEqual([200, 'pending']);
+      const read = await asCode(theirs, 'integration', 'GET', path(level, theirs.id));
+      for (const hidden of ['configuration', 'sealed', 'problems'])
+        for (const seen of [body, read.body]) expect(seen).not.toHaveProperty(hidden);
+    }
+  });
+
+  test('is in the audit by the kind of its token, and with no address', async () => {
+    await asCode(mine, 'installation', 'PATCH', path('space', mine.id), { externalIds: ['audited'] });
+    const { items } = await annex.service.store.audit.list({ limit: 1 });
+    expect(items).toMatchObject([{ action: 'installation.edit', actor: 'installation', place: 's-1' }]);
+    expect(items[0]).not.toHaveProperty('address');
+    expect(items[0]).not.toHaveProperty('tokenId');
+  });
+
+  test.each(['installation', 'integration'] as const)(
+    'does not install, pause, resume or remove, and is told what it asked for: %s',
+    async (kind) => {
+      const before = await everythingInstalled(annex, 'relay');
+      const asked = installationRoutes('relay', mine.id, 'yours');
+      for (const { method, path, json } of asked.filter(({ method }) => /POST|DELETE/.test(method))) {
+        const { status, error } = await asCode(mine, kind, method, path, json);
+        expect({ status, ...error }).toMatchObject({ status: 403, code: 'TOKEN_FORBIDDEN' });
+        expect(error.message).toMatch(
+          new RegExp(`^"(Install|Pause|Resume|Uninstall).*" is not for runtime tokens;.* kind ${kind}\\.$`),
+        );
+      }
+      expect(await everythingInstalled(annex, 'relay')).toBe(before);
+    },
+  );
+
+  test.each([
+    ['another installation of its own integration', () => mine, 'installation'],
+    ['another integration, for one installation', () => elsewhere, 'installation'],
+    ['another integration, for all of them', () => elsewhere, 'integration'],
+  ] as const)('that is of %s finds nothing', async (_whose, asking, kind) => {
+    const before = await everythingInstalled(annex, 'relay');
+    const asked = installationRoutes('relay', theirs.id, 'theirs');
+    const open = asked.filter(({ method, path }) => /GET|PATCH/.test(method) && path.includes(theirs.id));
+    for (const { method, path, json } of open) {
+      const others = await asCode(asking(), kind, method, path, json);
+      const absent = await asCode(asking(), kind, method, path.replace(theirs.id, ABSENT), json);
+      expect([others.status, others.error.code]).toEqual([404, 'INSTALLATION_UNKNOWN']);
+      expect(bare(others.text, theirs.id)).toBe(bare(absent.text, ABSENT));
+    }
+    expect(await everythingInstalled(annex, 'relay')).toBe(before);
+  });
+
+  test('finds no list of another integration, as if there were no such integration', async () => {
+    for (const kind of ['installation', 'integration'] as const) {
+      const others = await asCode(elsewhere, kind, 'GET', '/integrations/relay/installations');
+      const absent = await asCode(elsewhere, kind, 'GET', '/integrations/delay/installations');
+      expect([others.status, others.error.code]).toEqual([404, 'INTEGRATION_UNKNOWN']);
+      expect(bare(others.text, 'relay')).toBe(bare(absent.text, 'delay'));
+    }
+  });
+});

@@ -1,0 +1,279 @@
+/** Icons and previews: what is published is an image and nothing else, and whoever may see the integration sees it. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/bundle/reading/images.ts';
+import { readConfig } from '../../../src/config.ts';
+import { readPng } from '../../../src/model/manifest/png.ts';
+import { cpuMs } from '../../support/measure/cpu-time.ts';
+import { PNG_SIGNATURE, png, pngChunk, pngHeader } from '../../support/png.ts';
+import { startTestService, TestService } from '../../support/service.ts';
+import { manifestYaml, OPERATOR, parsed } from '../../support/store/temporary-store.ts';
+
+describe('a PNG image', () => {
+  test('tells its size', () => {
+    expect(readPng(png(1_600, 800))).toEqual({ ok: true, width: 1_600, height: 800 });
+    expect(readPng(png(1, 1, 10_000))).toMatchObject({ ok: true });
+  });
+
+  const whole = png(4, 4);
+  const flipped = (at: number) => Buffer.from(whole).fill(0xff - (whole[at] ?? 0), at, at + 1);
+  const pixels = pngChunk('IDAT', Buffer.from([1, 2, 3]));
+  const made = (...chunks: Buffer[]) => Buffer.concat([PNG_SIGNATURE, ...chunks]);
+  const header = (at: number, byte: number) => {
+    const data = Buffer.from(pngHeader(4, 4).subarray(8, 21));
+    data[at] = byte;
+    return pngChunk('IHDR', data);
+  };
+  test.each<[what: string, bytes: Uint8Array, fault: string]>([
+    ['nothing', Buffer.alloc(0), 'is not a PNG image'],
+    ['text', Buffer.from('hello'), 'is not a PNG image'],
+    ['a page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'is not a PNG image'],
+    ['a script in an SVG', Buffer.from('<svg onload="alert(1)">'), 'is an SVG'],
+    ['a JPEG', Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'is a JPEG'],
+    [
+      'a PNG sent as text',
+      Buffer.from(PNG_SIGNATURE.toString('latin1').replace('\r\n', '\n'), 'latin1'),
+      'as if it were text',
+    ],
+    ['a signature', PNG_SIGNATURE, 'cut off'],
+    ['one byte less', whole.subarray(0, -1), 'cut off'],
+    ['a chunk less', whole.subarray(0, -12), 'cut off'],
+    ['a wrong width', flipped(19), 'a checksum is wrong'],
+    ['wrong pixels', flipped(45), 'a checksum is wrong'],
+    ['a chunk that is said to be 4 GiB', made(pngHeader(4, 4), Buffer.alloc(12, 0xff)), 'cut off'],
+    ['no header', made(pixels, pngChunk('IEND')), 'not where it belongs'],
+    [
+      'a second header',
+      made(pngHeader(1, 1), pngHeader(9_999, 1), pixels, pngChunk('IEND')),
+      'not where it belongs',
+    ],
+    ['a short header', made(pngChunk('IHDR', Buffer.alloc(12)), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['no width', made(pngHeader(0, 4), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['a negative height', made(pngHeader(4, 2 ** 31), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['a depth of 3 bits', made(header(8, 3), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['an unknown colour type', made(header(9, 5), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['an unknown interlacing', made(header(12, 2), pixels, pngChunk('IEND')), 'makes no sense'],
+    ['no pixels', made(pngHeader(4, 4), pngChunk('IEND')), 'cut off'],
+    // An image for who looks at its beginning, an archive or a page for who looks at its end.
+    ['an archive behind it', Buffer.concat([whole, Buffer.from('PK\x03\x04')]), 'something else behind it'],
+  ])('is not %s', (_what, bytes, fault) => {
+    expect(readPng(bytes)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
+  });
+
+  test('of many tiny chunks is looked through at once', () => {
+    const chunks = Buffer.concat(Array(150_000).fill(pngChunk('tEXt')));
+    const bytes = made(pngHeader(4, 4), chunks, pixels, pngChunk('IEND'));
+    expect(cpuMs(() => expect(readPng(bytes)).toMatchObject({ ok: true }))).toBeLessThan(1_000);
+  });
+});
+
+describe('the images that a manifest names', () => {
+  const problemsOf = (more: string, files?: Record<string, Uint8Array>) => {
+    const { manifest, placeOf } = parsed(manifestYaml({}, more));
+    const uploaded = files && { files: new Map(Object.entries(files)) };
+    const { problems } = collectImages({ manifest, placeOf, ...uploaded });
+    return problems.map(
+      ({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint ?? ''}`,
+    );
+  };
+  const icon = (content: Uint8Array) => problemsOf('icon: ./i.png', { 'i.png': content });
+  const preview = (content: Uint8Array) => problemsOf('previewImages: [p.png]', { 'p.png': content });
+
+  test('are among the uploaded files', () => {
+    expect(problemsOf('icon: icon.png', { 'ikon.png': png(1, 1) })).toEqual([
+      'error 7: The image "icon.png" is not among the uploaded files. Did you mean "ikon.png"?',
+    ]);
+    expect(problemsOf('previewImages:\n  - start.png\n  - end.png', { 'start.png': png(2, 1) })).toEqual([
+      'error 9: The image "end.png" is not among the uploaded files. Upload it with the code.',
+    ]);
+  });
+
+  test('cannot come with a ready script', () => {
+    expect(problemsOf('icon: icon.png')).toEqual([
+      expect.stringContaining('A ready script comes without files'),
+    ]);
+  });
+
+  test.each([1, 64, 1_024])('may be a square icon of %i pixels', (side) => {
+    expect(icon(png(side, side))).toEqual([]);
+  });
+
+  test.each([
+    ['is not square', png(64, 32), 'has 64 × 32 pixels; an icon is square'],
+    ['is too wide', png(1_025, 1_025), 'at most 1024 × 1024 are allowed'],
+    ['is no PNG', Buffer.from('GIF89a'), 'The file "i.png" is a GIF, not a PNG image. Save it as PNG.'],
+    ['has too many bytes', png(8, 8, ICON_BYTES_MAX), 'at most 512 KiB are allowed'],
+  ])('may not be an icon that %s', (_what, content, said) => {
+    expect(icon(content)).toEqual([expect.stringContaining(said)]);
+    expect(icon(content)[0]).toMatch(/^error 7: /);
+  });
+
+  test('may be an icon of as many bytes as allowed', () => {
+    expect(icon(png(8, 8, ICON_BYTES_MAX - png(8, 8, 1).length + 1))).toEqual([]);
+  });
+
+  test('of a block are held to the rules of icons', () => {
+    const block = 'blocks:\n  - {id: a, title: A, icon: b.png}';
+    expect(problemsOf(block, { 'b.png': png(8, 8) })).toEqual([]);
+    expect(problemsOf(block, { 'b.png': png(8, 4) })).toEqual([expect.stringMatching(/^error 8: .*square/)]);
+  });
+
+  test.each([
+    [1_600, 800],
+    [1_000, 500],
+    [4_096, 2_048],
+  ])('may be previews of %i × %i', (width, height) => {
+    expect(preview(png(width, height))).toEqual([]);
+  });
+
+  test('may be previews of another ratio, with a warning that names both sizes', () => {
+    expect(preview(png(1_000, 600))).toEqual([
+      expect.stringMatching(/^warning 7: .*has 1000 × 600 pixels.* 1600 × 800 pixels are recommended\.$/),
+    ]);
+  });
+
+  test.each([
+    // Little to send, and a gigabyte in the browser of whoever looks at it.
+    [
+      'has too many pixels',
+      Buffer.concat([PNG_SIGNATURE, pngHeader(30_000, 15_000), pngChunk('IDAT'), pngChunk('IEND')]),
+      'at most 4096 on each side',
+    ],
+    ['has too many bytes', png(16, 8, PREVIEW_BYTES_MAX), 'at most 2048 KiB are allowed'],
+    ['is cut off', png(16, 8).subarray(0, 40), 'cut off'],
+  ])('may not be a preview that %s', (_what, content, said) => {
+    expect(preview(content)).toEqual([expect.stringMatching(/^error 7: /)]);
+    expect(preview(content)[0]).toContain(said);
+  });
+});
+
+describe('published images', () => {
+  let annex: TestService;
+  let organization: string;
+  let stranger: string;
+  beforeAll(async () => {
+    annex = await TestService.start();
+    const tokenOf = async (id: string) =>
+      (await annex.service.store.tokens.create({ kind: 'organization', organization: id }, OPERATOR)).token;
+    [organization, stranger] = [await tokenOf('acme'), await tokenOf('rival')];
+  });
+  afterAll(() => annex.stop());
+
+  const SCRIPT = 'export default { fetch: () => new Response() };';
+  const publish = (
+    name: string,
+    more: string,
+    images: Record<string, Buffer<ArrayBuffer>>,
+    visibility = 'public',
+  ) => {
+    const form = new FormData();
+    form.append('manifest', manifestYaml({ name, visibility }, `script: index.js\n${more}`));
+    form.append('files', new Blob([SCRIPT]), 'index.js');
+    for (const [path, content] of Object.entries(images)) form.append('files', new Blob([content]), path);
+    return annex.api('POST', '/v1/integrations', { form });
+  };
+  const get = (path: string, token = annex.admin, headers: Record<string, string> = {}) =>
+    fetch(`${annex.service.controlUrl}/v1/integrations/${path}`, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+    });
+
+  test('are served as they were uploaded, declared as images, and not sent again to who has them', async () => {
+    const content = png(32, 32);
+    expect(await publish('pictured', 'icon: ./images/ü 1.png', { 'images/ü 1.png': content })).toMatchObject({
+      status: 201,
+      body: { warnings: [] },
+    });
+    const path = `pictured/images/images/${encodeURIComponent('ü 1.png')}`;
+    const answer = await get(path, stranger);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(content);
+    const tag = answer.headers.get('etag') ?? '';
+    expect((await get(path, stranger, { 'if-none-match': tag })).status).toBe(304);
+    expect((await get(path, stranger, { 'if-none-match': '"another"' })).status).toBe(200);
+  });
+
+  test('are those of the active version', async () => {
+    await publish('changing', 'icon: a.png', { 'a.png': png(1, 1) });
+    await publish('changing', 'icon: b.png', { 'b.png': png(2, 2), 'c.png': png(3, 3) });
+    expect((await get('changing/images/b.png')).status).toBe(200);
+    for (const absent of ['a.png', 'c.png', 'index.js', '../changing/images/%00', '..%2fb.png']) {
+      const answer = await get(`changing/images/${absent}`);
+      expect([400, 404]).toContain(answer.status);
+    }
+    expect(await (await get('changing/images/a.png')).json()).toMatchObject({
+      error: { code: 'IMAGE_UNKNOWN' },
+    });
+    await annex.api('POST', '/v1/integrations/changing/versions/1/activate');
+    expect((await get('changing/images/a.png')).status).toBe(200);
+    expect((await get('changing/images/b.png')).status).toBe(404);
+  });
+
+  test('of a private integration are not there for others', async () => {
+    await publish('secretive', 'icon: a.png', { 'a.png': png(1, 1) }, 'private');
+    expect((await get('secretive/images/a.png', organization)).status).toBe(200);
+    const others = await (await get('secretive/images/a.png', stranger)).json();
+    const absent = await (await get('nobody/images/a.png', stranger)).json();
+    expect([others, absent]).toMatchObject([
+      { error: { code: 'INTEGRATION_UNKNOWN' } },
+      { error: { code: 'INTEGRATION_UNKNOWN' } },
+    ]);
+    expect((await fetch(`${annex.service.controlUrl}/v1/integrations/secretive/images/a.png`)).status).toBe(
+      401,
+    );
+  });
+
+  test('that are broken keep a version from being published, and warnings come with one that is', async () => {
+    const refused = await publish('broken', 'icon: a.png', { 'a.png': Buffer.from('no image') });
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      422,
+      expect.stringContaining('The file \\"a.png\\" is not a PNG image.'),
+    ]);
+    expect((await get('broken')).status).toBe(404);
+    expect(await publish('warned', 'previewImages: [a.png]', { 'a.png': png(10, 10) })).toMatchObject({
+      status: 201,
+      body: { warnings: [{ line: 8, message: expect.stringContaining('10 × 10 pixels') }] },
+    });
+  });
+});
+
+describe('the service', () => {
+  test('serves the schema of manifests to editors, which have no token', async () => {
+    const annex = await startTestService({ flags: ['--internal-organizations', 'acme, Other'] });
+    const answer = await fetch(`${annex.service.controlUrl}/v1/manifest.schema.json`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('application/schema+json'),
+    ]);
+    expect(await answer.json()).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      required: ['name', 'title', 'description', 'organization', 'visibility', 'scopes'],
+    });
+
+    // And lets the organizations that its operator marks as internal have the scopes that are reserved.
+    const form = (organization: string) => {
+      const data = new FormData();
+      const manifest = manifestYaml({ name: `of-${organization.toLowerCase()}`, organization });
+      data.append('manifest', manifest.replace('scopes: []', 'scopes: [site:script:inject]'));
+      data.append('script', 'export default { fetch: () => new Response() };');
+      return data;
+    };
+    for (const [organization, status] of [
+      ['acme', 201],
+      ['Other', 201],
+      ['other', 422],
+      ['rival', 422],
+    ] as const)
+      expect((await annex.api('POST', '/v1/integrations', { form: form(organization) })).status).toBe(status);
+  });
+});
+
+test('a setting that names no organization is told of before the service starts', () => {
+  expect(() => readConfig(['--internal-organizations', 'acme,../x'], {})).toThrow(
+    '--internal-organizations: "../x" is no id or subdomain of an organization.',
+  );
+  expect(readConfig([], {}).internalOrganizations).toEqual([]);
+  expect(readConfig([], { ANNEX_INTERNAL_ORGANIZATIONS: ' acme, Other' }).internalOrganizations).toEqual([
+    'acme',
+    'Other',
+  ]);
+});

@@ -1,0 +1,140 @@
+/** Secrets are set without a publish: by the owner alone, all or none, seen by the next call, shown to nobody. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Installed, TestService } from '../../support/service.ts';
+
+const MANIFEST = 'secrets:\n  API_KEY: first-key\n  OTHER_KEY: first-other\n';
+/** Answers with what it is given. */
+const SHOW = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({ fetch: (_request, { environment }) => Response.json(environment.secrets) });`;
+
+let service: TestService;
+let installed: Installed;
+let owner: string;
+let stranger: string;
+
+beforeAll(async () => {
+  service = await TestService.start();
+  const token = async (organization: string) => {
+    const { body } = await service.api('POST', '/v1/tokens', {
+      json: { kind: 'organization', organization },
+    });
+    return String(body['token']);
+  };
+  owner = await token('acme');
+  stranger = await token('evil');
+  await service.publish('shop', { 'index.js': SHOW }, MANIFEST);
+  installed = await service.install('shop');
+});
+afterAll(() => service.stop());
+
+const seen = async () => (await fetch(installed.endpoint)).json();
+const set = (json: unknown, token = owner) =>
+  service.api('PUT', '/v1/integrations/shop/secrets', { json, token });
+const listed = async (token = owner) => service.api('GET', '/v1/integrations/shop/secrets', { token });
+const messageOf = (body: Record<string, unknown>) => (body['error'] as { message: string }).message;
+
+test('a call that starts after the answer sees the new value, and the others stay as they were', async () => {
+  expect(await seen()).toEqual({ API_KEY: 'first-key', OTHER_KEY: 'first-other' });
+  const { status, body } = await set({ API_KEY: 'second-key' });
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      items: ['API_KEY', 'OTHER_KEY'].map((name) => ({
+        name,
+        isSet: true,
+        isDeclared: true,
+        updatedAt: expect.any(String),
+      })),
+    },
+  });
+  expect(await seen()).toEqual({ API_KEY: 'second-key', OTHER_KEY: 'first-other' });
+  expect(await listed(service.admin)).toEqual(await listed());
+  expect(JSON.stringify(await listed())).not.toMatch(/first|second/);
+});
+
+const TOO_LONG = 'x'.repeat(5 * 1024 + 1);
+describe('all are set or none, and what is wrong is named without its value', () => {
+  test.each([
+    [
+      'one that is not declared',
+      { API_KEI: 'v-a-l-u-e' },
+      'declares no secret "API_KEI". Did you mean "API_KEY"?',
+    ],
+    ['one that nothing is like', { DATABASE: 'v-a-l-u-e' }, 'Publish a manifest that has it'],
+    ['a value in place of a name', { 'v-a-l-u-e!': 'API_KEY' }, 'There is a name that no secret can have.'],
+    ['an empty one', { OTHER_KEY: '' }, 'The secret "OTHER_KEY" is empty.'],
+    ['a number', { OTHER_KEY: 12 }, 'The secret "OTHER_KEY" must be text.'],
+    // In UTF-8 it would become another character, and the code would be given what nobody has set.
+    [
+      'half of a surrogate pair',
+      { OTHER_KEY: 'v-a-l-u-e\ud800' },
+      'The secret "OTHER_KEY" has half of a surrogate pair in it.',
+    ],
+    [
+      'one that is too long',
+      { OTHER_KEY: TOO_LONG },
+      'The secret "OTHER_KEY" has 5,121 bytes; the limit is 5 KiB',
+    ],
+  ])('%s', async (_, wrong, words) => {
+    const before = await seen();
+    const { status, body } = await set({ API_KEY: 'third-key', ...wrong });
+    expect({ status, message: messageOf(body) }).toEqual({
+      status: 400,
+      message: expect.stringContaining(words),
+    });
+    expect(JSON.stringify(body)).not.toMatch(/third|v-a-l-u-e|xxx/);
+    expect(await seen()).toEqual(before);
+  });
+
+  test('nothing at all, or no object', async () => {
+    expect(messageOf((await set({})).body)).toBe('Name at least one secret.');
+    expect((await set(['v-a-l-u-e'])).status).toBe(400);
+    expect(JSON.stringify((await set('v-a-l-u-e')).body)).not.toContain('v-a-l-u-e');
+  });
+});
+
+test('to another organization there is no such integration; the host product and code have no business here', async () => {
+  for (const method of ['GET', 'PUT']) {
+    const ask = (token: string) =>
+      service.api(method, '/v1/integrations/shop/secrets', {
+        token,
+        ...(method === 'PUT' && { json: { API_KEY: 'stolen' } }),
+      });
+    expect((await ask(stranger)).body['error']).toMatchObject({ code: 'INTEGRATION_UNKNOWN' });
+    expect((await ask(service.platform)).body['error']).toMatchObject({ code: 'TOKEN_FORBIDDEN' });
+  }
+  const removal = await service.api('DELETE', '/v1/integrations/shop/secrets/API_KEY', { token: stranger });
+  expect(removal.status).toBe(404);
+});
+
+test('one that the active version declares is set, not removed; one that it does not is left from before', async () => {
+  const remove = (name: string) =>
+    service.api('DELETE', `/v1/integrations/shop/secrets/${name}`, { token: owner });
+  expect((await remove('API_KEY')).body['error']).toMatchObject({ code: 'SECRET_NEEDED' });
+  expect((await remove('NEVER_SET')).body['error']).toMatchObject({ code: 'SECRET_UNKNOWN' });
+
+  await set({ API_KEY: 'fourth-key' });
+  const version = await service.publish(
+    'shop',
+    { 'index.js': SHOW },
+    'secrets:\n  OTHER_KEY: second-other\n',
+  );
+  expect(await seen()).toEqual({ OTHER_KEY: 'second-other' });
+  expect((await listed()).body['items']).toMatchObject([
+    { name: 'API_KEY', isSet: true, isDeclared: false },
+    { name: 'OTHER_KEY', isSet: true, isDeclared: true },
+  ]);
+  // Rolled back, the earlier version finds the values of today.
+  const activate = (number: number) =>
+    service.api('POST', `/v1/integrations/shop/versions/${number}/activate`, { token: owner });
+  await activate(version - 1);
+  expect(await seen()).toEqual({ API_KEY: 'fourth-key', OTHER_KEY: 'second-other' });
+  await activate(version);
+  expect((await remove('API_KEY')).status).toBe(204);
+  await activate(version - 1);
+  expect(await seen()).toEqual({ OTHER_KEY: 'second-other' });
+  expect((await listed()).body['items']).toMatchObject([
+    { name: 'API_KEY', isSet: false, isDeclared: true },
+    {},
+  ]);
+});

@@ -1,0 +1,124 @@
+/** Two hundred edits of one installation at once: none is lost, and the integration hears of each, once, in their order. */
+import { expect, test } from 'vitest';
+import { type Installed, startTestService, type TestService } from '../../support/service.ts';
+
+const EDITS = 200;
+/** As many as a configuration may have: each is edited twice. */
+const NAMES = Array.from({ length: EDITS / 2 }, (_, index) => `p${index}`);
+
+/** Keeps what it hears in its isolate, for whoever asks. */
+const RECORDER = `
+  import { createIntegration } from '@annex/sdk';
+  const heard = [];
+  export default createIntegration({
+    fetch: async () => Response.json(heard),
+    events: { async installation_setup(event) { heard.push(event); } },
+  });`;
+
+interface Heard {
+  readonly eventId: string;
+  readonly previous?: { readonly configuration: Record<string, number> };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly configuration: Record<string, number>;
+  readonly etag: string;
+  /** Changes so far, as its tag has it. */
+  readonly revision: number;
+}
+
+async function recorder(
+  properties: readonly string[],
+): Promise<{ annex: TestService; installed: Installed }> {
+  const annex = await startTestService();
+  const lines = properties.map(
+    (name) => `      ${name}: { type: number, title: ${name}, description: A number. }`,
+  );
+  const manifest = `configurations:\n  account:\n    properties:\n${lines.join('\n')}\n`;
+  await annex.publish('recorder', { 'index.js': RECORDER }, manifest);
+  return { annex, installed: await annex.install('recorder', undefined, { told: true }) };
+}
+
+async function send(
+  { service, admin }: TestService,
+  { id }: Installed,
+  request: { configuration?: Record<string, number>; ifMatch?: string } = {},
+): Promise<Answer> {
+  const { configuration, ifMatch } = request;
+  const response = await fetch(`${service.controlUrl}/v1/integrations/recorder/installations/${id}`, {
+    method: configuration ? 'PATCH' : 'GET',
+    headers: {
+      authorization: `Bearer ${admin}`,
+      ...(configuration && { 'content-type': 'application/json' }),
+      ...(ifMatch && { 'if-match': ifMatch }),
+    },
+    ...(configuration && { body: JSON.stringify({ configuration }) }),
+  });
+  const body = (await response.json()) as { configuration?: Record<string, number> };
+  const etag = response.headers.get('etag') ?? '';
+  const revision = Number(/-(\d+)"$/.exec(etag)?.[1]);
+  return { status: response.status, configuration: body.configuration ?? {}, etag, revision };
+}
+
+/** What the integration has heard, once it has heard so much. */
+async function heardBy({ endpoint }: Installed, count: number): Promise<Heard[]> {
+  const heard = async () => (await (await fetch(endpoint)).json()) as Heard[];
+  await expect.poll(async () => (await heard()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
+  return heard();
+}
+
+test('200 edits at once: no lost update, and one event each, in the order of the commits', async () => {
+  const { annex, installed } = await recorder(NAMES);
+  const answers = await Promise.all(
+    [...NAMES, ...NAMES].map(async (name, value) => {
+      const patch = { [name]: value };
+      return { patch, ...(await send(annex, installed, { configuration: patch })) };
+    }),
+  );
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  const order = answers.toSorted((a, b) => a.revision - b.revision);
+  expect(order.map(({ revision }) => revision)).toEqual(order.map((_, index) => index + 2));
+
+  // What there was after the installation and after each edit, had they come one after the other in this order.
+  const states: Record<string, number>[] = [{}];
+  for (const { patch } of order) states.push({ ...states.at(-1), ...patch });
+  expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));
+  expect((await send(annex, installed)).configuration).toEqual(states.at(-1));
+
+  const heard = await heardBy(installed, EDITS + 1);
+  expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
+  // Each event tells what there was before.
+  const before = heard.map(({ previous }) => previous?.configuration);
+  expect(before).toEqual([undefined, ...states.slice(0, -1)]);
+}, 60_000);
+
+test('counting up on condition of If-Match, and again after each 412, counts every time', async () => {
+  const { annex, installed } = await recorder(['count']);
+  const refused: number[] = [];
+  async function countUp(): Promise<number> {
+    for (;;) {
+      const { configuration, etag } = await send(annex, installed);
+      const next = (configuration['count'] ?? 0) + 1;
+      const { status, revision } = await send(annex, installed, {
+        configuration: { count: next },
+        ifMatch: etag,
+      });
+      if (status === 200) return revision;
+      refused.push(status);
+    }
+  }
+  const times = 60;
+  const workers = Array.from({ length: 20 }, async () => {
+    for (let round = 0; round < times / 20; round += 1) await countUp();
+  });
+  await Promise.all(workers);
+  const { configuration, revision } = await send(annex, installed);
+  expect({ configuration, revision }).toEqual({ configuration: { count: times }, revision: times + 1 });
+  expect(new Set(refused)).toEqual(new Set([412]));
+  const heard = await heardBy(installed, times + 1);
+  expect(heard.map(({ previous }) => previous?.configuration['count'] ?? 0)).toEqual([
+    0,
+    ...Array.from({ length: times }, (_, index) => index),
+  ]);
+}, 60_000);

@@ -1,0 +1,146 @@
+/** Which names the listeners answer to, and endpoints that have origins of their own. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../../src/config.ts';
+import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/http/host-header.ts';
+import { errorOf, exchange, statuses } from '../../support/http/raw-http.ts';
+import { startTestService, TestService } from '../../support/service.ts';
+
+const ask = (url: string, host: string, path: string, ...headers: string[]) =>
+  exchange(
+    url,
+    [`GET ${path} HTTP/1.1`, `host: ${host}`, ...headers, 'connection: close', '', ''].join('\r\n'),
+  );
+
+describe('the control listener', () => {
+  let annex: TestService;
+  beforeAll(async () => {
+    annex = await TestService.start({
+      flags: ['--api-url', 'https://api.example.com/v1', '--control-names', 'annex, Annex.Internal'],
+    });
+  });
+  afterAll(() => annex.stop());
+
+  // DNS rebinding: a page of evil.example, whose name now points to 127.0.0.1, asks from the operator's own browser.
+  test.each(['/metrics', '/healthz', '/v1/openapi.json', '/v1/tokens', '/nothing'])(
+    'tells a page of a stranger nothing of %s, even with a token',
+    async (path) => {
+      for (const host of [
+        'evil.example',
+        'evil.example:7700',
+        '127.0.0.1.evil.example',
+        'localhost.',
+        'a_b c',
+      ]) {
+        const text = await ask(annex.service.controlUrl, host, path, `authorization: Bearer ${annex.admin}`);
+        expect([host, statuses(text), errorOf(text).code]).toEqual([host, [421], 'HOST_UNKNOWN']);
+      }
+    },
+  );
+
+  test.each([
+    '127.0.0.1',
+    '127.0.0.1:7700',
+    '[::1]:7700',
+    '10.1.2.3',
+    'localhost',
+    'LOCALHOST:1',
+    'api.example.com',
+    'annex',
+    'annex.internal:80',
+  ])('answers to %s', async (host) => {
+    expect(statuses(await ask(annex.service.controlUrl, host, '/healthz'))).toEqual([200]);
+  });
+});
+
+describe('the public listener', () => {
+  test('answers to any name where it has been given none', async () => {
+    const annex = await startTestService();
+    expect(statuses(await ask(annex.service.publicUrl, 'whatever.example', '/'))).toEqual([404]);
+  });
+
+  test('answers to the host of its public URL, and to no other', async () => {
+    const annex = await startTestService({ flags: ['--public-url', 'https://hooks.example.com/in'] });
+    const { endpoint } = await annex.deploy(
+      'hello',
+      `export default { fetch: () => new Response('hello') };`,
+    );
+    const path = new URL(endpoint).pathname.replace('/in', '');
+    const host = async (name: string) => statuses(await ask(annex.service.publicUrl, name, path))[0];
+    expect(endpoint).toMatch(/^https:\/\/hooks\.example\.com\/in\/[a-z2-7]{32}$/);
+    expect([await host('hooks.example.com'), await host('Hooks.Example.Com:443')]).toEqual([200, 200]);
+    expect([await host('other.example.com'), await host('127.0.0.1')]).toEqual([421, 421]);
+  });
+});
+
+describe('endpoints with origins of their own', () => {
+  let annex: TestService;
+  let endpoint: string;
+  beforeAll(async () => {
+    annex = await TestService.start({ flags: ['--public-url', 'https://{endpoint}.apps.example.com'] });
+    const source = `export default { async fetch(envelope) {
+      const form = await envelope.formData();
+      return new Response(JSON.parse(await form.get('event')).request?.url ?? 'envelope');
+    } };`;
+    endpoint = (await annex.deploy('echo', source)).endpoint;
+  });
+  afterAll(() => annex.stop());
+
+  test('are found by the host, and the whole path is theirs', async () => {
+    const { host } = new URL(endpoint);
+    expect(endpoint).toMatch(/^https:\/\/[a-z2-7]{32}\.apps\.example\.com$/);
+    for (const name of [host, host.toUpperCase(), `${host}:443`]) {
+      expect(await ask(annex.service.publicUrl, name, '/a/b?c=d')).toContain(`\r\n\r\n${endpoint}/a/b?c=d`);
+    }
+  });
+
+  test('have their envelope door at /v1', async () => {
+    const { host } = new URL(endpoint);
+    const text = await exchange(
+      annex.service.publicUrl,
+      `POST /v1 HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+    );
+    expect(errorOf(text).code).toBe('ENVELOPE_UNAUTHORIZED');
+  });
+
+  test('are not found by a path, nor below another name', async () => {
+    const [key = ''] = new URL(endpoint).host.split('.');
+    const code = async (host: string, path: string) =>
+      errorOf(await ask(annex.service.publicUrl, host, path)).code;
+    expect(await code(`${'a'.repeat(32)}.apps.example.com`, `/${key}`)).toBe('ENDPOINT_UNKNOWN');
+    expect(await code('apps.example.com', `/${key}`)).toBe('HOST_UNKNOWN');
+    expect(await code(`${key}.evil.example`, '/')).toBe('HOST_UNKNOWN');
+    expect(await code(`${key}.apps.example.com.evil.example`, '/')).toBe('HOST_UNKNOWN');
+    expect(await code(`x.${key}.apps.example.com`, '/')).toBe('HOST_UNKNOWN');
+    expect(await code(`${key}xapps.example.com`, '/')).toBe('HOST_UNKNOWN');
+  });
+});
+
+test.each([
+  ['127.0.0.1:80', '127.0.0.1'],
+  ['[::1]:80', '::1'],
+  ['A.example', 'a.example'],
+  ['a.example:', undefined],
+  ['user@a.example', undefined],
+  ['a.example/x', undefined],
+  ['a b', undefined],
+  ['', undefined],
+])('a host header of "%s" names %s', (header, name) => {
+  expect(hostName(header)).toBe(name);
+});
+
+test('no name at all is for clients older than browsers, where no name is asked for', () => {
+  expect(controlHosts([])(undefined)).toBe(true);
+  expect(publicHosts('https://a.example')(undefined)).toBe(false);
+  expect(endpointHosts('https://{endpoint}.a.example')(undefined)).toBeUndefined();
+});
+
+test.each([
+  'https://a.{endpoint}.example',
+  'https://{endpoint}',
+  'https://a.example/{endpoint}',
+  'https://{endpoint}.a.example/in',
+  'https://{endpoint}.{endpoint}.a',
+  'https://u@a.example',
+])('the public URL %s is a mistake that is told', (url) => {
+  expect(() => readConfig(['--public-url', url], {})).toThrow(ConfigError);
+});

@@ -1,0 +1,185 @@
+/** What the operator's log and the answers never hold: tokens, secrets, cookies, and what else strangers send. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { AnnexError, loggableError } from '../../../src/errors.ts';
+import { matchingDigests, verifySignature } from '../../../src/model/signature.ts';
+import { exchange } from '../../support/http/raw-http.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+const log: string[] = [];
+const logged = () => log.join('');
+let annex: TestService;
+let thrower: Installed;
+let planted = 0;
+const secrets: string[] = [];
+/** A text that is to be found nowhere. */
+const plant = (place: string): string => {
+  planted += 1;
+  const secret = `planted-${place}-${planted}`;
+  secrets.push(secret);
+  return secret;
+};
+/** Those that have been found. */
+const found = (text: string) => secrets.filter((secret) => text.includes(secret));
+
+beforeAll(async () => {
+  annex = await TestService.start({ logTo: { write: (line) => void log.push(line) } });
+  await annex.publish('thrower', {
+    'index.js': `export default { async fetch(envelope, env) {
+        const form = await envelope.formData();
+        const { request } = JSON.parse(await form.get('event'));
+        throw new Error(JSON.stringify([env, request]));
+      } };`,
+  });
+  thrower = await annex.install('thrower');
+});
+afterAll(() => annex.stop());
+
+const sent = (url: string, init: RequestInit = {}) => fetch(url, init).then((response) => response.text());
+
+test('nothing of a request is in the log or in its answer, however it fails', async () => {
+  const { controlUrl, publicUrl } = annex.service;
+  const path = new URL(thrower.endpoint).pathname;
+  const head = (name: string) =>
+    `host: localhost\r\nauthorization: Bearer ${plant(`${name}-token`)}\r\ncookie: a=${plant(`${name}-cookie`)}\r\nconnection: close\r\n`;
+  const answers = [
+    // Malformed, in whatever way: what the parser refuses, it hands over with all its bytes.
+    await exchange(
+      publicUrl,
+      `GET ${path}?code=${plant('query')} HTTP/1.1\r\n${head('lf')}x: a\nb: c\r\n\r\n`,
+    ),
+    await exchange(controlUrl, `GET /v1/x?code=${plant('query')} HTTP/1.1\r\n${head('nul')}x: \0\r\n\r\n`),
+    await exchange(
+      publicUrl,
+      `POST ${path}/v1 HTTP/1.1\r\n${head('chunk')}transfer-encoding: chunked\r\n\r\n${plant('chunk')}\r\n`,
+    ),
+    await exchange(publicUrl, `GET ${path} HTTP/1.1\r\n${head('big')}x: ${'y'.repeat(20_000)}\r\n\r\n`),
+    await exchange(publicUrl, `GET ${path} HTTP/1.1\r\n${head('expect')}expect: ${plant('expect')}\r\n\r\n`),
+    await exchange(publicUrl, `TRACE ${path}?${plant('query')} HTTP/1.1\r\n${head('trace')}\r\n`),
+    await exchange(publicUrl, `${plant('garbage')}\r\n\r\n`),
+    // Refused by a door.
+    await sent(`${publicUrl}/nothing?code=${plant('query')}`, { headers: { cookie: plant('cookie') } }),
+    await sent(`${controlUrl}/nothing?code=${plant('query')}`, { headers: { cookie: plant('cookie') } }),
+    await sent(`${controlUrl}/v1/%zz?code=${plant('query')}`),
+    await sent(`${controlUrl}/v1/logs?installation=x&limit=${plant('query')}`, {
+      headers: { authorization: `Bearer ${annex.admin}` },
+    }),
+    await sent(`${controlUrl}/v1/tokens`, {
+      headers: { authorization: `Bearer annex_admin_${plant('token')}` },
+    }),
+    await sent(`${controlUrl}/v1/tokens`, { headers: { authorization: plant('scheme') } }),
+    await sent(`${controlUrl}/v1/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${annex.admin}`, 'content-type': 'application/json' },
+      body: `{"kind": ${plant('json')}`,
+    }),
+    await sent(`${controlUrl}/v1/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${annex.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: plant('value') }),
+    }),
+    await sent(`${thrower.endpoint}/v1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${plant('token')}` },
+      body: plant('body'),
+    }),
+    await sent(`${thrower.endpoint}/v1`, {
+      method: 'POST',
+      headers: { 'x-platform-signature': `t=1,v1=${plant('signature')}` },
+      body: plant('body'),
+    }),
+    await annex.envelope(thrower, `{"type": ${plant('event')}`).then((response) => response.text()),
+    await annex
+      .envelope(thrower, { type: 'fetch' }, { environment: `{"x": ${plant('environment')}` })
+      .then((response) => response.text()),
+  ];
+  expect(found(answers.join('\n'))).toEqual([]);
+  await vi.waitFor(() => expect(logged()).toContain('REQUEST_HEAD_TOO_LARGE'));
+  expect(logged().split('\n').length).toBeGreaterThan(answers.length / 2);
+  expect(found(logged())).toEqual([]);
+});
+
+test("an integration's own words, and what it was called with, are in its log and in nobody else's", async () => {
+  const cookie = plant('cookie');
+  const text = await sent(`${thrower.endpoint}?code=${plant('query')}`, {
+    method: 'POST',
+    body: plant('body'),
+    headers: { cookie, authorization: `Bearer ${plant('token')}` },
+  });
+  expect(found(text)).toEqual([]);
+  await vi.waitFor(() => expect(logged()).toContain('a call failed'));
+  expect(found(logged())).toEqual([]);
+  expect(JSON.stringify(await annex.log(thrower))).toContain(cookie);
+});
+
+test('neither tokens that are made nor secrets that are published are in the log', async () => {
+  const { body } = await annex.api('POST', '/v1/tokens', { json: { kind: 'platform' } });
+  secrets.push(String(body['token']), annex.admin, annex.platform);
+  const upload = (secret: string, script: string) => {
+    const form = new FormData();
+    form.append(
+      'manifest',
+      `name: keeper\ntitle: x\ndescription: x\norganization: acme\nvisibility: private\nscopes: []\nscript: index.js\nsecrets:\n  KEY: \${{ env.KEY }}\n`,
+    );
+    form.append('secrets', JSON.stringify({ KEY: secret }));
+    form.append('files', new Blob([script]), 'index.js');
+    return annex.api('POST', '/v1/integrations', { form });
+  };
+  const answers = [
+    await upload(plant('secret'), 'export default {'),
+    await upload(plant('secret'), `throw new Error('at load')`),
+    await upload(plant('secret'), 'export default { fetch: () => new Response() };'),
+    await annex.api('GET', '/v1/integrations/keeper'),
+    await annex.api('GET', '/v1/tokens'),
+  ];
+  expect(found(JSON.stringify(answers))).toEqual([]);
+  expect(found(logged())).toEqual([]);
+});
+
+test('an error is logged without what it carries along', () => {
+  const secret = plant('packet');
+  const fault = Object.assign(new Error('Parse Error'), {
+    code: 'HPE',
+    rawPacket: Buffer.from(secret),
+    bytes: secret,
+  });
+  const wrapped = new AnnexError('INTERNAL_ERROR', 'x', { cause: fault, detail: 'd', extra: { secret } });
+  const text = JSON.stringify(loggableError(wrapped));
+  expect(text).toContain('Parse Error');
+  expect(found(text)).toEqual([]);
+  expect(loggableError(secret)).toEqual({ type: 'string' });
+});
+
+// By name of the mechanism: the comparison itself cannot be timed from here.
+test('a signature is compared in constant time, and one of another length is none', () => {
+  const body = Buffer.from('x');
+  for (const digest of [
+    '',
+    '0',
+    '0'.repeat(63),
+    '0'.repeat(65),
+    '0'.repeat(64),
+    'g'.repeat(64),
+    'A'.repeat(64),
+  ])
+    expect(verifySignature(`t=1,v1=${digest}`, body, ['secret'])).toBe(false);
+  expect(matchingDigests.toString()).toContain('timingSafeEqual');
+});
+
+// Attack, or a slip: a link's token where no route is. The message quotes the path, and messages are logged.
+test('the token of an install link is neither logged nor told where a path with it leads nowhere', async () => {
+  const made = await annex.api('POST', '/v1/integrations/thrower/install-link');
+  const token = String(made.body['token']);
+  const before = log.length;
+  for (const [method, path] of [
+    ['DELETE', `/v1/install-links/${token}`],
+    ['GET', `/v1/install-links/${token}/x`],
+    ['GET', `/v1/install-link/${token}`],
+  ] as const) {
+    const { status, body } = await annex.api(method, path);
+    expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN' }]);
+    expect(JSON.stringify(body)).not.toContain(token);
+  }
+  const lines = log.slice(before).join('');
+  expect(lines).toContain('No route DELETE /v1/install-links/[redacted]. This path takes GET.');
+  expect(lines).not.toContain(token);
+});

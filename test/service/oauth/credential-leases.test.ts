@@ -1,0 +1,282 @@
+/**
+ * One call at a time renews the credentials of a target, whatever isolate it runs in, and nobody sees them by asking for
+ * that who does not have them already (REFERENCE 6, D12).
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Context, Environment, OAuthConfig } from '../../../sandbox/sdk/index.ts';
+import { ask, codeOf } from '../../support/installation-api.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+import { CLOCK, OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
+
+const CONFIGURATIONS = `configurations:
+  account: &settings
+    properties:
+      oauth_credentials: {type: button, title: Account, description: d, button_text: Connect, callback_url: /oauth}
+      note: {type: string, title: Note, description: d}
+  space: *settings
+  site: *settings
+`;
+const SHOWN = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({ fetch: (request, { environment }) => Response.json(environment) });`;
+
+const CREDENTIALS = { access_token: 'a0', refresh_token: 'r0', expires_at: 1 };
+
+let annex: TestService;
+let here: Installed;
+let space: Installed;
+let site: Installed;
+beforeAll(async () => {
+  annex = await TestService.start({ limits: { editsPerMinutePerInstallation: 60 } });
+  await annex.publish('renewing', { 'index.js': SHOWN }, `target: all\n${CONFIGURATIONS}`);
+  here = await annex.install('renewing');
+  space = await annex.installBelow('renewing', here, 'space', 'space-1');
+  site = await annex.installBelow('renewing', here, 'site', 'site-1');
+});
+afterAll(() => annex.stop());
+
+const environmentOf = async ({ endpoint }: Installed) =>
+  (await (await fetch(endpoint)).json()) as Environment & { apiTokens: { installation: string } };
+const at = (level = '') => `/integrations/renewing/installations/${here.id}${level}`;
+const connect = (credentials: object, level = '') =>
+  ask(annex, 'PATCH', at(level), { json: { configuration: { oauth_credentials: credentials } } });
+
+describe('the lease', () => {
+  const take = async (of: Installed, level = '', json: object = {}) => {
+    const token = (await environmentOf(of)).apiTokens.installation;
+    return ask(annex, 'POST', at(`${level}/credentials/lease`), { token, json });
+  };
+  const release = async (of: Installed, level: string, lease: unknown) => {
+    const token = (await environmentOf(of)).apiTokens.installation;
+    return ask(annex, 'DELETE', at(`${level}/credentials/lease/${lease}`), { token });
+  };
+
+  test('goes to one at a time, with the credentials as they are, and their tag', async () => {
+    await connect(CREDENTIALS);
+    const [one, two] = await Promise.all([take(here), take(here)]);
+    const leases = [one.body['lease'], two.body['lease']].filter((lease) => lease !== undefined);
+    expect(leases).toEqual([expect.stringMatching(/^[\w-]{22}$/)]);
+    for (const { body, headers } of [one, two]) {
+      expect(body['credentials']).toEqual(CREDENTIALS);
+      expect(headers.get('cache-control')).toBe('no-store');
+      const read = await ask(annex, 'GET', at());
+      expect(headers.get('etag')).toBe(read.headers.get('etag'));
+    }
+    // Who has it may have more time; who made one up has nothing.
+    expect((await take(here, '', { lease: leases[0] })).body['lease']).toBe(leases[0]);
+    expect((await take(here, '', { lease: 'made-up' })).body['lease']).toBeUndefined();
+    expect((await release(here, '', 'made-up')).status).toBe(204);
+    expect((await take(here)).body['lease']).toBeUndefined();
+    expect((await release(here, '', leases[0])).status).toBe(204);
+    const next = await take(here);
+    expect(next.body['lease']).toBeDefined();
+    await release(here, '', next.body['lease']);
+  });
+
+  test('of a space is for calls of that space, and of the installation for calls of all that it has', async () => {
+    await connect({ access_token: 'of the space' }, '/spaces/space-1');
+    await connect({ access_token: 'of the site' }, '/sites/site-1');
+    const answers = async (of: Installed) => {
+      const marks: string[] = [];
+      for (const level of ['', '/spaces/space-1', '/sites/site-1', '/spaces/space-2']) {
+        const answer = await take(of, level);
+        const { lease, credentials } = answer.body;
+        if (lease !== undefined) await release(of, level, lease);
+        const token = (credentials as { access_token: string } | undefined)?.access_token;
+        marks.push(token ?? codeOf(answer));
+      }
+      return marks;
+    };
+    const [forbidden, unknown] = ['403 TOKEN_FORBIDDEN', '404 INSTALLATION_UNKNOWN'];
+    expect(await answers(here)).toEqual(['a0', forbidden, forbidden, unknown]);
+    expect(await answers(space)).toEqual(['a0', 'of the space', unknown, unknown]);
+    expect(await answers(site)).toEqual(['a0', unknown, 'of the site', unknown]);
+  });
+});
+
+test('a lease outlives the longest call there can be, and is over then; it ends with its target', async () => {
+  const store = await temporaryStore();
+  const manifest = published({}, CONFIGURATIONS);
+  await store.registry.publish({ manifest, script: '', sourceMap: '{}', secrets: new Map() }, OPERATOR);
+  const asked = { integration: 'hello', organization: 'acme', externalIds: [] };
+  const name = await store.installations.install(asked, OPERATOR);
+  const start = CLOCK.now;
+  onTestFinished(() => {
+    CLOCK.now = start;
+  });
+  const first = await store.credentialLeases.take(name);
+  expect(first).toMatchObject({ credentials: undefined, lease: { id: expect.any(String) } });
+  CLOCK.now = start + 30_000;
+  expect((await store.credentialLeases.take(name))?.lease).toBeUndefined();
+  CLOCK.now = first?.lease?.expiresAt ?? 0;
+  expect(CLOCK.now).toBeGreaterThan(start + 30_000);
+  const second = await store.credentialLeases.take(name);
+  expect(second?.lease).toBeDefined();
+  // Whoever had it first cannot end what is another's now.
+  await store.credentialLeases.release(name, first?.lease?.id ?? '');
+  expect((await store.credentialLeases.take(name))?.lease).toBeUndefined();
+  await store.installations.uninstall(name, OPERATOR);
+  expect(await store.credentialLeases.take(name)).toBeUndefined();
+});
+
+/**
+ * `getOAuthToken` in isolates that share nothing: each has a copy of the SDK of its own. The provider is one that counts, and
+ * refuses a refresh token that comes twice.
+ */
+describe('a token that is over', () => {
+  let provider: Server;
+  let spent: string[] = [];
+  /** What the next answer waits for. */
+  let held = Promise.resolve();
+  let status = 200;
+  beforeAll(async () => {
+    provider = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += chunk;
+      const token = new URLSearchParams(body).get('refresh_token') ?? '';
+      const isKnown = !spent.includes(token);
+      spent.push(token);
+      await held;
+      const answer = {
+        access_token: `a${spent.length}`,
+        refresh_token: `r${spent.length}`,
+        expires_in: 3_600,
+      };
+      response.writeHead(isKnown ? status : 400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isKnown ? answer : { error: 'invalid_grant' }));
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => new Promise((resolve) => provider.close(resolve)));
+  afterEach(() => {
+    spent = [];
+    held = Promise.resolve();
+    status = 200;
+  });
+
+  /** A call in an isolate of its own: what it was given is of now, what it does comes later. */
+  async function call(of = here) {
+    vi.resetModules();
+    const { Api, getOAuthToken } = {
+      ...(await import('../../../sandbox/sdk/api.ts')),
+      ...(await import('../../../sandbox/sdk/index.ts')),
+    };
+    const environment = await environmentOf(of);
+    const context = {
+      environment,
+      api: new Api(environment),
+      waitUntil: () => undefined,
+    } as unknown as Context;
+    const { port } = provider.address() as AddressInfo;
+    const config: OAuthConfig = {
+      ...{ clientId: 'id', clientSecret: 'secret', authorizeURL: 'https://unused.example/' },
+      accessTokenURL: `http://127.0.0.1:${port}/token`,
+    };
+    return () => getOAuthToken(config, context);
+  }
+
+  /** A call that has begun to renew, and waits for the provider until it is let go on by `resolve`. */
+  async function renewing() {
+    await connect(CREDENTIALS);
+    const token = await call();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    const asked = token();
+    await expect.poll(() => spent).toEqual(['r0']);
+    return { asked, resolve };
+  }
+
+  test('is renewed once, by calls in isolates that share nothing', async () => {
+    await connect({ ...CREDENTIALS, team: { id: 'T1', tags: ['x'] } });
+    const calls = await Promise.all(Array.from({ length: 5 }, () => call()));
+    expect(await Promise.all(calls.map((token) => token()))).toEqual(Array(5).fill('a1'));
+    expect(spent).toEqual(['r0']);
+    // What the provider leaves out is kept, and the time is new.
+    const { configuration } = await environmentOf(here);
+    const kept = configuration?.['oauth_credentials'] as { expires_at: number };
+    expect(kept).toMatchObject({ access_token: 'a1', refresh_token: 'r1', team: { id: 'T1', tags: ['x'] } });
+    expect(kept.expires_at).toBeGreaterThan(Date.now() + 3_000_000);
+  });
+
+  test('is asked for once by a call, however often its code asks', async () => {
+    await connect(CREDENTIALS);
+    const token = await call();
+    expect(await Promise.all([token(), token(), token()])).toEqual(['a1', 'a1', 'a1']);
+    expect(spent).toEqual(['r0']);
+  });
+
+  test('that a person replaces meanwhile, stays as that person wants it', async () => {
+    const { asked, resolve } = await renewing();
+    await connect({ access_token: 'chosen', refresh_token: 'new', expires_at: Date.now() + 3_600_000 });
+    resolve();
+    expect(await asked).toBe('chosen');
+    expect((await environmentOf(here)).configuration).toMatchObject({
+      oauth_credentials: { access_token: 'chosen' },
+    });
+  });
+
+  test('is stored although something else was edited meanwhile', async () => {
+    const { asked, resolve } = await renewing();
+    await ask(annex, 'PATCH', at(), { json: { configuration: { note: 'edited' } } });
+    resolve();
+    expect(await asked).toBe('a1');
+    expect((await environmentOf(here)).configuration).toMatchObject({
+      ...{ note: 'edited', oauth_credentials: { access_token: 'a1', refresh_token: 'r1' } },
+    });
+  });
+
+  // Attack: to have the integration edit until no edit is let through, so that what its provider has rotated is lost.
+  test('is stored although the installation has just been edited as often as it may be', async () => {
+    const { asked, resolve } = await renewing();
+    const { installation } = (await environmentOf(here)).apiTokens;
+    const edit = () => ask(annex, 'PATCH', at(), { token: installation, json: { externalIds: ['x'] } });
+    while ((await edit()).status !== 429);
+    resolve();
+    expect(await asked).toBe('a1');
+    expect((await environmentOf(here)).configuration).toMatchObject({
+      oauth_credentials: { access_token: 'a1', refresh_token: 'r1' },
+    });
+  });
+
+  test('of the installation serves a space that has none, and a space’s own comes first', async () => {
+    await connect(CREDENTIALS);
+    await ask(annex, 'PATCH', at('/spaces/space-1'), {
+      json: { configuration: { oauth_credentials: null } },
+    });
+    expect(await (await call(space))()).toBe('a1');
+    expect(spent).toEqual(['r0']);
+    await connect({ ...CREDENTIALS, refresh_token: 's0' }, '/spaces/space-1');
+    expect(await (await call(space))()).toBe('a2');
+    expect(spent).toEqual(['r0', 's0']);
+    expect(await (await call(here))()).toBe('a1');
+  });
+
+  test('is used while it is good for a little yet and the provider has its troubles; then that is said', async () => {
+    status = 503;
+    const log = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => log.mockRestore());
+    await connect({ ...CREDENTIALS, expires_at: Date.now() + 20_000 });
+    expect(await (await call())()).toBe('a0');
+    await connect({ ...CREDENTIALS, refresh_token: 'r-1' });
+    await expect((await call())()).rejects.toMatchObject({ name: 'ExposableError', status: 503 });
+    expect(log.mock.calls).toEqual(Array(2).fill(['OAuth: not renewed: the token endpoint answered 503']));
+  });
+
+  test.each([
+    ['that nobody has connected', null],
+    ['without a refresh token', { access_token: 'a0', expires_at: 1 }],
+  ])('%s, cannot be had', async (_, credentials) => {
+    await ask(annex, 'PATCH', at(), { json: { configuration: { oauth_credentials: credentials } } });
+    await expect((await call())()).rejects.toMatchObject({ name: 'ExposableError', status: 409 });
+    expect(spent).toEqual([]);
+  });
+
+  test('but is not asked about where the provider has not said when it ends, in milliseconds or in seconds', async () => {
+    for (const expires_at of [undefined, Date.now() + 60_000, Math.floor(Date.now() / 1_000) + 60]) {
+      await connect({ access_token: 'a0', refresh_token: 'r0', ...(expires_at && { expires_at }) });
+      expect(await (await call())()).toBe('a0');
+    }
+    expect(spent).toEqual([]);
+  });
+});

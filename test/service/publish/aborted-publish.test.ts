@@ -1,0 +1,93 @@
+/** A publish that loses somebody on the way: its publisher, who hangs up, or its cell, which dies. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { beforeAll, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import type { Probe } from '../../../src/publish/inspection.ts';
+import { Publisher } from '../../../src/publish/publish.ts';
+import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
+import { formOf } from '../../support/bundle/uploaded.ts';
+import { TestService } from '../../support/service.ts';
+import { manifestYaml, OPERATOR } from '../../support/store/temporary-store.ts';
+
+let annex: TestService;
+beforeAll(async () => {
+  annex = await TestService.start();
+  return () => annex.stop();
+});
+
+const FINE = 'export default { fetch: () => new Response() };';
+
+/** A publisher over the cells and the store of the service; `meanwhile` runs as each try-out has begun. */
+function publisherWith(meanwhile: () => void) {
+  const { pool, store } = annex.service;
+  const probe: Probe = (script) => {
+    const probing = pool.tryOut(script);
+    meanwhile();
+    return probing;
+  };
+  const publisher = new Publisher({ registry: store.registry, limits: DEFAULT_LIMITS, probe });
+  return (name: string, gone?: AbortSignal) =>
+    publisher.publish(formOf(new Map(), { manifest: manifestYaml({ name }), script: FINE }), OPERATOR, gone);
+}
+
+/** Ends every cell, those for try-outs too. */
+const killCells = () => {
+  for (const cell of annex.service.pool.processes) cell.kill('was killed by a test');
+};
+
+// Attack: one tenant's publishes crash their cell, so that everybody else's are told that their code crashes.
+test('a cell that dies once during a try-out costs the publisher nothing', async () => {
+  const publish = publisherWith(killCells);
+  expect(await publish('bystander')).toMatchObject({ ok: true, version: 1 });
+});
+
+test('a script whose cell dies when it is alone in it, too, is told so, and nothing is stored', async () => {
+  let killing: NodeJS.Timeout | undefined;
+  const publish = publisherWith(() => {
+    killing = setInterval(killCells, 5);
+  });
+  const publishing = publish('crasher').finally(() => clearInterval(killing));
+  expect(await publishing).toMatchObject({
+    ok: false,
+    problems: [{ file: 'script.js', message: expect.stringContaining('crashes the process that loads it') }],
+  });
+  expect(await annex.service.store.registry.integration('crasher')).toBeUndefined();
+});
+
+test('a publisher who goes away during the probe changes nothing', async () => {
+  const gone = new AbortController();
+  const publish = publisherWith(() => gone.abort(new Error('gone')));
+  await expect(publish('left', gone.signal)).rejects.toThrow('gone');
+  expect(await annex.service.store.registry.integration('left')).toBeUndefined();
+});
+
+// Attack: costly uploads whose sender hangs up at once keep both places for builds, at no cost of its own.
+test('a publisher who hangs up stops the build, and changes nothing', async () => {
+  const { service, admin } = annex;
+  const form = new FormData();
+  form.append('manifest', manifestYaml({ name: 'hung-up' }, 'script: a.ts'));
+  form.append('files', new Blob([SLOW_SOURCE]), 'a.ts');
+  const encoded = new Response(form);
+  const body = Buffer.from(await encoded.arrayBuffer());
+  const { hostname, port } = new URL(service.controlUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const head = [
+    'POST /v1/integrations HTTP/1.1',
+    `host: ${hostname}:${port}`,
+    `authorization: Bearer ${admin}`,
+    `content-type: ${encoded.headers.get('content-type')}`,
+    `content-length: ${body.length}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  socket.write(body);
+  const session = await startedSession();
+  const hungUp = performance.now();
+  socket.destroy();
+  await expect.poll(() => aliveIn(session), { timeout: 5_000, interval: 20 }).toBe(0);
+  expect(performance.now() - hungUp).toBeLessThan(1_000);
+  expect((await annex.api('GET', '/v1/integrations/hung-up')).status).toBe(404);
+  // The place is free again, and the service well.
+  expect(await annex.publish('next', { 'index.js': FINE })).toBe(1);
+});

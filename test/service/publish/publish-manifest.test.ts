@@ -1,0 +1,242 @@
+/** The manifest at publish: where it is looked for, what it is held against, and how a version of long ago is read. */
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readForm } from '../../../src/bundle/reading/read-form.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { storedManifest } from '../../../src/model/manifest/stored-manifest.ts';
+import { inspectExports } from '../../../src/publish/inspection.ts';
+import { receiveUpload } from '../../../src/publish/receive-upload.ts';
+import { TestService } from '../../support/service.ts';
+import {
+  manifestYaml,
+  OPERATOR,
+  parsed,
+  published,
+  temporaryStore,
+} from '../../support/store/temporary-store.ts';
+
+describe('an upload without a manifest', () => {
+  const problemOf = async (...paths: string[]) => {
+    const form = new FormData();
+    for (const path of [...paths, 'index.js']) form.append('files', new Blob(['x']), path);
+    const body = new Response(form);
+    const type = body.headers.get('content-type') ?? '';
+    const received = await receiveUpload(
+      Readable.from([Buffer.from(await body.arrayBuffer())]),
+      type,
+      DEFAULT_LIMITS,
+    );
+    const reading = await readForm(received, DEFAULT_LIMITS);
+    if (reading.ok) throw new Error('The upload has a manifest.');
+    expect(reading.problems).toHaveLength(1);
+    return reading.problems[0];
+  };
+
+  test('is told where one is looked for', async () => {
+    expect(await problemOf()).toMatchObject({
+      message: 'The upload has no manifest.',
+      hint: 'Send it as the part "manifest", or as the file platform-manifest.yaml.',
+    });
+  });
+
+  test.each([
+    ...[
+      'platform-manifest.yml',
+      'Platform-Manifest.yaml',
+      'platform_manifest.yaml',
+      'platform-manifest.json',
+    ],
+    ...['platform-manifst.yaml', 'platformmanifest.yaml', 'src/platform-manifest.yml'],
+  ])('is told that %s is not read as one', async (path) => {
+    expect(await problemOf(path)).toMatchObject({
+      file: path,
+      message: `The upload has no manifest: the file "${path}" is not read as one.`,
+      hint: 'Name it platform-manifest.yaml, in lower case, at the root of the upload.',
+    });
+  });
+
+  test('at its root is told of the one in a folder, the outermost', async () => {
+    expect(
+      await problemOf('my-app/examples/platform-manifest.yaml', 'my-app/platform-manifest.yaml'),
+    ).toMatchObject({
+      file: 'my-app/platform-manifest.yaml',
+      message: 'The upload has no manifest at its root: there is one in the folder "my-app".',
+      hint: expect.stringContaining('tar -czf upload.tar.gz -C my-app .'),
+    });
+  });
+
+  test('is given no command to paste that a folder has written', async () => {
+    const told = await problemOf('a; rm -rf ~/platform-manifest.yaml');
+    expect(told?.hint).toContain('-C <folder> .');
+  });
+});
+
+describe('a script that was run once', () => {
+  const inspect = (found: { components?: string[]; events?: string[] }, more = '') =>
+    inspectExports(
+      { fetch: true, sdk: true, components: [], events: [], ...found },
+      'src/index.ts',
+      parsed(manifestYaml({}, more)),
+    );
+
+  test.each(['account', 'site', 'space'])('must have the component of the %s configuration', (level) => {
+    const more = `configurations:\n  ${level}:\n    componentId: settings`;
+    expect(inspect({ components: ['settings'] }, more)).toEqual([]);
+    expect(inspect({ components: ['setting'] }, more)).toMatchObject([
+      {
+        severity: 'error',
+        file: 'platform-manifest.yaml',
+        line: 9,
+        column: 18,
+        message: `The ${level} configuration "settings" has no component. The script declares "setting".`,
+        hint: 'Did you mean "setting"?',
+      },
+    ]);
+  });
+
+  test('is warned of handlers for events that never come', () => {
+    const events = ['instalation_setup', 'fetch', 'made_up', 'ui_render', 'site_installation_setup'];
+    expect(inspect({ events })).toMatchObject([
+      { severity: 'warning', file: 'src/index.ts', hint: 'Did you mean "installation_setup"?' },
+      { severity: 'warning', hint: expect.stringContaining('"fetch" of the integration itself') },
+      { severity: 'warning', message: expect.stringContaining('"made_up" is not a known event') },
+    ]);
+  });
+});
+
+describe('publishing', () => {
+  let annex: TestService;
+  beforeAll(async () => {
+    annex = await TestService.start();
+  });
+  afterAll(() => annex.stop());
+
+  const publish = async (manifest: string, files: Record<string, string>) => {
+    const form = new FormData();
+    form.append('manifest', manifest);
+    for (const [path, text] of Object.entries(files)) form.append('files', new Blob([text]), path);
+    const { body } = await annex.api('POST', '/v1/integrations', { form });
+    type Told = { file?: string; line?: number; message: string; hint?: string };
+    const { error, warnings } = body as { error?: { problems: Told[] }; warnings?: Told[] };
+    return error?.problems ?? warnings ?? [];
+  };
+  const code = (text: string) => ({ 'src/index.ts': text });
+  const FINE = code('export default { fetch: () => new Response() };');
+
+  test('tells of text that is no YAML, and guesses nothing about what it cannot read', async () => {
+    expect(await publish('name: a: b', FINE)).toMatchObject([{ file: 'platform-manifest.yaml', line: 1 }]);
+    expect(await publish(manifestYaml({}, 'script: 7'), FINE)).toMatchObject([
+      { line: 7, message: '"script" must be text, not a number.' },
+    ]);
+  });
+
+  test('says which file an entrypoint that is not there was meant to be', async () => {
+    expect(await publish(manifestYaml({}, 'script: src/indx.ts'), FINE)).toMatchObject([
+      {
+        file: 'platform-manifest.yaml',
+        line: 7,
+        message: 'The entrypoint "src/indx.ts" is not among the uploaded files.',
+        hint: 'Did you mean "src/index.ts"?',
+      },
+    ]);
+  });
+
+  test('names the file of the entrypoint where the code as a whole is wrong', async () => {
+    const manifest = manifestYaml({}, 'script: ./src/index.ts');
+    expect(await publish(manifest, code('export default {};'))).toMatchObject([{ file: 'src/index.ts' }]);
+    expect(await publish(manifest, code('for (;;);'))).toMatchObject([{ file: 'src/index.ts' }]);
+    const sdk = `
+      import { createIntegration } from '@annex/sdk';
+      export default createIntegration({ fetch: () => new Response(), events: { space_veiw() {} } });`;
+    expect(await publish(manifest, code(sdk))).toMatchObject([
+      { file: 'src/index.ts', hint: 'Did you mean "space_view"?' },
+    ]);
+  });
+
+  test('keeps every member of the manifest', async () => {
+    const more = `
+target: site
+summary: "# Hello"
+categories: [visitor-auth, other]
+externalLinks: [{label: Docs, url: "https://example.com/docs"}]
+contentSecurityPolicy: {default-src: "'self'"}
+configurations:
+  site:
+    properties:
+      color: {type: string, enum: [red, blue], default: red, completion_url: /colors}
+    required: [color]`;
+    const before = published({ name: 'whole' }, more);
+    expect(before).toMatchObject({
+      target: 'site',
+      categories: ['authenticated-access', 'other'],
+      contentSecurityPolicy: { 'default-src': "'self'" },
+    });
+    const { registry } = await temporaryStore();
+    await registry.publish({ manifest: before, script: '', sourceMap: '{}', secrets: new Map() }, OPERATOR);
+    expect((await registry.version('whole', 1))?.manifest).toEqual(before);
+  });
+});
+
+describe('a version that was stored in the first shape', () => {
+  const first = {
+    name: 'old',
+    title: 'Old',
+    description: 'An example.',
+    organization: 'acme',
+    visibility: 'public',
+    scopes: ['space:content:read', 'made:up'],
+    script: 'index.js',
+    blocks: [{ id: 'a', title: 'A', icon: '../x', note: { any: 'thing' } }],
+    categories: ['other', 'unheard-of'],
+    configurations: {
+      account: {
+        properties: {
+          greeting: { type: 'string', title: 'Greeting', default: 'Hello', enum: 5, color: 'red' },
+          connect: { type: 'button' },
+        },
+        required: ['greeting'],
+      },
+    },
+    secrets: ['TOKEN'],
+    carried: {
+      icon: '../../etc/passwd',
+      previewImages: ['a.png'],
+      target: 'space',
+      externalLinks: [
+        { label: 'Docs', url: 'https://example.com' },
+        { label: 'Bad', url: 'javascript:alert(1)' },
+      ],
+    },
+  };
+
+  test('is read as the reader of today reads it, and nothing that it was not looked at for is shown', () => {
+    const read = storedManifest(JSON.stringify(first));
+    expect(read).toMatchObject({
+      name: 'old',
+      target: 'space',
+      scopes: ['space:content:read'],
+      categories: ['other'],
+      blocks: [{ id: 'a', title: 'A' }],
+      previewImages: [],
+      externalLinks: [{ label: 'Docs', url: 'https://example.com' }],
+      secrets: ['TOKEN'],
+    });
+    expect(read.configurations.account?.properties['greeting']).toEqual({
+      type: 'string',
+      title: 'Greeting',
+      default: 'Hello',
+    });
+    expect(read).not.toHaveProperty('icon');
+    expect(JSON.stringify(read)).not.toMatch(/passwd|javascript:|note|color/);
+  });
+
+  test('is read without what it has no word of', () => {
+    const { blocks, configurations, carried, ...rest } = first;
+    expect(storedManifest(JSON.stringify({ ...rest, carried: {} }))).toMatchObject({
+      target: 'all',
+      blocks: [],
+      externalLinks: [],
+      configurations: {},
+    });
+  });
+});

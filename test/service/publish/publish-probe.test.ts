@@ -1,0 +1,106 @@
+/** What a publish finds out by running the script once, and that the answer says where to look. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestService, TestService } from '../../support/service.ts';
+
+let annex: TestService;
+beforeAll(async () => {
+  annex = await TestService.start({ limits: { callCpuMs: 300, callWallMs: 1_500 } });
+});
+afterAll(() => annex.stop());
+
+interface Refusal {
+  severity: string;
+  message: string;
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+const refused = async (files: Record<string, string>, manifest = ''): Promise<Refusal[]> => {
+  const { status, body } = await annex.tryPublish('probed', files, manifest);
+  const { code, problems } = body['error'] as { code: string; problems: Refusal[] };
+  expect([status, code]).toEqual([422, 'PUBLISH_INVALID']);
+  expect((await annex.api('GET', '/v1/integrations/probed')).status).toBe(404);
+  return problems.filter(({ severity }) => severity === 'error');
+};
+
+test.each([
+  ['throws at load', 'throw new Error("no luck"); export default {};', 'no luck'],
+  ['throws a trap at load', 'throw new Proxy({}, { get() { for (;;); } });', 'throws while it loads'],
+  ['loops at load', 'for (;;);', '300 ms (callCpuMs)'],
+  ['never finishes loading', 'await new Promise(() => {});', '1,500 ms (callWallMs)'],
+  ['exports nothing', 'const unused = 1;', 'default export'],
+  ['exports no fetch', 'export default { answer: 42 };', '"fetch"'],
+])('a script that %s is refused', async (_what, source, said) => {
+  expect(await refused({ 'index.js': source })).toMatchObject([{ message: expect.stringContaining(said) }]);
+});
+
+test('an exception at load is shown at the line of its own file', async () => {
+  const [problem] = await refused({
+    'src/index.ts': "import { boom } from './boom.ts';\nboom();\nexport default { fetch() {} };",
+    'src/boom.ts': 'type T = string;\n\nexport const boom = () => {\n  throw new TypeError("at load");\n};',
+  });
+  expect(problem).toMatchObject({ file: 'src/boom.ts', line: 4, column: 9 });
+  expect(problem?.message).toContain('TypeError: at load');
+  expect(problem?.message).not.toContain('annex:/');
+});
+
+test.each([
+  ['createIntegration({ evnts: {} })', 'evnts'],
+  ['createIntegration({ components: [createComponent({ componentId: "" })] })', 'componentId'],
+])('a mistake in a call of the SDK is shown where the call is: %s', async (call, said) => {
+  const [problem] = await refused({
+    'index.js': `import { createIntegration, createComponent } from '@annex/sdk';\n\nexport default ${call};`,
+  });
+  expect(problem).toMatchObject({ file: 'index.js', line: 3, message: expect.stringContaining(said) });
+});
+
+test('an import of what the SDK does not have says what it has', async () => {
+  const source = "import { createIntegraton } from '@annex/sdk';\nexport default createIntegraton({});";
+  const [problem] = await refused({ 'index.js': source });
+  expect(problem).toMatchObject({ file: 'index.js', line: 1, hint: 'Did you mean "createIntegration"?' });
+});
+
+test('an entrypoint that lost its folder on the way is told how to send it; of more problems there is the number', async () => {
+  const { body } = await annex.tryPublish('probed', { 'other.js': '' }, 'icon: images/icon.png\n');
+  expect(body['error']).toMatchObject({
+    message: expect.stringMatching(/^The upload .* \(and 1 more problem\)$/),
+  });
+  const manifest =
+    'name: probed\ntitle: P\ndescription: P.\norganization: acme\nvisibility: public\nscopes: []\nscript: src/index.tsx\n';
+  const form = new FormData();
+  form.append('manifest', manifest);
+  form.append('files', new Blob(['']), 'index.tsx');
+  const lost = await annex.api('POST', '/v1/integrations', { form });
+  const hint = `There is "index.tsx": send its path as the file name, as curl -F 'files=@src/index.tsx;filename=src/index.tsx'.`;
+  expect(lost.body['error']).toMatchObject({ problems: [{ hint }] });
+});
+
+test('a block of the manifest needs a component of the script', async () => {
+  const source = `
+    import { createIntegration, createComponent } from '@annex/sdk';
+    const clock = createComponent({ componentId: 'clock', async render() { return { type: 'block', children: [] }; } });
+    export default createIntegration({ components: [clock] });`;
+  const [problem] = await refused(
+    { 'index.js': source },
+    'blocks:\n  - id: timer\n    title: Timer\n    description: Ticks.\n',
+  );
+  expect(problem?.message).toContain('timer');
+  expect(problem?.message).toContain('clock');
+});
+
+test('a publish of a script that loops leaves the next one unharmed', async () => {
+  const looping = annex.tryPublish('looping', { 'index.js': 'for (;;);' });
+  expect(await annex.publish('fine', { 'index.js': 'export default { fetch: () => new Response() };' })).toBe(
+    1,
+  );
+  expect((await looping).status).toBe(422);
+});
+
+test('a try-out has a time of its own, and runs where no tenant does', async () => {
+  const hurried = await startTestService({ limits: { probeWallMs: 400 } });
+  const { status, body } = await hurried.tryPublish('slow', { 'index.js': 'await new Promise(() => {});' });
+  expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('400 ms (probeWallMs)')]);
+  const { cells, processes } = hurried.service.pool;
+  expect(processes.filter((cell) => !cells.includes(cell)).length).toBe(1);
+});

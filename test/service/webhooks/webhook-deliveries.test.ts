@@ -1,0 +1,221 @@
+/**
+ * The webhook integration from an event to its receiver: what is posted is what was selected, signed with the secret of that
+ * space or site, and goes where the configuration of the moment says.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
+import { ask } from '../../support/installation-api.ts';
+import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
+import { TestService } from '../../support/service.ts';
+
+let annex: TestService;
+beforeAll(async () => {
+  annex = await TestService.start({ flags: ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1'] });
+  await annex.publishFixture('webhook');
+});
+afterAll(() => annex.stop());
+
+const visitor = { anonymousId: 'a1', userAgent: 'Browser/1', ip: '198.51.100.7', cookies: {} };
+const page = { url: 'https://docs.example.com/a', referrer: '' };
+const updated = { type: 'space_content_updated', spaceId: 'garden', revisionId: 'r1' };
+const viewed = { type: 'site_view', siteId: 'docs', visitor, ...page };
+const rated = { type: 'page_feedback', siteId: 'docs', feedback: { rating: 'ok' }, visitor, ...page };
+
+let organizations = 0;
+/** The integration in a space and a site of an organization of its own. */
+async function installed() {
+  organizations += 1;
+  const organization = `webhooks-${organizations}`;
+  const whole = await annex.install('webhook', organization);
+  await annex.installBelow('webhook', whole, 'space', 'garden');
+  await annex.installBelow('webhook', whole, 'site', 'docs');
+  const at = (place: string) => `/integrations/webhook/installations/${whole.id}/${place}`;
+  return {
+    id: whole.id,
+    at,
+    async configure(place: string, configuration: object): Promise<void> {
+      const { body } = await ask(annex, 'PATCH', at(place), { json: { configuration } });
+      expect(body).toMatchObject({ status: 'active' });
+    },
+    async secret(place: string): Promise<string> {
+      return String((await ask(annex, 'GET', `${at(place)}/webhook-secret`)).body['secret']);
+    },
+    async post(event: object): Promise<{ eventId: string; deliveries: number }> {
+      const json = { organization, ...event };
+      const { status, body } = await ask(annex, 'POST', '/events', { token: annex.platform, json });
+      expect(status).toBe(202);
+      return body as { eventId: string; deliveries: number };
+    },
+  };
+}
+
+const delivery = async (eventId: string): Promise<Record<string, unknown> | undefined> => {
+  const { body } = await ask(annex, 'GET', `/deliveries?event=${eventId}`);
+  return (body['items'] as Record<string, unknown>[])[0];
+};
+const settled = (eventId: string, state: string) =>
+  expect.poll(async () => (await delivery(eventId))?.['state'], { timeout: 8_000 }).toBe(state);
+
+describe('an event', () => {
+  test('is posted with the headers, the bytes and the signature that the specification promises', async () => {
+    const webhook = await installed();
+    const inbox = await WebhookInbox.start();
+    await webhook.configure('spaces/garden', { webhook_url: inbox.url, event_types: [updated.type] });
+    const { eventId, deliveries } = await webhook.post({ ...updated, unknown: 'passes by' });
+    expect(deliveries).toBe(1);
+    const { headers, body } = await inbox.taken();
+    expect(body).toBe(
+      `{"eventId":"${eventId}","type":"space_content_updated","spaceId":"garden","installationId":"${webhook.id}","revisionId":"r1"}`,
+    );
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'user-agent': expect.stringMatching(/^Annex-Webhook\//),
+      'x-platform-event': 'space_content_updated',
+      'x-platform-delivery': expect.any(String),
+      'x-platform-attempt': '1',
+    });
+    const secret = await webhook.secret('spaces/garden');
+    const checked = await checkSignature(String(headers['x-platform-signature']), body, secret);
+    expect(checked).toMatchObject({ valid: true });
+    await settled(eventId, 'delivered');
+  });
+
+  test('is posted from where it is selected, and from nowhere else', async () => {
+    const webhook = await installed();
+    const [space, site] = [await WebhookInbox.start(), await WebhookInbox.start()];
+    await webhook.configure('spaces/garden', { webhook_url: space.url, event_types: [updated.type] });
+    await webhook.configure('sites/docs', { webhook_url: site.url, event_types: ['page_feedback'] });
+    const posts = [viewed, updated, { ...updated, spaceId: 'other' }, { ...rated, siteId: 'other' }, rated];
+    const counts: number[] = [];
+    for (const event of posts) counts.push((await webhook.post(event)).deliveries);
+    expect(counts).toEqual([0, 1, 0, 0, 1]);
+    expect(JSON.parse((await space.taken()).body)).toMatchObject({ type: 'space_content_updated' });
+    expect(JSON.parse((await site.taken()).body)).toMatchObject({ type: 'page_feedback' });
+    expect([space.untaken, site.untaken]).toEqual([[], []]);
+  });
+
+  test('is signed by the space or the site that it happened in, with a secret of its own', async () => {
+    const webhook = await installed();
+    const inbox = await WebhookInbox.start();
+    await webhook.configure('spaces/garden', { webhook_url: inbox.url, event_types: [updated.type] });
+    await webhook.configure('sites/docs', { webhook_url: inbox.url, event_types: ['site_view'] });
+    const [ofSpace, ofSite] = [await webhook.secret('spaces/garden'), await webhook.secret('sites/docs')];
+    expect(ofSpace).not.toBe(ofSite);
+    await webhook.post(viewed);
+    const { headers, body } = await inbox.taken();
+    const checked = async (secret: string) =>
+      (await checkSignature(String(headers['x-platform-signature']), body, secret)).valid;
+    expect([await checked(ofSite), await checked(ofSpace)]).toEqual([true, false]);
+  });
+});
+
+const BY_HAND = {
+  manifest: `name: by-hand
+title: By hand
+description: Has no SDK.
+organization: acme
+visibility: public
+scopes: ['site:views:read']
+script: worker.js
+configurations:
+  site:
+    properties:
+      to: { type: string }
+      what: { type: string, multiple: true, enum: [site_view], default: [site_view] }
+    required: [to]
+webhook: { url: to, eventTypes: what }
+`,
+  script: `export default {
+  async fetch(request) {
+    const envelope = await request.formData();
+    const { type, eventId } = JSON.parse(envelope.get('event'));
+    if (type !== 'site_view') return new Response('Not handled', { status: 406 });
+    const { siteInstallation } = JSON.parse(envelope.get('environment'));
+    const headers = { 'annex-deliver-to': siteInstallation.configuration.to };
+    return new Response('{ "seen":  "' + eventId + '" }', { headers });
+  },
+};`,
+};
+
+test('a script without the SDK says by hand what is posted where', async () => {
+  const form = new FormData();
+  form.append('manifest', BY_HAND.manifest);
+  form.append('files', new Blob([BY_HAND.script]), 'worker.js');
+  expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({ status: 201 });
+  const whole = await annex.install('by-hand', 'by-hand');
+  await annex.installBelow('by-hand', whole, 'site', 'docs');
+  const inbox = await WebhookInbox.start();
+  const json = { configuration: { to: inbox.url } };
+  const path = `/integrations/by-hand/installations/${whole.id}/sites/docs`;
+  expect((await ask(annex, 'PATCH', path, { json })).body).toMatchObject({
+    status: 'active',
+    configuration: { what: ['site_view'] },
+  });
+  const { body } = await ask(annex, 'POST', '/events', { json: { organization: 'by-hand', ...viewed } });
+  expect((await inbox.taken()).body).toBe(`{ "seen":  "${body['eventId']}" }`);
+});
+
+describe('while a delivery waits for its next attempt', () => {
+  /** A site whose first view has been refused with 500, after `change`. */
+  async function refused(change: (webhook: Awaited<ReturnType<typeof installed>>) => Promise<unknown>) {
+    const webhook = await installed();
+    const inbox = await WebhookInbox.start();
+    await webhook.configure('sites/docs', { webhook_url: inbox.url, event_types: ['site_view'] });
+    const { eventId } = await webhook.post(viewed);
+    const first = await inbox.next();
+    await change(webhook);
+    first.answer(500);
+    return { webhook, inbox, first, eventId };
+  }
+
+  test('an edited URL is used: the same bytes go there', async () => {
+    const other = await WebhookInbox.start();
+    const { inbox, first, eventId } = await refused((webhook) =>
+      webhook.configure('sites/docs', { webhook_url: other.url }),
+    );
+    const second = await other.taken();
+    expect(second.body).toBe(first.body);
+    expect([first, second].map(({ headers }) => headers['x-platform-attempt'])).toEqual(['1', '2']);
+    const ids = [first, second].map(({ headers }) => headers['x-platform-delivery']);
+    expect(new Set(ids).size).toBe(1);
+    await settled(eventId, 'delivered');
+    expect(inbox.untaken).toEqual([]);
+  });
+
+  test('a type that is not selected any more is not posted again', async () => {
+    const { inbox, eventId } = await refused((webhook) =>
+      webhook.configure('sites/docs', { event_types: ['page_feedback'] }),
+    );
+    await settled(eventId, 'unhandled');
+    expect(inbox.untaken).toEqual([]);
+  });
+
+  test('pausing takes it back, and resuming does not bring it again', async () => {
+    const { webhook, inbox, eventId } = await refused(async ({ at }) => {
+      await ask(annex, 'POST', `${at('sites/docs')}/pause`);
+      await ask(annex, 'POST', `${at('sites/docs')}/resume`);
+    });
+    await settled(eventId, 'canceled');
+    const later = await webhook.post(viewed);
+    expect(JSON.parse((await inbox.taken()).body)).toMatchObject({ eventId: later.eventId });
+    expect(inbox.untaken).toEqual([]);
+  });
+
+  test('taking the site out takes it back', async () => {
+    const { inbox, eventId } = await refused(({ at }) => ask(annex, 'DELETE', at('sites/docs')));
+    await settled(eventId, 'canceled');
+    expect(inbox.untaken).toEqual([]);
+  });
+
+  test('a rotated secret signs the next attempt', async () => {
+    const { webhook, inbox, first } = await refused(({ at }) =>
+      ask(annex, 'POST', `${at('sites/docs')}/webhook-secret/rotate`, { json: {} }),
+    );
+    const second = await inbox.taken();
+    const secret = await webhook.secret('sites/docs');
+    const valid = async ({ headers, body }: typeof first) =>
+      (await checkSignature(String(headers['x-platform-signature']), body, secret)).valid;
+    expect([await valid(first), await valid(second)]).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,399 @@
+/**
+ * What webhooks are signed with (REFERENCE D24): a secret for each target, made at first need, sealed at rest, replaced at
+ * once or with an overlap, and in nobody's hands but those of whoever installed and of the code of that very target.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/database/database.ts';
+import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import type { Environment } from '../../../src/model/environment.ts';
+import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { webhookSecretPlace } from '../../../src/store/webhooks/webhook-secret-rows.ts';
+import { ask, codeOf } from '../../support/installation-api.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+import { installed } from '../../support/store/installed.ts';
+import { CLOCK, OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+const MADE = /^[A-Za-z0-9_-]{43}$/;
+const MINUTE_MS = 60_000;
+
+describe('the secret of a target', () => {
+  let folder: string;
+  let store: Store;
+  let space: TargetName;
+  let site: TargetName;
+  beforeEach(async () => {
+    const start = CLOCK.now;
+    folder = await temporaryFolder();
+    store = await openStore(storeOptions(folder));
+    const installationId = await installed(store, 'target: all\n');
+    space = { installationId, level: 'space', place: 'p' };
+    site = { installationId, level: 'site', place: 'p' };
+    for (const level of ['space', 'site'] as const)
+      await store.installations.installBelow(
+        { installationId, level, place: 'p', externalIds: [] },
+        OPERATOR,
+      );
+    return async () => {
+      CLOCK.now = start;
+      await store.close();
+    };
+  });
+
+  test('is made when it is first needed, 32 random bytes as text, and is another for each target', async () => {
+    const [own] = await store.webhookSecrets.signing(space);
+    expect(own).toMatch(MADE);
+    expect(await store.webhookSecrets.signing(space)).toEqual([own]);
+    expect(await store.webhookSecrets.reveal(space, OPERATOR)).toEqual({
+      secret: own,
+      createdAt: CLOCK.now,
+    });
+    const [other] = await store.webhookSecrets.signing(site);
+    expect(other).toMatch(MADE);
+    expect(other).not.toBe(own);
+  });
+
+  test('is the same for all who need it first at the same time', async () => {
+    const { webhookSecrets } = store;
+    const [revealed, ...signed] = await Promise.all([
+      webhookSecrets.reveal(space, OPERATOR),
+      ...Array.from({ length: 20 }, () => webhookSecrets.signing(space)),
+    ]);
+    expect(new Set(signed.flat())).toEqual(new Set([revealed.secret]));
+    expect(await webhookSecrets.signing(space)).toEqual([revealed.secret]);
+  });
+
+  test('is of a target that is there: of one that is gone or never was, nothing is made', async () => {
+    const { webhookSecrets, installations } = store;
+    for (const name of [{ ...space, place: 'other' }, wholeInstallation('ins_none')]) {
+      await expect(webhookSecrets.signing(name)).rejects.toMatchObject({ code: 'INSTALLATION_UNKNOWN' });
+      await expect(webhookSecrets.reveal(name, OPERATOR)).rejects.toMatchObject({
+        code: 'INSTALLATION_UNKNOWN',
+      });
+      await expect(webhookSecrets.rotate(name, {}, OPERATOR)).rejects.toMatchObject({
+        code: 'INSTALLATION_UNKNOWN',
+      });
+    }
+    // Attack: to be installed again where another was, and have what that one's receivers trust.
+    const { secret } = await webhookSecrets.reveal(space, OPERATOR);
+    await installations.uninstall(space, OPERATOR);
+    await expect(webhookSecrets.signing(space)).rejects.toMatchObject({ code: 'INSTALLATION_UNKNOWN' });
+    const { installationId } = space;
+    await installations.installBelow(
+      { installationId, level: 'space', place: 'p', externalIds: [] },
+      OPERATOR,
+    );
+    expect(await webhookSecrets.signing(space)).toEqual([expect.not.stringMatching(secret)]);
+  });
+
+  test('is replaced at once unless told otherwise: nothing is signed with the one before', async () => {
+    const { webhookSecrets } = store;
+    const [before] = await webhookSecrets.signing(space);
+    CLOCK.now += 1_000;
+    const rotated = await webhookSecrets.rotate(space, {}, OPERATOR);
+    expect(rotated).toEqual({ secret: expect.stringMatching(MADE), createdAt: CLOCK.now });
+    expect(rotated.secret).not.toBe(before);
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret]);
+    const own = await webhookSecrets.rotate(space, { secret: 'one of my own, they say: 24' }, OPERATOR);
+    expect(own.secret).toBe('one of my own, they say: 24');
+    expect(await webhookSecrets.signing(space)).toEqual([own.secret]);
+    // The one that nobody has seen yet is no previous one.
+    expect(await webhookSecrets.rotate(site, { overlapMs: MINUTE_MS }, OPERATOR)).not.toHaveProperty(
+      'previous',
+    );
+  });
+
+  test('signs with the one before it up to the end of an overlap, and not at its end', async () => {
+    const { webhookSecrets } = store;
+    const [before] = await webhookSecrets.signing(space);
+    const until = CLOCK.now + MINUTE_MS;
+    const rotated = await webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
+    expect(rotated).toMatchObject({ previous: { secret: before, until } });
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret, before]);
+    CLOCK.now = until - 1;
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret, before]);
+    expect(await webhookSecrets.reveal(space, OPERATOR)).toMatchObject({ previous: { until } });
+    // From memory and from the store alike.
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret, before]);
+    CLOCK.now = until;
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret]);
+    expect(await webhookSecrets.reveal(space, OPERATOR)).toEqual({
+      secret: rotated.secret,
+      createdAt: rotated.createdAt,
+    });
+    expect(await webhookSecrets.signing(space)).toEqual([rotated.secret]);
+  });
+
+  test('that is replaced during an overlap is the previous one then, and the one before it signs no more', async () => {
+    const { webhookSecrets } = store;
+    await webhookSecrets.signing(space);
+    const first = await webhookSecrets.rotate(space, { overlapMs: 10 * MINUTE_MS }, OPERATOR);
+    const second = await webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
+    expect(await webhookSecrets.signing(space)).toEqual([second.secret, first.secret]);
+    // Leaked: both are gone at once.
+    const third = await webhookSecrets.rotate(space, {}, OPERATOR);
+    expect(await webhookSecrets.signing(space)).toEqual([third.secret]);
+    // The same again signs once.
+    const same = await webhookSecrets.rotate(space, { secret: third.secret, overlapMs: MINUTE_MS }, OPERATOR);
+    expect(same).not.toHaveProperty('previous');
+    expect(await webhookSecrets.signing(space)).toEqual([third.secret]);
+  });
+
+  test('lies sealed on the disk, for its own row alone, and is there after a restart', async () => {
+    const own = 'hush-hush-hush-hush-hush';
+    await store.webhookSecrets.rotate(space, { secret: own }, OPERATOR);
+    await store.webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
+    const signing = await store.webhookSecrets.signing(space);
+    expect(signing[1]).toBe(own);
+    await store.webhookSecrets.signing(site);
+    await store.close();
+    const bytes = await readFile(join(folder, 'annex.db'), 'latin1');
+    for (const secret of signing) expect(bytes).not.toContain(secret);
+
+    const again = await openStore(storeOptions(folder));
+    onTestFinished(() => again.close());
+    expect(await again.webhookSecrets.signing(space)).toEqual(signing);
+    await again.close();
+
+    // Attack: whoever can write to the database copies the secret of another target into their own row, to be shown it there.
+    const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+    const [row] = await database
+      .selectFrom('webhook_secrets')
+      .selectAll()
+      .where('level', '=', 'space')
+      .execute();
+    const stolen = { sealed_secret: row?.sealed_secret ?? '' };
+    await database.updateTable('webhook_secrets').set(stolen).where('level', '=', 'site').execute();
+    await database.destroy();
+    store = await openStore(storeOptions(folder));
+    const place = webhookSecretPlace('sealed_secret', site).join('/');
+    await expect(store.webhookSecrets.signing(site)).rejects.toThrow(
+      `The sealed value at ${place} was altered`,
+    );
+  });
+
+  test('leaves an entry in the audit each time that it is shown or replaced, which does not say it', async () => {
+    const { webhookSecrets, audit } = store;
+    await webhookSecrets.signing(space);
+    const { secret } = await webhookSecrets.reveal(space, OPERATOR);
+    const rotation = { secret: 'hush-hush-hush-hush-hush', overlapMs: MINUTE_MS };
+    await webhookSecrets.rotate(space, rotation, OPERATOR);
+    await webhookSecrets.rotate(space, {}, OPERATOR);
+    const { items } = await audit.list({ limit: 3 });
+    const about = { organization: 'acme', integration: 'hello', ...space, requestId: 'req-test' };
+    expect(items).toMatchObject([
+      { action: 'webhook.rotate', details: { own: false }, ...about },
+      { action: 'webhook.rotate', details: { own: true, overlapSeconds: 60 }, ...about },
+      { action: 'webhook.reveal', details: {}, ...about },
+    ]);
+    expect(JSON.stringify(items)).not.toContain('hush');
+    expect(JSON.stringify(items)).not.toContain(secret);
+  });
+});
+
+const SETTINGS = (events: string) => `
+    properties:
+      receiver: {type: string, title: URL, description: Where to.}
+      events: {type: string, title: Events, description: Which., enum: [${events}], multiple: true}
+`;
+const WEBHOOK = `target: all
+webhook: {url: receiver, eventTypes: events}
+configurations:
+  space: ${SETTINGS('space_content_updated')}
+  site: ${SETTINGS('site_view, page_feedback')}
+`;
+
+/** Shows its environment; asked by POST, it asks the API as it is told to, and logs the answer in every way that comes to mind. */
+const SHOWN = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  async fetch(request, { environment }) {
+    if (request.method !== 'POST') return Response.json(environment);
+    const { method, path, body } = await request.json();
+    const answer = await fetch(environment.apiEndpoint + path, {
+      method,
+      headers: { authorization: 'Bearer ' + environment.apiTokens.installation, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const { secret } = await answer.json();
+    console.log('the secret is', secret, { secret }, JSON.stringify({ secret }), btoa('user:' + secret));
+    return Response.json({ secret });
+  },
+});`;
+
+describe('the API of the secret', () => {
+  let annex: TestService;
+  let here: Installed;
+  let space: Installed;
+  let neighbour: Installed;
+  let plain: Installed;
+  beforeAll(async () => {
+    annex = await TestService.start();
+    await annex.publish('posting', { 'index.js': SHOWN }, WEBHOOK);
+    await annex.publish('plain', { 'index.js': SHOWN }, 'target: all\n');
+    here = await annex.install('posting', 'beach');
+    space = await annex.installBelow('posting', here, 'space', 'sp-1');
+    neighbour = await annex.installBelow('posting', here, 'space', 'sp-2');
+    await annex.installBelow('posting', here, 'site', 'si-1');
+    plain = await annex.install('plain', 'beach');
+    await annex.installBelow('plain', plain, 'space', 'sp-1');
+  });
+  afterAll(() => annex.stop());
+
+  const at = (place = '/spaces/sp-1', name = 'posting', { id } = here) =>
+    `/integrations/${name}/installations/${id}${place}/webhook-secret`;
+  const reveal = (options = {}, path = at()) => ask(annex, 'GET', path, options);
+  const rotate = (json: unknown = {}, path = at()) => ask(annex, 'POST', `${path}/rotate`, { json });
+  const tokenOf = async ({ endpoint }: Installed) =>
+    ((await (await fetch(endpoint)).json()) as Environment).apiTokens.installation ?? '';
+
+  test('shows it, with since when, and lets nobody keep the answer', async () => {
+    const first = await reveal();
+    expect(first.body).toEqual({
+      secret: expect.stringMatching(MADE),
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    expect((await reveal()).body).toEqual(first.body);
+    const site = await reveal({}, at('/sites/si-1'));
+    expect(site.body['secret']).not.toBe(first.body['secret']);
+  });
+
+  test('replaces it, and says until when the one before signs, too, but not what that is', async () => {
+    const before = (await reveal()).body['secret'];
+    const askedAt = Date.now();
+    const answer = await rotate({ overlapSeconds: 3_600 });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.body['secret']).not.toBe(before);
+    expect(answer.text).not.toContain(String(before));
+    const { until } = answer.body['previous'] as { until: string };
+    expect(Math.abs(Date.parse(until) - askedAt - 3_600_000)).toBeLessThan(60_000);
+    expect((await reveal()).body).toEqual(answer.body);
+    expect((await rotate()).body).not.toHaveProperty('previous');
+  });
+
+  test.each([
+    ['secret', 'a'.repeat(23), 400],
+    ['secret', 'a'.repeat(24), 200],
+    ['secret', '~'.repeat(256), 200],
+    ['secret', 'a'.repeat(257), 400],
+    ['secret', `!${'a'.repeat(30)}~`, 200],
+    ['secret', `${'a'.repeat(30)} `, 400],
+    ['secret', `${'a'.repeat(30)}\n`, 400],
+    ['secret', `${'a'.repeat(30)}é`, 400],
+    ['secret', `${'a'.repeat(30)}\u007f`, 400],
+    ['secret', 24, 400],
+    ['overlapSeconds', 59, 400],
+    ['overlapSeconds', 60, 200],
+    ['overlapSeconds', 604_800, 200],
+    ['overlapSeconds', 604_801, 400],
+    ['overlapSeconds', 60.5, 400],
+    ['overlapSeconds', '60', 400],
+    ['overlap', 60, 400],
+  ])('takes %s: %j with %s', async (member, value, status) => {
+    const before = await reveal();
+    const answer = await rotate({ [member]: value });
+    expect(codeOf(answer)).toBe(status === 200 ? '200' : '400 REQUEST_INVALID');
+    if (status === 200 && member === 'secret') expect(answer.body['secret']).toBe(value);
+    if (status === 400) {
+      expect(answer.error.message).toContain(member);
+      expect(answer.text).not.toContain('aaaa');
+      expect((await reveal()).body).toEqual(before.body);
+    }
+  });
+
+  test('is there where webhooks are posted alone', async () => {
+    expect((await reveal({}, at(''))).error).toMatchObject({
+      code: 'WEBHOOK_UNKNOWN',
+      message: expect.stringContaining('".../spaces/{space}" or ".../sites/{site}"'),
+    });
+    const none = await reveal({}, at('/spaces/sp-1', 'plain', plain));
+    expect(none.error).toMatchObject({
+      code: 'WEBHOOK_UNKNOWN',
+      message: expect.stringContaining('does not say "webhook"'),
+    });
+    expect(codeOf(await rotate({}, at('')))).toBe('404 WEBHOOK_UNKNOWN');
+  });
+
+  // Attack: to be told from the answer that another organization has it installed, or in which spaces.
+  test("is, for others, as if there were nothing: another tenant's target is answered as one that is absent", async () => {
+    const made = (organization: string) =>
+      annex.service.store.tokens.create({ kind: 'organization', organization }, OPERATOR);
+    const [beach, hill, author] = [await made('beach'), await made('hill'), await made('acme')];
+    expect((await reveal({ token: beach.token })).status).toBe(200);
+    expect((await reveal({ token: annex.platform })).status).toBe(200);
+    for (const { token } of [hill, author]) {
+      const theirs = await reveal({ token });
+      const absent = await reveal({ token }, at('/spaces/sp-1', 'posting', { ...here, id: 'ins_none' }));
+      const { requestId: a, ...one } = theirs.body['error'] as Record<string, string>;
+      const { requestId: b, ...other } = absent.body['error'] as Record<string, string>;
+      expect({ ...one, message: one['message']?.replace(here.id, 'ins_none') }).toEqual(other);
+      expect(codeOf(theirs)).toBe('404 INSTALLATION_UNKNOWN');
+      expect(codeOf(await reveal({ token }, at('', 'plain', plain)))).toBe('404 INSTALLATION_UNKNOWN');
+    }
+  });
+
+  test('is for code of a call for that very target, and for no other', async () => {
+    expect((await reveal({ token: await tokenOf(space) })).status).toBe(200);
+    const token = await tokenOf(space);
+    expect((await ask(annex, 'POST', `${at()}/rotate`, { token, json: {} })).status).toBe(200);
+    expect(codeOf(await reveal({ token: await tokenOf(here) }))).toBe('403 TOKEN_FORBIDDEN');
+    expect(codeOf(await reveal({ token: await tokenOf(neighbour) }))).toBe('404 INSTALLATION_UNKNOWN');
+    expect(codeOf(await reveal({ token: await tokenOf(plain) }))).toBe('404 INSTALLATION_UNKNOWN');
+  });
+});
+
+// Attack on whoever reads the log: the author, who must not sign in the name of those that have installed.
+test('what code was shown of it is in none of its logs', async () => {
+  const annex = await TestService.start();
+  onTestFinished(() => annex.stop());
+  await annex.publish('posting', { 'index.js': SHOWN }, WEBHOOK);
+  const here = await annex.install('posting', 'beach');
+  const space = await annex.installBelow('posting', here, 'space', 'sp-1');
+  const path = `/integrations/posting/installations/${here.id}/spaces/sp-1/webhook-secret`;
+  const shown = async (json: object) => {
+    const response = await fetch(space.endpoint, { method: 'POST', body: JSON.stringify(json) });
+    return String(((await response.json()) as { secret: string }).secret);
+  };
+  const secrets = [
+    await shown({ method: 'GET', path }),
+    await shown({ method: 'POST', path: `${path}/rotate`, body: {} }),
+    await shown({ method: 'POST', path: `${path}/rotate`, body: { secret: 'own"secret\\of/24&characters' } }),
+    await shown({ method: 'GET', path }),
+  ];
+  expect(secrets.slice(2)).toEqual(Array(2).fill('own"secret\\of/24&characters'));
+  const lines = (await annex.log(here)).map(({ text }) => text);
+  expect(lines).toHaveLength(secrets.length);
+  for (const line of lines) {
+    expect(line).toContain('the secret is [redacted]');
+    for (const secret of secrets)
+      for (const shape of [secret, JSON.stringify(secret).slice(1, -1), secret.slice(0, 16)])
+        expect(line).not.toContain(shape);
+  }
+});
+
+// Attack: code, or an organization, that asks in a loop, each time an entry in an audit that is kept for a year.
+test('the secret is shown and replaced as often as an installation may be edited, and no more', async () => {
+  const annex = await TestService.start({ limits: { editsPerMinutePerInstallation: 3 } });
+  onTestFinished(() => annex.stop());
+  await annex.publish('posting', { 'index.js': SHOWN }, WEBHOOK);
+  const here = await annex.install('posting', 'beach');
+  const space = await annex.installBelow('posting', here, 'space', 'sp-1');
+  const path = `/integrations/posting/installations/${here.id}/spaces/sp-1/webhook-secret`;
+  const environment = (await (await fetch(space.endpoint)).json()) as Environment;
+  const token = environment.apiTokens.installation ?? '';
+  const statuses: number[] = [];
+  for (const [method, to] of [
+    ...([
+      ['GET', path],
+      ['POST', `${path}/rotate`],
+      ['GET', path],
+      ['GET', path],
+      ['POST', `${path}/rotate`],
+    ] as const),
+  ])
+    statuses.push((await ask(annex, method, to, { token, ...(method === 'POST' && { json: {} }) })).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  expect((await ask(annex, 'GET', path)).status).toBe(200);
+});

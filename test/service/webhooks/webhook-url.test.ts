@@ -1,0 +1,190 @@
+/** The URL of a webhook's receiver, when it is saved: what nobody may post to keeps the target from being active (REFERENCE D29). */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask } from '../../support/installation-api.ts';
+import { startTestService, TestService } from '../../support/service.ts';
+
+const WEBHOOK = `configurations:
+  account:
+    properties:
+      receiver: { type: string }
+  site:
+    properties:
+      receiver: { type: string }
+      events: { type: string, multiple: true, enum: [site_view] }
+      note: { type: string }
+    required: [events]
+webhook: { url: receiver, eventTypes: events }
+`;
+const SOURCE = `import { createIntegration, deliverTo } from '@annex/sdk';
+export default createIntegration({
+  fetch: (_, { environment }) => Response.json([environment.configuration, environment.apiTokens]),
+  events: { site_view: (event) => deliverTo('https://hooks.example.com/', event) },
+});`;
+
+/** Publishes an integration that posts webhooks, installed into a site. @returns the path of the installation there */
+async function deployed(annex: TestService): Promise<string> {
+  await annex.publish('posts', { 'index.ts': SOURCE }, WEBHOOK);
+  const whole = await annex.install('posts', 'acme');
+  await annex.installBelow('posts', whole, 'site', 'docs');
+  return `/integrations/posts/installations/${whole.id}/sites/docs`;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly problems: readonly { readonly property: string; readonly message: string }[];
+}
+
+/** What an edit that would make an active target invalid is refused with. */
+const refusal = ({ code, problems }: Refusal) => ({
+  status: code,
+  problems: problems.map(({ property, message }) => ({ property, message })),
+});
+
+describe('the URL of a receiver', () => {
+  let annex: TestService;
+  let path: string;
+  beforeAll(async () => {
+    annex = await TestService.start();
+    path = await deployed(annex);
+    return () => annex.stop();
+  });
+  const save = async (receiver: unknown, at = path) => {
+    const configuration = { receiver, ...(at === path && { events: ['site_view'] }) };
+    const { status, body } = await ask(annex, 'PATCH', at, { json: { configuration } });
+    if (status === 422) return refusal(body['error'] as Refusal);
+    expect([status, (body['configuration'] as { receiver?: unknown }).receiver]).toEqual([
+      200,
+      receiver ?? undefined,
+    ]);
+    return { status: body['status'], problems: body['problems'] };
+  };
+  const long = (chars: number) => `https://hooks.example.com/${'x'.repeat(chars - 26)}`;
+
+  test.each([
+    'https://hooks.example.com/in?key=k1',
+    'https://hooks.example.com:8443/',
+    'https://bücher.example/',
+    long(2_048),
+  ])('may be %s', async (url) => {
+    expect(await save(url)).toEqual({ status: 'active', problems: undefined });
+  });
+
+  test.each<[string, RegExp]>([
+    ['http://hooks.example.com/', /of http\b.* https only/],
+    ['ftp://hooks.example.com/', /https/],
+    ['hooks.example.com/in', /https/],
+    ['', /https/],
+    [long(2_049), /more than 2,048 characters/],
+    ['https://user@hooks.example.com/', /a user name or a password/],
+    ['https://:hunter2@hooks.example.com/', /a user name or a password/],
+    ['https://hooks.example.com/in#part', /a fragment/],
+    ['https://hooks.example.com/#', /a fragment/],
+  ])('is not %s', async (url, why) => {
+    const message = expect.stringMatching(
+      new RegExp(`^"receiver" cannot be posted to\\. .*${why.source}.*\\.$`),
+    );
+    expect(await save(url)).toEqual({
+      status: 'CONFIGURATION_INVALID',
+      problems: [{ property: 'receiver', message }],
+    });
+  });
+
+  // Attack: the services next door, under every name that they have (OWASP, server-side request forgery).
+  test.each([
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://0x7f000001/',
+    'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://localhost/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://10.0.0.1/',
+    'https://[fd00::1]/',
+  ])('is not a place that nobody outside can reach: %s', async (url) => {
+    const { status, problems } = await save(url);
+    expect(status).toBe('CONFIGURATION_INVALID');
+    expect(problems).toEqual([
+      { property: 'receiver', message: expect.stringMatching(/^"receiver" cannot be posted to\. ./) },
+    ]);
+  });
+
+  test('attack: it is not repeated in what is said of it, which code of other integrations could read', async () => {
+    for (const url of ['https://:hunter2@hooks.example.com/', 'http://hooks.example.com/hunter2', 'hunter2'])
+      expect(JSON.stringify((await save(url)).problems)).not.toMatch(/hunter2|hooks/);
+  });
+
+  test('may be missing where it is not required, and is told of once where it is no text', async () => {
+    expect(await save(null)).toEqual({ status: 'active', problems: undefined });
+    expect(await save(7)).toEqual({
+      status: 'CONFIGURATION_INVALID',
+      problems: [{ property: 'receiver', message: '"receiver" must be a string.' }],
+    });
+  });
+
+  test('is what it is called for where webhooks are posted, and nowhere else', async () => {
+    const whole = path.replace('/sites/docs', '');
+    expect(await save('http://127.0.0.1/', whole)).toMatchObject({ status: 'active' });
+  });
+
+  test('keeps an edit of something else from making the target active, and so does resuming', async () => {
+    // A target that is active does not become invalid by an edit; one that is paused may.
+    await ask(annex, 'POST', `${path}/pause`);
+    await save('https://127.0.0.1/');
+    await ask(annex, 'POST', `${path}/resume`);
+    const json = { configuration: { note: 'x' } };
+    expect((await ask(annex, 'PATCH', path, { json })).body).toMatchObject({ status: 'pending' });
+    expect((await ask(annex, 'POST', `${path}/pause`)).body).toMatchObject({ status: 'paused' });
+    expect((await ask(annex, 'POST', `${path}/resume`)).body).toMatchObject({ status: 'pending' });
+    for (const read of [path, `${path}/configuration`])
+      expect((await ask(annex, 'GET', read)).body).toMatchObject({ problems: [{ property: 'receiver' }] });
+    await save('https://hooks.example.com/');
+    expect((await ask(annex, 'POST', `${path}/pause`)).body).toMatchObject({ status: 'paused' });
+    expect((await ask(annex, 'POST', `${path}/resume`)).body).toMatchObject({ status: 'active' });
+  });
+});
+
+test('with plain http allowed, and a place that the operator lists, both may be saved', async () => {
+  const annex = await startTestService({ flags: ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1'] });
+  const path = await deployed(annex);
+  const save = async (receiver: string) => {
+    const json = { configuration: { receiver, events: ['site_view'] } };
+    const { body, error } = await ask(annex, 'PATCH', path, { json });
+    return body['status'] ?? error.code;
+  };
+  expect(await save('http://hooks.example.com/')).toBe('active');
+  expect(await save('http://127.0.0.1:8080/in')).toBe('active');
+  expect(await save('http://127.0.0.2:8080/in')).toBe('CONFIGURATION_INVALID');
+  expect(await save(`${annex.service.controlUrl}/v1/audit`)).toBe('CONFIGURATION_INVALID');
+});
+
+describe('at publish', () => {
+  test('a type that can be selected and has no handler is a warning at the choices', async () => {
+    const annex = await startTestService();
+    const more = WEBHOOK.replace('[site_view]', '[site_view, page_feedback]');
+    const { status, body } = await annex.tryPublish('posts', { 'index.ts': SOURCE }, more);
+    expect(status).toBe(201);
+    const warnings = (body['warnings'] as { message: string; line: number }[]).filter(({ message }) =>
+      message.includes('can be selected'),
+    );
+    expect(warnings).toEqual([
+      {
+        severity: 'warning',
+        message:
+          '"page_feedback" can be selected, but the script has no handler of it: it will never be posted.',
+        hint: 'Add "page_feedback" to the "events" of the integration, or remove it from the choices.',
+        file: 'platform-manifest.yaml',
+        ...{ line: 15, column: expect.any(Number) },
+      },
+    ]);
+  });
+
+  test('what the manifest says wrongly of a webhook keeps it from being published', async () => {
+    const annex = await startTestService();
+    const more = WEBHOOK.replace('eventTypes: events', 'eventTypes: event');
+    const { status, body } = await annex.tryPublish('posts', { 'index.ts': SOURCE }, more);
+    expect([status, JSON.stringify(body)]).toEqual([
+      422,
+      expect.stringContaining('Did you mean \\"events\\"?'),
+    ]);
+  });
+});

@@ -1,0 +1,120 @@
+/**
+ * A crash between any two statements of a change leaves all of it or nothing: each change of the store is made in a process
+ * of its own, which is killed after its first statement, after its second, and so on until it gets through. What is found
+ * by whoever opens the store next is compared byte by byte.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHANGES, fill, open } from '../support/store/store-changes.ts';
+import { memory } from '../support/store/temporary-store.ts';
+
+const CRASH_PROCESS = fileURLToPath(new URL('../support/crash/crash-process.ts', import.meta.url));
+
+let home = '';
+const filled = () => join(home, 'filled');
+const crashScript = () => join(home, 'crash-process.mjs');
+
+beforeAll(async () => {
+  // A process that dies leaves what it has written to whoever has the file, on a disk or not.
+  home = await mkdtemp(join(memory(), 'annex-crash-'));
+  const store = await open(filled(), 'fill');
+  await fill(store);
+  await store.close();
+  // Hundreds of processes run it: in one file, and without types, each is up in half the time.
+  await build({
+    entryPoints: [CRASH_PROCESS],
+    outfile: crashScript(),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'esnext',
+    // For what it depends on and is no ES module.
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+    },
+  });
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+interface Ended {
+  readonly signal: string | null;
+  readonly statements: readonly string[];
+}
+
+/** Makes a change in a process that is killed after so many statements; with 0 it lives. */
+function makeChange(folder: string, change: string, killAfter: number): Promise<Ended> {
+  const args = [crashScript(), folder, change, String(killAfter)];
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(home, 'compiled') };
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+      if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr, { cause: error }));
+      else resolve({ signal: error?.signal ?? null, statements: stdout === '' ? [] : JSON.parse(stdout) });
+    });
+  });
+}
+
+type Content = Readonly<Record<string, readonly string[]>>;
+
+/** Opens the store as the next start would, then reads every row of every table. */
+async function contentOf(folder: string): Promise<Content> {
+  await (await open(folder, 'reopen')).close();
+  const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
+  const tables = database
+    .prepare(`select name from sqlite_master where type = 'table' and name not like 'kysely%' order by name`)
+    .all()
+    .map((row) => String(row['name']));
+  // Lines of what is gone, which nobody can read, are removed after the commit, or by the next sweep.
+  const readable = 'where installation_id in (select installation_id from targets)';
+  const rowsOf = (table: string) =>
+    database
+      .prepare(`select * from ${table} ${table === 'log_lines' ? readable : ''}`)
+      .all()
+      .map((row) => JSON.stringify(row))
+      .sort();
+  const content = Object.fromEntries(tables.map((table) => [table, rowsOf(table)]));
+  database.close();
+  return content;
+}
+
+/** A copy of the filled store, for one process. */
+async function copy(name: string): Promise<string> {
+  const folder = join(home, name);
+  await cp(filled(), folder, { recursive: true });
+  return folder;
+}
+
+/** How many statements it takes until each of a change's transactions is there. */
+function commits(statements: readonly string[]): number[] {
+  const of = statements.flatMap((sql, index) => (sql === 'commit' ? [index + 1] : []));
+  if (of.length > 0) return of;
+  return statements.flatMap((sql, index) => (sql.startsWith('select') ? [] : [index + 1]));
+}
+
+describe.each(Object.keys(CHANGES))('%s', (change) => {
+  test('is all there or not at all, wherever the process is killed', { timeout: 240_000 }, async () => {
+    const whole = await copy(`${change} whole`);
+    const before = await contentOf(await copy(`${change} untouched`));
+    const { statements } = await makeChange(whole, change, 0);
+    const after = await contentOf(whole);
+    expect(after).not.toEqual(before);
+    const [committed = 0, ...others] = commits(statements);
+    expect(others).toEqual([]);
+    const points = statements.map((_, index) => index + 1);
+    const killed = async () => {
+      for (let point = points.shift(); point !== undefined; point = points.shift()) {
+        const folder = await copy(`${change} ${point}`);
+        expect(await makeChange(folder, change, point)).toMatchObject({ signal: 'SIGKILL' });
+        const where = `killed after statement ${point}: ${statements[point - 1]}`;
+        expect(await contentOf(folder), where).toEqual(point < committed ? before : after);
+        await rm(folder, { recursive: true });
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, killed));
+  });
+});

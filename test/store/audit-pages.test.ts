@@ -1,0 +1,83 @@
+/** Pages of the audit, and of installations: what one looks at is bounded, however much there is that it does not show. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ROWS_LOOKED_AT } from '../../src/store/audit.ts';
+import { openStore } from '../../src/store/store.ts';
+import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
+
+async function storeOf() {
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder));
+  onTestFinished(() => store.close());
+  return { store, file: join(folder, 'annex.db') };
+}
+
+const idOf = (at: number) => String(at).padStart(26, '0');
+
+/** So many edits of one installation in each of two organizations, the oldest of which is a deletion by the first. */
+function fill(file: string, entries: number): void {
+  const database = new DatabaseSync(file);
+  const insert = database.prepare(
+    `insert into audit (id, at, action, actor, request_id, organization, integration, details) values (?, 0, ?, 'organization', '', ?, 'shared', '{}')`,
+  );
+  database.exec('begin');
+  for (let at = 0; at < entries; at += 1) {
+    const action = at === 0 ? 'installation.delete' : 'installation.edit';
+    insert.run(idOf(at), action, at % 2 === 0 ? 'acme' : 'other');
+  }
+  database.exec('commit');
+  database.close();
+}
+
+describe('a page of the audit', () => {
+  const ENTRIES = 2 * ROWS_LOOKED_AT + 2_000;
+  /** The last entry of `acme` that a first page looks at. */
+  const end = idOf(ENTRIES - 2 * ROWS_LOOKED_AT);
+
+  test.each([
+    ['action', { organization: 'acme', action: 'installation.delete' }],
+    ['integration', { organization: 'acme', integration: 'none' }],
+  ] as const)('attack: looks for a rare %s in so many entries, and says where to go on', async (_, query) => {
+    const { store, file } = await storeOf();
+    fill(file, ENTRIES);
+    expect(await store.audit.list({ ...query, limit: 10 })).toEqual({ items: [], next: end });
+  });
+
+  test('finds all in the end', async () => {
+    const { store, file } = await storeOf();
+    fill(file, ENTRIES);
+    const query = { organization: 'acme', action: 'installation.delete', limit: 10 } as const;
+    const { items, next } = await store.audit.list({ ...query, cursor: end });
+    expect([items.map(({ id }) => id), next]).toEqual([[idOf(0)], undefined]);
+    const ofAll = await store.audit.list({ ...query, organization: undefined, cursor: idOf(ROWS_LOOKED_AT) });
+    expect(ofAll).toMatchObject({ items: [{ id: idOf(0) }], next: idOf(0) });
+  });
+
+  test('has all that are meant, in pages of the size that was asked for', async () => {
+    const { store, file } = await storeOf();
+    fill(file, 20);
+    const query = {
+      organization: 'acme',
+      integration: 'shared',
+      action: 'installation.edit',
+      limit: 5,
+    } as const;
+    const first = await store.audit.list(query);
+    const second = await store.audit.list({ ...query, cursor: first.next });
+    const ids = [...first.items, ...second.items].map(({ id }) => Number(id));
+    expect([ids, second.next]).toEqual([[18, 16, 14, 12, 10, 8, 6, 4, 2], undefined]);
+  });
+});
+
+test('attack: what one organization has of an integration is not looked for among those of all', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  const { store, file } = await storeOf();
+  await store.installations.list({ integration: 'shared', organization: 'acme', limit: 10 });
+  const [text = ''] = prepare.mock.calls.findLast(([asked]) => /^select .* from "targets"/.test(asked)) ?? [];
+  prepare.mockRestore();
+  const database = new DatabaseSync(file);
+  const plan = database.prepare(`explain query plan ${text}`).all() as { detail: string }[];
+  database.close();
+  expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/organization=\?/)]);
+});

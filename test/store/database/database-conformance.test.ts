@@ -1,0 +1,489 @@
+/**
+ * What a storage engine has to do, whichever it is: one row a engine, the same promises for all.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Dialect } from 'kysely';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/database/database.ts';
+import { Sequence } from '../../../src/database/sequence.ts';
+import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { AnnexError } from '../../../src/errors.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import { Installations } from '../../../src/store/installations/installations.ts';
+import { Registry } from '../../../src/store/integrations/registry.ts';
+import { type LogLine, Logs } from '../../../src/store/logs.ts';
+import { Vault } from '../../../src/store/vault/vault.ts';
+import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+/** Name → an empty database of that engine. */
+const ENGINES: [string, () => Promise<Dialect>][] = [
+  ['sqlite', async () => sqliteDialect(join(await temporaryFolder(), 'annex.db'))],
+];
+
+const NO_SECRETS: ReadonlyMap<string, string> = new Map();
+const NOBODY = 'a'.repeat(32);
+
+describe.each(ENGINES)('%s', (_name, dialect) => {
+  const open = async (limits = {}) => {
+    const database = await openDatabase(await dialect());
+    onTestFinished(() => database.destroy());
+    const vault = new Vault([randomBytes(32)], randomBytes);
+    const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
+    const auditIds = new Sequence(randomBytes);
+    const registry = new Registry({ ...parts, auditIds, database, limits: DEFAULT_LIMITS });
+    const changed = (id: string) => registry.installationChanged(id);
+    return {
+      database,
+      registry,
+      installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
+      logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
+    };
+  };
+
+  const installed = async (installations: Installations, integration = 'hello', organization = 'acme') => {
+    const installation = await installations.install(
+      { integration, organization, externalIds: [] },
+      OPERATOR,
+    );
+    return installation.endpointKey;
+  };
+
+  describe('publishing', () => {
+    test('makes versions 1, 2, 3, and each of them stays as it was', async () => {
+      const { registry } = await open();
+      for (const script of ['one', 'two', 'three']) {
+        await registry.publish(
+          {
+            manifest: published(),
+            script,
+            sourceMap: `map of ${script}`,
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        );
+      }
+      expect(String(await registry.script('hello@1'))).toBe('one');
+      expect(String(await registry.script('hello@3'))).toBe('three');
+      expect(await registry.sourceMap('hello@2')).toBe('map of two');
+      expect(await registry.integration('hello')).toMatchObject({ activeVersion: 3, organization: 'acme' });
+      for (const unknown of ['hello@4', 'other@1', 'hello', '@1', 'hello@x']) {
+        expect(await registry.script(unknown)).toBeUndefined();
+      }
+    });
+
+    test('the same name many times at once gives consecutive numbers', async () => {
+      const { registry } = await open();
+      const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
+      const numbers = await Promise.all(
+        Array.from({ length: 8 }, () => registry.publish(publication, OPERATOR)),
+      );
+      expect(numbers.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    });
+
+    test('over the name of another organization changes nothing', async () => {
+      const { registry } = await open();
+      await registry.publish(
+        { manifest: published(), script: 'ours', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const stolen = published({ organization: 'rival', visibility: 'private' });
+      expect(
+        await registry.publish(
+          { manifest: stolen, script: 'theirs', sourceMap: '{}', secrets: NO_SECRETS },
+          OPERATOR,
+        ),
+      ).toBeUndefined();
+      expect(await registry.integration('hello')).toMatchObject({
+        organization: 'acme',
+        visibility: 'public',
+        activeVersion: 1,
+      });
+    });
+
+    test('that fails halfway leaves nothing behind', async () => {
+      const { registry } = await open();
+      await registry.publish(
+        { manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      // The vault cannot seal this, which ends the transaction after the version's rows were written.
+      const broken = new Map([['TOKEN', undefined as unknown as string]]);
+      await expect(
+        registry.publish(
+          { manifest: published(), script: 'two', sourceMap: '{}', secrets: broken },
+          OPERATOR,
+        ),
+      ).rejects.toThrow();
+      expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
+      expect(await registry.script('hello@2')).toBeUndefined();
+      expect(
+        await registry.publish(
+          {
+            manifest: published(),
+            script: 'two',
+            sourceMap: '{}',
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        ),
+      ).toBe(2);
+    });
+
+    test('takes a script of the largest size, in any script of the world', async () => {
+      const { registry } = await open();
+      const script = 'é😀 '.repeat(DEFAULT_LIMITS.scriptBytes / 7);
+      await registry.publish(
+        { manifest: published(), script, sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      expect(String(await registry.script('hello@1'))).toBe(script);
+    });
+  });
+
+  describe('targets', () => {
+    test('a call that starts after a publish is answered sees the new version', async () => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const key = await installed(installations);
+      expect(await registry.target(key)).toMatchObject({
+        version: 1,
+        integration: 'hello',
+        organization: 'acme',
+      });
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      expect((await registry.target(key))?.version).toBe(2);
+      await registry.activate('hello', 1, OPERATOR);
+      expect((await registry.target(key))?.version).toBe(1);
+    });
+
+    test('a read under way while a version is published is not remembered', async () => {
+      const { registry, installations } = await open();
+      const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
+      await registry.publish(publication, OPERATOR);
+      const key = await installed(installations);
+      await Promise.all([
+        registry.target(key),
+        registry.publish(publication, OPERATOR),
+        registry.target(key),
+      ]);
+      expect((await registry.target(key))?.version).toBe(2);
+    });
+
+    test('a publish of one integration leaves the targets of others remembered', async () => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const target = await registry.target(await installed(installations));
+      await registry.publish(
+        {
+          manifest: published({ name: 'other' }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
+      expect(await registry.target(target?.endpointKey ?? '')).toBe(target);
+    });
+
+    test('have the environment of their own installation, encoded once', async () => {
+      const { registry, installations } = await open();
+      const manifest = published({}, 'secrets:\n  TOKEN: x');
+      await registry.publish(
+        {
+          manifest,
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([['TOKEN', 'value']]),
+        },
+        OPERATOR,
+      );
+      const [one, other] = [await installed(installations), await installed(installations, 'hello', 'rival')];
+      const target = await registry.target(one);
+      expect(JSON.parse(String(Buffer.from(target?.environmentJson ?? [])))).toEqual(target?.environment);
+      expect(target?.publicEndpoint).toBe(`${ORIGINS.publicUrl}/${one}`);
+      expect(target?.environment).toMatchObject({
+        apiEndpoint: ORIGINS.apiUrl,
+        secrets: { TOKEN: 'value' },
+        integration: { name: 'hello', version: 1, urls: { publicEndpoint: target?.publicEndpoint } },
+        installation: { status: 'active', target: { organization: 'acme' } },
+        target: { organization: 'acme' },
+      });
+      const own = target?.environment.signingSecrets.installation;
+      expect(target?.signingSecrets).toEqual([own]);
+      expect(own).toMatch(/^[A-Za-z0-9_-]{43}$/);
+      const neighbour = JSON.stringify((await registry.target(other))?.environment);
+      expect(neighbour).not.toContain(own);
+    });
+
+    test('of an unknown or malformed key do not exist', async () => {
+      const { registry } = await open();
+      for (const key of [NOBODY, '', '../admin', `${NOBODY}x`])
+        expect(await registry.target(key)).toBeUndefined();
+    });
+
+    test('of a version that was rolled back to have the secrets it names, at their present values', async () => {
+      const { registry, installations } = await open();
+      const named = (name: string) => published({}, `secrets:\n  ${name}: x\n  SHARED: x`);
+      await registry.publish(
+        {
+          manifest: named('OLD'),
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([
+            ['OLD', '1'],
+            ['SHARED', '1'],
+          ]),
+        },
+        OPERATOR,
+      );
+      await registry.publish(
+        {
+          manifest: named('NEW'),
+          script: '',
+          sourceMap: '{}',
+          secrets: new Map([
+            ['NEW', '2'],
+            ['SHARED', '2'],
+          ]),
+        },
+        OPERATOR,
+      );
+      const key = await installed(installations);
+      expect((await registry.target(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
+      await registry.activate('hello', 1, OPERATOR);
+      expect((await registry.target(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
+    });
+  });
+
+  test('activating a version that does not exist is refused and changes nothing', async () => {
+    const { registry } = await open();
+    await registry.publish(
+      { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+      OPERATOR,
+    );
+    await expect(registry.activate('hello', 2, OPERATOR)).rejects.toMatchObject({ code: 'VERSION_UNKNOWN' });
+    await expect(registry.activate('nothing', 1, OPERATOR)).rejects.toMatchObject({
+      code: 'INTEGRATION_UNKNOWN',
+    });
+    expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
+  });
+
+  describe('installing', () => {
+    test('is once an organization, also at the same moment', async () => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const attempts = await Promise.allSettled([installed(installations), installed(installations)]);
+      const refused = attempts.filter((attempt) => attempt.status === 'rejected');
+      expect(refused).toMatchObject([{ reason: { code: 'INSTALLATION_EXISTS' } }]);
+      expect((await installations.list({ integration: 'hello', limit: 10 })).items).toHaveLength(1);
+    });
+
+    test.each(['private', 'unlisted'])('what is %s is for the owner alone', async (visibility) => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        {
+          manifest: published({ visibility }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
+      await installed(installations);
+      await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
+        code: 'INSTALLATION_FORBIDDEN',
+      });
+    });
+
+    test('what does not exist is refused', async () => {
+      const { installations } = await open();
+      await expect(installed(installations)).rejects.toBeInstanceOf(AnnexError);
+    });
+
+    test('keeps external ids, by which installations are found', async () => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      const request = { integration: 'hello', organization: 'a', externalIds: ['x', 'y', 'x'] };
+      const { installationId: id } = await installations.install(request, OPERATOR);
+      await installations.install({ ...request, organization: 'b', externalIds: ['y'] }, OPERATOR);
+      expect((await installations.read(wholeInstallation(id)))?.externalIds).toEqual(['x', 'y']);
+      const found = async (externalId: string) =>
+        (await installations.list({ integration: 'hello', externalId, limit: 9 })).items.map(
+          (one) => one.organization,
+        );
+      expect(await found('x')).toEqual(['a']);
+      expect((await found('y')).toSorted()).toEqual(['a', 'b']);
+      expect(await found('z')).toEqual([]);
+    });
+
+    test('pages visit every installation once, while others are added', async () => {
+      const { registry, installations } = await open();
+      await registry.publish(
+        { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+        OPERATOR,
+      );
+      for (let i = 0; i < 10; i += 1) await installed(installations, 'hello', `o${i}`);
+      const before = await installations.list({ integration: 'hello', limit: 100 });
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await installations.list({ integration: 'hello', limit: 3, cursor });
+        seen.push(...page.items.map(({ installationId }) => installationId));
+        cursor = page.next;
+        await installed(installations, 'hello', `late-${seen.length}`);
+      } while (cursor !== undefined);
+      expect(seen).toEqual(expect.arrayContaining(before.items.map(({ installationId }) => installationId)));
+      expect(new Set(seen).size).toBe(seen.length);
+    });
+  });
+
+  test('lists show an organization what it owns and what is public', async () => {
+    const { registry } = await open();
+    for (const [name, organization, visibility] of [
+      ['a', 'acme', 'private'],
+      ['b', 'rival', 'public'],
+      ['c', 'rival', 'private'],
+    ] as const) {
+      await registry.publish(
+        {
+          manifest: published({ name, organization, visibility }),
+          script: '',
+          sourceMap: '{}',
+          secrets: NO_SECRETS,
+        },
+        OPERATOR,
+      );
+    }
+    const names = async (visibleTo?: string) =>
+      (await registry.integrations({ visibleTo, limit: 9 })).items.map(({ name }) => name);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+    expect(await names('acme')).toEqual(['a', 'b']);
+    const page = await registry.integrations({ limit: 2 });
+    expect(page.next).toBe('b');
+    expect((await registry.integrations({ limit: 2, cursor: page.next })).items).toMatchObject([
+      { name: 'c' },
+    ]);
+  });
+
+  describe('logs', () => {
+    const line = (text: string, more: Partial<LogLine> = {}): LogLine => ({
+      installationId: 'ins_a',
+      version: 1,
+      requestId: 'r',
+      level: 'info',
+      text,
+      at: CLOCK.now,
+      ...more,
+    });
+    const texts = async (logs: Logs, query = {}) =>
+      (await logs.list({ installationId: 'ins_a', limit: 100, ...query })).items.map(({ text }) => text);
+
+    test('come back newest first, in the order in which they came', async () => {
+      const { logs } = await open();
+      for (const text of ['one', 'two', 'three']) logs.append(line(text));
+      logs.append(line('elsewhere', { installationId: 'ins_b' }));
+      await logs.pass();
+      logs.append(line('four'));
+      await logs.pass();
+      expect(await texts(logs)).toEqual(['four', 'three', 'two', 'one']);
+      const { items, next } = await logs.list({ installationId: 'ins_a', limit: 3 });
+      expect(items.map(({ text }) => text)).toEqual(['four', 'three', 'two']);
+      expect(await texts(logs, { cursor: next })).toEqual(['one']);
+    });
+
+    test('are filtered by a level and those above it', async () => {
+      const { logs } = await open();
+      for (const level of ['debug', 'info', 'warn', 'error'] as const) logs.append(line(level, { level }));
+      await logs.pass();
+      expect(await texts(logs, { level: 'warn' })).toEqual(['error', 'warn']);
+    });
+
+    test('keep the newest lines of each installation, up to the limit', async () => {
+      const { logs } = await open({ logLinesPerInstallation: 5 });
+      for (let i = 0; i < 5; i += 1) logs.append(line(`a${i}`));
+      await logs.pass();
+      expect(await texts(logs)).toHaveLength(5);
+      logs.append(line('b'));
+      logs.append(line('b', { installationId: 'ins_b' }));
+      await logs.pass();
+      expect(await texts(logs)).toEqual(['b', 'a4', 'a3', 'a2', 'a1']);
+    });
+
+    test('a flood costs its own installation lines, with a count, and no other', async () => {
+      const { logs } = await open({ logLinesPerInstallation: 10 });
+      for (let i = 0; i < 1_000; i += 1) logs.append(line(`flood ${i}`));
+      logs.append(line('calm', { installationId: 'ins_b' }));
+      await logs.pass();
+      expect((await texts(logs))[0]).toMatch(/^990 lines were dropped/);
+      expect((await logs.list({ installationId: 'ins_b', limit: 9 })).items).toMatchObject([
+        { text: 'calm' },
+      ]);
+      logs.append(line('after'));
+      await logs.pass();
+      expect((await texts(logs))[0]).toBe('after');
+    });
+
+    test('a line of more bytes than a call may log is cut, and U+0000 does no harm', async () => {
+      const { logs } = await open();
+      logs.append(line(`\0${'x'.repeat(2 * DEFAULT_LIMITS.logBytesPerCall)}`));
+      await logs.pass();
+      const [text = ''] = await texts(logs);
+      expect(text.startsWith('\u{fffd}x')).toBe(true);
+      expect(text).toHaveLength(DEFAULT_LIMITS.logBytesPerCall);
+    });
+
+    test('passes at the same time write each line once', async () => {
+      const { logs } = await open();
+      logs.append(line('one'));
+      const first = logs.pass();
+      logs.append(line('two'));
+      await Promise.all([first, logs.pass(), logs.pass()]);
+      expect(await texts(logs)).toEqual(['two', 'one']);
+    });
+  });
+
+  test('opening again finds everything, and migrates nothing twice', async () => {
+    const made = await dialect();
+    const first = await openDatabase(made);
+    const vault = new Vault([randomBytes(32)], randomBytes);
+    const auditIds = new Sequence(randomBytes);
+    const parts = {
+      vault,
+      origins: ORIGINS,
+      limits: DEFAULT_LIMITS,
+      clock: () => CLOCK.now,
+      randomBytes,
+      auditIds,
+    };
+    await new Registry({ ...parts, database: first }).publish(
+      {
+        manifest: published(),
+        script: 's',
+        sourceMap: '{}',
+        secrets: NO_SECRETS,
+      },
+      OPERATOR,
+    );
+    await first.destroy();
+    const second = await openDatabase(made);
+    onTestFinished(() => second.destroy());
+    expect(String(await new Registry({ ...parts, database: second }).script('hello@1'))).toBe('s');
+  });
+});

@@ -1,0 +1,362 @@
+/** Deliveries as they are kept: who has one to itself, what becomes of it, what is due, and what a lost claim may still say. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { openStore } from '../../../src/store/store.ts';
+import {
+  answered,
+  claimed,
+  deliveriesOf,
+  ended,
+  ending,
+  installHandler,
+  installWebhook,
+  later,
+  listeningStore,
+} from '../../support/deliveries/waiting-deliveries.ts';
+import {
+  CLOCK,
+  OPERATOR,
+  storeOptions,
+  temporaryFolder,
+  temporaryStore,
+} from '../../support/store/temporary-store.ts';
+
+const LEASE_MS = 30_000;
+const PAYLOAD = { destination: 'https://receiver.example/hook', payload: '{"text":"Grüße"}', revision: '1' };
+
+describe('a claim', () => {
+  test('has a delivery to itself, with the event and what is posted; nobody else gets it', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const claim = await claimed(store, id);
+    expect(claim).toMatchObject({ id, fence: 1, kind: 'handler', state: 'pending', attempts: 0 });
+    expect(JSON.parse(claim.eventBody)).toMatchObject({ eventId: claim.eventId, type: 'site_view' });
+    expect(claim).not.toHaveProperty('payload');
+    expect(await store.deliveries.claim([id])).toEqual([]);
+  });
+
+  test('of many at once is those of them that can be had, in their order', async () => {
+    const store = await listeningStore();
+    const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
+    await claimed(store, two);
+    await ended(store, [four]);
+    const claims = await store.deliveries.claim([three, two, 'nobody.1', four, one, one]);
+    expect(claims.map(({ id }) => id)).toEqual([three, one]);
+  });
+
+  test('is refused before the delivery is due', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], { state: 'pending', dueAt: CLOCK.now + 1_000, retries: 1 });
+    expect(await store.deliveries.claim([id])).toEqual([]);
+    expect(await store.deliveries.claim([id], CLOCK.now + 999)).toEqual([]);
+    const [claim] = await store.deliveries.claim([id], CLOCK.now + 1_000);
+    expect(claim).toMatchObject({ fence: 2, retries: 1, attempts: 1 });
+  });
+
+  test('that is given back is as if it had never been', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const before = await store.deliveries.read(id);
+    const first = await claimed(store, id);
+    await store.deliveries.release([first]);
+    expect(await store.deliveries.read(id)).toEqual(before);
+    const second = await claimed(store, id);
+    expect(second.fence).toBeGreaterThan(first.fence);
+    // What the first one has to say comes too late.
+    await store.deliveries.release([first]);
+    expect(await store.deliveries.claim([id])).toEqual([]);
+  });
+
+  test('lasts deliveryLeaseMs, and as long again from when it is renewed', async () => {
+    const store = await listeningStore({ deliveryLeaseMs: LEASE_MS });
+    const [id = '', other = ''] = await deliveriesOf(store, 2);
+    const claim = await claimed(store, id);
+    const lost = await claimed(store, other);
+    await store.deliveries.cancel(other, OPERATOR);
+    later(LEASE_MS - 1);
+    expect(await store.deliveries.recover({ all: false })).toEqual([]);
+    expect(await store.deliveries.renew([claim, lost])).toEqual([id]);
+    later(LEASE_MS - 1);
+    expect(await store.deliveries.recover({ all: false })).toEqual([]);
+    later(1);
+    expect(await store.deliveries.recover({ all: false })).toMatchObject([{ id }]);
+    expect(await store.deliveries.renew([claim])).toEqual([]);
+  });
+});
+
+describe('what becomes of a claimed delivery', () => {
+  test('is written down with its attempt', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const attempt = {
+      ...answered(),
+      destination: 'https://receiver.example/hook',
+      response: 'thanks',
+      truncated: true,
+    };
+    await ended(store, [id], { attempt });
+    const delivery = await store.deliveries.read(id);
+    expect(delivery).toMatchObject({ state: 'delivered', attempts: 1, outcome: 'answered 200' });
+    expect(delivery).toMatchObject({ finishedAt: CLOCK.now });
+    expect(await store.deliveries.attempts(id)).toEqual([{ number: 1, ...attempt }]);
+  });
+
+  test('may be that it waits for its next attempt; each attempt is kept', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const failed = { at: CLOCK.now, durationMs: 10_000, result: 'failed', outcome: 'timeout' } as const;
+    const change = { state: 'pending', dueAt: CLOCK.now, retries: 1, faults: 2, unknowns: 3 } as const;
+    await ended(store, [id], { ...change, outcome: 'timeout', attempt: failed });
+    const waits = await store.deliveries.read(id);
+    expect(waits).toMatchObject({ ...change, attempts: 1, outcome: 'timeout' });
+    expect(waits).not.toHaveProperty('finishedAt');
+    await ended(store, [id]);
+    expect(await store.deliveries.attempts(id)).toMatchObject([
+      { number: 1, outcome: 'timeout' },
+      { number: 2, outcome: 'answered 200' },
+    ]);
+  });
+
+  test('may be the end without an attempt: nobody was there to be called', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const { attempt: _, ...end } = ending(await claimed(store, id), { state: 'canceled', outcome: 'paused' });
+    expect(await store.deliveries.settle(end)).toBe(true);
+    expect(await store.deliveries.read(id)).toMatchObject({ state: 'canceled', attempts: 0 });
+    expect(await store.deliveries.attempts(id)).toEqual([]);
+  });
+
+  test('is heard from the latest claim alone: an earlier one changes nothing, and is told so', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const first = await claimed(store, id);
+    later(LEASE_MS);
+    await store.deliveries.recover({ all: false });
+    // Between two claims …
+    expect(await store.deliveries.settle(ending(first))).toBe(false);
+    const second = await claimed(store, id);
+    // … and after the second has begun.
+    expect(await store.deliveries.settle(ending(first))).toBe(false);
+    expect(await store.deliveries.keepPayload(first, PAYLOAD)).toBe(false);
+    expect(await store.deliveries.renew([first])).toEqual([]);
+    expect(await store.deliveries.read(id)).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(await store.deliveries.attempts(id)).toEqual([]);
+    expect(await store.deliveries.settle(ending(second))).toBe(true);
+    expect(await store.deliveries.settle(ending(second))).toBe(false);
+    expect(await store.deliveries.attempts(id)).toHaveLength(1);
+  });
+
+  test('is heard from the latest claim alone, also where an earlier one of it is put down together with it', async () => {
+    const store = await temporaryStore();
+    await installWebhook(store);
+    const [id = ''] = await deliveriesOf(store, 1);
+    const lost = await claimed(store, id);
+    await store.deliveries.cancel(id, OPERATOR);
+    await store.deliveries.redeliver(id, OPERATOR);
+    const held = await claimed(store, id);
+    const kept = [lost, held].map((claim) => store.deliveries.keepPayload(claim, PAYLOAD));
+    expect(await Promise.all(kept)).toEqual([false, true]);
+    const failed = { state: 'failed', outcome: 'answered 400' } as const;
+    const ends = [
+      ending(lost, { ...failed, attempt: { ...answered(), ...failed, status: 400 } }),
+      ending(held),
+    ];
+    expect(await Promise.all(ends.map((end) => store.deliveries.settle(end)))).toEqual([false, true]);
+    expect(await store.deliveries.attempts(id)).toMatchObject([{ number: 1, status: 200 }]);
+    expect(await store.deliveries.read(id)).toMatchObject({ state: 'delivered', attempts: 1 });
+  });
+
+  test('is heard once, however often it is said at the same time; others beside it are heard', async () => {
+    const store = await listeningStore();
+    const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);
+    const [first, second, third] = await Promise.all([one, two, three].map((id) => claimed(store, id)));
+    if (first === undefined || second === undefined || third === undefined) throw new Error('unclaimed');
+    await store.deliveries.release([second]);
+    const said = [first, first, second, third, first].map((claim) => store.deliveries.settle(ending(claim)));
+    expect(await Promise.all(said)).toEqual([true, false, false, true, false]);
+    expect(await store.deliveries.attempts(one)).toHaveLength(1);
+    expect(await store.deliveries.attempts(two)).toHaveLength(0);
+    expect(await store.deliveries.attempts(three)).toHaveLength(1);
+  });
+
+  test('is kept in a few words', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    const outcome = 'x'.repeat(10_000);
+    await ended(store, [id], { outcome, attempt: { ...answered(), outcome } });
+    expect((await store.deliveries.read(id))?.outcome).toHaveLength(200);
+    expect((await store.deliveries.attempts(id))[0]?.outcome).toHaveLength(200);
+  });
+});
+
+describe('what is posted', () => {
+  test('is there for every later claim, and after the end: the same bytes, whatever is made of it later', async () => {
+    const store = await temporaryStore();
+    await installWebhook(store);
+    const [id = ''] = await deliveriesOf(store, 1);
+    const claim = await claimed(store, id);
+    expect(claim).toMatchObject({ kind: 'webhook' });
+    expect(await store.deliveries.keepPayload(claim, PAYLOAD)).toBe(true);
+    await store.deliveries.release([claim]);
+    const again = await claimed(store, id);
+    expect(again.payload).toEqual(PAYLOAD);
+    const moved = { destination: 'https://elsewhere.example/', payload: '{"text":"other"}', revision: '2' };
+    expect(await store.deliveries.keepPayload(again, moved)).toBe(true);
+    const kept = { ...moved, payload: PAYLOAD.payload };
+    expect(await store.deliveries.payload(id)).toEqual(kept);
+    await store.deliveries.settle(ending(again));
+    expect(await store.deliveries.payload(id)).toEqual(kept);
+    await store.deliveries.redeliver(id, OPERATOR);
+    expect((await claimed(store, id)).payload).toEqual(kept);
+  });
+
+  test('is not put down by whoever has lost the delivery', async () => {
+    const store = await temporaryStore();
+    await installWebhook(store);
+    const [id = ''] = await deliveriesOf(store, 1);
+    const claim = await claimed(store, id);
+    await store.deliveries.cancel(id, OPERATOR);
+    expect(await store.deliveries.keepPayload(claim, PAYLOAD)).toBe(false);
+    expect(await store.deliveries.payload(id)).toBeUndefined();
+  });
+});
+
+describe('a lease whose holder is not heard of again', () => {
+  test('is taken back at the start, however long it would have lasted, and is due at once', async () => {
+    const folder = await temporaryFolder();
+    const before = await openStore(storeOptions(folder));
+    await installHandler(before);
+    const ids = await deliveriesOf(before, 600);
+    const held = await before.deliveries.claim(ids.slice(0, 550));
+    expect(held).toHaveLength(550);
+    await before.close();
+    const store = await openStore(storeOptions(folder));
+    try {
+      expect(await store.deliveries.waiting()).toBe(600);
+      const back = await store.deliveries.recover({ all: true });
+      expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 550));
+      expect(back[0]).toMatchObject({ organization: 'acme', endpoint: held[0]?.endpoint });
+      expect(await store.deliveries.recover({ all: true })).toEqual([]);
+      expect(await store.deliveries.read(ids[0] ?? '')).toMatchObject({ state: 'pending', unknowns: 1 });
+      expect(await store.deliveries.read(ids[599] ?? '')).toMatchObject({ unknowns: 0 });
+      expect(await store.deliveries.claim(ids)).toHaveLength(600);
+    } finally {
+      await store.close();
+    }
+  });
+
+  // Nobody would look for those that were taken back, and whoever takes them back again finds none of them.
+  test('is told of, although those after it could not be taken back', async () => {
+    const folder = await temporaryFolder();
+    const before = await openStore(storeOptions(folder));
+    await installHandler(before);
+    const ids = await deliveriesOf(before, 260);
+    const last = ids.at(-1) ?? '';
+    await before.deliveries.claim(ids.slice(0, -1));
+    later(1);
+    await claimed(before, last);
+    await before.close();
+    const raw = new DatabaseSync(join(folder, 'annex.db'));
+    raw.exec(`create trigger broken before update on deliveries when old.id = '${last}'
+      begin select raise(abort, 'disk'); end`);
+    raw.close();
+    const store = await openStore(storeOptions(folder));
+    try {
+      later(LEASE_MS);
+      const back = await store.deliveries.recover({ all: false });
+      expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 250));
+      await expect(store.deliveries.recover({ all: false })).rejects.toThrow('disk');
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('goes behind the others of its endpoint, in case it is what the process has died of', async () => {
+    const store = await listeningStore();
+    const [one = '', two = ''] = await deliveriesOf(store, 2);
+    const { endpoint } = await claimed(store, one);
+    later(LEASE_MS);
+    await store.deliveries.recover({ all: false });
+    expect(await store.deliveries.due(endpoint, CLOCK.now, 5)).toEqual({ ids: [two, one], more: false });
+  });
+
+  test('counts each time that nobody knows how far it came', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    for (let unknowns = 0; unknowns < 5; unknowns += 1) {
+      expect(await claimed(store, id)).toMatchObject({ unknowns, retries: 0, attempts: 0 });
+      await store.deliveries.recover({ all: true });
+    }
+  });
+
+  test('of a webhook counts only once there was something that could have been posted', async () => {
+    const store = await temporaryStore();
+    await installWebhook(store);
+    const [id = ''] = await deliveriesOf(store, 1);
+    await claimed(store, id);
+    await store.deliveries.recover({ all: true });
+    const claim = await claimed(store, id);
+    expect(claim).toMatchObject({ unknowns: 0 });
+    await store.deliveries.keepPayload(claim, PAYLOAD);
+    await store.deliveries.recover({ all: true });
+    expect(await claimed(store, id)).toMatchObject({ unknowns: 1, payload: PAYLOAD });
+  });
+});
+
+describe('what waits', () => {
+  test('is found by endpoint, page by page, with the organization', async () => {
+    const store = await temporaryStore();
+    const organizations = ['acme', 'umbrella', 'globex'];
+    for (const organization of organizations) {
+      await installHandler(store, organization);
+      await deliveriesOf(store, 3, { organization });
+    }
+    const all = await store.deliveries.waitingEndpoints({ limit: 10 });
+    expect(all.next).toBeUndefined();
+    expect(all.items.map(({ organization }) => organization).sort()).toEqual([...organizations].sort());
+    const first = await store.deliveries.waitingEndpoints({ limit: 2 });
+    const second = await store.deliveries.waitingEndpoints({ limit: 2, cursor: first.next });
+    expect([...first.items, ...second.items]).toEqual(all.items);
+    expect(second.next).toBeUndefined();
+  });
+
+  test('does not include endpoints of which everything is over', async () => {
+    const store = await listeningStore();
+    await ended(store, await deliveriesOf(store, 2));
+    expect(await store.deliveries.waitingEndpoints({ limit: 10 })).toEqual({ items: [] });
+  });
+
+  test('is due in order of its time, without what is claimed, and says when the next one will be', async () => {
+    const store = await listeningStore();
+    const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
+    const { endpoint } = await claimed(store, two);
+    await ended(store, [one], { state: 'pending', dueAt: CLOCK.now + 2_000 });
+    const due = (now: number, limit: number) => store.deliveries.due(endpoint, now, limit);
+    expect(await due(CLOCK.now, 1)).toEqual({ ids: [three], more: true });
+    expect(await due(CLOCK.now, 2)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
+    expect(await due(CLOCK.now, 9)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
+    expect(await due(CLOCK.now + 2_000, 9)).toEqual({ ids: [three, four, one], more: false });
+    expect(await due(CLOCK.now - 1, 9)).toEqual({ ids: [], more: false, nextAt: CLOCK.now });
+    expect(await store.deliveries.due('nobody', CLOCK.now, 9)).toEqual({ ids: [], more: false });
+  });
+
+  test('is counted: what is accepted, over, canceled and ordered anew', async () => {
+    const store = await listeningStore();
+    const counted = () => store.deliveries.waiting();
+    const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);
+    expect(await counted()).toBe(3);
+    await ended(store, [one]);
+    await ended(store, [two], { state: 'pending' });
+    expect(await counted()).toBe(2);
+    await store.deliveries.cancel(three, OPERATOR);
+    expect(await counted()).toBe(1);
+    await store.deliveries.redeliver(one, OPERATOR);
+    expect(await counted()).toBe(2);
+    const claim = await claimed(store, one);
+    await store.deliveries.cancel(one, OPERATOR);
+    expect(await store.deliveries.settle(ending(claim))).toBe(false);
+    expect(await counted()).toBe(1);
+  });
+});

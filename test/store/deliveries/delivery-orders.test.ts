@@ -1,0 +1,303 @@
+/** Deliveries that somebody calls off, has delivered again, or looks for; and who is told that they did. */
+import { describe, expect, test } from 'vitest';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
+import { ROWS_LOOKED_AT } from '../../../src/store/deliveries/delivery-search.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  answered,
+  claimed,
+  deliveriesOf,
+  ended,
+  ending,
+  installHandler,
+  installWebhook,
+  later,
+  listeningStore,
+  SITE,
+} from '../../support/deliveries/waiting-deliveries.ts';
+import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
+
+const FAILED = { state: 'failed', outcome: 'answered 500', retries: 3, unknowns: 2, faults: 1 } as const;
+
+const auditOf = async (
+  { audit }: Store,
+  action: 'delivery.redeliver' | 'delivery.replay' | 'delivery.cancel',
+) => (await audit.list({ action, limit: 100 })).items;
+
+/** All pages of a list, and how long each was. */
+async function pages(store: Store, query: Parameters<Store['deliveries']['list']>[0]) {
+  const all: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, next } = await store.deliveries.list({ ...query, cursor });
+    all.push(items.map(({ id }) => id));
+    cursor = next;
+  } while (cursor !== undefined);
+  return all;
+}
+
+/** The installation of the only delivery there is, or of this one. */
+async function installationOf({ deliveries }: Store, id = ''): Promise<string> {
+  return (await deliveries.read(id))?.target.installationId ?? '';
+}
+
+describe('a delivery that is ordered anew', () => {
+  test('waits again with a new budget, and goes on counting its attempts', async () => {
+    const store = await listeningStore();
+    const told: WaitingDelivery[] = [];
+    store.deliveries.onWaiting = (made) => told.push(...made);
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], FAILED);
+    later(60_000);
+    const delivery = await store.deliveries.redeliver(id, OPERATOR);
+    expect(delivery).toMatchObject({ id, state: 'pending', attempts: 1, retries: 0, unknowns: 0, faults: 0 });
+    expect(delivery).toMatchObject({ dueAt: CLOCK.now, armedAt: CLOCK.now });
+    expect(delivery).not.toHaveProperty('finishedAt');
+    expect(await store.deliveries.read(id)).toEqual(delivery);
+    expect(told).toEqual([
+      { id, endpoint: delivery.endpoint, organization: 'acme', integration: 'listener' },
+    ]);
+    await ended(store, [id]);
+    expect((await store.deliveries.attempts(id)).map(({ number }) => number)).toEqual([1, 2]);
+  });
+
+  test.each([
+    ['the installation', 'organization'],
+    ['what of it is in a site', 'site'],
+  ] as const)('comes after a pause of %s, also by a clock that was set back', async (_, level) => {
+    const store = await temporaryStore();
+    const installationId = await installWebhook(store);
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], FAILED);
+    const target =
+      level === 'site' ? { installationId, level, place: SITE } : wholeInstallation(installationId);
+    later(60_000);
+    const pausedAt = CLOCK.now;
+    await store.installations.pause(target, OPERATOR);
+    await store.installations.resume(target, OPERATOR);
+    later(-30_000);
+    const anew = { state: 'pending', dueAt: CLOCK.now, armedAt: pausedAt + 1 };
+    expect(await store.deliveries.redeliver(id, OPERATOR)).toMatchObject(anew);
+    await ended(store, [id], FAILED);
+    await store.deliveries.replay({ installationId, state: 'failed' }, OPERATOR);
+    expect(await store.deliveries.read(id)).toMatchObject(anew);
+    // As is one that is new.
+    const [fresh = ''] = await deliveriesOf(store, 1);
+    expect(await store.deliveries.read(fresh)).toMatchObject(anew);
+    // The next pause comes after both.
+    await store.installations.pause(target, OPERATOR);
+    await store.installations.resume(target, OPERATOR);
+    const found = await store.registry.targetNamed({ installationId, level: 'site', place: SITE });
+    expect(found?.pausedAt).toBe(pausedAt + 1);
+  });
+
+  test.each(['delivered', 'unhandled', 'failed', 'canceled'] as const)('may have been %s', async (state) => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], { state });
+    expect(await store.deliveries.redeliver(id, OPERATOR)).toMatchObject({ state: 'pending' });
+    expect(await claimed(store, id)).toMatchObject({ fence: 3 });
+  });
+
+  test('must be over: one that waits, or is under way, is left alone', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await expect(store.deliveries.redeliver(id, OPERATOR)).rejects.toMatchObject({
+      code: 'DELIVERY_PENDING',
+    });
+    const claim = await claimed(store, id);
+    await expect(store.deliveries.redeliver(id, OPERATOR)).rejects.toMatchObject({
+      code: 'DELIVERY_PENDING',
+    });
+    expect(await store.deliveries.settle(ending(claim))).toBe(true);
+    expect(await auditOf(store, 'delivery.redeliver')).toEqual([]);
+  });
+
+  test('must be there', async () => {
+    const store = await listeningStore();
+    const unknown = { code: 'DELIVERY_UNKNOWN' };
+    await expect(store.deliveries.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
+    await expect(store.deliveries.cancel('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
+  });
+
+  test('is in the audit, with its event and its target', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], FAILED);
+    const { eventId, target } = await store.deliveries.redeliver(id, OPERATOR);
+    expect(await auditOf(store, 'delivery.redeliver')).toMatchObject([
+      { ...target, organization: 'acme', integration: 'listener', details: { delivery: id, event: eventId } },
+    ]);
+  });
+});
+
+describe('a delivery that is called off', () => {
+  test('is over, whether it waits or is under way; what comes of that is not heard', async () => {
+    const store = await listeningStore();
+    const [waiting = '', underWay = ''] = await deliveriesOf(store, 2);
+    const claim = await claimed(store, underWay);
+    for (const id of [waiting, underWay])
+      expect(await store.deliveries.cancel(id, OPERATOR)).toMatchObject({
+        ...{ state: 'canceled', outcome: 'canceled', finishedAt: CLOCK.now },
+      });
+    expect(await store.deliveries.settle(ending(claim, { attempt: answered() }))).toBe(false);
+    expect(await store.deliveries.read(underWay)).toMatchObject({ state: 'canceled', attempts: 0 });
+    expect(await store.deliveries.claim([waiting, underWay])).toEqual([]);
+    expect(await store.deliveries.recover({ all: true })).toEqual([]);
+    expect(await auditOf(store, 'delivery.cancel')).toMatchObject([
+      { organization: 'acme', details: { delivery: underWay } },
+      { organization: 'acme', details: { delivery: waiting } },
+    ]);
+  });
+
+  test('must not be over already', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id]);
+    await expect(store.deliveries.cancel(id, OPERATOR)).rejects.toMatchObject({ code: 'DELIVERY_OVER' });
+    expect(await store.deliveries.read(id)).toMatchObject({ state: 'delivered' });
+    expect(await auditOf(store, 'delivery.cancel')).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  test('orders anew those of one installation that have ended so, of a type and a time, the oldest first', async () => {
+    const store = await listeningStore();
+    const told: string[] = [];
+    store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
+    const [early = ''] = await deliveriesOf(store, 1);
+    later(1_000);
+    const from = CLOCK.now;
+    const [one = '', two = '', good = ''] = await deliveriesOf(store, 3);
+    const [feedback = ''] = await deliveriesOf(store, 1, { type: 'page_feedback' });
+    later(1_000);
+    const to = CLOCK.now;
+    const [late = ''] = await deliveriesOf(store, 1);
+    await installHandler(store, 'umbrella');
+    const [foreign = ''] = await deliveriesOf(store, 1, { organization: 'umbrella' });
+    await ended(store, [early, one, two, feedback, late, foreign], FAILED);
+    await ended(store, [good]);
+    const installationId = await installationOf(store, one);
+    const query = { installationId, state: 'failed', type: 'site_view', from, to } as const;
+    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 2 });
+    expect(told).toEqual([one, two]);
+    expect(await store.deliveries.read(one)).toMatchObject({ state: 'pending', retries: 0 });
+    expect(await auditOf(store, 'delivery.replay')).toMatchObject([
+      {
+        organization: 'acme',
+        installationId,
+        details: { deliveries: 2, state: 'failed', type: 'site_view', from, to },
+      },
+    ]);
+    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 0 });
+    expect(await auditOf(store, 'delivery.replay')).toHaveLength(1);
+  });
+
+  test('is of one space or site, where that is asked for', async () => {
+    const store = await listeningStore();
+    const [id = ''] = await deliveriesOf(store, 1);
+    await ended(store, [id], FAILED);
+    const installationId = await installationOf(store, id);
+    const at = (level: 'organization' | 'site', place: string) =>
+      store.deliveries.replay({ installationId, state: 'failed', place: { level, place } }, OPERATOR);
+    expect(await at('site', SITE)).toEqual({ replayed: 0 });
+    expect(await at('organization', '')).toEqual({ replayed: 1 });
+  });
+
+  test('is of deliveriesPerReplay at the most, and says where to go on', async () => {
+    const store = await listeningStore({ deliveriesPerReplay: 3 });
+    const ids = await deliveriesOf(store, 7);
+    await ended(store, ids.slice(1), FAILED);
+    const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
+    const first = await store.deliveries.replay(query, OPERATOR);
+    expect(first).toEqual({ replayed: 3, next: ids[3] });
+    expect(await store.deliveries.replay({ ...query, cursor: first.next }, OPERATOR)).toEqual({
+      replayed: 3,
+    });
+    expect((await store.deliveries.claim(ids)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  test('of many goes by short transactions; each is in the audit with what it has ordered', async () => {
+    const store = await listeningStore({ deliveriesPerReplay: 1_100 });
+    const told: string[] = [];
+    store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
+    const ids = [...(await deliveriesOf(store, 600)), ...(await deliveriesOf(store, 600))];
+    await ended(store, ids, FAILED);
+    const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
+    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
+    expect(told).toEqual(ids.slice(0, 1_100));
+    const entries = await auditOf(store, 'delivery.replay');
+    expect(entries.map(({ details }) => details['deliveries'])).toEqual([100, 500, 500]);
+  });
+
+  test('goes through what was ordered before without ordering it a second time', async () => {
+    const store = await listeningStore({ deliveriesPerReplay: 2 });
+    const ids = await deliveriesOf(store, 4);
+    await ended(store, ids);
+    const query = { installationId: await installationOf(store, ids[0]), state: 'delivered' } as const;
+    const { next } = await store.deliveries.replay(query, OPERATOR);
+    await ended(store, ids.slice(0, 2));
+    expect(await store.deliveries.replay({ ...query, cursor: next }, OPERATOR)).toEqual({ replayed: 2 });
+    expect((await store.deliveries.claim(ids)).map(({ id }) => id)).toEqual(ids.slice(2));
+  });
+});
+
+describe('the list', () => {
+  test('is the newest first, page by page, of an installation, an event, a type, a state and a time', async () => {
+    const store = await listeningStore();
+    await installHandler(store, 'acme', 'second');
+    const [a1 = '', a2 = '', b1 = '', b2 = ''] = await deliveriesOf(store, 2);
+    later(1_000);
+    const [c1 = '', c2 = ''] = await deliveriesOf(store, 1, { type: 'page_feedback' });
+    await ended(store, [a2, b2], FAILED);
+    const newest = [c2, c1, b2, b1, a2, a1];
+    const installationId = await installationOf(store, a1);
+    const second = await installationOf(store, a2);
+    const eventId = (await store.deliveries.read(b1))?.eventId;
+    const list = async (query: object) => (await pages(store, { ...query, limit: 100 })).flat();
+    expect(await list({})).toEqual(newest);
+    expect(await list({ organization: 'acme' })).toEqual(newest);
+    expect(await list({ organization: 'umbrella' })).toEqual([]);
+    expect(await list({ installationId })).toEqual([c1, b1, a1]);
+    expect(await list({ installationId, place: { level: 'organization', place: '' } })).toEqual([c1, b1, a1]);
+    expect(await list({ installationId, place: { level: 'site', place: SITE } })).toEqual([]);
+    expect(await list({ eventId })).toEqual([b2, b1]);
+    expect(await list({ eventId, state: 'failed' })).toEqual([b2]);
+    expect(await list({ eventId, installationId: second })).toEqual([b2]);
+    expect(await list({ eventId: 'evt_nobody' })).toEqual([]);
+    expect(await list({ type: 'page_feedback' })).toEqual([c2, c1]);
+    expect(await list({ state: 'failed' })).toEqual([b2, a2]);
+    expect(await list({ state: 'pending' })).toEqual([c2, c1, b1, a1]);
+    expect(await list({ installationId: second, state: 'failed', type: 'site_view' })).toEqual([b2, a2]);
+    expect(await list({ from: CLOCK.now })).toEqual([c2, c1]);
+    expect(await list({ to: CLOCK.now, installationId })).toEqual([b1, a1]);
+    expect(await list({ from: CLOCK.now - 1_000, to: CLOCK.now - 999 })).toEqual([b2, b1, a2, a1]);
+    expect(await pages(store, { limit: 4 })).toEqual([newest.slice(0, 4), newest.slice(4)]);
+    expect((await store.deliveries.ofEvent(eventId ?? '')).map(({ id }) => id)).toEqual([b1, b2]);
+    expect(await store.deliveries.ofEvent('evt_nobody')).toEqual([]);
+  });
+
+  test('attack: what is looked for is rare; a page looks at so many rows, and says where to go on', async () => {
+    const store = await listeningStore();
+    const ids = [];
+    for (let batch = 0; batch < 6; batch += 1) ids.push(...(await deliveriesOf(store, 1_000)));
+    const [oldest = ''] = ids;
+    await ended(store, [oldest], FAILED);
+    const installationId = await installationOf(store, oldest);
+    const first = await store.deliveries.list({ installationId, state: 'failed', limit: 10 });
+    expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_LOOKED_AT] });
+    const second = await store.deliveries.list({
+      installationId,
+      state: 'failed',
+      limit: 10,
+      cursor: first.next,
+    });
+    expect(second.items.map(({ id }) => id)).toEqual([oldest]);
+    expect(second.next).toBeUndefined();
+    // The other way round it is the same.
+    await ended(store, [ids.at(-1) ?? ''], { ...FAILED, state: 'canceled' });
+    const replay = { installationId, state: 'canceled' } as const;
+    expect(await store.deliveries.replay(replay, OPERATOR)).toEqual({ replayed: 1 });
+  });
+});

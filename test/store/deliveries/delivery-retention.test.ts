@@ -1,0 +1,155 @@
+/** Deliveries and events are kept for so long, and no longer; what waits is kept in any case. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import {
+  claimed,
+  DAY_MS,
+  deliveriesOf,
+  ended,
+  ending,
+  installHandler,
+  installWebhook,
+  later,
+  listeningStore,
+} from '../../support/deliveries/waiting-deliveries.ts';
+import {
+  OPERATOR,
+  storeOptions,
+  temporaryFolder,
+  temporaryStore,
+} from '../../support/store/temporary-store.ts';
+
+const LIMITS = { deliveryDays: 30, deliveredDays: 7 };
+
+const FAILED = { state: 'failed', outcome: 'answered 500' } as const;
+
+/** Those of them that are still there. */
+async function kept({ deliveries }: Store, ids: readonly string[]): Promise<string[]> {
+  const read = await Promise.all(ids.map((id) => deliveries.read(id)));
+  return read.flatMap((delivery) => delivery?.id ?? []);
+}
+
+test('deliveries that succeeded are kept for deliveredDays, others for deliveryDays, those that wait for ever', async () => {
+  const store = await listeningStore(LIMITS);
+  const ids = await deliveriesOf(store, 5);
+  const [delivered = '', unhandled = '', failed = '', canceled = '', waiting = ''] = ids;
+  await ended(store, [delivered]);
+  await ended(store, [unhandled], { state: 'unhandled' });
+  await ended(store, [failed], FAILED);
+  await store.deliveries.cancel(canceled, OPERATOR);
+  const pruned = async () => {
+    await store.deliveries.prune();
+    return kept(store, ids);
+  };
+  later(7 * DAY_MS);
+  expect(await pruned()).toEqual(ids);
+  later(1);
+  expect(await pruned()).toEqual([failed, canceled, waiting]);
+  expect(await store.deliveries.attempts(delivered)).toEqual([]);
+  expect(await store.deliveries.attempts(failed)).toHaveLength(1);
+  later(23 * DAY_MS - 1);
+  expect(await pruned()).toEqual([failed, canceled, waiting]);
+  later(1);
+  expect(await pruned()).toEqual([waiting]);
+  expect(await store.deliveries.attempts(failed)).toEqual([]);
+  later(365 * DAY_MS);
+  expect(await pruned()).toEqual([waiting]);
+  expect(await store.deliveries.waiting()).toBe(1);
+  expect(await claimed(store, waiting)).toMatchObject({ id: waiting });
+});
+
+test('events are kept for deliveryDays, and for as long as one of their deliveries is', async () => {
+  const store = await temporaryStore(LIMITS);
+  const unheard = 'evt_unheard';
+  const event = { eventId: unheard, organization: 'acme', type: 'site_view', level: 'site' } as const;
+  await store.acceptedEvents.accept([{ ...event, place: 'site_1', body: '{}', bodyHash: '' }]);
+  await installHandler(store);
+  const [delivered = '', waiting = ''] = await deliveriesOf(store, 2);
+  const eventIds = [unheard];
+  for (const id of [delivered, waiting]) eventIds.push((await store.deliveries.read(id))?.eventId ?? '');
+  await ended(store, [delivered]);
+  const pruned = async () => {
+    await store.deliveries.prune();
+    const read = await Promise.all(eventIds.map((id) => store.acceptedEvents.read(id)));
+    return read.flatMap((found) => found?.eventId ?? []);
+  };
+  later(30 * DAY_MS);
+  expect(await pruned()).toEqual(eventIds);
+  expect(await kept(store, [delivered])).toEqual([]);
+  later(1);
+  expect(await pruned()).toEqual([eventIds[2]]);
+  await ended(store, [waiting]);
+  later(7 * DAY_MS + 1);
+  expect(await pruned()).toEqual([]);
+});
+
+test('the time counts from the end: what was over later than its neighbours is kept longer', async () => {
+  const store = await listeningStore(LIMITS);
+  const [early = '', late = '', again = ''] = await deliveriesOf(store, 3);
+  await ended(store, [early, again]);
+  later(5 * DAY_MS);
+  await ended(store, [late]);
+  await store.deliveries.redeliver(again, OPERATOR);
+  await ended(store, [again]);
+  later(2 * DAY_MS + 1);
+  await store.deliveries.prune();
+  expect(await kept(store, [early, late, again])).toEqual([late, again]);
+  later(5 * DAY_MS);
+  await store.deliveries.prune();
+  expect(await kept(store, [early, late, again])).toEqual([]);
+});
+
+test('nothing is left behind of what is forgotten, however much there is of it', async () => {
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder, LIMITS));
+  await installWebhook(store);
+  const ids = await deliveriesOf(store, 1_000);
+  for (const claim of await store.deliveries.claim(ids)) {
+    const payload = { destination: 'https://receiver.example/', payload: '{}', revision: '1' };
+    void store.deliveries.keepPayload(claim, payload);
+    void store.deliveries.settle(ending(claim));
+  }
+  // Those that are kept lie between those that go.
+  const [waiting = ''] = await deliveriesOf(store, 1);
+  await ended(store, await deliveriesOf(store, 300), FAILED);
+  await ended(store, await deliveriesOf(store, 300));
+  later(7 * DAY_MS + 1);
+  // Twice at the same time is once.
+  await Promise.all([store.deliveries.prune(), store.deliveries.prune()]);
+  later(23 * DAY_MS);
+  await store.deliveries.prune();
+  await store.close();
+  const file = new DatabaseSync(join(folder, 'annex.db'));
+  const column = (table: string, name: string) =>
+    file
+      .prepare(`select ${name} as id from ${table}`)
+      .all()
+      .map((row) => row.id);
+  expect(column('deliveries', 'id')).toEqual([waiting]);
+  expect(column('delivery_attempts', 'delivery_id')).toEqual([]);
+  expect(column('delivery_payloads', 'delivery_id')).toEqual([]);
+  expect(column('events', 'id')).toEqual([waiting.split('.')[0]]);
+  file.close();
+});
+
+test('a store that is closed while it forgets has forgotten a part, and leaves the rest to the next', async () => {
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder, LIMITS));
+  await installHandler(store);
+  const ids = await deliveriesOf(store, 1_000);
+  await ended(store, ids);
+  later(31 * DAY_MS);
+  const pruning = store.deliveries.prune();
+  await store.close();
+  await pruning;
+  const next = await openStore(storeOptions(folder, LIMITS));
+  try {
+    expect((await next.deliveries.list({ limit: 1 })).items).toHaveLength(1);
+    await next.deliveries.prune();
+    expect(await next.deliveries.list({ limit: 1 })).toEqual({ items: [] });
+  } finally {
+    await next.close();
+  }
+});

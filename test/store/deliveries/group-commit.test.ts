@@ -1,0 +1,168 @@
+/** Many writers, one transaction: what a commit gathers, whom a failure takes along, and when anybody is answered. */
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/database/database.ts';
+import { Gathered, GroupCommit } from '../../../src/database/group-commit.ts';
+import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import type { Database } from '../../../src/database/tables.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
+
+/** A database with a table of numbers, each at most once; its parent is looked for when the transaction is committed. */
+async function opened() {
+  const folder = await temporaryFolder({ inMemory: true });
+  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  onTestFinished(() => database.destroy());
+  await sql`create table numbers (
+    n integer primary key, parent integer references numbers (n) deferrable initially deferred)`.execute(
+    database,
+  );
+  const committed = async () => {
+    const { rows } = await sql<{ n: number }>`select n from numbers order by n`.execute(database);
+    return rows.map(({ n }) => n);
+  };
+  return { commits: new GroupCommit(database), committed };
+}
+
+/** Puts a number down, and counts how often that was done. */
+function put(n: number, parent: number | null = null) {
+  const work = async (transaction: Database) => {
+    work.runs += 1;
+    await sql`insert into numbers (n, parent) values (${n}, ${parent})`.execute(transaction);
+    return n;
+  };
+  work.runs = 0;
+  return work;
+}
+
+const refused = async () => {
+  throw new Error('refused');
+};
+
+const outcomes = async (asked: readonly Promise<unknown>[]) =>
+  (await Promise.allSettled(asked)).map((one) => (one.status === 'fulfilled' ? one.value : 'failed'));
+
+describe('a group commit', () => {
+  test('answers each with its own result, and has committed what it answers for', async () => {
+    const { commits, committed } = await opened();
+    expect(await Promise.all([3, 1, 2].map((n) => commits.run(put(n))))).toEqual([3, 1, 2]);
+    expect(await committed()).toEqual([1, 2, 3]);
+  });
+
+  test('holds whoever asks in the same turn: one that fails undoes the others, and they are done again', async () => {
+    const { commits, committed } = await opened();
+    const good = [put(1), put(2), put(3)];
+    const asked = [...good.map((work) => commits.run(work)), commits.run(refused)];
+    await expect(asked[3]).rejects.toThrow('refused');
+    expect(await outcomes(asked)).toEqual([1, 2, 3, 'failed']);
+    expect(await committed()).toEqual([1, 2, 3]);
+    // Once with the one that failed, and then in its half, or in that half's.
+    expect(good.map((work) => work.runs)).toEqual([2, 2, 3]);
+  });
+
+  test('finds one that fails among a thousand in a few transactions, not in a thousand', async () => {
+    const { commits, committed } = await opened();
+    const good = Array.from({ length: 1_000 }, (_, n) => put(n));
+    const asked = good.map((work, n) => commits.run(n === 617 ? refused : work));
+    expect((await outcomes(asked)).filter((one) => one === 'failed')).toHaveLength(1);
+    expect(await committed()).toHaveLength(999);
+    expect(Math.max(...good.map((work) => work.runs))).toBeLessThanOrEqual(11);
+  });
+
+  test('answers nobody before the disk has it: where the commit itself fails, its work has failed', async () => {
+    const { commits, committed } = await opened();
+    const asked = [commits.run(put(1)), commits.run(put(2, 404)), commits.run(put(3, 1))];
+    expect(await outcomes(asked)).toEqual([1, 'failed', 3]);
+    await expect(asked[1]).rejects.toThrow(/constraint/i);
+    expect(await committed()).toEqual([1, 3]);
+  });
+
+  test('whoever asks while a commit is on its way comes into the next', async () => {
+    const { commits, committed } = await opened();
+    let late: Promise<number> | undefined;
+    const first = commits.run((transaction) => {
+      late = commits.run(put(2));
+      return put(1)(transaction);
+    });
+    expect(await first).toBe(1);
+    expect(await late).toBe(2);
+    expect(await committed()).toEqual([1, 2]);
+  });
+
+  test('lets others have their turn of the event loop in the middle of a long transaction', async () => {
+    const { commits } = await opened();
+    const order: string[] = [];
+    const busy = (name: string) => async () => {
+      setImmediate(() => order.push(`other work after ${name}`));
+      for (const begun = performance.now(); performance.now() - begun < 6; );
+      order.push(name);
+    };
+    const asked = ['one', 'two'].map((name) => commits.run(busy(name)));
+    await Promise.all(asked);
+    expect(order.slice(0, 3)).toEqual(['one', 'other work after one', 'two']);
+  });
+
+  test('closes when everything is committed that was asked for, and takes on nothing after that', async () => {
+    const { commits, committed } = await opened();
+    const asked = [1, 2].map((n) => commits.run(put(n)));
+    const closed = commits.close();
+    await expect(commits.run(put(3))).rejects.toThrow('closed');
+    await closed;
+    expect(await committed()).toEqual([1, 2]);
+    expect(await outcomes(asked)).toEqual([1, 2]);
+    await commits.close();
+  });
+});
+
+describe('what is gathered', () => {
+  /** Puts numbers down by one statement each; notes how many came together. */
+  async function gathering(itemsMax: number) {
+    const { commits, committed } = await opened();
+    const sizes: number[] = [];
+    const numbers = new Gathered<number, string>(commits, itemsMax, async (transaction, items) => {
+      sizes.push(items.length);
+      for (const n of items) await put(n)(transaction);
+      return items.map((n) => `number ${n}`);
+    });
+    return { numbers, sizes, committed };
+  }
+
+  test('is written together, so many at a time, and each is answered with its own result', async () => {
+    const { numbers, sizes, committed } = await gathering(3);
+    expect(await Promise.all([5, 4, 3, 2, 1].map((n) => numbers.add(n)))).toEqual(
+      [5, 4, 3, 2, 1].map((n) => `number ${n}`),
+    );
+    expect(sizes).toEqual([3, 2]);
+    expect(await committed()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('comes too late for what is being written, and goes into the next', async () => {
+    const { commits, committed } = await opened();
+    const late: Promise<number>[] = [];
+    const numbers = new Gathered<number, number>(commits, 10, async (transaction, items) => {
+      for (const n of items) await put(n)(transaction);
+      if (late.length === 0) late.push(numbers.add(2));
+      return items;
+    });
+    expect(await numbers.add(1)).toBe(1);
+    expect(await Promise.all(late)).toEqual([2]);
+    expect(await committed()).toEqual([1, 2]);
+  });
+
+  test('an item that fails takes none of those along that were gathered with it', async () => {
+    const { numbers, committed } = await gathering(10);
+    await numbers.add(7);
+    const asked = [1, 2, 3, 7, 4, 5].map((n) => numbers.add(n));
+    expect(await outcomes(asked)).toEqual([
+      'number 1',
+      'number 2',
+      'number 3',
+      'failed',
+      'number 4',
+      'number 5',
+    ]);
+    expect(await committed()).toEqual([1, 2, 3, 4, 5, 7]);
+    // And nothing of that is left behind.
+    expect(await numbers.add(8)).toBe('number 8');
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * A backlog costs whoever is not part of it nothing: no statement about deliveries reads a table from end to end, or sorts what
+ * it has read.
+ */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test, vi } from 'vitest';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import {
+  claimed,
+  DAY_MS,
+  deliveriesOf,
+  ended,
+  ending,
+  installWebhook,
+  later,
+  SITE,
+} from '../../support/deliveries/waiting-deliveries.ts';
+import { CLOCK, OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+/** The tables whose rows are as many as there were events. */
+const LONG = /\b(deliveries|delivery_payloads|delivery_attempts|events)\b/;
+/** Once, when the store is opened. */
+const COUNTS_THE_BACKLOG = /^select count\(\*\) as "count" from "deliveries" where "state" = 'pending'$/;
+
+/** All that is done with deliveries, each at least once. */
+async function life(store: Store): Promise<void> {
+  const { deliveries } = store;
+  const installationId = await installWebhook(store);
+  const ids = await deliveriesOf(store, 6);
+  const [one = '', two = '', three = ''] = ids;
+  const claim = await claimed(store, one);
+  await deliveries.keepPayload(claim, { destination: 'https://x.example/', payload: '{}', revision: '1' });
+  await deliveries.renew([claim]);
+  await deliveries.settle(ending(claim));
+  await deliveries.release([await claimed(store, two)]);
+  await deliveries.claim([two]);
+  await deliveries.recover({ all: true });
+  await deliveries.recover({ all: false });
+  await deliveries.waitingEndpoints({ limit: 10 });
+  await deliveries.due(claim.endpoint, CLOCK.now, 5);
+  await deliveries.cancel(two, OPERATOR);
+  await deliveries.redeliver(two, OPERATOR);
+  await ended(store, [three], { state: 'failed', outcome: 'answered 500' });
+  await deliveries.replay({ installationId, state: 'failed', type: 'site_view' }, OPERATOR);
+  for (const read of ['read', 'attempts', 'payload'] as const) await deliveries[read](one);
+  await deliveries.ofEvent(claim.eventId);
+  const wanted = { organization: 'acme', type: 'site_view', place: { level: 'site', place: SITE } } as const;
+  for (const cursor of [undefined, ids.at(-1)])
+    for (const where of [{}, { installationId }, { eventId: claim.eventId }, { from: 0, to: CLOCK.now }])
+      for (const what of [{}, wanted, { state: 'failed' }, { ...wanted, state: 'delivered' }] as const)
+        await deliveries.list({ ...where, ...what, cursor, limit: 2 });
+  await ended(store, ids);
+  later(31 * DAY_MS);
+  await deliveries.prune();
+}
+
+test('no statement about deliveries reads a table from end to end, or sorts what it has read', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder));
+  await life(store);
+  await store.close();
+  const asked = new Set(prepare.mock.calls.map(([text]) => text.trim()));
+  prepare.mockRestore();
+  const about = [...asked].filter(
+    (text) => /^(select|insert|update|delete|with)/.test(text) && LONG.test(text),
+  );
+  expect(about.length).toBeGreaterThan(25);
+  const file = new DatabaseSync(join(folder, 'annex.db'));
+  const slow: string[] = [];
+  for (const text of about) {
+    const isBounded = /\blimit\b/.test(text);
+    const plan = file.prepare(`explain query plan ${text}`).all();
+    for (const { detail } of plan as { detail: string }[]) {
+      const [, table = '', how = ''] = /^SCAN (\w+)(.*)/.exec(detail) ?? [];
+      const isScan = LONG.test(table) && !(isBounded && how.includes('INDEX'));
+      if (isScan || detail.includes('TEMP B-TREE')) slow.push(`${text}: ${detail}`);
+    }
+  }
+  file.close();
+  expect(slow.filter((line) => !COUNTS_THE_BACKLOG.test(line.split(': ')[0] ?? ''))).toEqual([]);
+});

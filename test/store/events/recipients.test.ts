@@ -1,0 +1,277 @@
+/** Whom an event goes to: every combination of what decides, and that each change counts for the events after it. */
+import { describe, expect, test, vi } from 'vitest';
+import { type Level, type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
+import { Hearers } from '../../../src/store/events/subscribers.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  acceptOne,
+  installListener,
+  postedEvent,
+  publishListener,
+  WEBHOOK,
+} from '../../support/deliveries/posted-events.ts';
+import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
+
+const OWN = ['absent', 'active', 'pending', 'paused'] as const;
+const NEEDS_CHANNEL = `configurations:
+  space:
+    properties: {channel: {type: string, title: Channel}}
+    required: [channel]
+`;
+
+const inSpace = (installationId: string): TargetName => ({ installationId, level: 'space', place: 'garden' });
+
+/** Makes what of the installation is in the space. */
+async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[number]): Promise<void> {
+  if (own === 'absent') return;
+  await store.installations.installBelow(
+    { ...inSpace(installationId), level: 'space', externalIds: [] },
+    OPERATOR,
+  );
+  if (own === 'pending') return;
+  await store.installations.edit(inSpace(installationId), { configuration: { channel: 'x' } }, {}, OPERATOR);
+  if (own === 'paused') await store.installations.pause(inSpace(installationId), OPERATOR);
+}
+
+/** Targets that have deliveries of an event, as they are in the store. */
+async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
+  const event = postedEvent(more);
+  const { deliveries } = await acceptOne(store, event);
+  const traced = await store.deliveries.ofEvent(event.eventId);
+  const made = traced.filter(({ state }) => state === 'pending');
+  expect(made).toHaveLength(deliveries);
+  // What would have heard it, were it active, is the only other thing in its trace, and comes last.
+  for (const missed of traced.slice(deliveries))
+    expect(missed).toMatchObject({ state: 'canceled', attempts: 0, finishedAt: expect.any(Number) });
+  return made.map(({ integration, target: { level, place }, kind }) => ({ integration, level, place, kind }));
+}
+
+const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<Level[]> =>
+  (await heardOf(store, more)).map(({ level }) => level);
+
+/** Why targets did not hear of an event, as its trace tells. */
+async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
+  const event = postedEvent(more);
+  await acceptOne(store, event);
+  const traced = await store.deliveries.ofEvent(event.eventId);
+  return traced.flatMap(({ state, outcome, target: { level } }) =>
+    state === 'canceled' ? [`${level} ${outcome}`] : [],
+  );
+}
+
+/** What the trace says of a target in the space, by its status and that of its installation. */
+const MISSED = {
+  absent: { false: [], true: ['organization paused'] },
+  pending: { false: ['space pending'], true: ['space paused'] },
+  paused: { false: ['space paused'], true: ['space paused'] },
+  active: { false: [], true: ['space paused'] },
+} as const;
+
+const TABLE = (['all', 'selected'] as const).flatMap((selection) =>
+  [false, true].flatMap((paused) =>
+    OWN.map((own) => {
+      const fallback = own === 'absent' && selection === 'all' ? (['organization'] as const) : [];
+      const heard: readonly Level[] = paused ? [] : own === 'active' ? ['space'] : fallback;
+      return { selection, own, paused, heard };
+    }),
+  ),
+);
+
+describe('an event in a space', () => {
+  test.each(TABLE)(
+    'with the selection "$selection", what is there $own, the installation paused: $paused, is heard by $heard',
+    async ({ selection, own, paused, heard }) => {
+      const store = await temporaryStore();
+      await publishListener(store, { name: 'hello', more: NEEDS_CHANNEL });
+      const id = await installListener(store, 'hello');
+      await store.installations.edit(wholeInstallation(id), { spaceSelection: selection }, {}, OPERATOR);
+      await makeOwn(store, id, own);
+      if (paused) await store.installations.pause(wholeInstallation(id), OPERATOR);
+      expect(await levels(store)).toEqual(heard);
+      const missed = own === 'absent' && selection === 'selected' ? [] : MISSED[own][`${paused}`];
+      expect(await missedBy(store)).toEqual(missed);
+      // The other selection has no say.
+      const other = { siteSelection: selection === 'all' ? 'selected' : 'all' } as const;
+      await store.installations.edit(wholeInstallation(id), other, {}, OPERATOR);
+      expect(await levels(store)).toEqual(heard);
+      expect(await levels(store, { place: 'elsewhere' })).toEqual(
+        selection === 'all' && !paused ? ['organization'] : [],
+      );
+    },
+  );
+
+  test('in a site is heard by what is there, and by the selection of sites', async () => {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hello' });
+    const id = await installListener(store, 'hello');
+    const visit = { type: 'site_view', level: 'site', place: 'garden' } as const;
+    await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
+    expect(await levels(store, visit)).toEqual(['organization']);
+    await store.installations.edit(wholeInstallation(id), { siteSelection: 'selected' }, {}, OPERATOR);
+    expect(await levels(store, visit)).toEqual([]);
+    await store.installations.installBelow({ ...inSpace(id), level: 'site', externalIds: [] }, OPERATOR);
+    expect(await levels(store, visit)).toEqual(['site']);
+  });
+
+  test('is heard by the code of an active version that handles it, and has the scope', async () => {
+    const store = await temporaryStore();
+    const heard = async () => (await heardOf(store)).map(({ integration }) => integration);
+    for (const listener of [
+      { name: 'hears', handles: ['space_content_updated'] },
+      { name: 'nobody-knows' },
+      { name: 'no-handler', handles: ['space_view'] },
+      { name: 'no-scope', handles: ['space_content_updated'], scopes: ['space:metadata:read'] },
+    ]) {
+      await publishListener(store, listener);
+      await installListener(store, listener.name);
+    }
+    expect(await heard()).toEqual(['hears', 'nobody-knows']);
+  });
+
+  test('is for one installation alone where it names it', async () => {
+    const store = await temporaryStore();
+    for (const name of ['one', 'two']) await publishListener(store, { name });
+    const [one, foreign] = [
+      await installListener(store, 'one'),
+      await installListener(store, 'two', 'rival'),
+    ];
+    await installListener(store, 'two');
+    const heard = async (installationId: string) =>
+      (await heardOf(store, { installationId })).map(({ integration }) => integration);
+    expect(await heard(one)).toEqual(['one']);
+    // Of another organization, which the event is not for.
+    expect(await heard(foreign)).toEqual([]);
+    expect(await heard('ins_none')).toEqual([]);
+  });
+
+  test('attack: another organization has installed into the same space, and hears nothing', async () => {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hello' });
+    const spy = await installListener(store, 'hello', 'rival');
+    await store.installations.installBelow({ ...inSpace(spy), level: 'space', externalIds: [] }, OPERATOR);
+    expect(await levels(store)).toEqual([]);
+    expect(await levels(store, { organization: 'rival' })).toEqual(['space']);
+  });
+});
+
+describe('a webhook', () => {
+  async function webhook() {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hook', more: WEBHOOK });
+    const id = await installListener(store, 'hook');
+    const select = (types: readonly string[]) =>
+      store.installations.edit(inSpace(id), { configuration: { event_types: types } }, {}, OPERATOR);
+    return { store, id, select };
+  }
+
+  test('hears of what is selected where it is installed, and of nothing at the level of the organization', async () => {
+    const { store, id, select } = await webhook();
+    expect(await heardOf(store)).toEqual([]);
+    await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
+    expect(await heardOf(store)).toEqual([]);
+    await select(['space_content_updated']);
+    const own = { integration: 'hook', level: 'space', place: 'garden', kind: 'webhook' };
+    expect(await heardOf(store)).toEqual([own]);
+    expect(await heardOf(store, { type: 'space_view' })).toEqual([]);
+    expect(await heardOf(store, { place: 'elsewhere' })).toEqual([]);
+    await select([]);
+    expect(await heardOf(store)).toEqual([]);
+  });
+
+  test('that is tried out hears of it alone', async () => {
+    const { store, id, select } = await webhook();
+    await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
+    await publishListener(store, { name: 'handler' });
+    await installListener(store, 'handler');
+    const tried = { installationId: id };
+    const own = { integration: 'hook', level: 'space', place: 'garden', kind: 'webhook' };
+    expect(await heardOf(store, tried)).toEqual([]);
+    await select(['space_content_updated']);
+    expect(await heardOf(store, tried)).toEqual([own]);
+    expect(await heardOf(store, { ...tried, place: 'elsewhere' })).toEqual([]);
+    await store.installations.pause(inSpace(id), OPERATOR);
+    expect(await heardOf(store, tried)).toEqual([]);
+  });
+});
+
+describe('an event that is posted after the answer to', () => {
+  const CHANGES: Readonly<Record<string, (store: Store, id: string) => Promise<unknown>>> = {
+    'a pause finds it paused': (store, id) => store.installations.pause(wholeInstallation(id), OPERATOR),
+    'an uninstallation finds it gone': (store, id) =>
+      store.installations.uninstall(wholeInstallation(id), OPERATOR),
+    'an edit finds it edited': (store, id) =>
+      store.installations.edit(wholeInstallation(id), { spaceSelection: 'selected' }, {}, OPERATOR),
+    'a publish finds the new version': (store) =>
+      publishListener(store, { name: 'hello', handles: ['space_view'] }),
+    'the deletion of an integration finds it gone': (store) =>
+      store.registry.delete({ name: 'hello', organization: 'acme' }, { cascade: true }, OPERATOR),
+  };
+
+  test.each(Object.entries(CHANGES))('%s', async (_, change) => {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hello' });
+    const id = await installListener(store, 'hello');
+    expect(await levels(store)).toEqual(['organization']);
+    await change(store, id);
+    expect(await levels(store)).toEqual([]);
+  });
+
+  test('a resumption, an installation and a roll-back finds them', async () => {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hello' });
+    expect(await levels(store)).toEqual([]);
+    const id = await installListener(store, 'hello');
+    expect(await levels(store)).toEqual(['organization']);
+    await store.installations.pause(wholeInstallation(id), OPERATOR);
+    expect(await levels(store)).toEqual([]);
+    await store.installations.resume(wholeInstallation(id), OPERATOR);
+    expect(await levels(store)).toEqual(['organization']);
+    await publishListener(store, { name: 'hello', handles: [] });
+    expect(await levels(store)).toEqual([]);
+    await store.registry.activate('hello', 1, OPERATOR);
+    expect(await levels(store)).toEqual(['organization']);
+  });
+
+  test('a pause finds it paused, however many are posted meanwhile', async () => {
+    const store = await temporaryStore();
+    await publishListener(store, { name: 'hello' });
+    const id = await installListener(store, 'hello');
+    for (let round = 0; round < 20; round += 1) {
+      const place = `space-${round}`;
+      // Reads of a place that nobody has asked for yet are under way while the pause is committed.
+      const meanwhile = Array.from({ length: 5 }, () => acceptOne(store, postedEvent({ place })));
+      await store.installations.pause(wholeInstallation(id), OPERATOR);
+      expect(await levels(store, { place })).toEqual([]);
+      await Promise.all(meanwhile);
+      await store.installations.resume(wholeInstallation(id), OPERATOR);
+      expect(await levels(store, { place })).toEqual(['organization']);
+    }
+  });
+});
+
+test('attack: what one organization or author does in a loop makes the events of no other read anything', async () => {
+  const store = await temporaryStore();
+  await publishListener(store, { name: 'hello', more: 'secrets: {KEY: x}' });
+  await installListener(store, 'hello');
+  const looping = await installListener(store, 'hello', 'looping');
+  await acceptOne(store, postedEvent());
+  const reads = vi.spyOn(Hearers.prototype, 'at');
+  try {
+    for (let round = 0; round < 5; round += 1) {
+      await store.installations.edit(
+        wholeInstallation(looping),
+        { externalIds: [`x${round}`] },
+        {},
+        OPERATOR,
+      );
+      await store.secrets.set({ name: 'hello', organization: 'acme' }, { KEY: `x${round}` }, OPERATOR);
+      await publishListener(store, { name: 'not-installed-here' });
+      await acceptOne(store, postedEvent());
+    }
+    expect(reads).not.toHaveBeenCalled();
+    await acceptOne(store, postedEvent({ organization: 'looping' }));
+    expect(reads).toHaveBeenCalledTimes(1);
+  } finally {
+    reads.mockRestore();
+  }
+});

@@ -1,0 +1,128 @@
+/** A data folder that cannot be used is refused in words that name the file and say what to do. */
+import { spawn } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { openStore } from '../../../src/store/store.ts';
+import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../support/store/open-store-process.ts', import.meta.url));
+/** Root may read and write everything, so where the tests run as root another user opens the store. */
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65_534;
+
+/** A folder with a store in it that was closed in order, of the user that opens it. */
+async function used(): Promise<string> {
+  const folder = await temporaryFolder();
+  await (await openStore(storeOptions(folder))).close();
+  if (isRoot)
+    for (const name of ['', 'annex.db', 'annex.db-lock', 'vault.key'])
+      await chown(join(folder, name), NOBODY, NOBODY);
+  return folder;
+}
+
+/** What opening the store says to a user without rights. */
+async function said(folder: string): Promise<string> {
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'], ...user });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await new Promise((resolve) => child.once('close', resolve));
+  return output;
+}
+
+describe('what this user may not use', () => {
+  test('nothing is wrong with a folder of its own', async () => {
+    expect(await said(await used())).toBe('opened');
+  });
+
+  test.each([
+    ['a database file that is read-only', 'annex.db', 0o400],
+    ['a database file that cannot be read', 'annex.db', 0o200],
+    ['a lock that cannot be written', 'annex.db-lock', 0o400],
+    ['a log that cannot be read', 'annex.db-wal', 0o000],
+  ])('%s is named itself, and not its folder', async (_what, name, mode) => {
+    const folder = await used();
+    await writeFile(join(folder, name), '', { flag: 'a' });
+    await chmod(join(folder, name), mode);
+    const words = await said(folder);
+    expect(words).toContain(`${join(folder, name)} may not be read and written by this user.`);
+    expect(words).toContain('chown');
+    expect(words).not.toContain('the data folder');
+  });
+
+  test('a folder in which nothing can be made is named, with its setting', async () => {
+    const folder = await used();
+    await rm(join(folder, 'annex.db'));
+    await chmod(folder, 0o500);
+    expect(await said(folder)).toBe(`the data folder ${folder} may not be used by this user (--data).`);
+    await chmod(folder, 0o700);
+  });
+
+  test('a key file that cannot be read is named, with what to do', async () => {
+    const folder = await used();
+    await chmod(join(folder, 'vault.key'), 0o000);
+    const words = await said(folder);
+    expect(words).toContain(
+      `${join(folder, 'vault.key')}, the file of the vault's keys, may not be read by this user.`,
+    );
+    expect(words).toContain('(--vault-key-file)');
+    expect(words).not.toContain('EACCES');
+  });
+});
+
+test('a key file that is a folder is named as one', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'vault.key'), { mode: 0o700 });
+  await expect(openStore(storeOptions(folder))).rejects.toThrow('vault.key is a folder');
+});
+
+test('a file that is no database, or a damaged one, is named, and a backup is asked for', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'annex.db'), 'x'.repeat(10_000));
+  await expect(openStore(storeOptions(folder))).rejects.toThrow(
+    /annex\.db is damaged, or is no database.*Restore a backup/,
+  );
+});
+
+describe('a schema of a newer Annex', () => {
+  async function newer(version: number): Promise<string> {
+    const folder = await used();
+    const database = new DatabaseSync(join(folder, 'annex.db'));
+    database.exec(`insert into kysely_migration (name, timestamp) values ('9999-of-tomorrow', '2030-01-01')`);
+    database.exec(`pragma user_version = ${version}`);
+    database.close();
+    return folder;
+  }
+
+  test('is refused with the version that made it and what it has, and nothing is changed', async () => {
+    const folder = await newer(4_012_003);
+    const before = await readFile(join(folder, 'annex.db'));
+    const opened = openStore({ ...storeOptions(folder), version: '1.2.3' });
+    await expect(opened).rejects.toThrow(
+      /annex\.db was made by Annex 4\.12\.3: its schema has 9999-of-tomorrow, which this version \(1\.2\.3\) does not know\. Start Annex 4\.12\.3 or a later one/,
+    );
+    expect((await readFile(join(folder, 'annex.db'))).equals(before)).toBe(true);
+  });
+
+  test('of a version that is not noted is refused as well', async () => {
+    await expect(openStore(storeOptions(await newer(0)))).rejects.toThrow(
+      /was made by a newer Annex: its schema has/,
+    );
+  });
+});
+
+test('a store notes the version that has opened it last', async () => {
+  const folder = await used();
+  const noted = async (version: string) => {
+    await (await openStore({ ...storeOptions(folder), version })).close();
+    const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
+    const row = database.prepare('pragma user_version').get();
+    database.close();
+    return row?.user_version;
+  };
+  expect(await noted('1.20.3')).toBe(1_020_003);
+  expect(await noted('1.21.0-rc.1')).toBe(1_021_000);
+});

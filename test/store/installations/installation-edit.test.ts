@@ -1,0 +1,352 @@
+/** Editing: what a patch does, when a target is active, what is said of what is wrong, and two who edit at once. */
+import { describe, expect, test } from 'vitest';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { installed, publication, told } from '../../support/store/installed.ts';
+import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
+
+const TOKEN = { access_token: 'xoxb-planted-credential' };
+
+async function open(limits = {}, more?: string) {
+  const store = await temporaryStore(limits);
+  const name = wholeInstallation(await installed(store, more));
+  await told(store, name.installationId);
+  const edit = (asked: InstallationEdit, ifRevision?: number) =>
+    store.installations.edit(name, asked, { ifRevision }, OPERATOR);
+  return {
+    store,
+    name,
+    edit,
+    configure: (configuration: Record<string, unknown>) => edit({ configuration }),
+  };
+}
+
+const opened = async (store: Store, name: ReturnType<typeof wholeInstallation>) => {
+  const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
+  return (await store.registry.target(endpointKey))?.environment.configuration;
+};
+
+/** A version that asks for more, and has less. */
+const STRICTER = `configurations:
+  account:
+    properties:
+      zone: {type: string, title: Zone}
+      oauth_credentials: {type: button, title: Connect, button_text: Connect, callback_url: /oauth}
+    required: [zone]
+`;
+
+describe('a patch of the configuration', () => {
+  test('replaces what it names, removes what it sets to null, and leaves the rest', async () => {
+    const { store, name, configure } = await open();
+    await configure({ region: 'eu', count: 1 });
+    const { installation } = await configure({ count: 2, note: null });
+    expect(installation.configuration).toEqual({ region: 'eu', count: 2 });
+    expect(installation.revision).toBe(3);
+    expect(await store.installations.read(name)).toEqual(installation);
+  });
+
+  test('makes an installation active once the whole is valid; until then it may be anything', async () => {
+    const { configure } = await open();
+    const statuses = [];
+    for (const patch of [
+      { count: 1 },
+      { count: 'many' },
+      { region: 'eu' },
+      { count: null },
+      { region: 'us' },
+    ])
+      statuses.push((await configure(patch)).installation.status);
+    expect(statuses).toEqual(['pending', 'pending', 'pending', 'active', 'active']);
+  });
+
+  // A slip in one property would take a live webhook down.
+  test('that would make an active installation invalid is refused with every problem, and changes nothing', async () => {
+    const { store, name, configure, edit } = await open();
+    await configure({ region: 'eu' });
+    await told(store, name.installationId);
+    const before = await store.installations.read(name);
+    const wrong = { configuration: { region: 'nowhere', count: 'many', cuont: 1 }, externalIds: ['new'] };
+    await expect(edit(wrong)).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+      message: expect.stringContaining('nothing has changed: "problems" says what is wrong in 3 properties.'),
+      extra: {
+        problems: [
+          { severity: 'error', property: 'cuont', hint: 'Did you mean "count"?' },
+          { severity: 'error', property: 'region' },
+          { severity: 'error', property: 'count', message: '"count" must be a number.' },
+        ],
+      },
+    });
+    expect(await store.installations.read(name)).toEqual(before);
+    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await store.audit.list({ limit: 1 })).toMatchObject({
+      items: [{ details: { changed: ['configuration.region'] } }],
+    });
+  });
+
+  test('of an active installation that a new version has made invalid may change what is no problem', async () => {
+    const { store, name, configure } = await open();
+    await configure({ region: 'eu' });
+    const { installationId } = name;
+    await told(store, installationId);
+    await store.registry.publish(publication(STRICTER), OPERATOR);
+    const edited = await configure({ oauth_credentials: { access_token: 'x' } });
+    expect(edited).toMatchObject({ installation: { status: 'active' } });
+    expect(edited.problems.map(({ property }) => property)).toEqual(['zone', 'note', 'region']);
+    expect(await told(store, installationId)).toMatchObject([{ status: 'active' }]);
+    await expect(configure({ another: 1 })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    expect(await configure({ region: null, note: null })).toMatchObject({
+      installation: { status: 'active' },
+      problems: [{ property: 'zone' }],
+    });
+    expect(await configure({ zone: 'north' })).toMatchObject({ problems: [] });
+  });
+
+  test('that is not valid is kept, and its problems are listed by property', async () => {
+    const { store, name, configure } = await open();
+    const { installation, problems } = await configure({ region: 'nowhere', cuont: 1 });
+    expect(installation).toMatchObject({ status: 'pending', configuration: { region: 'nowhere', cuont: 1 } });
+    expect(problems.map(({ property, hint }) => [property, hint])).toEqual([
+      ['cuont', 'Did you mean "count"?'],
+      ['region', undefined],
+    ]);
+    expect(await told(store, name.installationId)).toMatchObject([{ status: 'pending' }]);
+  });
+
+  test('is checked against the version that is active now', async () => {
+    const { store, configure } = await open();
+    expect((await configure({ region: 'eu' })).installation.status).toBe('active');
+    await store.registry.publish(publication('configurations: {account: {properties: {}}}'), OPERATOR);
+    expect((await configure({})).problems.map(({ property }) => property)).toEqual(['note', 'region']);
+    await store.registry.activate('hello', 1, OPERATOR);
+    expect((await configure({})).problems).toEqual([]);
+  });
+
+  test('of a component is any object, and of what declares nothing is empty', async () => {
+    const component = await open({}, 'configurations: {account: {componentId: settings}}');
+    expect(await component.configure({ any: { thing: [1] } })).toMatchObject({
+      installation: { status: 'active' },
+      problems: [],
+    });
+    const nothing = await open({}, '');
+    await expect(nothing.configure({ any: 1 })).rejects.toMatchObject({
+      extra: { problems: [{ property: 'any' }] },
+    });
+  });
+
+  test('tells the integration how it was and how it is, one event an edit', async () => {
+    const { store, name, configure } = await open();
+    await configure({ region: 'eu' });
+    await configure({ region: 'us' });
+    const { installationId } = name;
+    expect(await told(store, installationId)).toEqual([
+      {
+        type: 'installation_setup',
+        installationId,
+        status: 'active',
+        previous: { status: 'pending', configuration: { note: 'hello' } },
+      },
+      {
+        type: 'installation_setup',
+        installationId,
+        status: 'active',
+        previous: { status: 'active', configuration: { note: 'hello', region: 'eu' } },
+      },
+    ]);
+  });
+
+  test('is in the audit by the names of what it sets, never by values', async () => {
+    const { store, name, edit } = await open();
+    await edit({ configuration: { region: 'eu', oauth_credentials: TOKEN }, externalIds: ['secret-id'] });
+    const { items } = await store.audit.list({ installationId: name.installationId, limit: 1 });
+    expect(items).toMatchObject([
+      {
+        action: 'installation.edit',
+        details: { changed: ['configuration.region', 'configuration.oauth_credentials', 'externalIds'] },
+      },
+    ]);
+    expect(JSON.stringify(items)).not.toMatch(/planted|secret-id|"eu"/);
+  });
+
+  test('attack: thousands of long names leave a bounded entry in the audit', async () => {
+    const { store, name, configure } = await open();
+    const names = Array.from({ length: 200 }, (_, i) => `${i}`.padEnd(200, 'x'));
+    await configure(Object.fromEntries(names.map((property) => [property, 1])));
+    const { items } = await store.audit.list({ installationId: name.installationId, limit: 1 });
+    const text = JSON.stringify(items[0]?.details);
+    expect(text).toContain('168 more');
+    expect(text.length).toBeLessThan(4_000);
+  });
+});
+
+describe('oauth_credentials', () => {
+  test('are sealed: no read shows them, the integration has them, and null removes them', async () => {
+    const { store, name, configure } = await open();
+    const { installation } = await configure({ region: 'eu', oauth_credentials: TOKEN });
+    expect(installation).toMatchObject({ hasCredentials: true, status: 'active' });
+    expect(installation.configuration).toEqual({ note: 'hello', region: 'eu' });
+    expect(JSON.stringify(await store.installations.read(name))).not.toMatch(/planted|sealed/i);
+    expect(await opened(store, name)).toMatchObject({ region: 'eu', oauth_credentials: TOKEN });
+    await configure({ count: 1 });
+    expect(await opened(store, name)).toMatchObject({ count: 1, oauth_credentials: TOKEN });
+    expect((await configure({ oauth_credentials: null })).installation.hasCredentials).toBe(false);
+    expect(await opened(store, name)).toEqual({ note: 'hello', region: 'eu', count: 1 });
+  });
+
+  test('are in the event as they were', async () => {
+    const { store, name, configure } = await open();
+    await configure({ oauth_credentials: TOKEN });
+    await configure({ oauth_credentials: null });
+    const [, second] = await told(store, name.installationId);
+    expect(second).toMatchObject({
+      previous: { configuration: { note: 'hello', oauth_credentials: TOKEN } },
+    });
+  });
+
+  test('are an object', async () => {
+    const { configure } = await open();
+    const { problems } = await configure({ region: 'eu', oauth_credentials: 'text' });
+    expect(problems).toMatchObject([{ property: 'oauth_credentials' }]);
+  });
+});
+
+describe('an edit', () => {
+  test('replaces external ids, by which the installation is found from then on', async () => {
+    const { store, edit } = await open();
+    const found = async (externalId: string) =>
+      (await store.installations.list({ integration: 'hello', externalId, limit: 9 })).items.length;
+    await edit({ externalIds: ['a', 'b', 'a'] });
+    expect((await edit({ externalIds: ['b', 'c'] })).installation.externalIds).toEqual(['b', 'c']);
+    expect([await found('a'), await found('b'), await found('c')]).toEqual([0, 1, 1]);
+    await edit({ externalIds: [] });
+    expect(await found('b')).toBe(0);
+  });
+
+  test('that leaves the configuration as it is, or sends what is there again, tells nothing', async () => {
+    const { store, name, configure, edit } = await open();
+    await configure({ region: 'eu', count: 1 });
+    expect(await told(store, name.installationId)).toHaveLength(1);
+    await configure({ count: 1, region: 'eu', note: 'hello' });
+    await configure({});
+    await edit({ externalIds: ['a'] });
+    expect(await told(store, name.installationId)).toEqual([]);
+    await configure({ count: 2 });
+    expect(await told(store, name.installationId)).toHaveLength(1);
+  });
+
+  test('of what an installation speaks for leaves its configuration', async () => {
+    const { edit } = await open();
+    CLOCK.now += 1_000;
+    const { installation } = await edit({ spaceSelection: 'selected' });
+    expect(installation).toMatchObject({ spaceSelection: 'selected', siteSelection: 'all', revision: 2 });
+    expect(installation.updatedAt - installation.createdAt).toBe(1_000);
+  });
+
+  test('of the revision that is no more is refused and changes nothing', async () => {
+    const { store, name, edit } = await open();
+    await edit({ configuration: { region: 'eu' } }, 1);
+    await expect(edit({ configuration: { region: 'us' } }, 1)).rejects.toMatchObject({
+      code: 'INSTALLATION_CHANGED',
+    });
+    expect(await store.installations.read(name)).toMatchObject({
+      revision: 2,
+      configuration: { region: 'eu' },
+    });
+    expect(await told(store, name.installationId)).toHaveLength(1);
+  });
+
+  test.each(['pause', 'resume', 'uninstall'] as const)('%s is of a revision, too', async (change) => {
+    const { store, name, edit } = await open();
+    await edit({ configuration: { region: 'eu' } });
+    const made = (ifRevision: number) => store.installations[change](name, OPERATOR, { ifRevision });
+    await expect(made(1)).rejects.toMatchObject({ code: 'INSTALLATION_CHANGED' });
+    expect(await store.installations.read(name)).toMatchObject({ status: 'active', revision: 2 });
+    await made(2);
+  });
+
+  test('attack: a space that is taken out and added again is not changed by whoever has read what was there before', async () => {
+    const { store, name, edit } = await open();
+    const { installations } = store;
+    const add = () =>
+      installations.installBelow(
+        { installationId: name.installationId, level: 'space', place: 's', externalIds: [] },
+        OPERATOR,
+      );
+    const read = await add();
+    await installations.uninstall(read, OPERATOR);
+    const present = await add();
+    const on = { ifRevision: read.revision, ifEndpointKey: read.endpointKey };
+    const changed = { code: 'INSTALLATION_CHANGED' };
+    await expect(installations.edit(read, { externalIds: ['a'] }, on, OPERATOR)).rejects.toMatchObject(
+      changed,
+    );
+    await expect(installations.pause(read, OPERATOR, on)).rejects.toMatchObject(changed);
+    await expect(installations.uninstall(read, OPERATOR, on)).rejects.toMatchObject(changed);
+    expect(await installations.read(present)).toEqual(present);
+    await edit({ externalIds: ['a'] }, 1);
+  });
+
+  test.each<[string, InstallationEdit]>([
+    ['six external ids', { externalIds: ['a', 'b', 'c', 'd', 'e', 'f'] }],
+    ['U+0000', { configuration: { note: 'a\0' } }],
+    ['a prototype', { configuration: JSON.parse('{"__proto__": {"admin": true}}') }],
+    ['nesting without end', { configuration: { note: JSON.parse('['.repeat(9_000) + ']'.repeat(9_000)) } }],
+  ])('of %s is refused and changes nothing', async (_what, asked) => {
+    const { store, name, edit } = await open();
+    await expect(edit(asked)).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
+    expect(await store.installations.read(name)).toMatchObject({ revision: 1 });
+  });
+
+  test('a configuration may be so large, and no larger, credentials and all: configurationBytes', async () => {
+    const { store, name, configure } = await open({ configurationBytes: 200 });
+    const rest = JSON.stringify({ note: '', oauth_credentials: TOKEN }).length;
+    const text = 'x'.repeat(200 - rest);
+    await configure({ note: text, oauth_credentials: TOKEN });
+    await expect(configure({ note: `${text}x` })).rejects.toMatchObject({
+      code: 'REQUEST_TOO_LARGE',
+      limit: { name: 'configurationBytes', max: 200, used: 201 },
+    });
+    expect(await store.installations.read(name)).toMatchObject({
+      revision: 2,
+      configuration: { note: text },
+    });
+  });
+});
+
+describe('at the same moment', () => {
+  test('200 edits are all there, each with its event, in the order of their commits', async () => {
+    const { store, name, configure } = await open({}, 'configurations: {account: {componentId: settings}}');
+    const edited = await Promise.all(Array.from({ length: 200 }, (_, i) => configure({ [`p${i}`]: i })));
+    const last = await store.installations.read(name);
+    expect(last?.revision).toBe(201);
+    expect(last?.configuration).toEqual(
+      Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, i])),
+    );
+    // The one who made a revision finds in its event what the revision before it was.
+    const events = await told(store, name.installationId);
+    const byRevision = edited.toSorted((a, b) => a.installation.revision - b.installation.revision);
+    const after = byRevision.map(({ installation }) => installation.configuration);
+    expect(events.map((event) => event['previous'])).toEqual(
+      [{}, ...after.slice(0, -1)].map((configuration) => ({ status: 'active', configuration })),
+    );
+    expect((await store.audit.list({ installationId: name.installationId, limit: 500 })).items).toHaveLength(
+      201,
+    );
+  });
+
+  test('of many that are meant for one revision, exactly one is made', async () => {
+    const { store, name, edit } = await open();
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) => edit({ configuration: { count: i } }, 1)),
+    );
+    const made = attempts.filter(({ status }) => status === 'fulfilled');
+    expect(made).toHaveLength(1);
+    const refused = attempts.flatMap((attempt) =>
+      attempt.status === 'rejected' ? [attempt.reason.code] : [],
+    );
+    expect(new Set(refused)).toEqual(new Set(['INSTALLATION_CHANGED']));
+    expect((await store.installations.read(name))?.revision).toBe(2);
+    expect(await told(store, name.installationId)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,229 @@
+/** Life events as they are kept: told in their order, emptied when they are over, and forgotten with time. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { heard, installed } from '../../support/store/installed.ts';
+import {
+  CLOCK,
+  OPERATOR,
+  storeOptions,
+  temporaryFolder,
+  temporaryStore,
+} from '../../support/store/temporary-store.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const DELIVERED = { state: 'delivered', outcome: 'answered 200', called: true } as const;
+
+const edit = (store: Store, id: string, count: number) =>
+  store.installations.edit(wholeInstallation(id), { configuration: { count } }, {}, OPERATOR);
+
+/** The first event that waits. */
+async function first({ lifeEvents }: Store, id: string) {
+  const event = await lifeEvents.first(id);
+  if (event === undefined) throw new Error('No event waits.');
+  return event;
+}
+
+test('the first of those that wait stands before the others until it is over, postponed or not', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  await edit(store, id, 1);
+  const setup = await first(store, id);
+  await store.lifeEvents.postpone(setup, CLOCK.now + 5_000, 'cellCrashed');
+  expect(await first(store, id)).toMatchObject({
+    eventId: setup.eventId,
+    attempts: 1,
+    dueAt: CLOCK.now + 5_000,
+    outcome: 'cellCrashed',
+  });
+  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  expect(await first(store, id)).toMatchObject({ position: 2, attempts: 0 });
+});
+
+test('one that is over, or was canceled meanwhile, is not changed any more', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const setup = await first(store, id);
+  await store.installations.uninstall(wholeInstallation(id), OPERATOR);
+  const canceled = await store.lifeEvents.read(setup.eventId);
+  expect(canceled).toMatchObject({ state: 'canceled' });
+  await store.lifeEvents.finish(setup, DELIVERED);
+  await store.lifeEvents.postpone(setup, CLOCK.now + 1, 'cellCrashed');
+  expect(await store.lifeEvents.read(setup.eventId)).toEqual(canceled);
+});
+
+test('an event holds nothing once it is over', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore(storeOptions(folder));
+  const id = await installed(store);
+  await edit(store, id, 1);
+  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  await store.close();
+  const file = new DatabaseSync(join(folder, 'annex.db'));
+  const rows = file
+    .prepare('select state, length(sealed_record) > 0 as holds from life_events order by position')
+    .all()
+    .map((row) => ({ ...row }));
+  file.close();
+  expect(rows).toEqual([
+    { state: 'delivered', holds: 0 },
+    { state: 'pending', holds: 1 },
+  ]);
+});
+
+test('installations with events that wait are found page by page, each once, and are counted by their events', async () => {
+  const store = await temporaryStore();
+  const ids = [await installed(store)];
+  for (const organization of ['b', 'c', 'd', 'e']) {
+    const request = { integration: 'hello', organization, externalIds: [] };
+    ids.push((await store.installations.install(request, OPERATOR)).installationId);
+  }
+  const [one = '', two = ''] = ids.sort();
+  await edit(store, one, 1);
+  await heard(store, two);
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.lifeEvents.waitingInstallations({ cursor, limit: 2 });
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  expect(found).toEqual(ids.filter((id) => id !== two));
+  expect(await store.lifeEvents.waiting()).toBe(5);
+});
+
+test('what became of an event is kept for so long, and no longer: lifeEventDays', async () => {
+  const store = await temporaryStore({ lifeEventDays: 2 });
+  const id = await installed(store);
+  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  await edit(store, id, 1);
+  const kept = async () => (await store.lifeEvents.list({ installationId: id, limit: 9 })).items;
+  CLOCK.now += 2 * DAY_MS;
+  await store.lifeEvents.prune();
+  expect(await kept()).toHaveLength(2);
+  CLOCK.now += 1;
+  await store.lifeEvents.prune();
+  // The one that waits stays, however old it is.
+  expect(await kept()).toMatchObject([{ position: 2, state: 'pending' }]);
+});
+
+test('a sweep over the logs removes the lines of installations that are gone, and no others', async () => {
+  const store = await temporaryStore();
+  const gone = await installed(store);
+  const request = { integration: 'hello', organization: 'b', externalIds: [] };
+  const { installationId: there } = await store.installations.install(request, OPERATOR);
+  await store.installations.uninstall(wholeInstallation(gone), OPERATOR);
+  for (const installationId of [gone, there]) {
+    store.logs.append({
+      installationId,
+      version: 1,
+      requestId: 'r',
+      level: 'info',
+      text: 'late',
+      at: CLOCK.now,
+    });
+  }
+  await store.logs.pass();
+  await store.logs.sweep();
+  const lines = async (installationId: string) =>
+    (await store.logs.list({ installationId, limit: 9 })).items.length;
+  expect([await lines(gone), await lines(there)]).toEqual([0, 1]);
+});
+
+/** Types and details of all that is told now, in their order. */
+async function toldNow(store: Store, id: string): Promise<string[]> {
+  const said: string[] = [];
+  for (;;) {
+    const event = await store.lifeEvents.first(id);
+    if (event === undefined) return said;
+    const { status, spaceId = '', previous } = event.record.event as Record<string, string | undefined>;
+    said.push(
+      `${event.type} ${spaceId} ${status} ${previous === undefined ? 'new' : JSON.stringify(previous)}`,
+    );
+    await store.lifeEvents.finish(event, DELIVERED);
+  }
+}
+
+test('what was committed before a pause is held back and told after the resume, in its order', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const name = wholeInstallation(id);
+  await edit(store, id, 1);
+  await store.installations.pause(name, OPERATOR);
+  expect(await store.lifeEvents.first(id)).toBeUndefined();
+  await edit(store, id, 2);
+  await edit(store, id, 3);
+  expect(await store.lifeEvents.first(id)).toBeUndefined();
+  expect((await store.lifeEvents.waitingInstallations({ limit: 10 })).items).toEqual([id]);
+  await store.installations.resume(name, OPERATOR);
+  expect(await toldNow(store, id)).toEqual([
+    'installation_setup  pending new',
+    'installation_setup  pending {"status":"pending","configuration":{"note":"hello"}}',
+    'installation_setup  pending {"status":"paused","configuration":{"note":"hello","count":1}}',
+  ]);
+});
+
+test('edits of a second pause are told with what was before the first of them', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const name = wholeInstallation(id);
+  await toldNow(store, id);
+  await store.installations.pause(name, OPERATOR);
+  await edit(store, id, 1);
+  await store.installations.resume(name, OPERATOR);
+  // Before anybody had its turn.
+  await store.installations.pause(name, OPERATOR);
+  await edit(store, id, 2);
+  await store.installations.resume(name, OPERATOR);
+  expect(await toldNow(store, id)).toEqual([
+    'installation_setup  pending {"status":"paused","configuration":{"note":"hello"}}',
+  ]);
+  await edit(store, id, 3);
+  expect(await toldNow(store, id)).toHaveLength(1);
+});
+
+test('a space that is paused holds its own events back, and lets others pass', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const below = (place: string) =>
+    store.installations.installBelow(
+      { installationId: id, level: 'space', place, externalIds: [] },
+      OPERATOR,
+    );
+  await toldNow(store, id);
+  await below('a');
+  await store.installations.pause({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
+  await below('b');
+  await edit(store, id, 1);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_setup', 'b'],
+    ['installation_setup', ''],
+  ]);
+  await store.installations.resume({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
+  expect(await toldNow(store, id)).toMatchObject([expect.stringContaining('space_installation_setup a')]);
+});
+
+test('an installation that is paused holds back what is below it, and not what is gone', async () => {
+  const store = await temporaryStore();
+  const id = await installed(store);
+  const below = (place: string) =>
+    store.installations.installBelow(
+      { installationId: id, level: 'space', place, externalIds: [] },
+      OPERATOR,
+    );
+  await below('a');
+  await below('b');
+  await toldNow(store, id);
+  await store.installations.pause(wholeInstallation(id), OPERATOR);
+  await below('c');
+  await store.installations.uninstall({ installationId: id, level: 'space', place: 'b' }, OPERATOR);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_deleted', 'b'],
+  ]);
+  await store.installations.resume(wholeInstallation(id), OPERATOR);
+  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+    ['space_installation_setup', 'c'],
+  ]);
+});

@@ -1,0 +1,230 @@
+/** A key is changed by putting a new one first: everything is sealed anew, whatever comes in between. */
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/database/database.ts';
+import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import type { Database } from '../../../src/database/tables.ts';
+import { wholeInstallation } from '../../../src/model/installation.ts';
+import { openSecrets, secretPlace, upsertSecrets } from '../../../src/store/integrations/secret-rows.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { Reseal, type ResealNote } from '../../../src/store/vault/reseal.ts';
+import { keysInUse, SEALED_COLUMNS } from '../../../src/store/vault/sealed-columns.ts';
+import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
+import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+/** More than fit into one batch. */
+const INTEGRATIONS = 70;
+const nameOf = (index: number): string => `app-${index}`;
+
+/** A folder with a store in it that has something in every sealed column. */
+async function filledFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  const store = await openStore(storeOptions(folder));
+  for (let index = 0; index < INTEGRATIONS; index += 1) {
+    const name = nameOf(index);
+    const manifest = published({ name }, CREDENTIALS);
+    const secrets = new Map([['KEY', `value of ${name}`]]);
+    await store.registry.publish({ manifest, script: '', sourceMap: '{}', secrets }, OPERATOR);
+  }
+  const { installationId } = await setUp(store, 'acme');
+  await store.installations.installBelow({ installationId, ...SPACE, externalIds: [] }, OPERATOR);
+  await store.webhookSecrets.rotate({ installationId, ...SPACE }, { secret: FORMER }, OPERATOR);
+  await store.webhookSecrets.rotate({ installationId, ...SPACE }, { overlapMs: 60_000 }, OPERATOR);
+  const gone = await setUp(store, 'gone');
+  await store.installations.uninstall(gone, OPERATOR);
+  await store.close();
+  return folder;
+}
+
+const SPACE = { level: 'space', place: 'space-1' } as const;
+/** What webhooks were signed with before, and still are while two secrets sign. */
+const FORMER = 'former-secret-of-the-webhook';
+
+const CREDENTIALS =
+  'target: all\nsecrets:\n  KEY: x\nconfigurations:\n  account:\n    properties:\n      oauth_credentials:\n        type: button\n        callback_url: /oauth\n        button_text: Connect\n        title: Account\n        description: Connects';
+
+/** Installs the first integration and connects it. */
+async function setUp(store: Store, organization: string) {
+  const { installationId } = await store.installations.install(
+    { integration: nameOf(0), organization, externalIds: [] },
+    OPERATOR,
+  );
+  const target = wholeInstallation(installationId);
+  const configuration = { oauth_credentials: { access_token: `token of ${organization}` } };
+  await store.installations.edit(target, { configuration }, {}, OPERATOR);
+  return target;
+}
+
+async function open(folder: string): Promise<Database> {
+  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  onTestFinished(() => database.destroy());
+  return database;
+}
+
+async function ringOf(folder: string): Promise<KeyRing> {
+  const parsed = parseKeyRing(await readFile(join(folder, 'vault.key'), 'utf8'));
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.ring;
+}
+
+const idsOf = async (database: Database) => (await keysInUse(database)).map(({ keyId }) => keyId);
+
+/** The targets of events that tell of a deletion, as the calls that tell of it would get them. */
+async function goneTargets(store: Store) {
+  const targets: Awaited<ReturnType<Store['registry']['goneTarget']>>[] = [];
+  const { items } = await store.lifeEvents.waitingInstallations({ cursor: undefined, limit: 100 });
+  for (const installation of items) {
+    for (;;) {
+      const event = await store.lifeEvents.first(installation);
+      if (event === undefined) break;
+      if (event.record.gone) targets.push(await store.registry.goneTarget(event.record.gone));
+      await store.lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
+    }
+  }
+  return targets;
+}
+
+test('every column that is called sealed is in the list of what is sealed', async () => {
+  const database = await open(await temporaryFolder());
+  const tables = await database.introspection.getTables();
+  const found = tables.flatMap(({ name, columns }) =>
+    columns.filter((column) => column.name.startsWith('sealed_')).map((column) => `${name}.${column.name}`),
+  );
+  expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(found.sort());
+});
+
+test('after a new first key the next start seals everything anew, and says when the old one is not needed', async () => {
+  const folder = await filledFolder();
+  const [old] = await ringOf(folder);
+  const file = join(folder, 'vault.key');
+  const id = await addKeyTo(file, randomBytes);
+  const notes: ResealNote[] = [];
+  const options = { ...storeOptions(folder), onReseal: (note: ResealNote) => notes.push(note) };
+  const store = await openStore(options);
+  await expect
+    .poll(() => notes.at(-1)?.message, { timeout: 10_000 })
+    .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; backups from before may need it`);
+  expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+  await store.close();
+
+  // Now without the old one: what was sealed inside of what was sealed is opened, too.
+  const [first = ''] = (await readFile(file, 'utf8')).split('\n');
+  await writeFile(file, `${first}\n`, { mode: 0o600 });
+  const again = await openStore(options);
+  const { items } = await again.installations.list({ integration: nameOf(0), limit: 9 });
+  const target = await again.registry.target(items[0]?.endpointKey ?? '');
+  expect(target?.environment.secrets).toEqual({ KEY: `value of ${nameOf(0)}` });
+  expect(target?.environment.configuration).toMatchObject({
+    oauth_credentials: { access_token: 'token of acme' },
+  });
+  const posting = { installationId: target?.installationId ?? '', ...SPACE };
+  expect(await again.webhookSecrets.signing(posting)).toEqual([expect.any(String), FORMER]);
+  const gone = await goneTargets(again);
+  expect(gone.map((deleted) => deleted?.environment.secrets)).toEqual([{ KEY: `value of ${nameOf(0)}` }]);
+  await again.close();
+  expect(await idsOf(await open(folder))).toEqual([id]);
+});
+
+test('it may be ended after any batch: the next start goes on, until nothing is left', async () => {
+  const folder = await filledFolder();
+  await addKeyTo(join(folder, 'vault.key'), randomBytes);
+  const database = await open(folder);
+  const ring = await ringOf(folder);
+  const [fresh, old] = ring.map((key) => vaultKeyId(key));
+  const left = async () => (await keysInUse(database)).find(({ keyId }) => keyId === old)?.values ?? 0;
+  let starts = 0;
+  for (let before = await left(); before > 0; before = await left()) {
+    starts += 1;
+    const reseal = new Reseal({
+      database,
+      vault: new Vault(ring, randomBytes),
+      tell: ({ message }) => {
+        if (message === 'values are sealed anew') void reseal.stop();
+      },
+    });
+    await reseal.start();
+    expect(await left()).toBeLessThan(before);
+  }
+  // Two columns of seventy values, and five that are smaller.
+  expect(starts).toBeGreaterThanOrEqual(8);
+  expect(await idsOf(database)).toEqual([fresh]);
+});
+
+test('a store that is closed while it seals anew goes on when it is opened again', async () => {
+  const folder = await filledFolder();
+  await addKeyTo(join(folder, 'vault.key'), randomBytes);
+  const ring = await ringOf(folder);
+  const messages: string[] = [];
+  let opened = 0;
+  while (!messages.some((message) => message.includes('no longer needed'))) {
+    const options = {
+      ...storeOptions(folder),
+      onReseal: ({ message }: ResealNote) => messages.push(message),
+    };
+    const store = await openStore(options);
+    opened += 1;
+    await store.close();
+  }
+  expect(opened).toBeGreaterThan(1);
+  expect(await idsOf(await open(folder))).toEqual([vaultKeyId(ring[0])]);
+});
+
+test('a value that is changed while it is being sealed anew keeps the change', async () => {
+  const folder = await filledFolder();
+  await addKeyTo(join(folder, 'vault.key'), randomBytes);
+  const database = await open(folder);
+  const ring = await ringOf(folder);
+  const plain = new Vault(ring, randomBytes);
+  const change = { integration: nameOf(0), values: new Map([['KEY', 'changed meanwhile']]), now: 1 };
+  let drawn = 0;
+  let changed: Promise<void> | undefined;
+  // Chance is drawn when a value was read and is being sealed: the first secret's comes after all integrations'.
+  const vault = new Vault(ring, (size) => {
+    drawn += 1;
+    if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);
+    return randomBytes(size);
+  });
+  await new Reseal({ database, vault, tell: () => {} }).start();
+  expect(changed).toBeDefined();
+  await changed;
+  const values = await openSecrets(database, plain, nameOf(0), ['KEY']);
+  expect(values.get('KEY')).toBe('changed meanwhile');
+  expect(await idsOf(database)).toEqual([plain.sealingKey]);
+});
+
+test('attack: a value that was altered is told by its place, stays as it is, and stops nothing', async () => {
+  const folder = await filledFolder();
+  await addKeyTo(join(folder, 'vault.key'), randomBytes);
+  const database = await open(folder);
+  const ring = await ringOf(folder);
+  const [, old = ring[0]] = ring;
+  // Somebody's value, moved to where somebody else would be shown it.
+  const foreign = new Vault([old], randomBytes).seal(secretPlace(nameOf(3), 'KEY'), 'of somebody else');
+  const here = { integration: nameOf(4), name: 'KEY' };
+  await database
+    .updateTable('secrets')
+    .set({ sealed_value: foreign })
+    .where('integration', '=', here.integration)
+    .execute();
+  const notes: ResealNote[] = [];
+  await new Reseal({
+    database,
+    vault: new Vault(ring, randomBytes),
+    tell: (note) => notes.push(note),
+  }).start();
+  expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
+    {
+      level: 'warn',
+      message: 'a sealed value cannot be opened, and stays as it is',
+      details: { place: `secrets/sealed_value/${here.integration}/KEY` },
+    },
+  ]);
+  expect(await keysInUse(database)).toEqual([
+    { keyId: vaultKeyId(ring[0]), values: expect.any(Number) },
+    { keyId: vaultKeyId(old), values: 1 },
+  ]);
+  expect(notes.some(({ message }) => message.includes('no longer needed'))).toBe(false);
+});

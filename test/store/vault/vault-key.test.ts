@@ -1,0 +1,146 @@
+/** The key ring: from a file or a variable, told what is wrong with it, and never shown. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { ConfigError, configHelp, readConfig } from '../../../src/config.ts';
+import { openStore } from '../../../src/store/store.ts';
+import { vaultKeyId } from '../../../src/store/vault/vault.ts';
+import { addKeyTo, openVault, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+
+const key = (): string => randomBytes(32).toString('base64url');
+const [ONE, TWO] = [key(), key()];
+
+/** What `readConfig` complains about. */
+function problemsOf(flags: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readConfig(flags, env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+test('without a setting the keys are in vault.key of the data folder; a flag or a variable names another file', () => {
+  expect(readConfig(['--data', 'd'], {}).vaultKeys).toEqual({ file: join('d', 'vault.key') });
+  expect(readConfig(['--vault-key-file', '/run/keys'], {}).vaultKeys).toEqual({ file: '/run/keys' });
+  expect(readConfig([], { ANNEX_VAULT_KEY_FILE: '/run/keys' }).vaultKeys).toEqual({ file: '/run/keys' });
+});
+
+test.each([
+  ['commas', `${ONE},${TWO}`],
+  ['lines', `${ONE}\n${TWO}\n`],
+  ['both, and room', ` ${ONE} ,\n${TWO},`],
+  [
+    'the other alphabet, padded',
+    [ONE, TWO].map((text) => Buffer.from(text, 'base64url').toString('base64')).join(),
+  ],
+])('ANNEX_VAULT_KEYS is the ring itself: %s', (_, text) => {
+  const { vaultKeys } = readConfig([], { ANNEX_VAULT_KEYS: text });
+  const ring =
+    'ring' in vaultKeys ? vaultKeys.ring.map((bytes) => Buffer.from(bytes).toString('base64url')) : [];
+  expect(ring).toEqual([ONE, TWO]);
+});
+
+test.each([
+  ['both a ring and a file', ['--vault-key-file', 'f'], ONE, 'leave one out'],
+  ['a short key', [], `${ONE},${TWO.slice(1)}`, 'key 2 is not 32 bytes in base64url'],
+  ['a key with a wrong letter', [], `${ONE.slice(1)}!`, 'key 1 is not 32 bytes'],
+  ['the same key twice', [], `${ONE},${TWO},${ONE}`, 'key 1 and key 3 are the same'],
+  ['commas alone', [], ',,', 'holds no key'],
+  ['too many keys', [], Array.from({ length: 65 }, key).join(), 'holds more than 64 keys'],
+  ['a flag for what is a variable', ['--vault-keys', ONE], '', 'set ANNEX_VAULT_KEYS'],
+  ['the same, in one word', [`--vault-keys=${ONE}`], '', 'set ANNEX_VAULT_KEYS'],
+])('refuses %s, and shows no key', (_, flags, text, words) => {
+  const problems = problemsOf(flags, { ANNEX_VAULT_KEYS: text }).join('\n');
+  expect(problems).toContain(words);
+  // Not even most of one: a mistyped key is a key but for a character.
+  for (const known of [ONE, TWO]) expect(problems).not.toContain(known.slice(1, 9));
+});
+
+test('the help has the variable and no flag for it', () => {
+  expect(configHelp()).toMatch(/^ +ANNEX_VAULT_KEYS /m);
+  expect(configHelp()).not.toContain('--vault-keys');
+});
+
+test('a ring from the variable opens what a file has sealed, and no file is made beside it', async () => {
+  const folder = await temporaryFolder();
+  const options = storeOptions(folder);
+  const file = join(folder, 'elsewhere.key');
+  const store = await openStore({ ...options, keys: { file } });
+  const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: new Map() };
+  await store.registry.publish(publication, OPERATOR);
+  await store.close();
+  const parsed = parseKeyRing(await readFile(file, 'utf8'));
+  if (!parsed.ok) throw new Error(parsed.problem);
+  await (await openStore({ ...options, keys: { ring: parsed.ring } })).close();
+  expect(await readdir(folder)).not.toContain('vault.key');
+
+  const [first] = parsed.ring;
+  const other = openStore({ ...options, keys: { ring: [randomBytes(32)] } });
+  await expect(other).rejects.toThrow(
+    `The key ring in ANNEX_VAULT_KEYS lacks what this store was sealed with: key ${vaultKeyId(first)} (1 value).`,
+  );
+});
+
+test('every missing key is named at once, with how much is lost without it', async () => {
+  const inUse = [
+    { keyId: 'aaaaaaaa', values: 12 },
+    { keyId: 'bbbbbbbb', values: 1 },
+  ];
+  const opened = openVault({ source: { ring: [randomBytes(32)] }, randomBytes, inUse });
+  await expect(opened).rejects.toThrow('key aaaaaaaa (12 values), key bbbbbbbb (1 value)');
+});
+
+test('a key file in a folder that is not there is named', async () => {
+  const file = join(await temporaryFolder(), 'none', 'vault.key');
+  await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow(file);
+});
+
+// As a first start leaves it that was broken off; or as it stands where the real one was to be mounted.
+test('an empty key file is refused and told what to do with, and never filled', async () => {
+  const file = join(await temporaryFolder(), 'vault.key');
+  await writeFile(file, '', { mode: 0o600 });
+  const opened = openVault({ source: { file }, randomBytes, inUse: [] });
+  await expect(opened).rejects.toThrow(`${file} is empty. Where a first start was broken off, remove it`);
+  expect(await readFile(file, 'utf8')).toBe('');
+});
+
+test('a key is put before the others, in a file that only its owner can read', async () => {
+  const file = join(await temporaryFolder(), 'vault.key');
+  await writeFile(file, `${ONE}\n`, { mode: 0o600 });
+  const id = await addKeyTo(file, randomBytes);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  expect(lines).toEqual([expect.stringMatching(/^[\w-]{43}$/), ONE]);
+  expect(vaultKeyId(Buffer.from(lines[0] ?? '', 'base64url'))).toBe(id);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await writeFile(`${file}.next`, '');
+  await expect(addKeyTo(file, randomBytes)).rejects.toThrow('a rotation that was broken off; remove it');
+  await expect(addKeyTo(`${file}.none`, randomBytes)).rejects.toThrow('the first start makes it');
+});
+
+test('vault:rotate says what happens next, and shows no key', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'vault.key'), `${ONE}\n`, { mode: 0o600 });
+  const run = (env: NodeJS.ProcessEnv) =>
+    promisify(execFile)(process.execPath, ['src/cli/vault-rotate.ts', '--data', folder], { env });
+  const { stdout } = await run({});
+  const [fresh = '', old] = (await readFile(join(folder, 'vault.key'), 'utf8')).split('\n');
+  expect(old).toBe(ONE);
+  expect(stdout).toContain(vaultKeyId(Buffer.from(fresh, 'base64url')));
+  expect(stdout).toContain('start the service again');
+  for (const known of [fresh, ONE]) expect(stdout).not.toContain(known.slice(0, 9));
+  await expect(run({ ANNEX_VAULT_KEYS: TWO })).rejects.toThrow('Put a new one before them there');
+  const ask = (...flags: string[]) =>
+    promisify(execFile)(process.execPath, ['src/cli/vault-rotate.ts', ...flags]);
+  expect((await ask('--help')).stdout).toContain('usage: npm run vault:rotate');
+  await expect(ask('--dta', folder)).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--vault-key-file'),
+  });
+  expect((await readFile(join(folder, 'vault.key'), 'utf8')).split('\n')[0]).toBe(fresh);
+});

@@ -1,0 +1,76 @@
+/** A cell that was taken over whole: any program, started by the same launcher behind the same layers. */
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { confine, type Settled } from '../../../src/confinement/confine.ts';
+import { CELL_USERS, type ConfinedProgram, type HardeningSettings } from '../../../src/confinement/layers.ts';
+import type { CellBuild } from '../../../src/launch/cell-build.ts';
+import { CellLauncher, type LaunchedCell } from '../../../src/launch/cell-launch.ts';
+import { cellProgram, rehearsalProgram } from '../../../src/launch/cell-program.ts';
+
+export const HARDENING = {
+  sandbox: 'auto',
+  firstUser: 60_600,
+  users: CELL_USERS,
+  jitless: false,
+  cellRssMib: 2_048,
+} as const;
+
+/** The layers of this machine, found as the service finds them. */
+export const confineHere = (
+  build: CellBuild,
+  settings: Partial<HardeningSettings> = {},
+): Promise<Settled> => {
+  const hardening = { ...HARDENING, ...settings };
+  return confine('cells', hardening, (tried) => rehearsalProgram(build, tried));
+};
+
+const PERL = '/usr/bin/perl';
+
+/**
+ * Perl is on every Debian, and knows nothing of Node's permission model: what stops it stops native code.
+ *
+ * @param scriptPath a file that any user can read; not `-e`, for which Perl wants `/dev/null`
+ * @returns undefined where there is no Perl
+ */
+export function perl(scriptPath: string): ConfinedProgram | undefined {
+  if (!existsSync(PERL)) return undefined;
+  const libraries = spawnSync('ldd', [PERL], { encoding: 'utf8' }).stdout.match(/\/\S+/g) ?? [];
+  const modules = spawnSync(PERL, ['-e', 'print join "\\n", grep { -d } @INC'], { encoding: 'utf8' });
+  return { path: PERL, args: [scriptPath], files: [scriptPath, ...libraries, ...modules.stdout.split('\n')] };
+}
+
+/** A script of Node in place of the cell's, with all that Node's permission model allows a cell. */
+export const script = (build: CellBuild, scriptPath: string): ConfinedProgram =>
+  cellProgram({ ...build, scriptPath }, { jitless: false });
+
+/** Starts it; it has the pipe as descriptor 3 and a file as descriptor 4, as a cell has. */
+export function launch(build: CellBuild, { confinement }: Settled, program: ConfinedProgram): LaunchedCell {
+  const marks = join(tmpdir(), `annex-marks-${process.pid}-${performance.now()}`);
+  const marksFd = openSync(marks, 'wx+', 0o600);
+  try {
+    return new CellLauncher(build, confinement, program).launch({ marksFd, yielding: false });
+  } finally {
+    closeSync(marksFd);
+    rmSync(marks);
+  }
+}
+
+/** What it says on the pipe before it ends, and on standard error; how it ended. */
+export async function hear(cell: LaunchedCell): Promise<{ said: string; cried: string; how: string }> {
+  let said = '';
+  let cried = '';
+  cell.pipe
+    .on('error', () => undefined)
+    .on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+  cell.child.stderr?.on('data', (chunk: Buffer) => {
+    cried += chunk.toString('utf8');
+  });
+  const how = await new Promise<string>((resolve) =>
+    cell.child.once('close', (code, signal) => resolve(cell.endOf(code, signal).how)),
+  );
+  return { said, cried, how };
+}

@@ -1,0 +1,210 @@
+/**
+ * Rounds of `kill -9`: events pour in from a client that remembers what was acknowledged, the host is killed in the middle of it
+ * and started again, over and over, and at the end the client's ledger is compared with the receiver's.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as passed } from 'node:timers/promises';
+import { type Batch, PostingClient } from '../deliveries/event-client.ts';
+import { installPosting, type Posted, shareSecrets, siteView } from '../deliveries/webhook-senders.ts';
+import { HostProcess } from '../host-process.ts';
+import { type LedgerEntry, LedgerReceiver } from '../receivers/ledger-receiver.ts';
+
+export interface CrashOptions {
+  readonly rounds: number;
+  readonly events: number;
+  readonly chance: () => number;
+  /** Told after each round. */
+  readonly onRound?: (round: number, acknowledged: number) => void;
+}
+
+/** Two ledgers, compared. */
+export interface Comparison {
+  readonly acknowledged: number;
+  /** Events of batches that had no answer and were not posted again: all of a batch may have arrived, or none. */
+  readonly givenUp: number;
+  readonly requests: number;
+  /** Requests of a delivery beyond its first. */
+  readonly duplicates: number;
+  /** The most deliveries that can have been under way at the crashes, all of them together. */
+  readonly duplicatesMax: number;
+  /** Acknowledged events that have not arrived. */
+  readonly lost: readonly string[];
+  /** Ids that arrived and were never posted. */
+  readonly outOfThinAir: readonly string[];
+  /** Deliveries that were posted more than once in one life of the host. */
+  readonly twiceInOneLife: readonly string[];
+  /** Events that came as more than one delivery, or to another receiver than theirs. */
+  readonly astray: readonly string[];
+  /** Batches of which a part has arrived. */
+  readonly torn: number;
+  readonly badSignatures: number;
+}
+
+const RECEIVERS = 20;
+const WRITERS = 8;
+/** Events that may be ahead of their deliveries: so a host takes in and sends out all its life, until it is killed. */
+const AHEAD_MAX = 120;
+const LOOK_EVERY_MS = 2;
+const BATCH_MAX = 24;
+/** Answers take a moment, so that there is always something under way. */
+const ANSWER_WITHIN_MS = 20;
+const IN_FLIGHT_MAX = 100;
+/** Long enough for a lease of a dead process, were one to be waited for, and for the last retries. */
+const SETTLED_WITHIN_MS = 60_000;
+
+export async function crashRounds(options: CrashOptions): Promise<Comparison> {
+  const folder = await mkdtemp(join(tmpdir(), 'annex-crash-'));
+  const receiver = await LedgerReceiver.start();
+  try {
+    return await new CrashRounds(options, receiver, join(folder, 'data')).run();
+  } finally {
+    receiver.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+class CrashRounds {
+  readonly #options: CrashOptions;
+  readonly #receiver: LedgerReceiver;
+  readonly #data: string;
+  /** Event → where it belongs. */
+  readonly #posted = new Map<string, Posted>();
+  #hosts = 0;
+  /** Events of this life of the host, and requests of all lives before. */
+  #sent = 0;
+  #arrivedBefore = 0;
+
+  constructor(options: CrashOptions, receiver: LedgerReceiver, data: string) {
+    this.#options = options;
+    this.#receiver = receiver;
+    this.#data = data;
+  }
+
+  async run(): Promise<Comparison> {
+    const { chance } = this.#options;
+    let host = await this.#start();
+    try {
+      const places = await installPosting(host, RECEIVERS, (index) => this.#receiver.url(`o${index}`));
+      await shareSecrets(host, places, this.#receiver, {
+        verifyEvery: 1,
+        keepsLedger: true,
+        answerWithinMs: ANSWER_WITHIN_MS,
+      });
+      const client = new PostingClient(host, chance);
+      const written = Promise.all(Array.from({ length: WRITERS }, () => this.#write(client, places)));
+      const failed = written.then(() => undefined);
+      for (const at of this.#crashPoints()) {
+        await Promise.race([this.#reached(client, at), failed]);
+        const killed = host.kill();
+        const back = client.hostGone();
+        await killed;
+        await this.#receiver.endLife();
+        host = await this.#start();
+        this.#sent = 0;
+        this.#arrivedBefore = (await this.#receiver.progress()).received;
+        back(host);
+        this.#options.onRound?.(this.#hosts - 1, client.acknowledgedEvents);
+      }
+      await written;
+      await client.close();
+      await settled(host);
+      return this.#compare(client.batches);
+    } finally {
+      await host.kill();
+    }
+  }
+
+  #start(): Promise<HostProcess> {
+    this.#hosts += 1;
+    // Everything is posted to this machine, which nobody may do unless the operator says so.
+    const flags = ['--cells', '1', '--webhook-http', 'allow'];
+    const reach = ['--egress-allow', `127.0.0.1:${this.#receiver.port}`];
+    const env = { ANNEX_LIMIT_DELIVERIES_IN_FLIGHT: String(IN_FLIGHT_MAX) };
+    return HostProcess.start({ data: this.#data, flags: [...flags, ...reach], env });
+  }
+
+  /** So many acknowledged events after which it is killed, one for each round, anywhere in its share of them. */
+  #crashPoints(): number[] {
+    const { rounds, events, chance } = this.#options;
+    const share = Math.floor(events / (rounds + 1));
+    return Array.from({ length: rounds }, (_, round) => Math.floor(share * (round + 0.5 + chance() / 2)));
+  }
+
+  /** Looks again and again: what it waits for goes on in other processes. */
+  async #reached(client: PostingClient, acknowledged: number): Promise<void> {
+    while (client.acknowledgedEvents < acknowledged || (await this.#arrived()) === 0)
+      await passed(LOOK_EVERY_MS);
+  }
+
+  /** Requests in this life of the host. */
+  async #arrived(): Promise<number> {
+    return (await this.#receiver.progress()).received - this.#arrivedBefore;
+  }
+
+  async #write(client: PostingClient, places: readonly Posted[]): Promise<void> {
+    const { events, chance } = this.#options;
+    while (this.#posted.size < events) {
+      while (this.#sent - (await this.#arrived()) > AHEAD_MAX) await passed(LOOK_EVERY_MS);
+      const count = Math.min(1 + Math.floor(chance() * BATCH_MAX), events - this.#posted.size);
+      // Others have written the last of them meanwhile.
+      if (count <= 0) return;
+      const batch = Array.from({ length: count }, () => {
+        const place = places[Math.floor(chance() * places.length)] as Posted;
+        const eventId = `crash-${this.#posted.size}`;
+        this.#posted.set(eventId, place);
+        return { ...siteView(place, eventId), eventId };
+      });
+      this.#sent += batch.length;
+      await client.post(batch);
+    }
+  }
+
+  async #compare(batches: readonly Batch[]): Promise<Comparison> {
+    const ledger = await this.#receiver.ledger();
+    const { badSignatures } = await this.#receiver.progress();
+    const arrived = new Map<string, LedgerEntry[]>();
+    for (const entry of ledger) {
+      const of = arrived.get(entry.eventId);
+      if (of === undefined) arrived.set(entry.eventId, [entry]);
+      else of.push(entry);
+    }
+    const eventsOf = (state: Batch['state']) =>
+      batches.filter((batch) => batch.state === state).flatMap(({ eventIds }) => eventIds);
+    const acknowledged = eventsOf('acknowledged');
+    const isTorn = ({ eventIds }: Batch) => new Set(eventIds.map((eventId) => arrived.has(eventId))).size > 1;
+    const isAstray = (eventId: string) => {
+      const [entry, ...more] = arrived.get(eventId) ?? [];
+      const url = this.#posted.get(eventId)?.url ?? '';
+      return more.length > 0 || (entry !== undefined && !url.endsWith(entry.path));
+    };
+    const requests = ledger.reduce((sum, { lives }) => sum + lives.length, 0);
+    return {
+      acknowledged: acknowledged.length,
+      givenUp: eventsOf('given up').length,
+      requests,
+      duplicates: requests - ledger.length,
+      duplicatesMax: this.#options.rounds * IN_FLIGHT_MAX,
+      lost: acknowledged.filter((eventId) => !arrived.has(eventId)),
+      outOfThinAir: [...arrived.keys()].filter((eventId) => !this.#posted.has(eventId)),
+      twiceInOneLife: ledger
+        .filter(({ lives }) => new Set(lives).size < lives.length)
+        .map(({ deliveryId }) => deliveryId),
+      astray: [...this.#posted.keys()].filter(isAstray),
+      torn: batches.filter(isTorn).length,
+      badSignatures,
+    };
+  }
+}
+
+/** Until nothing waits any more. */
+async function settled(host: HostProcess): Promise<void> {
+  const until = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const { items } = await host.api('GET', '/deliveries?state=pending&limit=1');
+    if ((items as unknown[]).length === 0) return;
+    if (performance.now() > until) throw new Error(`Some still wait: ${JSON.stringify(items)}`);
+    await passed(20);
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * A worker of deliveries with a real store and real posts, and without a cell: what is posted was made before. Time is the
+ * test's, and passes when it is told to.
+ */
+import { onTestFinished } from 'vitest';
+import { Journal } from '../../../src/calls/call-log.ts';
+import { CallMetrics } from '../../../src/calls/call-metrics.ts';
+import { Dispatch } from '../../../src/calls/dispatch.ts';
+import { Attempts } from '../../../src/delivery/attempts.ts';
+import type { DeliveryWatch } from '../../../src/delivery/delivery-metrics.ts';
+import { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
+import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
+import { USER_AGENT } from '../../../src/delivery/start-delivery.ts';
+import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
+import type { Lookup } from '../../../src/egress/names.ts';
+import { EgressPolicy } from '../../../src/egress/policy.ts';
+import { Posting } from '../../../src/egress/webhook/webhook-client.ts';
+import { AnnexError } from '../../../src/errors.ts';
+import type { Limits } from '../../../src/limits.ts';
+import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
+import type { Deliveries } from '../../../src/store/deliveries/deliveries.ts';
+import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { publication } from '../store/installed.ts';
+import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+/** Time that stands still until it is told to pass. A clock that is set, to `now`, moves no timer. */
+export class VirtualTime {
+  now = Date.UTC(2026, 0, 1);
+  #ticks = 0;
+  readonly #timers = new Set<Timer>();
+
+  clock = (): number => this.now;
+
+  ticks = (): number => this.#ticks;
+
+  after = (ms: number, run: () => void): (() => void) => {
+    const timer = { at: this.#ticks + ms, run };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  };
+
+  /** When the next timer is due, in ticks; undefined where there is none. */
+  get nextAt(): number | undefined {
+    return this.#next()?.at;
+  }
+
+  /** Everything happens in its order, at its time. */
+  pass(ms: number): void {
+    const until = this.#ticks + ms;
+    for (let next = this.#next(); next !== undefined && next.at <= until; next = this.#next()) {
+      this.#go(next.at);
+      this.#timers.delete(next);
+      next.run();
+    }
+    this.#go(until);
+  }
+
+  #go(ticks: number): void {
+    this.now += ticks - this.#ticks;
+    this.#ticks = ticks;
+  }
+
+  #next(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) if (first === undefined || timer.at < first.at) first = timer;
+    return first;
+  }
+}
+
+const MANIFEST = `configurations:
+  site:
+    properties:
+      url: {type: string, title: URL}
+      types: {type: string, title: Types, enum: [site_view], multiple: true}
+    required: [url, types]
+webhook: {url: url, eventTypes: types}
+`;
+
+/** Lets what is under way go on for a while, without any time passing. */
+export const turns = async (count = 20): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+};
+
+export class Delivering {
+  readonly time = new VirtualTime();
+  readonly limits: Limits;
+  readonly store: Store;
+  /** What became of deliveries, in the order in which it was put down. */
+  readonly settled: string[] = [];
+  /** How late attempts have begun. */
+  readonly lateMs: number[] = [];
+  /** What failed of the store. */
+  readonly errors: unknown[] = [];
+  readonly #made: WaitingDelivery[] = [];
+  #events = 0;
+  /** The latest. */
+  #worker: DeliveryWorker | undefined;
+
+  private constructor(time: VirtualTime, limits: Limits, store: Store) {
+    this.time = time;
+    this.limits = limits;
+    this.store = store;
+    store.acceptedEvents.onAccepted = (made) => this.#made.push(...made);
+  }
+
+  /** A store with an integration that posts webhooks. */
+  static async begin(limits: Partial<Limits> = {}): Promise<Delivering> {
+    const time = new VirtualTime();
+    const folder = await temporaryFolder({ inMemory: true });
+    const options = { ...storeOptions(folder, limits), clock: time.clock };
+    const store = await openStore(options);
+    onTestFinished(() => store.close());
+    const yaml = manifestYaml({ name: 'hooks' }, MANIFEST).replace(
+      'scopes: []',
+      "scopes: ['site:views:read']",
+    );
+    const manifest = publishedManifest(parsed(yaml).manifest);
+    await store.registry.publish({ ...publication(''), manifest }, OPERATOR);
+    return new Delivering(time, options.limits, store);
+  }
+
+  /** Installs it for an organization, in these sites. @returns the id of the installation */
+  async install(organization: string, sites: readonly string[]): Promise<string> {
+    const { installations } = this.store;
+    const { installationId } = await installations.install(
+      { integration: 'hooks', organization, externalIds: [] },
+      OPERATOR,
+    );
+    for (const place of sites) {
+      const target = { installationId, level: 'site', place } as const;
+      await installations.installBelow({ ...target, externalIds: [] }, OPERATOR);
+      const configuration = { url: 'https://example.com/hook', types: ['site_view'] };
+      await installations.edit(target, { configuration }, {}, OPERATOR);
+    }
+    return installationId;
+  }
+
+  /**
+   * Accepts an event for each of these URLs, and keeps what is posted there.
+   *
+   * @returns ids of the deliveries, in their order
+   */
+  async accept(organization: string, site: string, urls: readonly string[]): Promise<string[]> {
+    const { acceptedEvents, deliveries, registry } = this.store;
+    const before = this.#made.length;
+    await acceptedEvents.accept(urls.map(() => this.#event(organization, site)));
+    const ids = this.#made.slice(before).map(({ id }) => id);
+    const claims = await deliveries.claim(ids);
+    for (const [index, claim] of claims.entries()) {
+      const { revision = '' } = (await registry.targetNamed(claim.target)) ?? {};
+      const kept = { destination: urls[index] ?? '', payload: claim.eventBody, revision };
+      await deliveries.keepPayload(claim, kept);
+    }
+    await deliveries.release(claims);
+    this.#worker?.tell(this.#made.slice(before));
+    return ids;
+  }
+
+  /**
+   * A worker that has not been started.
+   *
+   * @param lookup of the names of receivers; all of them are this machine's unless told
+   * @param attempting makes attempts in the place of those that post
+   * @param watching replaces some of what it does with the store, to look at it or to have it fail
+   */
+  worker({
+    lookup = () => Promise.resolve(['127.0.0.1']),
+    chance = Math.random,
+    attempting,
+    watching = (deliveries: Deliveries): WorkerQueue => deliveries,
+  }: {
+    lookup?: Lookup;
+    chance?: () => number;
+    attempting?: Attempts['make'];
+    watching?: (deliveries: Deliveries) => WorkerQueue;
+  } = {}): DeliveryWorker {
+    const { store, limits, time } = this;
+    const { clock, ticks, after } = time;
+    const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
+    const posting = new Posting({ policy, limits, allowHttp: true, lookup, after });
+    onTestFinished(() => posting.close());
+    const journal = this.#journal();
+    const dispatch = new Dispatch({
+      limits,
+      observer: journal,
+      egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
+      load: { add: () => undefined },
+      cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
+    });
+    const onError = (error: unknown) => void this.errors.push(error);
+    const deliveries = watching(store.deliveries);
+    const webhooks = new WebhookDelivery({
+      dispatch,
+      deliveries: store.deliveries,
+      secrets: store.webhookSecrets,
+      posting,
+      limits,
+      clock,
+      userAgent: USER_AGENT,
+      limitMet: () => undefined,
+    });
+    const handlers = new HandlerDelivery({ dispatch, journal });
+    const posts = new Attempts({ registry: store.registry, handlers, webhooks, onError });
+    const attempts = attempting === undefined ? posts : { make: attempting };
+    const watch: DeliveryWatch = {
+      begins: (lateMs) => void this.lateMs.push(lateMs),
+      attempted: () => undefined,
+      settled: (_, state) => void this.settled.push(state),
+    };
+    const worker = new DeliveryWorker({
+      ...{ deliveries, attempts, journal, watch, limits },
+      ...{ clock, ticks, after, chance, onError },
+    });
+    this.#worker = worker;
+    store.deliveries.onWaiting = (made) => worker.tell(made);
+    return worker;
+  }
+
+  async read(id: string): Promise<Delivery> {
+    const found = await this.store.deliveries.read(id);
+    if (found === undefined) throw new Error(`There is no delivery ${id}.`);
+    return found;
+  }
+
+  /** How its attempts ended. */
+  async outcomes(id: string): Promise<string[]> {
+    return (await this.store.deliveries.attempts(id)).map(({ outcome }) => outcome);
+  }
+
+  #event(organization: string, site: string): PostedEvent {
+    this.#events += 1;
+    const eventId = `evt_${this.#events}`;
+    const body = JSON.stringify({ eventId, type: 'site_view', siteId: site });
+    return { eventId, organization, type: 'site_view', level: 'site', place: site, body, bodyHash: eventId };
+  }
+
+  #journal(): Journal {
+    const { logs, registry, webhookSecrets } = this.store;
+    return new Journal({
+      logs,
+      registry,
+      secrets: webhookSecrets,
+      metrics: new CallMetrics(),
+      clock: this.time.clock,
+      contained: () => undefined,
+      failed: () => undefined,
+    });
+  }
+}
+
+export type WorkerQueue = ConstructorParameters<typeof DeliveryWorker>[0]['deliveries'];
+
+/** Its methods, so that some of them can be replaced. */
+export function bound(deliveries: Deliveries) {
+  return {
+    claim: deliveries.claim.bind(deliveries),
+    settle: deliveries.settle.bind(deliveries),
+    release: deliveries.release.bind(deliveries),
+    renew: deliveries.renew.bind(deliveries),
+    recover: deliveries.recover.bind(deliveries),
+    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
+    due: deliveries.due.bind(deliveries),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * What tests of the store of deliveries begin with: an integration that hears of views of sites, by a handler of its own or by a
+ * webhook, installed into a real store, and events that are accepted there.
+ */
+import { onTestFinished } from 'vitest';
+import type { Limits } from '../../../src/limits.ts';
+import { type PublishedManifest, publishedManifest } from '../../../src/model/manifest/manifest.ts';
+import type { ClaimedDelivery, Settlement } from '../../../src/store/deliveries/delivery.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { CLOCK, manifestYaml, OPERATOR, parsed, temporaryStore } from '../store/temporary-store.ts';
+
+export const SITE = 'site_1';
+export const DAY_MS = 24 * 60 * 60 * 1_000;
+
+const WEBHOOK = `webhook: {url: url, eventTypes: events}
+configurations:
+  site:
+    properties:
+      url: {type: string, title: URL}
+      events: {type: string, title: Events, multiple: true, enum: [site_view, page_feedback]}
+    required: [url, events]
+`;
+
+const listening = (name: string, more: string): PublishedManifest => {
+  const yaml = manifestYaml({ name }, more).replace('scopes: []', 'scopes: [site:views:read]');
+  return publishedManifest(parsed(yaml).manifest);
+};
+
+/** Publishes an integration of this name, and installs it into `organization`. @returns the installation's id */
+async function install(store: Store, name: string, organization: string, more = ''): Promise<string> {
+  const manifest = listening(name, more);
+  await store.registry.publish({ manifest, script: '', sourceMap: '{}', secrets: new Map() }, OPERATOR);
+  const request = { integration: name, organization, externalIds: [] };
+  return (await store.installations.install(request, OPERATOR)).installationId;
+}
+
+/** Hears by a handler. */
+export const installHandler = (store: Store, organization = 'acme', name = 'listener'): Promise<string> =>
+  install(store, name, organization);
+
+/** Hears of what happens in `SITE`, by a webhook. */
+export async function installWebhook(store: Store, organization = 'acme', name = 'poster'): Promise<string> {
+  const installationId = await install(store, name, organization, WEBHOOK);
+  const target = { installationId, level: 'site', place: SITE } as const;
+  await store.installations.installBelow({ ...target, externalIds: [] }, OPERATOR);
+  const configuration = { url: 'https://receiver.example/hook', events: ['site_view', 'page_feedback'] };
+  await store.installations.edit(target, { configuration }, {}, OPERATOR);
+  return installationId;
+}
+
+/** A store with one installation of `acme` that hears by a handler. */
+export async function listeningStore(limits: Partial<Limits> = {}): Promise<Store> {
+  const store = await temporaryStore(limits);
+  await installHandler(store);
+  return store;
+}
+
+/** Time goes by, until the test is over. */
+export function later(ms: number): void {
+  const { now } = CLOCK;
+  CLOCK.now += ms;
+  onTestFinished(() => {
+    CLOCK.now = now;
+  });
+}
+
+let count = 0;
+
+/** Has events accepted, now. @returns the ids of their deliveries, in order */
+export async function deliveriesOf(
+  store: Store,
+  events: number,
+  { organization = 'acme', type = 'site_view' } = {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  store.acceptedEvents.onAccepted = (made) => ids.push(...made.map(({ id }) => id));
+  const posted = Array.from({ length: events }, () => {
+    count += 1;
+    const eventId = `evt_${count}`;
+    const body = JSON.stringify({ eventId, type, siteId: SITE });
+    return { eventId, organization, type, level: 'site', place: SITE, body, bodyHash: body } as const;
+  });
+  await store.acceptedEvents.accept(posted);
+  store.acceptedEvents.onAccepted = undefined;
+  return ids;
+}
+
+/** Claims one delivery. */
+export async function claimed({ deliveries }: Store, id: string): Promise<ClaimedDelivery> {
+  const [claim] = await deliveries.claim([id]);
+  if (claim === undefined) throw new Error(`${id} cannot be claimed.`);
+  return claim;
+}
+
+/** One more request, answered with 200. */
+export const answered = (at = CLOCK.now) =>
+  ({ at, durationMs: 12, result: 'succeeded', outcome: 'answered 200', status: 200 }) as const;
+
+/** How a claim ends, unless told otherwise: it is delivered. */
+export const ending = (claim: ClaimedDelivery, change: Partial<Settlement> = {}): Settlement => ({
+  claim,
+  state: 'delivered',
+  dueAt: claim.dueAt,
+  retries: claim.retries,
+  unknowns: claim.unknowns,
+  faults: claim.faults,
+  outcome: 'answered 200',
+  attempt: answered(),
+  ...change,
+});
+
+/** Claims deliveries and has them end so. */
+export async function ended(
+  store: Store,
+  ids: readonly string[],
+  change: Partial<Settlement> = {},
+): Promise<void> {
+  for (const claim of await store.deliveries.claim(ids))
+    if (!(await store.deliveries.settle(ending(claim, change)))) throw new Error(`${claim.id} is lost.`);
+}

@@ -1,0 +1,112 @@
+/**
+ * Many receivers of one integration that posts webhooks: organizations with sites, the views of each of which are posted to a path
+ * of its own.
+ */
+import type { LedgerReceiver } from '../receivers/ledger-receiver.ts';
+
+/** Enough of a service to set it up: its API, as the operator. */
+export interface Api {
+  api(method: string, path: string, body?: FormData | object): Promise<Record<string, unknown>>;
+}
+
+/** Where an event has to happen to be posted, and where to. */
+export interface Posted {
+  readonly organization: string;
+  readonly site: string;
+  readonly installationId: string;
+  readonly url: string;
+}
+
+const NAME = 'posting';
+const INSTALLATIONS = `/integrations/${NAME}/installations`;
+
+const MANIFEST = `
+name: ${NAME}
+title: Posting
+description: Posts what it hears.
+organization: acme
+visibility: public
+scopes: ['site:views:read']
+script: index.js
+configurations:
+  site:
+    properties:
+      url: { type: string, title: URL, description: Where to. }
+      types: { type: string, multiple: true, enum: [site_view], title: Types, description: What. }
+    required: [url, types]
+webhook:
+  url: url
+  eventTypes: types
+`;
+
+const SOURCE = `
+import { createIntegration, deliverTo } from '@annex/sdk';
+export default createIntegration({
+  fetch: () => new Response('Nothing here.', { status: 404 }),
+  events: {
+    site_view: (event, { environment }) => deliverTo(environment.siteInstallation.configuration.url, event),
+  },
+});`;
+
+/**
+ * @param urlOf where the receiver of so many is
+ * @param sites of each organization; its installation, and so its isolate, is the same for all of them
+ */
+export async function installPosting(
+  annex: Api,
+  count: number,
+  urlOf: (index: number) => string,
+  sites = 1,
+): Promise<Posted[]> {
+  const form = new FormData();
+  form.append('manifest', MANIFEST);
+  form.append('files', new Blob([SOURCE]), 'index.js');
+  await annex.api('POST', '/integrations', form);
+  const posted: Posted[] = [];
+  for (let first = 0; first < count; first += sites) {
+    const organization = `org-${first / sites}`;
+    const { id } = await annex.api('POST', INSTALLATIONS, { organization });
+    for (let index = first; index < Math.min(first + sites, count); index++) {
+      const site = `site-${index}`;
+      const url = urlOf(index);
+      await addSite(annex, String(id), site, url);
+      posted.push({ organization, site, installationId: String(id), url });
+    }
+  }
+  return posted;
+}
+
+async function addSite(annex: Api, id: string, site: string, url: string): Promise<void> {
+  const sites = `${INSTALLATIONS}/${id}/sites`;
+  await annex.api('POST', sites, { site });
+  const configuration = { url, types: ['site_view'] };
+  const installed = await annex.api('PATCH', `${sites}/${site}`, { configuration });
+  if (installed['status'] !== 'active') throw new Error(`The site is ${installed['status']}.`);
+}
+
+/** Tells the receiver what each of them signs with. */
+export async function shareSecrets(
+  annex: Api,
+  posted: readonly Posted[],
+  receiver: LedgerReceiver,
+  settings: { verifyEvery: number; keepsLedger: boolean; answerWithinMs: number },
+): Promise<void> {
+  const secrets: Record<string, readonly string[]> = {};
+  for (const { site, installationId, url } of posted) {
+    const path = `/integrations/${NAME}/installations/${installationId}/sites/${site}/webhook-secret`;
+    const { secret } = await annex.api('GET', path);
+    secrets[new URL(url).pathname] = [String(secret)];
+  }
+  await receiver.configure({ ...settings, secrets });
+}
+
+/** The body of an event, as it is posted. */
+export const siteView = ({ organization, site }: Posted, eventId: string, referrer = ''): object => ({
+  organization,
+  eventId,
+  type: 'site_view',
+  siteId: site,
+  visitor: { anonymousId: 'a1', userAgent: 'bench', ip: '198.51.100.7', cookies: {} },
+  url: 'https://example.com/a-page',
+  referrer,
+});

@@ -1,0 +1,138 @@
+/**
+ * The receivers of `docs/receivers/`, each run as its page says: a program with its secret and its port in the environment, in
+ * a folder of its own, which says where it listens.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const RECEIVERS = fileURLToPath(new URL('../../../docs/receivers/', import.meta.url));
+const SDK = fileURLToPath(new URL('../../../sandbox/sdk/', import.meta.url));
+
+export interface Example {
+  readonly language: string;
+  readonly file: string;
+  /** What tells whether it can be run here; none of it is printed. */
+  readonly needs: readonly [string, ...string[]];
+  /** Prepares the folder. @returns the command line */
+  readonly prepare: (folder: string) => readonly [string, ...string[]];
+  /** Whether it remembers what it has received: PHP has no memory between requests. */
+  readonly remembers: boolean;
+}
+
+/** Node's `import` lines lead into this repository; somebody who copies the files has them side by side. */
+function copyForNode(folder: string): readonly [string, ...string[]] {
+  const text = readFileSync(join(RECEIVERS, 'receiver.js'), 'utf8');
+  writeFileSync(join(folder, 'receiver.js'), text.replaceAll("'../../sandbox/sdk/", "'./"));
+  for (const file of ['verify-signature.js', 'recent-ids.js']) cpSync(join(SDK, file), join(folder, file));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  return [process.execPath, 'receiver.js'];
+}
+
+function buildWithGo(folder: string): readonly [string, ...string[]] {
+  const env = { ...process.env, GOPROXY: 'off', GOTOOLCHAIN: 'local' };
+  execFileSync('go', ['build', '-o', join(folder, 'receiver'), join(RECEIVERS, 'receiver.go')], {
+    cwd: folder,
+    env,
+  });
+  return [join(folder, 'receiver')];
+}
+
+export const EXAMPLES: readonly Example[] = [
+  {
+    language: 'Node',
+    file: 'receiver.js',
+    needs: ['node', '--version'],
+    prepare: copyForNode,
+    remembers: true,
+  },
+  {
+    language: 'Python',
+    file: 'receiver.py',
+    needs: ['python3', '--version'],
+    prepare: () => ['python3', join(RECEIVERS, 'receiver.py')],
+    remembers: true,
+  },
+  {
+    language: 'Go',
+    file: 'receiver.go',
+    needs: ['go', 'version'],
+    prepare: buildWithGo,
+    remembers: true,
+  },
+  {
+    language: 'PHP',
+    file: 'receiver.php',
+    needs: ['php', '--version'],
+    prepare: () => ['php', '-S', '127.0.0.1:0', join(RECEIVERS, 'receiver.php')],
+    remembers: false,
+  },
+  {
+    language: 'Ruby',
+    file: 'receiver.rb',
+    needs: ['ruby', '-e', 'require "webrick"; require "openssl"'],
+    prepare: () => ['ruby', join(RECEIVERS, 'receiver.rb')],
+    remembers: true,
+  },
+];
+
+/** Whether a command runs here and is content. */
+export const runsHere = ([command, ...args]: readonly [string, ...string[]]): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+
+/** One that runs. */
+export class RunningReceiver {
+  readonly #process: ChildProcess;
+  readonly #folder: string;
+  readonly #ended: Promise<number | null>;
+  #output = '';
+  #heard = () => {};
+
+  /** @param env what it finds in its environment, besides a path and a free port */
+  constructor(example: Example, env: Record<string, string>) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'annex-receiver-'));
+    const [command, ...args] = example.prepare(this.#folder);
+    this.#process = spawn(command, args, {
+      cwd: this.#folder,
+      env: { PATH: process.env['PATH'], HOME: this.#folder, LANG: 'C.UTF-8', PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.setEncoding('utf8').on('data', (chunk: string) => {
+        this.#output += chunk;
+        this.#heard();
+      });
+    this.#ended = new Promise((resolve) => this.#process.once('close', resolve));
+  }
+
+  /** Where it listens. @throws with what it has said, where it ends instead */
+  async url(): Promise<string> {
+    const said = () => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(this.#output)?.[0];
+    const listening = new Promise<void>((resolve) => {
+      this.#heard = () => said() !== undefined && resolve();
+      this.#heard();
+    });
+    await Promise.race([listening, this.#ended]);
+    const url = said();
+    if (url === undefined) throw new Error(`It does not listen. ${this.#output}`);
+    return url;
+  }
+
+  /** How often it says that it has handled an event. */
+  handled(eventId: string): number {
+    return this.#output.split('\n').filter((line) => line.endsWith(` ${eventId}`)).length;
+  }
+
+  /** Its exit code and its last words, where it ends by itself. */
+  async end(): Promise<{ code: number | null; output: string }> {
+    return { code: await this.#ended, output: this.#output };
+  }
+
+  async stop(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#ended;
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The types of the SDK's API client, made of the service's own description: the texts of `sandbox/sdk/api-routes.ts` and
+ * `api-shapes.ts`. Of all routes, those that code of an integration may ask.
+ */
+
+/** What is read of a JSON Schema. */
+interface Rules {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly items?: Rules;
+  readonly properties?: Readonly<Record<string, Rules>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+}
+
+interface Content {
+  /** Of the body of a request. */
+  readonly required?: boolean;
+  readonly content?: { readonly 'application/json'?: { readonly schema: Rules } };
+}
+
+interface Operation {
+  readonly summary?: string;
+  readonly 'x-runtime'?: boolean;
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly schema: Rules;
+    readonly description?: string;
+  }[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const HEAD = `/**
+ * The routes of the API that code of an integration may ask, as the service describes them at \`/v1/openapi.json\`. Types
+ * only.
+ *
+ * Generated: \`npx vitest run test/service/sdk/api-routes.test.ts -u\`.
+ */
+`;
+
+const SHAPES_HEAD = `/**
+ * What the routes of the API answer that code of an integration may ask: the shapes that several of them share. Types only.
+ *
+ * Generated: \`npx vitest run test/service/sdk/api-routes.test.ts -u\`.
+ */
+`;
+
+const ROUTES = `/** Method and path → what goes in, what comes out. A member that is not there, the route does not take. */
+export interface ApiRoutes {
+`;
+
+/** Shapes that several routes answer with, by members that no other has: name → members it has. */
+const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
+  ['ApiInstallation', ['id', 'space_selection', 'status']],
+  ['ApiSpaceInstallation', ['installation', 'space', 'status']],
+  ['ApiSiteInstallation', ['installation', 'site', 'status']],
+  ['ApiConfigurationForm', ['level', 'properties']],
+  ['ApiCredentialsLease', ['lease', 'credentials']],
+  ['ApiWebhookSecret', ['secret', 'createdAt']],
+  ['ApiWebhookTest', ['eventId', 'deliveries']],
+  ['ApiSpentState', ['isFirst']],
+];
+
+/** How wide a line may be. */
+const COLUMNS = 110;
+const PREFIX = '/v1';
+
+/** Routes that code of an integration may ask. */
+const routesOf = ({ paths }: Description) =>
+  Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, operation]) => operation['x-runtime'] === true)
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+
+/** The text of `api-shapes.ts`. */
+export function apiShapeTypes(description: Description): string {
+  const routes = routesOf(description);
+  const shapes = SHAPES.map(([name]) => {
+    const found = routes.flatMap(({ operation }) => shapesIn(answerOf(operation), name))[0];
+    return `export interface ${name} ${membersText(found ?? {}, '')}\n`;
+  });
+  return `${SHAPES_HEAD}\n${shapes.join('\n')}`;
+}
+
+/** The text of `api-routes.ts`. */
+export function apiRouteTypes(description: Description): string {
+  const texts = routesOf(description).map(({ method, path, operation }) => {
+    const name = `${method} ${path.slice(PREFIX.length)}`;
+    return `${doc(operation.summary, '  ')}  '${name}': {\n${operationText(operation)}  };\n`;
+  });
+  const names = SHAPES.map(([name]) => `  ${name},\n`)
+    .toSorted()
+    .join('');
+  const shapes = `import type {\n${names}} from './api-shapes.ts';\n\nexport type * from './api-shapes.ts';\n`;
+  return `${HEAD}\n${shapes}\n${ROUTES}${texts.join('')}}\n`;
+}
+
+/** The schemas of this name in a schema: itself, or the items of the list that it is a page of. */
+function shapesIn(rules: Rules | undefined, name: string): readonly Rules[] {
+  if (rules === undefined) return [];
+  return nameOf(rules) === name ? [rules] : shapesIn(rules.properties?.['items']?.items, name);
+}
+
+function nameOf({ properties }: Rules): string | undefined {
+  const isOf = (member: string) => properties !== undefined && Object.hasOwn(properties, member);
+  return SHAPES.find(([, has]) => has.every(isOf))?.[0];
+}
+
+function operationText(operation: Operation): string {
+  const { parameters = [], requestBody } = operation;
+  const members = (place: string): Rules => {
+    const own = parameters.filter((parameter) => parameter.in === place);
+    return {
+      type: 'object',
+      properties: Object.fromEntries(
+        own.map(({ name, schema, description }) => [
+          name,
+          { ...schema, ...(description && { description }) },
+        ]),
+      ),
+      required: own.filter(({ required }) => required).map(({ name }) => name),
+    };
+  };
+  // What stands in the path, the name of the route says.
+  const parts: readonly [string, Rules | undefined][] = [
+    ['query', members('query')],
+    ['headers', members('header')],
+    [requestBody?.required === false ? 'body?' : 'body', schemaOf(requestBody)],
+    ['answer', answerOf(operation)],
+  ];
+  return parts
+    .filter(([name, rules]) => name === 'answer' || Object.keys(rules?.properties ?? {}).length > 0)
+    .map(([name, rules]) => `    readonly ${name}: ${typeText(rules, '    ')};\n`)
+    .join('');
+}
+
+function answerOf({ responses }: Operation): Rules | undefined {
+  return schemaOf(Object.entries(responses).find(([status]) => /^2/.test(status))?.[1]);
+}
+
+const schemaOf = (content: Content | undefined): Rules | undefined =>
+  content?.content?.['application/json']?.schema;
+
+function typeText(rules: Rules | undefined, indent: string): string {
+  if (rules === undefined || rules.type === 'null') return 'undefined';
+  if (rules.enum) return rules.enum.map((value) => `'${value}'`).join(' | ');
+  if (rules.type === 'array') {
+    const item = typeText(rules.items, indent);
+    return `readonly ${item.includes(' | ') && !item.endsWith('}') ? `(${item})` : item}[]`;
+  }
+  if (rules.type === 'object') return objectText(rules, indent);
+  if (rules.type === 'integer' || rules.type === 'number') return 'number';
+  return rules.type === 'string' || rules.type === 'boolean' ? rules.type : 'unknown';
+}
+
+function objectText(rules: Rules, indent: string): string {
+  const { properties = {}, additionalProperties } = rules;
+  const members = Object.entries(properties);
+  if (members.length === 0)
+    return additionalProperties === true
+      ? 'Readonly<Record<string, unknown>>'
+      : 'Readonly<Record<never, never>>';
+  return nameOf(rules) ?? membersText(rules, indent);
+}
+
+function membersText({ properties = {}, required = [] }: Rules, indent: string): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(properties).map(([name, member]) => {
+    const key = /^\w+$/.test(name) ? name : `'${name}'`;
+    const start = `${inner}readonly ${key}${required.includes(name) ? '' : '?'}:`;
+    const type = typeText(member, inner);
+    const line = `${start} ${type};`;
+    const isWide = !type.includes('\n') && type.includes(' | ') && line.length > COLUMNS;
+    const broken = `${start}\n${type
+      .split(' | ')
+      .map((part) => `${inner}  | ${part}`)
+      .join('\n')};`;
+    return `${doc(member.description, inner)}${isWide ? broken : line}\n`;
+  });
+  return `{\n${lines.join('')}${indent}}`;
+}
+
+const doc = (text: string | undefined, indent: string): string =>
+  text === undefined ? '' : `${indent}/** ${text.replace(/\.?$/, '.')} */\n`;

@@ -1,0 +1,98 @@
+/**
+ * An author at work: a folder of an integration, `npm run types` in it, and the real compiler over what is there.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A finding of the compiler. */
+export interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export class AuthorFolder {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** One that goes away with the test. */
+  static async make(files: Record<string, string> = {}): Promise<AuthorFolder> {
+    const path = await mkdtemp(join(tmpdir(), 'annex-author-'));
+    onTestFinished(() => rm(path, { recursive: true, force: true }));
+    const folder = new AuthorFolder(path);
+    await folder.write(files);
+    return folder;
+  }
+
+  /** With everything that a fixture has. */
+  static async ofFixture(name: string): Promise<AuthorFolder> {
+    const folder = await AuthorFolder.make();
+    const made = /annex-(env|sdk)\.d\.ts$|tsconfig\.json$/;
+    await cp(join(ROOT, 'fixtures', name), folder.path, {
+      recursive: true,
+      filter: (source) => !made.test(source),
+    });
+    return folder;
+  }
+
+  async write(files: Record<string, string>): Promise<void> {
+    for (const [name, text] of Object.entries(files)) {
+      const file = join(this.path, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(join(this.path, name), 'utf8');
+  }
+
+  /** `npm run types` with this folder and more flags, as npm runs it from here. */
+  types(...flags: string[]): Promise<Ran> {
+    return runTypes([this.path, ...flags], this.path);
+  }
+
+  /** What `tsc` finds, with the settings of the folder and every declaration looked at. */
+  async compile(): Promise<readonly Finding[]> {
+    // An author's settings leave declarations out, for those of libraries; ours are looked at.
+    const flags = ['-p', '.', '--skipLibCheck', 'false'];
+    const { stdout } = await run([join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags], this.path);
+    const pattern = /^(.+?)\((\d+),\d+\): error (.*)$/gm;
+    const findings = [...stdout.matchAll(pattern)].map(([, file = '', line, message = '']) => ({
+      file,
+      line: Number(line),
+      message,
+    }));
+    if (findings.length === 0 && stdout.trim() !== '') throw new Error(`tsc: ${stdout}`);
+    return findings;
+  }
+}
+
+/** The command line, from any folder. */
+export const runTypes = (args: readonly string[], from: string): Promise<Ran> =>
+  run([join(ROOT, 'src/cli/types.ts'), ...args], ROOT, { INIT_CWD: from });
+
+function run(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd, env: { ...process.env, ...env } }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : error.code;
+      if (typeof code === 'number') resolve({ code, stdout, stderr });
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * The catalogue of ContentKit as TypeScript: the text of `sandbox/sdk/contentkit-elements.ts`, by which JSX is checked.
+ *
+ * The SDK imports nothing of the host, so its types are written out; a test holds the file to what this yields. TypeScript
+ * knows one type of element only, so which element stands where is left to the host's check.
+ */
+import type { TSchema } from 'typebox';
+import {
+  type ChildrenRule,
+  DEFINITIONS,
+  ELEMENTS,
+  type ElementKind,
+} from '../../../src/model/contentkit/contentkit.ts';
+import { referred, VALUES } from '../../../src/model/contentkit/contentkit-values.ts';
+import { elementNames } from '../../../src/model/contentkit/contentkit-values-check.ts';
+
+const HEAD = `/**
+ * The elements of ContentKit and their attributes (REFERENCE 5), as \`src/model/contentkit/contentkit.ts\` has them. Types only.
+ *
+ * Generated: \`npx vitest run test/unit/sdk/contentkit-elements.test.ts -u\`.
+ */
+import type { Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
+`;
+
+/** How wide a line may be. */
+const COLUMNS = 110;
+
+/** Definition → the name that authors import. A binding is always a part of `Dynamic`. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  icon: 'Icon',
+  press: 'Press',
+  confirm: 'Confirm',
+  control: 'Control',
+  option: 'SelectOption',
+};
+
+/** The file, formatted as the rest of the source is. */
+export function contentKitTypes(): string {
+  const values = Object.entries(VALUES).filter(([name]) => name in TYPE_NAMES);
+  const elements = Object.entries(ELEMENTS).map(([name, kind]) => elementText(name, kind));
+  return [
+    HEAD,
+    ...values.map(([name, schema]) => definitionText(TYPE_NAMES[name] ?? name, schema)),
+    `/** Tag → attributes. */\nexport interface Elements {\n${elements.join('')}}\n`,
+  ].join('\n');
+}
+
+interface Shape {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+  readonly maxLength?: number;
+}
+
+function definitionText(name: string, schema: TSchema): string {
+  const { description = '', properties } = schema as Shape;
+  const doc = `/** ${description} */\n`;
+  if (properties) return `${doc}export interface ${name} {\n${membersText(schema, '  ')}}\n`;
+  return `${doc}export type ${name} =\n${variants(schema, '  ')};\n`;
+}
+
+/** The members of a union, one a line. */
+const variants = (schema: TSchema, indent: string): string =>
+  parts(schema)
+    .map((part) => `${indent}| ${typeText(part, `${indent}  `)}`)
+    .join('\n');
+
+function elementText(name: string, { description, children }: ElementKind): string {
+  const members = membersText(DEFINITIONS[name] ?? {}, '    ', ['type', 'children']);
+  const own = `${members}${childrenText(children)}`;
+  const doc = `  /** ${description} */\n`;
+  return own === '' ? `${doc}  ${name}: Record<never, never>;\n` : `${doc}  ${name}: {\n${own}  };\n`;
+}
+
+function childrenText(children: ChildrenRule | undefined): string {
+  if (children === undefined) return '';
+  const type = children.text ? 'TextChildren' : 'ElementChildren';
+  return `    readonly children${children.required ? '' : '?'}: ${type};\n`;
+}
+
+function membersText(schema: TSchema, indent: string, without: readonly string[] = []): string {
+  const { properties = {}, required = [] } = schema as Shape;
+  return Object.entries(properties)
+    .filter(([name]) => !without.includes(name))
+    .map(([name, member]) => {
+      const key = /^\w+$/.test(name) && !name.startsWith('$') ? name : `'${name}'`;
+      const start = `${indent}readonly ${key}${required.includes(name) ? '' : '?'}:`;
+      const type = typeText(member, indent);
+      const line = `${start} ${type};`;
+      const isWide = parts(member).length > 1 && (type.includes('\n') || line.length > COLUMNS);
+      const text = isWide ? `${start}\n${variants(member, `${indent}  `)};` : line;
+      return `${docText(member, indent)}${text}\n`;
+    })
+    .join('');
+}
+
+function docText(schema: TSchema, indent: string): string {
+  const { description, maxLength } = schema as Shape;
+  const bound = maxLength === undefined ? [] : [`At most ${maxLength} characters.`];
+  const words = [...(description ? [description] : []), ...bound].join(' ');
+  return words === '' ? '' : `${indent}/** ${words} */\n`;
+}
+
+interface Rules {
+  readonly type?: string;
+  readonly anyOf?: readonly TSchema[];
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly items?: TSchema;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly additionalProperties?: TSchema | false;
+}
+
+/** What a union is made of: its schemas, or its words as schemas. */
+function parts(schema: TSchema): readonly TSchema[] {
+  const { anyOf, enum: words } = schema as Rules;
+  return anyOf ?? (words ?? []).map((word) => ({ type: 'string', const: word }));
+}
+
+function typeText(schema: TSchema, indent: string): string {
+  const name = referred(schema);
+  if (name !== undefined) return TYPE_NAMES[name] ?? 'Element';
+  const rules = schema as Rules;
+  if (rules.const !== undefined) return `'${rules.const}'`;
+  if (rules.anyOf) return unionText(rules.anyOf, indent);
+  if (rules.enum) return rules.enum.map((word) => `'${word}'`).join(' | ');
+  if (rules.type === 'array') return listText(rules.items ?? {}, indent);
+  return rules.type === 'object' ? objectText(schema, rules, indent) : (rules.type ?? 'unknown');
+}
+
+function unionText(schemas: readonly TSchema[], indent: string): string {
+  const others = schemas.filter((schema) => referred(schema) !== 'binding');
+  const text = [...new Set(others.map((schema) => typeText(schema, indent)))].join(' | ');
+  return others.length === schemas.length ? text : `Dynamic<${text}>`;
+}
+
+/** The host opens nested lists of elements, and takes one for a list of one. */
+function listText(items: TSchema, indent: string): string {
+  if (elementNames(items, { value: (name) => VALUES[name] }).length > 0) return 'ElementChildren';
+  const item = typeText(items, indent);
+  return item.includes(' | ') ? `readonly (${item})[]` : `readonly ${item}[]`;
+}
+
+function objectText(
+  schema: TSchema,
+  { properties = {}, additionalProperties }: Rules,
+  indent: string,
+): string {
+  const others = additionalProperties && typeText(additionalProperties, indent);
+  if (Object.keys(properties).length === 0) return `Readonly<Record<string, ${others || 'unknown'}>>`;
+  const inner = `${indent}  `;
+  const open = others ? `${inner}readonly [parameter: string]: ${others};\n` : '';
+  return `{\n${membersText(schema, inner)}${open}${indent}}`;
+}

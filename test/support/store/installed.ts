@@ -1,0 +1,65 @@
+/**
+ * What tests of installations begin with: an integration with settings at every level, published into a real store, and the
+ * events of an installation as its integration would hear them.
+ */
+import type { WaitingLifeEvent } from '../../../src/store/installations/lifecycle-events.ts';
+import type { Publication } from '../../../src/store/integrations/registry.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { OPERATOR, published } from './temporary-store.ts';
+
+/** `region` has no default and is required in the organization; a space needs a `channel`, a site nothing. */
+export const CONFIGURATIONS = `configurations:
+  account:
+    properties:
+      region: {type: string, title: Region, enum: [eu, us]}
+      note: {type: string, title: Note, default: hello}
+      count: {type: number, title: Count}
+      oauth_credentials: {type: button, title: Connect, button_text: Connect, callback_url: /oauth}
+    required: [region]
+  space:
+    properties:
+      channel: {type: string, title: Channel}
+    required: [channel]
+  site:
+    properties:
+      label: {type: string, title: Label, default: none}
+`;
+
+type Fields = Parameters<typeof published>[0];
+
+/** A version to publish. @param more YAML that is appended to the manifest */
+export const publication = (more = CONFIGURATIONS, fields: Fields = {}): Publication => ({
+  manifest: published(fields, more),
+  script: '',
+  sourceMap: '{}',
+  secrets: new Map(),
+});
+
+/** Publishes `hello` and installs it into `acme`. @returns the installation's id */
+export async function installed(store: Store, more?: string): Promise<string> {
+  await store.registry.publish(publication(more), OPERATOR);
+  const request = { integration: 'hello', organization: 'acme', externalIds: [] };
+  return (await store.installations.install(request, OPERATOR)).installationId;
+}
+
+/** Takes the events that wait, in their order, as the integration would hear them; they are over then. */
+export async function heard(store: Store, installationId: string): Promise<WaitingLifeEvent[]> {
+  const all: WaitingLifeEvent[] = [];
+  for (;;) {
+    const next = await store.lifeEvents.first(installationId);
+    if (next === undefined) return all;
+    all.push(next);
+    await store.lifeEvents.finish(next, { state: 'delivered', outcome: 'ok', called: true });
+  }
+}
+
+/** The events alone, without their ids, which nobody can know. */
+export async function told(
+  store: Store,
+  installationId: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return (await heard(store, installationId)).map(({ record }) => {
+    const { eventId, ...event } = record.event;
+    return event;
+  });
+}

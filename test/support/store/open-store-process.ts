@@ -1,0 +1,10 @@
+/** Opens the store in the folder that is its argument, and prints what goes wrong: to be run as a user without rights. */
+import { openStore } from '../../../src/store/store.ts';
+import { storeOptions } from './temporary-store.ts';
+
+try {
+  await (await openStore(storeOptions(process.argv[2] ?? ''))).close();
+  process.stdout.write('opened');
+} catch (cause) {
+  process.stdout.write(cause instanceof Error ? cause.message : String(cause));
+}

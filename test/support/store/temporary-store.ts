@@ -1,0 +1,91 @@
+/**
+ * A real store in a folder of its own, gone with the test; time stands still until the test moves it.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
+import type { Actor } from '../../../src/model/actor.ts';
+import {
+  type ParsedManifest,
+  type PublishedManifest,
+  parseManifest,
+  publishedManifest,
+} from '../../../src/model/manifest/manifest.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+
+export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' };
+
+/** A clock that a test moves by assigning `now`. */
+export const CLOCK = { now: Date.UTC(2026, 0, 1) };
+
+/** Memory as a file system, which Linux has. */
+const MEMORY = '/dev/shm';
+
+/** Where folders are made that are not about the disk: in memory, if there is such a place. */
+export const memory = (): string => (existsSync(MEMORY) ? MEMORY : tmpdir());
+
+/** A folder for one test. @param inMemory for one that commits thousands of times, and is not about the disk */
+export async function temporaryFolder({ inMemory = false } = {}): Promise<string> {
+  const folder = await mkdtemp(join(inMemory ? memory() : tmpdir(), 'annex-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function storeOptions(folder: string, limits: Partial<Limits> = {}): StoreOptions {
+  return {
+    folder,
+    origins: ORIGINS,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    clock: () => CLOCK.now,
+    randomBytes,
+    onError(error) {
+      throw error;
+    },
+  };
+}
+
+/** The operator, from outside. */
+export const OPERATOR: Actor = {
+  principal: { kind: 'admin', tokenId: 'tok_operator' },
+  requestId: 'req-test',
+  address: '127.0.0.1',
+  depth: 0,
+};
+
+/** Opens a store; closed when the test is over. */
+export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Store> {
+  const folder = await temporaryFolder();
+  const store = await openStore(storeOptions(folder, limits));
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const MINIMAL = { name: 'hello', organization: 'acme', visibility: 'public' };
+
+/** Text of a valid manifest; `more` is appended as it is. */
+export function manifestYaml(fields: Partial<typeof MINIMAL> = {}, more = ''): string {
+  const { name, organization, visibility } = { ...MINIMAL, ...fields };
+  return [
+    `name: ${name}`,
+    `title: ${name} title`,
+    'description: An example.',
+    `organization: ${organization}`,
+    `visibility: ${visibility}`,
+    'scopes: []',
+    more,
+  ].join('\n');
+}
+
+/** The manifest of a text that is known to be valid. */
+export function parsed(yaml: string): Extract<ParsedManifest, { ok: true }> {
+  const result = parseManifest(yaml);
+  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join(' '));
+  return result;
+}
+
+export const published = (fields: Partial<typeof MINIMAL> = {}, more = ''): PublishedManifest =>
+  publishedManifest(parsed(manifestYaml(fields, more)).manifest);

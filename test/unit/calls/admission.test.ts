@@ -1,0 +1,271 @@
+/** Who is let in next: within an installation the first to come, between installations one each in turn. */
+import { describe, expect, test } from 'vitest';
+import {
+  Admission,
+  type CallLimits,
+  type InstallationLimits,
+  Waiting,
+} from '../../../src/calls/admission.ts';
+
+const WIDE: InstallationLimits = { callsInFlightPerInstallation: 100, callsWaitingPerInstallation: 100 };
+const ALL: CallLimits = { callsInFlight: 4, callsWaiting: 100 };
+
+/** An admission that writes down who was let in, by installation. */
+function gate(limits: CallLimits = ALL, each: InstallationLimits = WIDE) {
+  const admission = new Admission(limits);
+  const inside: string[] = [];
+  const enter = (installation: string) => {
+    const entered = admission.enter(installation, each);
+    if (entered === 'admitted') inside.push(installation);
+    if (entered instanceof Waiting) {
+      void entered.settled.then((how) => {
+        if (how === 'admitted') inside.push(installation);
+      });
+    }
+    return entered;
+  };
+  /** Gives a place back, and lets those hear of it that wait. */
+  const leave = async (installation: string) => {
+    admission.leave(installation);
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  return { admission, inside, enter, leave };
+}
+
+describe('one installation', () => {
+  test('runs as many calls as it may, has as many wait as may wait, and the next is refused', async () => {
+    const { enter, leave, inside } = gate(
+      { callsInFlight: 100, callsWaiting: 100 },
+      { callsInFlightPerInstallation: 2, callsWaitingPerInstallation: 1 },
+    );
+    expect([enter('a'), enter('a')]).toEqual(['admitted', 'admitted']);
+    expect(enter('a')).toBeInstanceOf(Waiting);
+    expect([enter('a'), enter('b')]).toEqual(['installation', 'admitted']);
+    await leave('a');
+    expect(inside).toEqual(['a', 'a', 'b', 'a']);
+    expect(enter('a')).toBeInstanceOf(Waiting);
+  });
+
+  test('whose call goes away while it waits has room for the next', () => {
+    const { enter } = gate(ALL, { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 });
+    enter('a');
+    const waiting = enter('a') as Waiting;
+    expect(enter('a')).toBe('installation');
+    waiting.leave();
+    expect(enter('a')).toBeInstanceOf(Waiting);
+  });
+});
+
+describe('all installations', () => {
+  test('have so many calls wait, and the next is refused, whosever it is', () => {
+    const { enter, admission } = gate({ callsInFlight: 1, callsWaiting: 2 });
+    enter('a');
+    const first = enter('b') as Waiting;
+    enter('c');
+    expect([enter('d'), admission.waiting]).toEqual(['all', 2]);
+    first.leave();
+    expect([enter('d'), admission.waiting]).toEqual([expect.any(Waiting), 2]);
+  });
+
+  test('take turns: sixty-four that wait do not keep another one from its first', async () => {
+    const { enter, leave, inside } = gate({ callsInFlight: 1, callsWaiting: 100 });
+    enter('a');
+    for (let i = 0; i < 64; i++) enter('a');
+    enter('b');
+    enter('c');
+    for (const _ of 'abc') await leave(inside.at(-1) as string);
+    expect(inside).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  test('take turns while each has calls running, too', async () => {
+    const { enter, leave, inside } = gate({ callsInFlight: 4, callsWaiting: 100 });
+    for (const one of ['a', 'b', 'a']) enter(one);
+    for (let i = 0; i < 6; i++) enter('a');
+    for (let i = 0; i < 3; i++) enter('b');
+    inside.length = 0;
+    for (let i = 0; i < 3; i++) await leave('a');
+    expect(inside).toEqual(['a', 'b', 'a']);
+  });
+
+  test('leave the last quarter of the places to those that have nothing running', async () => {
+    const { enter, leave, inside } = gate({ callsInFlight: 8, callsWaiting: 100 });
+    for (let i = 0; i < 9; i++) enter('a');
+    expect(inside.length).toBe(6);
+    expect([enter('b'), enter('c')]).toEqual(['admitted', 'admitted']);
+    expect(enter('d')).toBeInstanceOf(Waiting);
+    await leave('b');
+    expect(inside.slice(6)).toEqual(['b', 'c', 'd']);
+    await leave('a');
+    expect(inside.length).toBe(9);
+  });
+});
+
+test('a place given up while waiting goes to nobody: the next one in turn has it', async () => {
+  const { enter, leave, inside } = gate({ callsInFlight: 1, callsWaiting: 100 });
+  enter('a');
+  const gone = enter('b') as Waiting;
+  enter('c');
+  gone.leave();
+  expect(await gone.settled).toBe('left');
+  await leave('a');
+  expect(inside).toEqual(['a', 'c']);
+  gone.leave();
+  await leave('c');
+  expect(enter('d')).toBe('admitted');
+});
+
+test('once closed, nobody is let in, and those that wait are turned away', async () => {
+  const { enter, admission, leave } = gate({ callsInFlight: 1, callsWaiting: 100 });
+  enter('a');
+  const waiting = enter('b') as Waiting;
+  admission.close();
+  expect(await waiting.settled).toBe('closed');
+  await leave('a');
+  expect([enter('c'), admission.waiting]).toEqual(['closed', 0]);
+});
+
+describe('uploads', () => {
+  const each: InstallationLimits = { callsInFlightPerInstallation: 8, callsWaitingPerInstallation: 8 };
+  const wide: CallLimits = { callsInFlight: 100, callsWaiting: 100 };
+  const entered = (admission: Admission, times: number, uploader?: string, of = 'a') =>
+    Array.from({ length: times }, () => {
+      const found = admission.enter(of, each, uploader);
+      return found instanceof Waiting ? 'waits' : found;
+    });
+
+  test('have half of the places of an installation, and half of those for calls that wait', () => {
+    const admission = new Admission(wide);
+    const senders = ['s', 't', 'u', 'v', 'w', 'x', 'y', 'z'];
+    expect(senders.flatMap((sender) => entered(admission, 1, sender))).toEqual([
+      ...Array(4).fill('admitted'),
+      ...Array(4).fill('waits'),
+    ]);
+    expect(entered(admission, 1, 'last')).toEqual(['installation']);
+    expect(entered(admission, 4)).toEqual(Array(4).fill('admitted'));
+    expect(entered(admission, 5)).toEqual([...Array(4).fill('waits'), 'installation']);
+  });
+
+  test('of one sender have no more than they leave to others', () => {
+    const admission = new Admission(wide);
+    expect(entered(admission, 5, 's')).toEqual(['admitted', 'admitted', 'waits', 'waits', 'installation']);
+    expect(entered(admission, 1, 't')).toEqual(['admitted']);
+  });
+
+  test('that wait let calls behind them pass, and go before those that come later', async () => {
+    const { admission, inside } = gate(wide);
+    const follow = (found: ReturnType<Admission['enter']>, name: string) => {
+      if (found instanceof Waiting)
+        void found.settled.then((how) => {
+          if (how === 'admitted') inside.push(name);
+        });
+    };
+    for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
+    follow(admission.enter('a', each, 'w'), 'upload');
+    for (let at = 0; at < 4; at += 1) admission.enter('a', each);
+    follow(admission.enter('a', each), 'call');
+    admission.leave('a');
+    await Promise.resolve();
+    expect(inside).toEqual(['call']);
+    follow(admission.enter('a', each), 'later call');
+    admission.leave('a', 's');
+    await Promise.resolve();
+    expect(inside).toEqual(['call', 'upload']);
+  });
+
+  test('are calls like any other once the body is there', async () => {
+    const { admission } = gate(wide);
+    for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
+    const waiting = admission.enter('a', each, 'w') as Waiting;
+    admission.uploaded('a', 's');
+    expect(await waiting.settled).toBe('admitted');
+    admission.leave('a');
+    for (const sender of ['t', 'u', 'v', 'w']) admission.leave('a', sender);
+    expect(entered(admission, 2, 's')).toEqual(['admitted', 'admitted']);
+  });
+
+  test('have half of the places of all installations', () => {
+    const admission = new Admission({ callsInFlight: 8, callsWaiting: 100 });
+    const found = ['a', 'b', 'c', 'd', 'e'].flatMap((of) => entered(admission, 1, `sender of ${of}`, of));
+    expect(found).toEqual([...Array(4).fill('admitted'), 'uploads']);
+    expect(entered(admission, 1, undefined, 'f')).toEqual(['admitted']);
+  });
+
+  test('that go away while they wait are counted no longer', () => {
+    const admission = new Admission(wide);
+    for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
+    for (let at = 0; at < 50; at += 1) {
+      const waiting = admission.enter('a', each, 'w') as Waiting;
+      expect(waiting).toBeInstanceOf(Waiting);
+      waiting.leave();
+    }
+  });
+
+  // Whatever happens in whatever order, everybody who waits runs in the end, and nothing is left.
+  test('and calls in any order keep the bounds and leave nothing behind', async () => {
+    const random = seeded(7);
+    const limits = { callsInFlight: 12, callsWaiting: 20 };
+    const admission = new Admission(limits);
+    const running: Running[] = [];
+    let uploads = 0;
+    const admit = (one: Running) => {
+      running.push(one);
+      uploads += one.uploader === undefined ? 0 : 1;
+    };
+    const step = async () => {
+      const dice = random();
+      if (dice < 0.55) {
+        const installation = 'abc'[Math.floor(random() * 3)] ?? '';
+        const uploader = random() < 0.5 ? 'stu'[Math.floor(random() * 3)] : undefined;
+        const found = admission.enter(installation, each, uploader);
+        const one = { installation, uploader };
+        if (found === 'admitted') admit(one);
+        else if (found instanceof Waiting) {
+          void found.settled.then((how) => how === 'admitted' && admit(one));
+          if (random() < 0.2) found.leave();
+        }
+      } else if (running.length > 0) {
+        const at = Math.floor(random() * running.length);
+        const one = running[at] as Running;
+        if (dice > 0.9 && one.uploader !== undefined) {
+          admission.uploaded(one.installation, one.uploader);
+          one.uploader = undefined;
+          uploads -= 1;
+        } else {
+          running.splice(at, 1);
+          uploads -= one.uploader === undefined ? 0 : 1;
+          admission.leave(one.installation, one.uploader);
+        }
+      }
+      await Promise.resolve();
+      await Promise.resolve();
+      expect(running.length).toBeLessThanOrEqual(limits.callsInFlight);
+      expect(uploads).toBeLessThanOrEqual(limits.callsInFlight / 2);
+    };
+    for (let at = 0; at < 5_000; at += 1) await step();
+    while (running.length > 0) {
+      const one = running.pop() as Running;
+      admission.leave(one.installation, one.uploader);
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    expect(admission.waiting).toBe(0);
+    expect(entered(admission, 3, 's')).toEqual(['admitted', 'admitted', 'waits']);
+  });
+});
+
+interface Running {
+  readonly installation: string;
+  uploader: string | undefined;
+}
+
+/** The same numbers between 0 and 1 each time (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

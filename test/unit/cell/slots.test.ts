@@ -1,0 +1,174 @@
+/** Who may run now in a cell: as many as there are cores, light ones first, heavy ones never in their way for long. */
+import { describe, expect, test } from 'vitest';
+import { CpuUse, CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
+import { type Runnable, Slots } from '../../../src/cell/isolates/slots.ts';
+
+/** Runnables that write down when they are let in. */
+function runners() {
+  const began: string[] = [];
+  const make = (name: string, heavy = false, background = false) => ({
+    ...{ heavy, background },
+    run: () => void began.push(name),
+  });
+  return {
+    began,
+    light: (name: string): Runnable => make(name),
+    heavy: (name: string): Runnable => make(name, true),
+    background: (name: string) => make(name, false, true),
+  };
+}
+
+describe('slots', () => {
+  test('are given in the order they were asked for, one more with each that is given back', () => {
+    const { began, light } = runners();
+    const slots = new Slots(2, 4);
+    const [a, b, c, d] = [light('a'), light('b'), light('c'), light('d')];
+    for (const one of [a, b, c, d, c]) slots.request(one);
+    expect([began, slots.contended]).toEqual([['a', 'b'], true]);
+    slots.release(b);
+    expect(began).toEqual(['a', 'b', 'c']);
+    slots.release(a);
+    expect([began, slots.contended]).toEqual([['a', 'b', 'c', 'd'], false]);
+  });
+
+  test('that are held for longer than a slice are counted apart, up to a bound', () => {
+    const { began, light } = runners();
+    const slots = new Slots(1, 1);
+    const [a, b, c] = [light('a'), light('b'), light('c')];
+    for (const one of [a, b, c]) slots.request(one);
+    slots.overrun(a);
+    slots.overrun(b);
+    expect(began).toEqual(['a', 'b']);
+    slots.release(a);
+    slots.overrun(b);
+    expect(began).toEqual(['a', 'b', 'c']);
+  });
+
+  test('go to nobody who has given up waiting', () => {
+    const { began, light, heavy } = runners();
+    const slots = new Slots(1, 0);
+    const [a, b, c, d] = [light('a'), light('b'), heavy('c'), light('d')];
+    for (const one of [a, b, c, d]) slots.request(one);
+    for (const one of [b, c, a]) slots.release(one);
+    expect(began).toEqual(['a', 'd']);
+  });
+});
+
+describe('heavy ones', () => {
+  test('take no slot while there is room beside the slots: a light one begins at once, however many there are', () => {
+    const { began, light, heavy } = runners();
+    const slots = new Slots(2, 8);
+    for (let i = 0; i < 20; i++) slots.request(heavy(`heavy ${i}`));
+    expect(began.length).toBe(4 + 1);
+    slots.request(light('light'));
+    expect(began.at(-1)).toBe('light');
+  });
+
+  test('that wait behind light ones are let in after seven of them, and not before', () => {
+    const { began, light, heavy } = runners();
+    const slots = new Slots(1, 0);
+    const lights = Array.from({ length: 20 }, (_, i) => light(`light ${i}`));
+    const [first, ...others] = lights;
+    if (first) slots.request(first);
+    slots.request(heavy('heavy'));
+    for (const one of others) slots.request(one);
+    for (const one of lights.slice(0, 8)) slots.release(one);
+    expect(began.slice(0, 9)).toEqual([...Array.from({ length: 8 }, (_, i) => `light ${i}`), 'heavy']);
+  });
+
+  test('do run where nobody else wants to', () => {
+    const { began, heavy } = runners();
+    const slots = new Slots(1, 0);
+    slots.request(heavy('heavy'));
+    expect(began).toEqual(['heavy']);
+  });
+
+  test('leave the last slot free where others like them run beside the slots', () => {
+    const { began, light, heavy } = runners();
+    const slots = new Slots(2, 2);
+    const [a, b, c] = [heavy('a'), heavy('b'), heavy('c')];
+    for (const one of [a, b, c]) slots.request(one);
+    expect(began).toEqual(['a', 'b']);
+    slots.request(light('light'));
+    expect(began).toEqual(['a', 'b', 'light']);
+    slots.release(a);
+    expect(began.at(-1)).toBe('c');
+  });
+});
+
+describe('background ones', () => {
+  test('wait behind the others, and are let in after eight of them', () => {
+    const { began, light, background } = runners();
+    const slots = new Slots(1, 0);
+    const lights = Array.from({ length: 20 }, (_, i) => light(`light ${i}`));
+    const [first, ...others] = lights;
+    if (first) slots.request(first);
+    slots.request(background('a'));
+    slots.request(background('b'));
+    for (const one of others) slots.request(one);
+    for (const one of lights.slice(0, 9)) slots.release(one);
+    expect(began.slice(0, 10)).toEqual([...Array.from({ length: 9 }, (_, i) => `light ${i}`), 'a']);
+  });
+
+  test('have their turn beside light and heavy ones that never end', () => {
+    const { began, light, heavy, background } = runners();
+    const slots = new Slots(1, 0);
+    const made = new Map(['light 1', 'light 2'].map((name): [string, Runnable] => [name, light(name)]));
+    made.set('heavy', heavy('heavy')).set('background', background('background'));
+    for (const one of made.values()) slots.request(one);
+    for (let turn = 0; turn < 90; turn += 1) {
+      const running = made.get(began.at(-1) ?? '') as Runnable;
+      slots.release(running);
+      slots.request(running);
+    }
+    for (const name of made.keys())
+      expect(began.filter((one) => one === name).length).toBeGreaterThanOrEqual(8);
+  });
+
+  test('move before those that came first once a foreground call has come', () => {
+    const { began, light, background } = runners();
+    const slots = new Slots(1, 0);
+    const holder = light('holder');
+    const lifted = background('lifted');
+    for (const one of [holder, background('a'), background('b'), lifted]) slots.request(one);
+    lifted.background = false;
+    slots.request(lifted);
+    slots.request(lifted);
+    slots.release(holder);
+    slots.release(lifted);
+    expect([began, slots.contended]).toEqual([['holder', 'lifted', 'a'], true]);
+  });
+
+  test('run where no other wants to, and are forgotten when they give up', () => {
+    const { began, background } = runners();
+    const slots = new Slots(1, 0);
+    const [a, b, c] = [background('a'), background('b'), background('c')];
+    for (const one of [a, b, c]) slots.request(one);
+    slots.release(b);
+    slots.release(a);
+    expect([began, slots.contended]).toEqual([['a', 'c'], false]);
+  });
+});
+
+describe('an isolate is heavy', () => {
+  test('once it has used a quarter of a core over the last second, and no longer once that is past', () => {
+    const use = new CpuUse();
+    use.add(240e6, 1_000);
+    expect(use.isHeavy(1_000)).toBe(false);
+    use.add(20e6, 1_000);
+    expect(use.isHeavy(1_000)).toBe(true);
+    expect(use.isHeavy(1_500)).toBe(false);
+  });
+
+  test('by many short entries as well as by a long one', () => {
+    const use = new CpuUse();
+    for (let now = 0; now < 2_000; now += 2) use.add(1e6, now);
+    expect(use.isHeavy(2_000)).toBe(true);
+  });
+
+  test('whichever isolate stands in its place', () => {
+    const uses = new CpuUses();
+    uses.of('one').add(900e6, 0);
+    expect([uses.of('one').isHeavy(0), uses.of('other').isHeavy(0)]).toEqual([true, false]);
+  });
+});

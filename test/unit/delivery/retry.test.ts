@@ -1,0 +1,152 @@
+/** What becomes of a delivery after an attempt: every answer, every failure, every end, and what is left of its chances. */
+import { describe, expect, test } from 'vitest';
+import {
+  type Budget,
+  decide,
+  type Ending,
+  endingOf,
+  FAULTS_MAX,
+  RETRY_DELAYS_MS,
+  resultOf,
+  UNKNOWNS_MAX,
+} from '../../../src/delivery/retry.ts';
+import type { FailureReason, PostResult } from '../../../src/egress/webhook/webhook-client.ts';
+
+const NOW = 1_000_000;
+const FRESH: Budget = { retries: 0, unknowns: 0, faults: 0 };
+const ended = (end: Ending['end'], leastMs?: number): Ending => ({
+  end,
+  outcome: 'x',
+  ...(leastMs !== undefined && { leastMs }),
+});
+const answered = (status: number): PostResult => ({
+  kind: 'answered',
+  status,
+  response: '',
+  truncated: false,
+});
+
+describe('a receiver that answers', () => {
+  // SPEC "Errors", REFERENCE D21.
+  test.each([
+    [200, 'delivered'],
+    [201, 'delivered'],
+    [204, 'delivered'],
+    [299, 'delivered'],
+    [301, 'rejected'],
+    [302, 'rejected'],
+    [304, 'rejected'],
+    [399, 'rejected'],
+    [400, 'rejected'],
+    [401, 'rejected'],
+    [404, 'rejected'],
+    [408, 'rejected'],
+    [410, 'rejected'],
+    [428, 'rejected'],
+    [429, 'failed'],
+    [430, 'rejected'],
+    [499, 'rejected'],
+    [500, 'failed'],
+    [502, 'failed'],
+    [503, 'failed'],
+    [599, 'failed'],
+    [199, 'failed'],
+    [999, 'failed'],
+  ] as const)('%i is %s', (status, end) => {
+    expect(endingOf(answered(status))).toEqual({ end, outcome: `answered ${status}` });
+  });
+
+  test('with 200 and half a body has the event', () => {
+    expect(endingOf({ kind: 'answered', status: 200, response: 'ok', truncated: true }).end).toBe(
+      'delivered',
+    );
+  });
+
+  test('is judged, whichever of all statuses it answers', () => {
+    const ends = Array.from({ length: 500 }, (_, index) => endingOf(answered(100 + index)).end);
+    const count = (end: string) => ends.filter((each) => each === end).length;
+    expect([count('delivered'), count('failed'), count('rejected')]).toEqual([100, 201, 199]);
+  });
+});
+
+const REASONS: Readonly<Record<FailureReason, true>> = {
+  ...{ dns: true, refused: true, reset: true, tls: true, timeout: true, protocol: true, network: true },
+};
+test.each(Object.keys(REASONS) as FailureReason[])('a failure on the way, %s, is tried again', (reason) => {
+  expect(endingOf({ kind: 'failed', reason, detail: 'x' })).toEqual({ end: 'failed', outcome: reason });
+});
+
+test('an address that may not be reached is final, and a fault of the platform is none of the receiver', () => {
+  expect(endingOf({ kind: 'blocked', detail: 'x' })).toEqual({ end: 'rejected', outcome: 'blocked' });
+  expect(endingOf({ kind: 'fault', detail: 'x' })).toEqual({ end: 'fault', outcome: 'platform fault' });
+});
+
+describe('what becomes of a delivery', () => {
+  test.each([
+    ['delivered', 'delivered'],
+    ['unhandled', 'unhandled'],
+    ['canceled', 'canceled'],
+    ['rejected', 'failed'],
+  ] as const)('that is %s is final: %s', (end, state) => {
+    const budget = { retries: 2, unknowns: 1, faults: 3 };
+    expect(decide(budget, ended(end), NOW, 0.5)).toEqual({ ...budget, state, dueAt: NOW });
+  });
+
+  test('that fails: three retries after 1, 2 and 4 seconds and up to a tenth more, then no more', () => {
+    for (const chance of [0, 0.25, 0.999_999]) {
+      let budget: Budget = FRESH;
+      for (const [index, baseMs] of RETRY_DELAYS_MS.entries()) {
+        const decision = decide(budget, ended('failed'), NOW, chance);
+        expect(decision).toMatchObject({ state: 'pending', retries: index + 1, unknowns: 0, faults: 0 });
+        expect(decision.dueAt - NOW).toBeGreaterThanOrEqual(baseMs);
+        expect(decision.dueAt - NOW).toBeLessThanOrEqual(baseMs * 1.1);
+        budget = decision;
+      }
+      expect(RETRY_DELAYS_MS).toEqual([1_000, 2_000, 4_000]);
+      expect(decide(budget, ended('failed'), NOW, chance)).toMatchObject({ state: 'failed', retries: 3 });
+    }
+  });
+
+  test('whose end nobody knows: it is repeated at once and keeps its retries', () => {
+    expect(decide({ ...FRESH, retries: 2 }, ended('unknown'), NOW, 1)).toEqual({
+      ...{ retries: 2, unknowns: 1, faults: 0 },
+      ...{ state: 'pending', dueAt: NOW },
+    });
+  });
+
+  test('whose end nobody has known too often: each time uses up a retry, until none is left', () => {
+    let budget: Budget = { ...FRESH, unknowns: UNKNOWNS_MAX + 1 };
+    for (const baseMs of RETRY_DELAYS_MS) {
+      const decision = decide(budget, ended('lapsed'), NOW, 0);
+      expect(decision).toMatchObject({ state: 'pending', dueAt: NOW + baseMs, unknowns: UNKNOWNS_MAX });
+      budget = { ...decision, unknowns: decision.unknowns + 1 };
+    }
+    expect(decide(budget, ended('lapsed'), NOW, 0).state).toBe('failed');
+  });
+
+  test('that the platform fails: ten times, further and further apart, and no retry is used up', () => {
+    let budget: Budget = { ...FRESH, retries: 1 };
+    const delays: number[] = [];
+    for (let count = 1; count < FAULTS_MAX; count += 1) {
+      const decision = decide(budget, ended('fault', 3_000), NOW, 0);
+      expect(decision).toMatchObject({ state: 'pending', retries: 1, faults: count });
+      delays.push(decision.dueAt - NOW);
+      budget = decision;
+    }
+    expect(delays).toEqual([3_000, 3_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+    expect(decide(budget, ended('fault'), NOW, 0)).toMatchObject({ state: 'failed', faults: FAULTS_MAX });
+  });
+});
+
+test.each([
+  ['delivered', 'succeeded'],
+  ['unhandled', 'succeeded'],
+  ['rejected', 'failed'],
+  ['failed', 'failed'],
+  ['fault', 'fault'],
+  ['canceled', undefined],
+  ['unknown', undefined],
+  ['lapsed', undefined],
+] as const)('an attempt that ends %s is noted as %s', (end, result) => {
+  expect(resultOf(ended(end))).toBe(result);
+});

@@ -1,0 +1,182 @@
+/** The envelope door's multipart reader: what it takes for a name, and that it agrees with a general reader. */
+import { Busboy } from '@fastify/busboy';
+import { describe, expect, test } from 'vitest';
+import { boundaryOf, readMultipart } from '../../../../src/http/public/multipart.ts';
+
+const CASES = 2_000;
+
+interface Sent {
+  readonly head: string;
+  readonly bytes: Buffer;
+}
+
+const bodyOf = (parts: readonly Sent[], boundary = 'b'): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(({ head, bytes }) => [
+      Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`),
+      bytes,
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ]);
+
+/** Name of the only part under this head; undefined where the reader refuses it. */
+function nameOf(head: string): string | undefined {
+  try {
+    return readMultipart(bodyOf([{ head, bytes: Buffer.from('x') }]), 'b')[0]?.name;
+  } catch {
+    return undefined;
+  }
+}
+
+describe('the name of a part', () => {
+  // A stranger's file that is forwarded in an envelope must not become the event or the environment by its file name.
+  test.each([
+    ['form-data; name="fetch-body"; filename="; name=environment"', 'fetch-body'],
+    ['form-data; filename="; name=environment"; name="fetch-body"', 'fetch-body'],
+    ['form-data; filename="; name=environment;"; name=fetch-body', 'fetch-body'],
+    ['form-data; filename="; name=environment"', undefined],
+    ['form-data; x-name=environment; name="fetch-body"', 'fetch-body'],
+    // Browsers escape a quote and a line break like this; they stay as they are.
+    ['form-data; name="a%22; name=b%0D%0A"', 'a%22; name=b%0D%0A'],
+  ])('is never found inside of a quoted string: %s', (value, name) => {
+    expect(nameOf(`content-disposition: ${value}`)).toBe(name);
+  });
+
+  test.each(['form-data; name="first"', 'Form-Data ;NAME=first ; x="second" ;'])(
+    'is found however it is spelt: %s',
+    (value) => expect(nameOf(`Content-Disposition:${value}`)).toBe('first'),
+  );
+
+  // Whatever two readers could read in two ways, one of them an integration's or a proxy's.
+  test.each([
+    ['two names', 'content-disposition: form-data; name="x"; name="y"'],
+    ['an extended name', "content-disposition: form-data; name=x; name*=utf-8''y"],
+    ['a name in pieces', 'content-disposition: form-data; name=x; name*0=y; name*1=z'],
+    ['a byte order mark', 'content-disposition: form-data; name="\ufeffx"'],
+    ['a quote after a backslash', 'content-disposition: form-data; filename="\\"; name="x"; y=\\""'],
+    ['a string without end', 'content-disposition: form-data; name="x'],
+    ['text after a string', 'content-disposition: form-data; name="x"y'],
+    ['no form-data', 'content-disposition: attachment; name="x"'],
+    ['a longer word than form-data', 'content-disposition: form-dataset; name="x"'],
+    [
+      'two of the header',
+      'content-disposition: form-data; name="x"\r\ncontent-disposition: form-data; name="y"',
+    ],
+    ['a folded line', 'content-disposition: form-data; name=x\r\n y'],
+    ['half a line break', 'x: y\ncontent-disposition: form-data; name="x"'],
+    ['half a line break in a string', 'content-disposition: form-data; filename="\r"; name="x"'],
+  ])('is refused where it is not clear: %s', (_what, head) => {
+    expect(nameOf(head)).toBeUndefined();
+  });
+
+  // Quadratic matching would let 8 KiB of head hold the host's one thread.
+  test.each([';', ' ', '; a=', '; a="', '"', '; name'])(
+    'is looked for in linear time: many of "%s"',
+    (piece) => {
+      const head = `content-disposition: form-data${piece.repeat(Math.floor(8_000 / piece.length))}`;
+      const startedAt = performance.now();
+      for (let i = 0; i < 20; i++) nameOf(head);
+      expect(performance.now() - startedAt).toBeLessThan(500);
+    },
+  );
+});
+
+// A part whose head swallows the next delimiter: a reader that looks for delimiters first sees two parts.
+test.each(['x: y\r\n--b\r\n', '--b\r\n'])('a boundary within the head of a part is refused: %j', (before) => {
+  const body = Buffer.from(`--b\r\n${before}content-disposition: form-data; name="event"\r\n\r\nx\r\n--b--`);
+  expect(() => readMultipart(body, 'b')).toThrow('within the headers');
+});
+
+test.each(['base64', 'quoted-printable', '', 'binary, base64'])(
+  'a part that is encoded is refused: "%s"',
+  (encoding) => {
+    const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
+    const body = bodyOf([{ head, bytes: Buffer.from('e30=') }]);
+    expect(() => readMultipart(body, 'b')).toThrow('is encoded');
+  },
+);
+
+test.each(['7bit', '8bit', 'Binary '])(
+  'a part that says that it is not encoded is taken: "%s"',
+  (encoding) => {
+    const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
+    expect(readMultipart(bodyOf([{ head, bytes: Buffer.from('{}') }]), 'b')).toHaveLength(1);
+  },
+);
+
+test('an empty part may share its last line break with the boundary', () => {
+  const body = Buffer.from('--b\r\ncontent-disposition: form-data; name="event"\r\n\r\n--b--');
+  expect(readMultipart(body, 'b')).toEqual([{ name: 'event', bytes: Buffer.alloc(0) }]);
+});
+
+/** A repeatable source of chance (mulberry32). */
+function chance(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+/** What well-meaning clients send: undici's heads, browsers', curl's; bytes that look like multipart themselves. */
+function saneBody(below: (bound: number) => number): { parts: Sent[]; boundary: string } {
+  const boundary = ['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"][below(4)] ?? 'b';
+  const pick = (from: readonly string[]) => from[below(from.length)] ?? '';
+  const parts = Array.from({ length: below(6) + 1 }, (_, i) => {
+    const name = `${pick(['event', 'fetch-body', 'a b', 'ümlaut', 'a%22b', '; name=x', 'a=b'])}-${i}`;
+    const filename = pick(['x.txt', '', '; name=environment', 'a;b', "it's", '=?', 'naïve.txt', 'C:\\x.txt']);
+    const parameters = [`name="${name}"`, ...(below(2) ? [`filename="${filename}"`] : [])];
+    if (below(3) === 0) parameters.reverse();
+    const lines = [
+      `${pick(['content-disposition', 'Content-Disposition'])}: form-data; ${parameters.join('; ')}`,
+    ];
+    if (below(2)) lines.push(`content-type: ${pick(['text/plain', 'application/octet-stream'])}`);
+    if (below(4) === 0) lines.reverse();
+    const bytes = Buffer.from(
+      Array.from({ length: below(8) }, () => pick(['x', '\r\n', '--', '\r\n--', '\0', 'é', '"', '\r'])).join(
+        '',
+      ),
+    );
+    return { head: lines.join('\r\n'), bytes };
+  });
+  return { parts, boundary };
+}
+
+function readWithBusboy(body: Buffer, contentType: string): Promise<[string, string][]> {
+  return new Promise((resolve, reject) => {
+    const found: [string, string][] = [];
+    const reader = new Busboy({
+      headers: { 'content-type': contentType },
+      // Every part as a stream of bytes, as the envelope door sees them.
+      isPartAFile: () => true,
+    });
+    reader.on('file', (name, stream) => {
+      const at = found.push([name, '']) - 1;
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => (found[at] = [name, Buffer.concat(chunks).toString('hex')]));
+    });
+    reader.on('finish', () => resolve(found));
+    reader.on('error', reject);
+    reader.end(body);
+  });
+}
+
+test(`${CASES} sane bodies are read as @fastify/busboy reads them`, async () => {
+  const below = chance(0xa22e);
+  for (let i = 0; i < CASES; i++) {
+    const { parts, boundary } = saneBody(below);
+    const contentType = `multipart/form-data; boundary="${boundary}"`;
+    expect(boundaryOf(contentType)).toBe(boundary);
+    const body = bodyOf(parts, boundary);
+    const ours = readMultipart(body, boundary).map(({ name, bytes }) => [
+      Buffer.from(name, 'latin1').toString('utf8'),
+      bytes.toString('hex'),
+    ]);
+    expect([i, ours]).toEqual([i, await readWithBusboy(body, contentType)]);
+    expect(ours.map(([, bytes]) => bytes)).toEqual(parts.map(({ bytes }) => bytes.toString('hex')));
+  }
+});

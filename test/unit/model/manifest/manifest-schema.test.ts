@@ -1,0 +1,503 @@
+/**
+ * Every row of the specification's tables about manifests, with values that are right and values that are not, through the
+ * reader and through the schema that editors use: the two must say the same, but for what only the reader can know.
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { parseManifest } from '../../../../src/model/manifest/manifest.ts';
+import { MANIFEST_SCHEMA } from '../../../../src/model/manifest/manifest-schema.ts';
+import { SCOPES } from '../../../../src/model/manifest/scope.ts';
+
+/** Members of a manifest as YAML text; `undefined` leaves one out. */
+type Members = Record<string, string | undefined>;
+
+const BASE: Members = {
+  name: 'hello',
+  title: 'Hello',
+  description: 'An example.',
+  organization: 'acme',
+  visibility: 'private',
+  scopes: '[]',
+};
+
+const yamlOf = (members: Members): string =>
+  Object.entries({ ...BASE, ...members })
+    .map(([key, value]) => (value === undefined ? '' : `${key}: ${value}\n`))
+    .join('');
+
+const fitsSchema = new Ajv2020({ strict: false }).compile(MANIFEST_SCHEMA);
+
+/** `right`: nothing to say. A text: what an error says. */
+type Verdict = 'right' | { readonly error: string } | { readonly warning: string };
+const error = (text: string): Verdict => ({ error: text });
+const warning = (text: string): Verdict => ({ warning: text });
+
+/** Whether the schema sees it as the reader does. */
+type Schema = 'same' | 'reader only';
+type Row = readonly [members: Members, verdict: Verdict, schema?: Schema];
+
+function judge([members, verdict, schema = 'same']: Row): void {
+  const yaml = yamlOf(members);
+  const read = parseManifest(yaml, { internalOrganizations: ['internal'] });
+  const problems = read.ok ? read.warnings : read.problems;
+  const told = problems.map(({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint}`);
+  if (verdict === 'right') expect(told).toEqual([]);
+  else {
+    const [severity = '', text = ''] = Object.entries(verdict)[0] ?? [];
+    expect(read.ok).toBe(severity === 'warning');
+    expect(
+      told.some((one) => one.startsWith(severity) && one.includes(text)),
+      told.join('\n'),
+    ).toBe(true);
+    for (const { line, column, file } of problems)
+      expect([line !== undefined && line > 0, column !== undefined, file]).toEqual([
+        true,
+        true,
+        'platform-manifest.yaml',
+      ]);
+  }
+  expect(new Set(told).size, 'told once each').toBe(told.length);
+  const fits = fitsSchema(parse(yaml));
+  expect(fits, JSON.stringify(fitsSchema.errors)).toBe(verdict === 'right' || schema === 'reader only');
+}
+
+const titled = (rows: readonly Row[]) =>
+  rows.map((row) => [JSON.stringify(row[0]).slice(0, 90), row] as const);
+const long = (chars: number) => 'x'.repeat(chars);
+const list = (count: number, item: (index: number) => string) =>
+  `[${Array.from({ length: count }, (_, index) => item(index)).join(', ')}]`;
+
+describe('the fields of a manifest', () => {
+  const FIELDS: Row[] = [
+    [{ name: undefined }, error('"name" is required.')],
+    [{ name: 'a1-b2' }, 'right'],
+    [{ name: 'Hello' }, error('"name" must be lower-case')],
+    [{ name: 'a--b' }, error('"name" must be lower-case')],
+    [{ name: long(63) }, 'right'],
+    [{ name: long(64) }, error('at most 63 characters')],
+    [{ name: '7' }, error('Put it in quotes.')],
+    [{ title: undefined }, error('"title" is required.')],
+    [{ title: '""' }, error('must not be empty')],
+    [{ title: '[Hello]' }, error('must be text, not a list')],
+    [{ title: long(255) }, 'right'],
+    [{ title: long(256) }, error('has 256 characters; at most 255')],
+    [{ title: '"a\\0b"' }, error('cannot be stored'), 'reader only'],
+    [{ description: undefined }, error('"description" is required.')],
+    [{ description: 'true' }, error('not a boolean')],
+    [{ description: long(2_048) }, 'right'],
+    [{ description: long(2_049) }, error('at most 2048')],
+    [{ summary: '"# Markdown\\n\\n- a list"' }, 'right'],
+    [{ summary: long(2_048) }, 'right'],
+    [{ summary: long(2_049) }, error('"summary" has 2049 characters; at most 2048 are allowed.')],
+    [{ summary: '😀'.repeat(2_048) }, 'right'],
+    [{ organization: undefined }, error('"organization" is required.')],
+    [{ organization: 'Acme_1.eu' }, 'right'],
+    [{ organization: '"../acme"' }, error('the id or the subdomain')],
+    [{ visibility: undefined }, error('"visibility" is required.')],
+    [{ visibility: 'private' }, 'right'],
+    [{ visibility: 'unlisted' }, 'right'],
+    [{ visibility: 'public' }, 'right'],
+    [{ visibility: 'pubic' }, error('Did you mean "public"?')],
+    [{ visibility: 'secret' }, error('must be one of private, unlisted, public, not "secret"')],
+    ...['all', 'organization', 'space', 'site'].map((target): Row => [{ target }, 'right']),
+    [{ target: 'spaces' }, error('Did you mean "space"?')],
+    [{ script: 'src/index.ts' }, 'right'],
+    [{ script: '{path: a}' }, error('must be text, not a map')],
+    [{ categories: '[analytics, collaboration, content, marketing, authenticated-access, other]' }, 'right'],
+    [{ categories: '[visitor-auth]' }, 'right'],
+    [{ categories: '[analytic]' }, error('Did you mean "analytics"?')],
+    [{ categories: 'other' }, error('must be a list, not text')],
+    [{ categories: '[other, other]' }, warning('repeats "other" and is ignored'), 'reader only'],
+    [{ secrets: `{TOKEN: "\${{ env.TOKEN }}", _b2: plain}` }, 'right'],
+    [{ secrets: '{2a: x}' }, error('The name of a secret')],
+    [{ secrets: '{A: 12}' }, error('must be text')],
+    [{ secrets: '{A: }' }, error('The secret "A" has no value.')],
+    [{ secrets: '[TOKEN]' }, error('must be a map')],
+    [{ egress: '[api.example.com, "*.example.com:8443"]' }, 'right'],
+    [{ egress: '[]' }, 'right'],
+    [{ egress: '["https://example.com/"]' }, error('without scheme and path'), 'reader only'],
+    [{ egress: list(101, (i) => `h${i}.example`) }, error('has 101 entries; at most 100')],
+    [{ icn: 'x' }, warning('"icn" is not a known key and is ignored. Did you mean "icon"?')],
+  ];
+  test.each(titled(FIELDS))('%s', (_members, row) => judge(row));
+
+  test('are all told of at once', () => {
+    const read = parseManifest('name: Bad\nscopes: [nothing]\nblocks: [{id: one}]\nicon: ../x.png\n');
+    expect(read.ok ? [] : read.problems.map(({ message }) => message.split(' ', 1)[0]).sort()).toEqual(
+      [
+        '"blocks[0].title"',
+        '"description"',
+        '"icon"',
+        '"name"',
+        '"organization"',
+        '"scopes[0]"',
+        '"title"',
+      ].concat('"visibility"'),
+    );
+  });
+});
+
+describe('scopes', () => {
+  const internal = ['site:script:inject', 'site:script:cookies'];
+  const ROWS: Row[] = [
+    ...SCOPES.filter((scope) => !internal.includes(scope)).map(
+      (scope): Row => [{ scopes: `[${scope}]` }, 'right'],
+    ),
+    ...internal.map(
+      (scope): Row => [{ scopes: `[${scope}]` }, error('is reserved for organizations'), 'reader only'],
+    ),
+    ...internal.map((scope): Row => [{ scopes: `[${scope}]`, organization: 'internal' }, 'right']),
+    [{ scopes: undefined }, error('Write [] for an empty list.')],
+    [{ scopes: '[space:content:reed]' }, error('Did you mean "space:content:read"?')],
+    [{ scopes: '[space:everything]' }, error('"scopes[0]" must be one of')],
+    [{ scopes: '[7]' }, error('must be text')],
+    [{ scopes: 'openapi:read' }, error('must be a list')],
+    [{ scopes: '[openapi:read, openapi:read]' }, warning('repeats "openapi:read"'), 'reader only'],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+
+  test('that are reserved are refused at their own line', () => {
+    const read = parseManifest(yamlOf({ scopes: '\n  - openapi:read\n  - site:script:inject' }));
+    expect(read.ok ? [] : read.problems).toMatchObject([{ line: 8, column: 5 }]);
+  });
+});
+
+describe('blocks', () => {
+  const block = (members: string) => ({ blocks: `[{id: a, title: A, ${members}}]` });
+  const ROWS: Row[] = [
+    [block('description: D'), 'right'],
+    [{ blocks: '[{id: a, title: A}]' }, 'right'],
+    [{ blocks: '[{id: a}]' }, error('"blocks[0].title" is required.')],
+    [{ blocks: '[{title: A}]' }, error('"blocks[0].id" is required.')],
+    [{ blocks: '[a]' }, error('"blocks[0]" must be a map')],
+    [{ blocks: '[{id: a, title: A}, {id: a, title: B}]' }, error('is there twice'), 'reader only'],
+    [block('description: 7'), error('must be text')],
+    [block('icon: ./images/a.png'), 'right'],
+    [block('icon: ../a.png'), error('the relative path of an uploaded file')],
+    [block('urlUnfurl: ["https://example.com/boards/*", "http://*.example.com"]'), 'right'],
+    [block('urlUnfurl: ["javascript:alert(1)"]'), error('the beginning of a URL')],
+    [block('urlUnfurl: ["https://*.com"]'), error('the beginning of a URL')],
+    [block(`urlUnfurl: ["https://e.example/${'*a'.repeat(9)}"]`), error('at most 8 wildcards')],
+    [block('urlUnfurl: https://example.com'), error('must be a list')],
+    [block(`urlUnfurl: ${list(51, (i) => `"https://e.example/${i}"`)}`), error('at most 50')],
+    [block('markdown: {codeblock: mermaid, body: content}'), 'right'],
+    [block('markdown: {codeblock: mermaid}'), error('"blocks[0].markdown.body" is required.')],
+    [block('markdown: {codeblock: "a b", body: content}'), error('the language of a code block')],
+    [block('markdown: {codeblock: a, body: "x.y"}'), error('a member of the props')],
+    [block('markdown: {codeblock: a, body: b, boddy: c}'), warning('Did you mean "body"?')],
+    [
+      block('titel: T'),
+      warning('"blocks[0].titel" is not a known key and is ignored. Did you mean "title"?'),
+    ],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+});
+
+describe('the installation page', () => {
+  const link = (url: string) => ({ externalLinks: `[{label: Docs, url: "${url}"}]` });
+  const ROWS: Row[] = [
+    ...['icon.png', './icon.png', 'a/b/ü 1.png', '.hidden/x.png'].map((icon): Row => [{ icon }, 'right']),
+    // Each would name a file outside of the upload, or another resource of the service.
+    ...[
+      '../icon.png',
+      'a/../../icon.png',
+      '/etc/icon.png',
+      './../icon.png',
+      'a//b.png',
+      'a/./b.png',
+      'a/',
+    ].map((icon): Row => [{ icon }, error('"icon" must be the relative path')]),
+    [{ icon: '"C:\\\\icon.png"' }, error('the relative path')],
+    [{ icon: '"a\\nb.png"' }, error('the relative path')],
+    [{ icon: '[icon.png]' }, error('must be text')],
+    [{ previewImages: '[a.png, b.png]' }, 'right'],
+    [{ previewImages: 'a.png' }, error('must be a list')],
+    [{ previewImages: '[../a.png]' }, error('"previewImages[0]" must be')],
+    [{ previewImages: list(10, (i) => `${i}.png`) }, 'right'],
+    [{ previewImages: list(11, (i) => `${i}.png`) }, error('has 11 entries; at most 10')],
+    [link('https://example.com/docs?a=b#c'), 'right'],
+    [link('http://localhost:8080'), 'right'],
+    // Runs in the page that shows the link; and what only seems to be another scheme.
+    ...[
+      'javascript:alert(1)',
+      ' javascript:alert(1)',
+      'data:text/html,x',
+      '//example.com',
+      '/docs',
+      'ftp://a.b',
+    ].map((url): Row => [link(url), error('an absolute URL that begins with https:// or http://')]),
+    [link('https://bank.example@evil.example/'), error('without a user name')],
+    [link('https://a.example\\\\@b.example'), error('an absolute URL')],
+    [link('https://a b.example'), error('an absolute URL')],
+    [link('https://[::1'), error('must be a URL'), 'reader only'],
+    [{ externalLinks: '[{url: "https://a.example"}]' }, error('"externalLinks[0].label" is required.')],
+    [{ externalLinks: '[{label: Docs}]' }, error('"externalLinks[0].url" is required.')],
+    [{ externalLinks: '[{label: D, url: "https://a.example", lable: x}]' }, warning('Did you mean "label"?')],
+    [{ externalLinks: list(21, () => '{label: D, url: "https://a.example"}') }, error('at most 20')],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+});
+
+describe('the content security policy', () => {
+  const contentSecurityPolicy = (value: string) => ({ contentSecurityPolicy: value });
+  const ROWS: Row[] = [
+    [contentSecurityPolicy(`"default-src 'self'; img-src https: data:"`), 'right'],
+    [contentSecurityPolicy(`{default-src: "'self'", img-src: "https: data:", sandbox: ""}`), 'right'],
+    // A header that ends early and begins another.
+    [contentSecurityPolicy('"default-src a\\r\\nset-cookie: a=b"'), error('printable ASCII on one line')],
+    [contentSecurityPolicy('{default-src: "a\\nset-cookie: a=b"}'), error('printable ASCII on one line')],
+    // One directive that brings along another.
+    [contentSecurityPolicy('{img-src: "a; script-src *"}'), error('without ";" and ","')],
+    [contentSecurityPolicy('{img-src: "a, script-src *"}'), error('without ";" and ","')],
+    [contentSecurityPolicy('{imgsrc: a}'), warning('Did you mean "img-src"?')],
+    [contentSecurityPolicy(`"${long(4_097)}"`), error('at most 4096')],
+    [contentSecurityPolicy('[a]'), error('must be a map')],
+    [contentSecurityPolicy('7'), error('must be text')],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+});
+
+describe('configurations', () => {
+  const account = (text: string) => ({ configurations: `{account: ${text}}` });
+  const property = (text: string) => account(`{properties: {a: {${text}}}}`);
+  const button = 'type: button, title: T, description: D, button_text: Connect, callback_url: /oauth';
+  const properties = (count: number) =>
+    `{properties: {${Array.from({ length: count }, (_, i) => `p${i}: {type: string}`).join(', ')}}}`;
+  const ROWS: Row[] = [
+    ...['account', 'site', 'space'].map(
+      (level): Row => [{ configurations: `{${level}: {properties: {a: {type: string}}}}` }, 'right'],
+    ),
+    [{ configurations: '{acount: {componentId: a}}' }, warning('Did you mean "account"?')],
+    [
+      { configurations: '{site: {componentId: a}}', target: 'space' },
+      warning('never installed in a site'),
+      'reader only',
+    ],
+    [account('{componentId: settings}'), 'right'],
+    [account('{componentId: a, properties: {}}'), error('not both')],
+    [account('{componentId: a, required: []}'), error('not both')],
+    [account('{}'), error('needs "properties" or a "componentId"')],
+    [account('{required: [a]}'), error('needs "properties"')],
+    [account('{properties: {a: {type: string}}, required: [a]}'), 'right'],
+    [
+      account('{properties: {aa: {type: string}}, required: [ab]}'),
+      error('Did you mean "aa"?'),
+      'reader only',
+    ],
+    [account('{properties: {a: {type: string}}, required: a}'), error('must be a list')],
+    [account('{properties: {a: {type: string}}, requierd: [a]}'), warning('Did you mean "required"?')],
+    [account('{properties: {}}'), 'right'],
+    [account(properties(100)), 'right'],
+    [account(properties(101)), error('There are 101 properties; at most 100')],
+    [account(`{properties: {${long(64)}: {type: string}}}`), 'right'],
+    [account(`{properties: {${long(65)}: {type: string}}}`), error('The name of a property')],
+    [account('{properties: {"a.b": {type: string}}}'), error('The name of a property')],
+    // string
+    [property('type: string, title: T, description: D, default: x'), 'right'],
+    [property('type: string, default: ""'), 'right'],
+    [property('type: string, default: 7'), error('must be text, not a number')],
+    [property('type: string, title: 7'), error('must be text')],
+    [property('type: string, enum: [a, b], default: b'), 'right'],
+    [
+      property('type: string, enum: [first, second], default: frist'),
+      error('Did you mean "first"?'),
+      'reader only',
+    ],
+    [property('type: string, enum: []'), error('at least one choice')],
+    [property('type: string, enum: [1]'), error('Put it in quotes.')],
+    [property('type: string, enum: [a, a]'), warning('repeats "a"'), 'reader only'],
+    [property(`type: string, enum: ${list(500, (i) => `c${i}`)}`), 'right'],
+    [property(`type: string, enum: ${list(501, (i) => `c${i}`)}`), error('at most 500')],
+    [property('type: string, enum: [a, b], multiple: true, default: [b]'), 'right'],
+    [property('type: string, enum: [a, b], multiple: false, default: b'), 'right'],
+    [property('type: string, enum: [a, b], multiple: "yes"'), error('must be true or false, not text')],
+    [property('type: string, multiple: true'), error('"multiple" goes with "enum"')],
+    [property('type: string, enum: [a], multiple: true, default: a'), error('must be a list, not text')],
+    [property('type: string, enum: [a], default: [a]'), error('must be text, not a list')],
+    [property('type: string, enum: [a], multiple: true, default: []'), error('at least one choice')],
+    [property('type: string, enum: [a], multiple: true, default: [1]'), error('Put it in quotes.')],
+    [
+      property('type: string, enum: [first, second], multiple: true, default: [first, secnod]'),
+      error('"configurations.account.properties.a.default[1]" must be one of the choices in "enum"'),
+      'reader only',
+    ],
+    ...['/options', 'options', 'a/b.json', '/'].map(
+      (path): Row => [property(`type: string, completion_url: "${path}"`), 'right'],
+    ),
+    // number, boolean
+    [property('type: number, title: T, description: D, default: 1.5'), 'right'],
+    [property('type: number, default: "1"'), error('Remove the quotes.')],
+    [property('type: number, multiple: true'), warning('is not a known key of a number property')],
+    [property('type: number, enum: [a]'), warning('is not a known key of a number property')],
+    [property('type: boolean, title: T, description: D, default: true'), 'right'],
+    [property('type: boolean, default: 1'), error('must be true or false')],
+    // button
+    [property(button), 'right'],
+    [property('type: button, button_text: Connect'), error('callback_url" is required.')],
+    [property(`${button}, default: x`), error('A button has no value')],
+    [property(`${button}, buton_text: x`), warning('Did you mean "button_text"?')],
+    [property('type: button, callback_url: /a, button_text: 1'), error('must be text')],
+    [account(`{properties: {oauth_credentials: {${button}}}, required: [oauth_credentials]}`), 'right'],
+    [
+      account(`{properties: {connect: {${button}}}, required: [connect]}`),
+      error('can never be set'),
+      'reader only',
+    ],
+    [
+      account('{properties: {oauth_credentials: {type: string}}}'),
+      error('so it must be a button'),
+      'reader only',
+    ],
+    // any
+    [property('title: T'), error('a.type" is required.')],
+    [property('type: sting'), error('Did you mean "string"?')],
+    [property('type: Text'), error('Did you mean "string"?')],
+    [property('type: bool'), error('Did you mean "boolean"?')],
+    [property('type: integer'), error('Did you mean "number"?')],
+    [property('type: int'), error('Did you mean "number"?')],
+    [property('type: boton, callback_url: /a, buton_text: x'), error('must be one of string')],
+    [property('type: string, enum: a'), error('must be a list')],
+    [account('{properties: {a: string}}'), error('must be a map')],
+    [account('{properties: {a: }}'), error('The property "a" has no value.')],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+
+  // Each would send whoever presses the button, or the host itself, somewhere else than to the endpoint.
+  test.each([
+    ...[
+      'https://evil.example/',
+      'javascript:alert(1)',
+      '//evil.example',
+      '/\\\\evil.example',
+      '\\\\\\\\evil.example',
+    ],
+    ...[
+      '../other',
+      '/..',
+      '/a/../../b',
+      '/%2e%2e/b',
+      './a',
+      '/a?next=//evil',
+      '/a#b',
+      '/a//b',
+      '/a b',
+      'a\\nb',
+    ],
+  ])('lead to no other place than the endpoint: %s', (path) => {
+    for (const members of [
+      `type: button, callback_url: "${path}"`,
+      `type: string, completion_url: "${path}"`,
+    ])
+      judge([property(members), error('must be a path below the endpoint')]);
+  });
+});
+
+describe('webhooks', () => {
+  const url = 'to: {type: string}';
+  const types = (enumeration: string) => `what: {type: string, multiple: true, enum: ${enumeration}}`;
+  const level = (name: string, ...properties: string[]) =>
+    `${name}: {properties: {${properties.join(', ')}}}`;
+  const SPACE = level('space', url, types('[space_content_updated]'));
+  const SITE = level('site', url, types('[page_feedback, site_view]'));
+  const declared = (configurations: string, webhook = '{url: to, eventTypes: what}') => ({
+    webhook,
+    configurations: `{${configurations}}`,
+  });
+  const ROWS: Row[] = [
+    [declared(`${SPACE}, ${SITE}`), 'right'],
+    [declared(SPACE), 'right'],
+    [declared(SITE), 'right'],
+    [declared(level('site', url, types('[site_view]'))), 'right'],
+    [declared(`${level('account', 'a: {type: string}')}, ${SITE}`), 'right'],
+    [declared(SITE, '{url: to}'), error('"webhook.eventTypes" is required.')],
+    [declared(SITE, '{eventTypes: what}'), error('"webhook.url" is required.')],
+    [declared(SITE, '[to, what]'), error('"webhook" must be a map')],
+    [declared(SITE, '{url: 7, eventTypes: what}'), error('must be text, not a number')],
+    [declared(SITE, '{url: to, eventTypes: what, eventTypos: x}'), warning('Did you mean "eventTypes"?')],
+    // Settings that are not there.
+    [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
+    [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],
+    [declared(SITE, '{url: too, eventTypes: what}'), error('Did you mean "to"?'), 'reader only'],
+    [
+      declared(SITE, '{url: toString, eventTypes: what}'),
+      error('"webhook.url" must name one of the properties of "configurations.site"'),
+      'reader only',
+    ],
+    [
+      declared(`${SPACE}, ${level('site', url)}`),
+      error('"webhook.eventTypes" must name one of the properties of "configurations.site"'),
+      'reader only',
+    ],
+    [
+      declared(`${SPACE}, site: {componentId: settings}`),
+      error('must be "properties" of "configurations.site"'),
+      'reader only',
+    ],
+    // Settings that hold something else.
+    [
+      declared(level('site', 'to: {type: number}', types('[site_view]'))),
+      error('"to" holds the URL of a webhook, so it must be one text.'),
+      'reader only',
+    ],
+    [
+      declared(level('site', 'to: {type: string, enum: [a], multiple: true}', types('[site_view]'))),
+      error('so it must be one text'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, 'what: {type: string, enum: [site_view]}')),
+      error('"what" holds types of events, so it must be a list of choices.'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, 'what: {type: boolean}')),
+      error('Write "type: string", "multiple: true" and "enum: [site_view, page_feedback]".'),
+      'reader only',
+    ],
+    [declared(level('site', url, 'what: {type: lists}')), error('must be one of string')],
+    // Events that are not there to be selected (REFERENCE D33).
+    [
+      declared(level('space', url, types('[space_content_updated, site_view]'))),
+      error(
+        '"configurations.space.properties.what.enum[1]" must be an event that a webhook of a space can be for: space_content_updated, not "site_view".',
+      ),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, types('[site_views]'))),
+      error('a webhook of a site can be for: site_view, page_feedback, not "site_views". Did you mean'),
+      'reader only',
+    ],
+    [
+      declared(level('site', url, types('[installation_setup]'))),
+      error('not "installation_setup"'),
+      'reader only',
+    ],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+
+  test('an event that cannot be selected is told of at its own line', () => {
+    const configurations =
+      '\n  space:\n    properties:\n      to: {type: string}\n      what:\n        type: string\n        multiple: true\n        enum:\n          - space_content_updated\n          - space_view';
+    const read = parseManifest(yamlOf({ webhook: '{url: to, eventTypes: what}', configurations }));
+    expect(read.ok ? [] : read.problems).toMatchObject([{ line: 17, column: 13 }]);
+  });
+});
+
+test('the schema shows one mistake where a property has an unknown type', () => {
+  const check = new Ajv2020({ strict: false, allErrors: true }).compile(MANIFEST_SCHEMA);
+  const configurations = { account: { properties: { a: { type: 'bool', title: 'T' } } } };
+  const manifest = {
+    name: 'hello',
+    title: 'T',
+    description: 'D',
+    organization: 'acme',
+    visibility: 'private',
+    scopes: [],
+  };
+  check({ ...manifest, configurations });
+  const at = '/configurations/account/properties/a';
+  const found = check.errors?.filter(({ instancePath }) => instancePath.startsWith(at));
+  expect(found).toMatchObject([{ keyword: 'enum', instancePath: `${at}/type` }]);
+});

@@ -1,0 +1,233 @@
+/** The manifest: what is accepted, and that everything wrong is told at once, at its line. */
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../../src/limits.ts';
+import { initialInstallation } from '../../../../src/model/installation.ts';
+import { parseManifest } from '../../../../src/model/manifest/manifest.ts';
+import { resolveSecrets } from '../../../../src/model/manifest/secrets.ts';
+import { YAML_BYTES_MAX } from '../../../../src/model/manifest/yaml-source.ts';
+import { nearest } from '../../../../src/model/nearest.ts';
+import { manifestYaml, parsed } from '../../../support/store/temporary-store.ts';
+
+/** Errors as `line:column message`. */
+function errorsOf(yaml: string): string[] {
+  const result = parseManifest(yaml);
+  if (result.ok) return [];
+  return result.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+describe('a manifest', () => {
+  test('with the required fields is accepted without a warning', () => {
+    const { manifest, warnings } = parsed(manifestYaml());
+    expect(manifest).toMatchObject({ name: 'hello', organization: 'acme', visibility: 'public', scopes: [] });
+    expect(warnings).toEqual([]);
+  });
+
+  test('lists every missing field at once', () => {
+    const messages = errorsOf('title: Hello\n').join('\n');
+    for (const field of ['name', 'description', 'organization', 'visibility', 'scopes']) {
+      expect(messages).toContain(`"${field}" is required.`);
+    }
+    expect(messages).not.toContain('"title"');
+  });
+
+  test('names the line and the column of each problem', () => {
+    const yaml = manifestYaml(
+      { name: 'Bad Name' },
+      'blocks:\n  - id: one\n    title: 7\n  - id: one\n    title: Two\n',
+    );
+    expect(errorsOf(yaml)).toEqual([
+      expect.stringMatching(/^1:7 "name" must be lower-case/),
+      '9:12 "blocks[0].title" must be text, not a number.',
+      '10:9 The block "one" is there twice.',
+    ]);
+  });
+
+  test('names the line of what stands behind text that is no YAML', () => {
+    const yaml = '- a list\ntext: >-\n  folded\n  lines\nname: hello\n';
+    expect(errorsOf(yaml).map((problem) => problem.split(' ', 1)[0])).toContain('5:1');
+  });
+
+  test('warns of an unknown key at its line and says which was meant', () => {
+    const { warnings } = parsed(manifestYaml({}, 'categorys: [other]'));
+    expect(warnings).toMatchObject([
+      { severity: 'warning', line: 7, column: 1, hint: 'Did you mean "categories"?' },
+    ]);
+  });
+
+  test.each(['a', 'a-b', 'a1-2b', 'a'.repeat(63)])('may be named %s', (name) => {
+    expect(errorsOf(manifestYaml({ name }))).toEqual([]);
+  });
+
+  test.each(['A', '-a', 'a-', 'a--b', 'a_b', 'a.b', 'a'.repeat(64), '"a\\n"'])(
+    'may not be named %s',
+    (name) => {
+      expect(errorsOf(manifestYaml({ name }))).toHaveLength(1);
+    },
+  );
+
+  test('takes a summary of 2,048 characters and refuses one of 2,049', () => {
+    expect(errorsOf(manifestYaml({}, `summary: ${'x'.repeat(2_048)}`))).toEqual([]);
+    expect(errorsOf(manifestYaml({}, `summary: ${'x'.repeat(2_049)}`))).toHaveLength(1);
+  });
+
+  test('refuses a required setting that is no property, and a default of another type', () => {
+    const configurations = `configurations:
+  account:
+    properties:
+      count: {type: number, title: Count, default: many}
+    required: [county]`;
+    expect(errorsOf(manifestYaml({}, configurations))).toEqual([
+      '10:52 "configurations.account.properties.count.default" must be a number, not text.',
+      '11:16 "configurations.account.required[0]" must name one of the properties, not "county".',
+    ]);
+  });
+
+  test('names its images as the uploaded files are named', () => {
+    const { manifest } = parsed(manifestYaml({}, 'icon: ./icon.png\npreviewImages: [a/one.png]'));
+    expect(manifest).toMatchObject({ icon: 'icon.png', previewImages: ['a/one.png'] });
+  });
+});
+
+describe('hostile YAML', () => {
+  test('that is not YAML, or not a map, is a problem and no exception', () => {
+    expect(errorsOf('a: b: c')[0]).toMatch(/^1:/);
+    expect(errorsOf('[1, 2]')[0]).toContain('The manifest must be a map');
+    expect(errorsOf('')[0]).toContain('The manifest must be a map');
+    expect(errorsOf('a: 1\n---\nb: 2')).toHaveLength(1);
+  });
+
+  test('a duplicate key is told where it stands', () => {
+    expect(errorsOf(manifestYaml({}, 'name: other'))).toEqual(['7:1 The key "name" is there twice.']);
+  });
+
+  test('an alias bomb ends at the bound on values', () => {
+    const bomb = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+    for (let i = 1; i < 9; i += 1)
+      bomb.push(
+        `a${i}: &a${i} [${Array(9)
+          .fill(`*a${i - 1}`)
+          .join(', ')}]`,
+      );
+    expect(errorsOf(bomb.join('\n'))).toEqual([expect.stringContaining('more than 10000 values')]);
+  });
+
+  test('an alias that contains itself ends at the bound on depth', () => {
+    expect(errorsOf('a: &a [*a]')).toEqual([expect.stringContaining('nested more than 32 deep')]);
+  });
+
+  test('an alias without an anchor is a problem', () => {
+    expect(errorsOf('a: *nothing')).toHaveLength(1);
+  });
+
+  test('nesting that would overflow the stack is a problem', () => {
+    expect(errorsOf('['.repeat(30_000)).length).toBeGreaterThan(0);
+  });
+
+  test('"__proto__" is refused as a key', () => {
+    expect(errorsOf(manifestYaml({}, '__proto__: {polluted: true}'))).toEqual([
+      '7:1 "__proto__" cannot be a key.',
+    ]);
+  });
+
+  test('a file of 64 KiB is read, one byte more is not', () => {
+    const filled = (bytes: number) => {
+      const yaml = manifestYaml({}, '#');
+      return yaml + '#'.repeat(bytes - yaml.length);
+    };
+    expect(errorsOf(filled(YAML_BYTES_MAX))).toEqual([]);
+    expect(errorsOf(filled(YAML_BYTES_MAX + 1))).toEqual(['1:1 The file is over 65536 bytes.']);
+  });
+
+  test('ten thousand duplicate keys do not make an answer of ten thousand problems', () => {
+    expect(errorsOf('a: 1\n'.repeat(9_000)).length).toBeLessThanOrEqual(50);
+  });
+});
+
+describe('secrets', () => {
+  const limits = DEFAULT_LIMITS;
+  const resolve = (secrets: string, values: Record<string, string> = {}, bounds = limits) => {
+    const { manifest, placeOf } = parsed(manifestYaml({}, `secrets:\n${secrets}`));
+    return resolveSecrets({ manifest, placeOf, values: new Map(Object.entries(values)), limits: bounds });
+  };
+  const expression = (variable: string) => `\${{ env.${variable} }}`;
+
+  test('come from the upload before the manifest', () => {
+    const { secrets, problems } = resolve(`  A: ${expression('A')}\n  B: written\n  C: written`, {
+      A: 'given',
+      C: 'given',
+    });
+    expect(problems).toEqual([]);
+    expect([...secrets]).toEqual([
+      ['A', 'given'],
+      ['B', 'written'],
+      ['C', 'given'],
+    ]);
+  });
+
+  test('left unresolved name the variable and the secret', () => {
+    for (const values of [{}, { TOKEN: '' }]) {
+      const { problems } = resolve(`  TOKEN: ${expression('API_TOKEN')}`, values);
+      expect(problems).toMatchObject([
+        { line: 8, message: 'The secret "TOKEN" needs the variable "API_TOKEN", which has no value.' },
+      ]);
+    }
+  });
+
+  test('that are empty are refused', () => {
+    expect(resolve('  A: ""').problems).toMatchObject([{ message: 'The secret "A" is empty.' }]);
+    expect(resolve('  A: written', { A: '' }).problems).toMatchObject([
+      { message: 'The secret "A" is empty.' },
+    ]);
+  });
+
+  test('that the manifest does not declare are refused by name', () => {
+    expect(resolve('  TOKEN: x', { TOKENS: 'y' }).problems).toMatchObject([
+      { message: 'The manifest declares no secret "TOKENS".', hint: 'Did you mean "TOKEN"?' },
+    ]);
+  });
+
+  test('may be as many and as large as the limits say, and no more', () => {
+    const named = (count: number) => Array.from({ length: count }, (_, index) => `  S${index}: x`).join('\n');
+    expect(resolve(named(limits.secretsPerIntegration)).problems).toEqual([]);
+    expect(resolve(named(limits.secretsPerIntegration + 1)).problems).toHaveLength(1);
+    expect(resolve('  A: x', { A: 'é'.repeat(limits.secretBytes / 2) }).problems).toEqual([]);
+    expect(resolve('  A: x', { A: 'é'.repeat(limits.secretBytes / 2 + 1) }).problems).toHaveLength(1);
+  });
+
+  test('whose value is no text are refused at their line', () => {
+    expect(errorsOf(manifestYaml({}, 'secrets:\n  A: 12'))).toEqual(['8:6 The secret "A" must be text.']);
+  });
+});
+
+describe('a new installation', () => {
+  const initial = (account: string) =>
+    initialInstallation(
+      parsed(manifestYaml({}, `configurations:\n  account: ${account}`)).manifest,
+      'organization',
+    );
+
+  test('is active where nothing is required', () => {
+    expect(initialInstallation(parsed(manifestYaml()).manifest, 'organization')).toEqual({
+      configuration: {},
+      status: 'active',
+    });
+    expect(initial('{properties: {a: {type: string}}}').status).toBe('active');
+    expect(initial('{componentId: settings}').status).toBe('active');
+  });
+
+  test('is pending while something required has no value', () => {
+    expect(initial('{properties: {a: {type: string}}, required: [a]}').status).toBe('pending');
+  });
+
+  test('starts with the defaults, which may complete it', () => {
+    expect(initial('{properties: {a: {type: boolean, default: false}}, required: [a]}')).toEqual({
+      configuration: { a: false },
+      status: 'active',
+    });
+  });
+});
+
+test('a slip of two letters is recognised, another word is not', () => {
+  expect(nearest('visibilty', ['visibility', 'scopes'])).toBe('visibility');
+  expect(nearest('banana', ['visibility', 'scopes'])).toBeUndefined();
+});

@@ -1,0 +1,107 @@
+/** Checking a value costs what its schema allows, however large the value is. */
+import Type from 'typebox';
+import { describe, expect, test } from 'vitest';
+import { EDIT_BODIES } from '../../../src/http/control/installations/installation-view.ts';
+import { configurationChecker } from '../../../src/model/configuration-check.ts';
+import { POSTED_TYPES } from '../../../src/model/posted-event.ts';
+import { schemaCheck } from '../../../src/model/schema-check.ts';
+import { faultText } from '../../../src/model/schema-fault.ts';
+
+/** A value that counts how often one of its items or members is read. */
+function counting<Value extends object>(value: Value): { readonly value: Value; reads(): number } {
+  let reads = 0;
+  const counted = new Proxy(value, {
+    get(target, name, receiver) {
+      reads += 1;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  return { value: counted, reads: () => reads };
+}
+
+const named = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, value]));
+
+describe('what a check reads of a value', () => {
+  const check = schemaCheck(EDIT_BODIES.organization);
+
+  // Attack: a body of wrong items, all of which the list of faults would visit.
+  test.each([
+    ['wrong items', 1],
+    ['right items', 'x'],
+  ])('is nothing of a list with too many %s', (_title, item) => {
+    const { value, reads } = counting(new Array(520_000).fill(item));
+    const faults = check({ externalIds: value });
+    expect(faultText('body', faults)).toBe('body.externalIds must not have more than 5 items.');
+    expect(reads()).toBeLessThan(20);
+  });
+
+  test('is a few of the members that no schema has', () => {
+    const { value, reads } = counting(named(150_000, 1));
+    const faults = check(value);
+    expect(faults.length).toBeLessThanOrEqual(10);
+    expect(faultText('body', faults)).toMatch(/^body has unknown members: m0, m1, /);
+    expect(reads()).toBeLessThan(100);
+  });
+
+  test('is no member of an object that takes any, where the fault is beside it', () => {
+    const { value, reads } = counting(named(100_000, 1));
+    expect(faultText('body', check({ configuration: value, externalIds: 1 }))).toBe(
+      'body.externalIds must be array.',
+    );
+    expect(reads()).toBeLessThan(100);
+  });
+
+  test('finds the one wrong member of a long record', () => {
+    const record = schemaCheck(Type.Object({ cookies: Type.Record(Type.String(), Type.String()) }));
+    const cookies = { ...named(10_000, 'x'), last: 1 };
+    expect(faultText('body', record({ cookies }))).toContain('body.cookies.last must be string');
+    expect(record({ cookies: named(10_000, 'x') })).toEqual([]);
+  });
+
+  test('is as little of an event', () => {
+    const { check: checkEvent } = POSTED_TYPES.get('space_view') ?? { check: () => [] };
+    const { value, reads } = counting(named(100_000, 1));
+    expect(checkEvent(value)).not.toEqual([]);
+    expect(reads()).toBeLessThan(200);
+  });
+});
+
+describe('what a check of a configuration looks at', () => {
+  const declared = {
+    properties: {
+      events: {
+        type: 'string',
+        title: 'Events',
+        description: 'Which.',
+        multiple: true,
+        enum: ['a', 'b', 'c'],
+      },
+    },
+    required: ['events'],
+  } as unknown as Parameters<typeof configurationChecker>[0];
+  const check = configurationChecker(declared);
+
+  // Attack: 64 KiB of choices, each of which is held against each that there is.
+  test('is one entry more of a list than there are choices', () => {
+    const { value, reads } = counting(new Array(20_000).fill('a'));
+    expect(check({ events: value })).toMatchObject([{ property: 'events' }]);
+    expect(reads()).toBeLessThan(50);
+  });
+
+  test('is as many unknown properties as are listed', () => {
+    const { value, reads } = counting({ events: ['a'], ...named(10_000, 1) });
+    expect(check(value)).toHaveLength(50);
+    expect(reads()).toBeLessThan(200);
+  });
+
+  test.each([
+    [{ events: ['a', 'b', 'c'] }, 0],
+    [{ events: ['a', 'b', 'c', 'a'] }, 1],
+    [{ events: ['a', 'd'] }, 1],
+    [{ events: [] }, 1],
+    [{ toString: 1 }, 2],
+  ])('decides as the whole would: %j', (configuration, problems) => {
+    expect(check(configuration)).toHaveLength(problems);
+  });
+});

@@ -1,0 +1,44 @@
+/** What the host keeps and reads of the bytes that a cell sends, where the fuzzer has once found it to be wrong. */
+import { expect, test } from 'vitest';
+import { readFetch, readStream } from '../../../src/cell/calls/read-emission.ts';
+import type { Emission } from '../../../src/protocol/bridge.ts';
+import { FrameReader } from '../../../src/protocol/frames.ts';
+import { frame } from '../../support/cells/cell-messages.ts';
+
+const BOUNDS = { headBytes: 1_000, bodyBytes: 1_000_000 };
+
+test('a stream that was given up stays so, and what came before is not read once more', () => {
+  const heads: unknown[] = [];
+  const reader = new FrameReader(BOUNDS, (head) => heads.push(head));
+  const broken = Buffer.concat([frame({ t: 'ready' }), frame('{')]);
+  expect([reader.push(broken), reader.push(Buffer.from('x')), reader.push(frame({ t: 'ready' }))]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(heads).toEqual([{ t: 'ready' }]);
+});
+
+test('a frame in pieces of one byte arrives whole, and so does the next', () => {
+  const bodies: string[] = [];
+  const reader = new FrameReader(BOUNDS, (_head, body) => bodies.push(body.toString()));
+  const text = Array.from({ length: 10_000 }, (_, at) => at % 10).join('');
+  for (const byte of Buffer.concat([frame({}, Buffer.from(text)), frame({}, Buffer.from('next'))])) {
+    expect(reader.push(Buffer.of(byte))).toBe(true);
+  }
+  expect(bodies).toEqual([text, 'next']);
+});
+
+test('a fetch does not go by the number of the call itself, which would cost all calls their cell', () => {
+  const fetched = (stream: number): Extract<Emission, ['fetch', ...unknown[]]> => [
+    ...(['fetch', 1, stream, 'GET', 'https://e.example/', 'follow', '', undefined, false, false] as const),
+  ];
+  expect(readFetch(1, fetched(0))).toBeUndefined();
+  expect(readFetch(1, fetched(1))?.message.stream).toBe(1);
+});
+
+test.each([[Symbol('4')], ['4'], [4n], [Object(4)], [null]])('credit is a number, and not %s', (chunks) => {
+  expect(
+    readStream(1, ['credit', 1, 0, chunks] as unknown as ['credit', number, number, number]),
+  ).toBeUndefined();
+});

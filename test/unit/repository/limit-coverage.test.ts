@@ -1,0 +1,167 @@
+/**
+ * Every limit has a test that looks at both its sides: where it is. A limit that is added without one fails here, and so
+ * does a test that is renamed without a word to this table.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { limitVariable } from '../../../src/config.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { limitSentence } from '../../../src/model/limit-met.ts';
+import { LOWERABLE_LIMITS } from '../../../src/model/lowered-limits.ts';
+import { DOCUMENTATION } from '../../support/repository/documents.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const testPaths = readdirSync(new URL('../..', import.meta.url), { recursive: true, encoding: 'utf8' });
+/** @param name of a test file, without its folder and its ending */
+const readTest = (name: string): string => {
+  const path = testPaths.find((one) => one.endsWith(`/${name}.test.ts`));
+  return path === undefined ? '' : read(`test/${path}`);
+};
+const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+
+/** Tables, whose rows are about one limit each. */
+const TABLES = ['call', 'cell', 'endpoint', 'fetch', 'publish'].map((name) =>
+  read(`test/service/limits/${name}-limits.test.ts`),
+);
+/** Titles and rows begin with the name of what they are about. */
+const inTables = new Set(
+  TABLES.flatMap((text) =>
+    [...text.matchAll(/'(\w+)(?: and (\w+))?/g)].flatMap(([, one, two]) => [one, two]),
+  ),
+);
+
+/** Those that need a set-up of their own: a file, and the title of the test. */
+const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  bufferedBodyBytes: ['request-bodies', 'are bounded together: beyond the budget 503'],
+  bufferedUnverifiedBytes: ['body-budget', 'holds few bodies that are not verified'],
+  bufferedAnswerBytes: ['request-bodies', 'answers that clients do not read are counted among'],
+  bufferedBodyBytesPerInstallation: [
+    'slow-clients',
+    'no installation takes all the memory there is for bodies',
+  ],
+  bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: what it allows is held'],
+  requestHeadMs: ['slow-clients', "['head', { requestHeadMs: 300 }"],
+  requestMs: ['slow-clients', '{ requestHeadMs: 300, requestMs: 300 }'],
+  requestStallMs: ['slow-clients', 'a body that does not come'],
+  answerStallMs: ['slow-clients', 'a client that does not read'],
+  paceBytesPerSecond: ['slow-clients', 'is too slow at a trickle'],
+  connections: ['rate-limits', "describe('connections'"],
+  connectionsPerAddress: ['rate-limits', "describe('connections'"],
+  requestsPerSecondPerAddress: ['rate-limits', 'are bounded, whatever they ask for, and before their bodies'],
+  requestsPerSecondPerEndpoint: [
+    'rate-limits',
+    'requests to one endpoint are bounded, those to others are not',
+  ],
+  smallChunksPerSecond: ['small-chunks', 'smallChunksPerSecond: what it allows is read at once'],
+  editsPerMinutePerInstallation: [
+    'edit-rate',
+    'of one installation are bounded, whichever level they are of',
+  ],
+  failedCredentialsPerMinutePerAddress: [
+    'rate-limits',
+    'are bounded at the control listener, and a good token',
+  ],
+  envelopeSignatureAgeMs: [
+    'envelope-signatures',
+    'envelopeSignatureAgeMs: met exactly, and passed by one second',
+  ],
+  trialCells: ['suspicion', 'as far as there are cells; the likeliest is alone'],
+  quarantineCells: ['suspicion', 'that is full has the two calmest move together'],
+  spareCellIdleMs: ['quarantine', 'one that was executing at a crash is kept apart, and cleared by itself'],
+  requestHeadBytes: [
+    'request-smuggling',
+    'the head of a request has a size and a number of headers, met exactly',
+  ],
+  requestHeaders: [
+    'request-smuggling',
+    'the head of a request has a size and a number of headers, met exactly',
+  ],
+  bundleMs: ['bundler-limits', 'a build that takes too long is stopped'],
+  fetchConnectMs: ['fetch-connections', 'whose name is never resolved is given up'],
+  fetchConnections: ['fetch-connections', 'of all together is told at once'],
+  fetchConnectionsPerOrigin: ['fetch-connections', 'to one origin makes the fetches of one owner queue'],
+  webhookMs: ['webhook-client-limits', 'is the time for all of a post, to the millisecond'],
+  webhookConnectMs: [
+    'webhook-client-limits',
+    'webhookConnectMs is the time for look-up, TCP and TLS together',
+  ],
+  webhookResponseBytes: ['webhook-client-limits', 'webhookResponseBytes: of an answer of %i bytes'],
+  webhookResponseKeptBytes: ['webhook-client-limits', 'ten bytes are kept'],
+  webhookConnections: [
+    'webhook-client-limits',
+    'bounds the connections to all receivers; beyond, nothing is dialled',
+  ],
+  callDepth: ['in-process-fetch', 'attack: an integration that calls itself'],
+  callsInFlight: ['admission', 'runs as many calls as it may'],
+  callsWaiting: ['admission', 'have so many calls wait, and the next is refused'],
+  breachesBeforeCoolDown: ['circuit-breaker', 'begins with one breach too many'],
+  coolDownMs: ['circuit-breaker', 'begins with one breach too many, and lasts its time'],
+  coolDownMsMax: ['circuit-breaker', 'doubles with each breach in a row, up to its maximum'],
+  configurationBytes: ['installation-edit', 'a configuration may be so large, and no larger'],
+  installationsPerOrganization: ['installations', 'are so many in one organization, and no more'],
+  placesPerInstallation: ['targets', 'is in so many spaces and so many sites, and no more'],
+  lifeEventsPendingPerInstallation: ['installation-events', 'attack: edits in a loop that nobody hears of'],
+  completionMs: ['completions', 'is given up, and completionMs is named'],
+  versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
+  eventBytes: ['ingest', 'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told'],
+  eventsPerBatch: [
+    'ingest',
+    'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
+  ],
+  deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: of all together'],
+  deliveriesInFlightPerOrganization: [
+    'fair-scheduler',
+    "deliveriesInFlightPerOrganization: of one organization's",
+  ],
+  deliveriesInFlightPerEndpoint: ['fair-scheduler', 'deliveriesInFlightPerEndpoint: to one endpoint'],
+  failuresBeforeProbing: [
+    'fair-scheduler',
+    'failuresBeforeProbing: so often in a row gets one delivery at a time',
+  ],
+  webhookPayloadBytes: [
+    'handler-delivery',
+    'webhookPayloadBytes: a payload that is %s may be so large, and no larger',
+  ],
+  deliveryLeaseMs: ['deliveries', 'lasts deliveryLeaseMs, and as long again from when it is renewed'],
+  deliveryDays: ['delivery-retention', 'deliveries that succeeded are kept for deliveredDays'],
+  deliveredDays: ['delivery-retention', 'deliveries that succeeded are kept for deliveredDays'],
+  auditDays: ['audit', 'are forgotten auditDays after they were made, not a day before'],
+  lifeEventDays: ['lifecycle-event-store', 'what became of an event is kept for so long, and no longer'],
+  deliveriesPerReplay: [
+    'deliveries-api',
+    'orders deliveriesPerReplay at once, and says where to go on only where there is more',
+  ],
+  logLinesPerInstallation: [
+    'database-conformance',
+    'keep the newest lines of each installation, up to the limit',
+  ],
+};
+
+describe('every limit', () => {
+  test('is tested on both sides', () => {
+    expect(names.filter((name) => !inTables.has(name) && !(name in ELSEWHERE))).toEqual([]);
+  });
+
+  test.each(Object.entries(ELSEWHERE))('%s is tested where this table says', (name, [file, title]) => {
+    const text = readTest(file);
+    expect({ title: text.includes(title), name: text.includes(name) }).toEqual({ title: true, name: true });
+  });
+
+  test('is named in a sentence that can be read', () => {
+    for (const name of names) {
+      const max = DEFAULT_LIMITS[name];
+      expect(limitSentence({ name, max, used: max + 1 })).toMatch(
+        /^[A-Z0-9].*; the limit is [\d,]+.* \(\w+\)\.$/,
+      );
+      expect(limitSentence({ name, max })).not.toContain('#');
+    }
+    expect(limitSentence({ name: 'callCpuMs', max: 1_000, used: 1_004 })).toBe(
+      'The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs).',
+    );
+  });
+});
+
+test('the documentation marks the limits that can be lowered for an integration, and no others', () => {
+  const marked = [...DOCUMENTATION.matchAll(/^\| `(ANNEX_LIMIT_\w+)` .* ↓ \|$/gm)].map(([, name]) => name);
+  expect(marked.sort()).toEqual(LOWERABLE_LIMITS.map(limitVariable).sort());
+});
