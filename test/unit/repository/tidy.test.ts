@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { limitVariable } from '../../../src/config.ts';
 import { ERRORS } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import { anchors, DOCUMENTATION, DOCUMENTS } from '../../support/repository/documents.ts';
+import { anchors, DOCUMENTATION } from '../../support/repository/documents.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LINES_MAX = 400;
@@ -219,19 +219,42 @@ describe('SECURITY.md', () => {
 });
 
 describe('documents', () => {
-  const others = ['SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'].map((path) => ({
-    path,
-    text: read(path),
-  }));
-  const all = [...DOCUMENTS, ...others];
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
+  const all = [...pages, 'README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'];
+  const leadsNowhere = (file: string, anchor: string | undefined): boolean => {
+    if (!existsSync(join(ROOT, file))) return true;
+    return anchor !== undefined && !anchors(read(file)).includes(anchor);
+  };
 
-  test.each(all)('$path leads to files and headings that are there', ({ path, text }) => {
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
-    const broken = links.filter(([, file, anchor]) => {
-      const to = file ? join(dirname(path), file) : path;
-      if (!existsSync(join(ROOT, to))) return true;
-      return anchor !== undefined && !anchors(read(to)).includes(anchor);
-    });
+  test.each(all)('%s leads to files and headings that exist', (path) => {
+    const links = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+    const broken = links.filter(([, file, anchor]) =>
+      leadsNowhere(file ? join(dirname(path), file) : path, anchor),
+    );
     expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test('every page and heading that the code or a page cites exists', () => {
+    const citing = [...sources, ...filesIn('test'), ...filesIn('fixtures'), ...all];
+    const broken = citing.flatMap((path) =>
+      [...read(path).matchAll(/(?<![\w./-])(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g)]
+        .filter(([, file = '', anchor]) => leadsNowhere(file, anchor))
+        .map(([citation]) => `${path}: ${citation}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('every page of docs/ is reached by links from the README', () => {
+    const reached = new Set<string>();
+    const waiting = ['README.md'];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (reached.has(path)) continue;
+      reached.add(path);
+      for (const [, file = ''] of read(path).matchAll(/\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)/g))
+        waiting.push(join(dirname(path), file));
+    }
+    expect(pages.filter((path) => !reached.has(path))).toEqual([]);
   });
 });
