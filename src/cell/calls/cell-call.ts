@@ -23,6 +23,12 @@ export type StreamEntry = Extract<
 /** Why a call ends before it would by itself. */
 export type EndReason = Pick<CallEnd, 'detail' | 'limit'>;
 
+/** How a call ends as soon as the entry that runs has ended. */
+export interface Leaving {
+  readonly outcome: Outcome;
+  readonly reason?: EndReason;
+}
+
 /** A call's id and what it may use. */
 export interface CallBudget {
   readonly id: number;
@@ -56,11 +62,9 @@ export interface Answer {
   readonly more: boolean | 'whole';
 }
 
-/** A call that is over as soon as its entry has been charged. */
-export interface Finishing {
-  readonly call: CellCall;
-  readonly outcome: Outcome;
-  readonly detail: string;
+/** Why a call ends that did nothing wrong: which limit another one passed, and not what that one came to. */
+export function innocentReason({ limit }: EndReason): EndReason {
+  return limit === undefined ? {} : { limit: { name: limit.name } };
 }
 
 /** @param bytes what the answer has at least, by the isolate's word */
@@ -87,8 +91,8 @@ export class CellCall {
   responded = false;
   /** The isolate has refused memory to it. Its code may have caught that, and answered all the same. */
   exhausted = false;
-  /** Its caller has gone away in the middle of an entry. */
-  leaving = false;
+  /** Its caller has gone away, or it has passed a limit, in the middle of an entry. */
+  leaving: Leaving | undefined;
   /** The host has heard of it, and knows that it may not run elsewhere. */
   spokenOf = false;
   /** What came for the tenant before it had seen the call: until then the call may move to another isolate. */
@@ -140,6 +144,7 @@ export class CellCall {
 
   /** The call has been told of as ended: what its code still does is bounded, whatever it had left. */
   allowLastWords(): void {
+    this.leaving = undefined;
     this.#cpuMaxNs = this.cpuNs + LAST_WORDS_CPU_NS;
   }
 

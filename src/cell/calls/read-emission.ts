@@ -37,6 +37,10 @@ export interface Outgoing<Message> {
   readonly bytes: Buffer;
 }
 
+/** What the tenant's code is told of a fetch that `readFetch` does not take. */
+export const UNSENDABLE =
+  'The request has headers, or a URL, that are too many, too long, or not valid in HTTP.';
+
 /** @returns undefined where any part is malformed. */
 export function readFetch(
   id: number,

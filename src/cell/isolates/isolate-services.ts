@@ -17,7 +17,7 @@ export interface IsolateHome {
   readonly marks: Marks;
   readonly cpuUses: CpuUses;
   readonly mainThread: MainThread;
-  readonly watchdog: Watchdog;
+  readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch'>;
   /** Where it is found out what memory grows under. */
   readonly memory: Pick<MemoryWatch, 'forget'>;
   /** The deployment's; an isolate whose integration has lower ones is told its own. */

@@ -21,7 +21,7 @@ import {
   answerTooLarge,
   CellCall,
   type EndReason,
-  type Finishing,
+  innocentReason,
   type StreamEntry,
 } from '../calls/cell-call.ts';
 import { IsolateCalls } from '../calls/isolate-calls.ts';
@@ -34,6 +34,7 @@ import {
   readExports,
   readFetch,
   readStream,
+  UNSENDABLE,
 } from '../calls/read-emission.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
@@ -45,7 +46,6 @@ import type { Watched } from './watchdog.ts';
 
 /** The loading script's id among the calls of its isolate; the host counts from 1. */
 const LOADER_ID = 0;
-const UNSENDABLE = 'The request has headers, or a URL, that are too many, too long, or not valid in HTTP.';
 
 export class TenantIsolate implements Watched {
   readonly key: string;
@@ -56,7 +56,6 @@ export class TenantIsolate implements Watched {
   readonly #listener: CallListener;
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
-  #finishing: Finishing[] = [];
   #isolate: ivm.Isolate | undefined;
   /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
   #loader: CellCall | undefined;
@@ -76,7 +75,8 @@ export class TenantIsolate implements Watched {
     this.#answers = new LeavingAnswers(limits.isolateHeapMib);
     this.#jobs = new CryptoJobs(home.cryptoThreads, home.mainThread.open(), {
       done: (call, answers) => this.#entries?.push(call, ['done', call.id, ...answers]),
-      overdrawn: (call) => this.#overdrawn(call),
+      // In the middle of an entry, the next look of the watchdog finds it.
+      overdrawn: (call) => this.#entries?.running !== call && this.#overdrawn(call),
     });
   }
 
@@ -135,8 +135,8 @@ export class TenantIsolate implements Watched {
     }
   }
 
-  #startLoading({ cpuMs, wallMs }: CellCall, factory: ivm.Reference): void {
-    this.#loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs });
+  #startLoading({ cpuMs, wallMs, firstByteMs }: CellCall, factory: ivm.Reference): void {
+    this.#loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs, firstByteMs });
     const settings = preludeSettings(this.limits);
     this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true }), settings]);
   }
@@ -149,16 +149,16 @@ export class TenantIsolate implements Watched {
     else if (call && !call.leaving) this.#entries?.push(call, entry);
   }
 
-  /** Ends one call from outside: its caller went away. An entry that runs is on its account to the end: who leaves hides nothing. */
+  /** Ends one call from outside: its caller went away. An entry that runs is charged to it to the end, with all that it says. */
   cancel(id: number): void {
     const call = this.calls.get(id);
-    if (call !== undefined && this.#entries?.running === call) call.leaving = true;
+    if (call !== undefined && this.#entries?.running === call) call.leaving ??= { outcome: 'canceled' };
     else if (call !== undefined) this.#abandon(call, 'canceled');
   }
 
   /** Ends the call of a probe, once the entry that loaded the script has been charged to it. */
   finish(call: CellCall): void {
-    this.#finishing.push({ call, outcome: 'ok', detail: '' });
+    this.calls.finish(call, false, '');
   }
 
   /** Ends it with every call in it: it could not be made, or its cell is short of memory. */
@@ -180,27 +180,37 @@ export class TenantIsolate implements Watched {
   }
 
   checkCpu(now: number, share: number): void {
-    if (!this.gone && this.#entries?.outOfCpu(now, share)) this.#overdrawn(this.#entries.running as CellCall);
-  }
-
-  /** The call has used up its CPU. In the middle of an entry, or of loading, only the end of the isolate helps. */
-  #overdrawn(call: CellCall, running = this.#entries?.running === call): void {
-    const stuck = call === this.#loader && this.#state === 'loading';
-    if (stuck || running) this.#end('exceededCpu', call.overdrawn, call === this.#loader ? undefined : call);
-    else if (this.calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
+    const call = this.#entries?.running;
+    if (this.gone || call === undefined || !this.#entries?.outOfCpu(now, share)) return;
+    this.#breakOff(call, 'exceededCpu', call.overdrawn);
   }
 
   checkWall(now: number): void {
-    const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
-    if (late !== undefined) this.#end('exceededWallTime', late);
     for (const call of this.calls.values()) {
       const reason = call.overdue(now);
       if (this.gone || reason === undefined) continue;
-      // In the middle of an entry, or of loading, only the end of the isolate helps; otherwise the others go on.
-      const stuck = this.#entries !== undefined && this.#state === 'loading';
-      if (stuck || this.#entries?.running === call) this.#end('exceededWallTime', reason, call);
+      if (this.#entries?.running === call) this.#breakOff(call, 'exceededWallTime', reason);
       else this.#abandon(call, 'exceededWallTime', reason);
     }
+    // A load has as long as a call, whenever the calls that wait for it began: one that is late ends alone, above.
+    const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
+    if (late !== undefined) this.#end('exceededWallTime', late, this.#loader);
+  }
+
+  /**
+   * Ends a call that has passed a limit in the middle of an entry. Only the end of the isolate stops an entry, and it loses the
+   * calls of all others in it. So an entry has time until the next look: where it ends by itself, its call ends alone.
+   */
+  #breakOff(call: CellCall, outcome: Outcome, reason: EndReason): void {
+    if (call === this.#loader) this.#end(outcome, reason);
+    else if (call.leaving?.outcome === outcome) this.#end(outcome, reason, call);
+    else call.leaving = { outcome, reason };
+  }
+
+  /** The call has used up its CPU, and no entry of it runs. A script that loads has nothing else to end. */
+  #overdrawn(call: CellCall): void {
+    if (call === this.#loader && this.#state === 'loading') this.#end('exceededCpu', call.overdrawn);
+    else if (this.calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
   }
 
   #hand(call: CellCall, { entry } = call): void {
@@ -222,11 +232,12 @@ export class TenantIsolate implements Watched {
     if (failure !== undefined && call.rejected())
       this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
     // Also where it has come to its end by itself, of the stream that nobody reads: its signal has to abort all the same.
-    if (call.leaving && this.calls.has(call.id)) this.#abandon(call, 'canceled');
+    if (call.leaving && this.calls.has(call.id))
+      this.#abandon(call, call.leaving.outcome, call.leaving.reason);
     this.#flush();
     if (first && !call.spokenOf && this.calls.has(call.id)) this.#listener.begun(call);
     // The watchdog looks at what runs; entries that fit between two of its looks are counted here.
-    if (call.cpuLeftNs < 0) this.#overdrawn(call, false);
+    if (call.cpuLeftNs < 0) this.#overdrawn(call);
   }
 
   /** What the script says while it loads is told to whoever waits for it. */
@@ -258,7 +269,7 @@ export class TenantIsolate implements Watched {
       case 'fetch':
         return this.#fetched(call, emission);
       case 'end':
-        return this.#finish(call, emission[2], boundedText(emission[3]));
+        return this.calls.finish(call, emission[2], boundedText(emission[3]));
       case 'log':
         if (LOG_LEVELS.includes(emission[2])) this.#log(call, emission[2], boundedText(emission[3]));
         return undefined;
@@ -317,7 +328,7 @@ export class TenantIsolate implements Watched {
       this.#abandon(call, outcome, reason);
     } else if (emission[5]) {
       call.answer = answer;
-      this.#finish(call, emission[6], '');
+      this.calls.finish(call, emission[6], '');
     } else {
       call.responded = true;
       call.spokenOf = true;
@@ -326,16 +337,9 @@ export class TenantIsolate implements Watched {
     }
   }
 
-  #finish(call: CellCall, threw: boolean, detail: string): void {
-    this.#finishing.push({ call, outcome: threw ? 'exception' : 'ok', detail });
-  }
-
   /** Tells the ends of calls whose last entry has been charged. */
   #flush(outcome?: Outcome, reason?: EndReason): void {
-    if (this.#finishing.length === 0) return;
-    const finishing = this.#finishing;
-    this.#finishing = [];
-    for (const { call, outcome: own, detail } of finishing) {
+    for (const { call, outcome: own, detail } of this.calls.takeFinished()) {
       if (this.calls.has(call.id)) this.#close(call, call.end(outcome ?? own, reason ?? { detail }));
     }
   }
@@ -357,22 +361,18 @@ export class TenantIsolate implements Watched {
     else this.#listener.ended(call, end);
   }
 
-  /**
-   * Ends the isolate and every call that the tenant has seen; the others are handed back.
-   *
-   * @param culprit the call that is the reason, where it is one of them
-   */
+  /** Ends the isolate and each call that the tenant has seen; hands the others back. @param culprit the call that is the reason */
   #end(outcome: Outcome, reason: EndReason, culprit?: CellCall): void {
     if (this.gone) return;
-    // What it came to is the culprit's alone.
-    const innocent: EndReason = reason.limit ? { limit: { name: reason.limit.name } } : {};
     this.#flush(outcome, reason);
     // In what its script left behind when it loaded: it would do the same in the next isolate, and so on without end.
     const hopeless = this.#loader !== undefined && this.#entries?.running === this.#loader;
     const unseen = this.#dispose();
     const again = hopeless ? [] : unseen.filter((call) => this.calls.delete(call.id));
-    for (const call of [...this.calls.values()])
-      this.#close(call, call.end(outcome, culprit !== undefined && call !== culprit ? innocent : reason));
+    for (const call of [...this.calls.values()]) {
+      const own = culprit === undefined || call === culprit ? reason : innocentReason(reason);
+      this.#close(call, call.end(outcome, own));
+    }
     this.#listener.gone(this, again);
   }
 

@@ -1,0 +1,222 @@
+/**
+ * A call that passes a limit while an entry of it runs: the entry has time until the watchdog looks again, and a call whose
+ * entry has ended by then ends alone. Real isolates; the test looks in the watchdog's place, when it wants to.
+ */
+import { openSync } from 'node:fs';
+import ivm from 'isolated-vm';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { CallListener } from '../../../src/cell/calls/call-listener.ts';
+import { CellCall } from '../../../src/cell/calls/cell-call.ts';
+import { CryptoThreads } from '../../../src/cell/crypto/crypto-jobs.ts';
+import type { Engine } from '../../../src/cell/engine.ts';
+import { Marks } from '../../../src/cell/execution-journal.ts';
+import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
+import { CellScript } from '../../../src/cell/isolates/cell-script.ts';
+import { CompileLine } from '../../../src/cell/isolates/compile-queue.ts';
+import { CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
+import type { IsolateHome } from '../../../src/cell/isolates/isolate-services.ts';
+import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
+import { Slots } from '../../../src/cell/isolates/slots.ts';
+import { TenantIsolate } from '../../../src/cell/isolates/tenant-isolate.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import type { CallEnd } from '../../../src/protocol/wire.ts';
+import { cellSources } from '../../support/built-once.ts';
+
+const engine = ivm as unknown as Engine;
+const blanks = new BlankIsolates(engine, (await cellSources()).isolate, DEFAULT_LIMITS, () => undefined);
+
+/** `quick` has one short entry and goes on for ever; `loop` never ends its entry. */
+const SCRIPT = `(async function (run) {
+  LOADING;
+  run({ default: { fetch() {}, [Symbol.for('annex.integration')]: {
+    components: [], events: [],
+    async handle({ event }) {
+      if (event.kind === 'loop') for (;;);
+      return new Promise(() => {});
+    },
+  } } });
+})`;
+
+/** Long after every call with an ordinary budget is overdue, and long before the patient ones are. */
+const LATER_MS = 3_600_000;
+const PATIENT = { cpuMs: 3_600_000, wallMs: 1_000 * LATER_MS };
+
+class Lone {
+  readonly ends = new Map<number, CallEnd>();
+  readonly isolate: TenantIsolate;
+  readonly #waiting = new Set<() => void>();
+  #loaded = false;
+  #logged = false;
+  #gone = false;
+
+  constructor(script: string) {
+    const heard = () => {
+      for (const look of this.#waiting) look();
+    };
+    const end = ({ id }: CellCall, ended: CallEnd) => {
+      this.ends.set(id, ended);
+      heard();
+    };
+    const listener: CallListener = {
+      log: () => {
+        this.#logged = true;
+        heard();
+      },
+      answered: (call, _answer, ended) => void (ended && end(call, ended)),
+      ended: end,
+      said: () => undefined,
+      loaded: () => {
+        this.#loaded = true;
+        heard();
+      },
+      gone: () => {
+        this.#gone = true;
+        heard();
+      },
+      begun: heard,
+      stuck: () => undefined,
+    };
+    const home: IsolateHome = {
+      engine,
+      slots: new Slots(2, 2),
+      marks: new Marks(openSync('/dev/null', 'w'), () => true),
+      memory: { forget: () => undefined },
+      cpuUses: new CpuUses(),
+      mainThread: new MainThread(),
+      watchdog: { watch: () => undefined, unwatch: () => undefined },
+      limits: DEFAULT_LIMITS,
+      cryptoThreads: new CryptoThreads(),
+    };
+    this.isolate = new TenantIsolate('owner@1', 'script@1', home, DEFAULT_LIMITS, listener);
+    void blanks
+      .take(DEFAULT_LIMITS.isolateHeapMib, true)
+      .then((blank) => this.isolate.load(blank, new CellScript(script, new CompileLine())));
+  }
+
+  begin(id: number, kind: string, budget: { cpuMs: number; wallMs: number; elapsedMs?: number }): CellCall {
+    const call = new CellCall(
+      { id, ...budget },
+      {
+        url: 'https://x.example/v1',
+        event: JSON.stringify({ kind }),
+        environment: '{}',
+        body: undefined,
+        more: false,
+      },
+    );
+    this.isolate.begin(call);
+    return call;
+  }
+
+  until(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!holds()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  loaded = (): Promise<void> => this.until(() => this.#loaded);
+  /** Until its script has written a line to the log. */
+  logged = (): Promise<void> => this.until(() => this.#logged);
+  rested = (): Promise<void> => expect.poll(() => this.isolate.running, { interval: 1 }).toBe(false);
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  outcomes(): Record<number, string> {
+    return Object.fromEntries([...this.ends].map(([id, { outcome }]) => [id, outcome]));
+  }
+}
+
+let lone: Lone;
+afterEach(() => lone.isolate.fail('canceled', {}));
+
+/** An isolate with one call that waits, and nothing that runs. */
+async function withNeighbour(): Promise<Lone> {
+  lone = new Lone(SCRIPT.replace('LOADING', ''));
+  lone.begin(1, 'wait', PATIENT);
+  await lone.loaded();
+  await lone.rested();
+  return lone;
+}
+
+const WALL = { ...PATIENT, wallMs: 1_000 };
+/** Used up before it begins. */
+const CPU = { ...PATIENT, cpuMs: -1 };
+
+describe.each([
+  {
+    limit: 'wall time',
+    budget: WALL,
+    outcome: 'exceededWallTime',
+    look: () => lone.isolate.checkWall(performance.now() + LATER_MS),
+  },
+  {
+    limit: 'CPU',
+    budget: CPU,
+    outcome: 'exceededCpu',
+    look: () => lone.isolate.checkCpu(performance.now(), 1),
+  },
+])('$limit', ({ budget, outcome, look }) => {
+  test('a call that is looked at within a short entry ends alone, as soon as that entry has ended', async () => {
+    await withNeighbour();
+    lone.begin(2, 'wait', budget);
+    expect(lone.isolate.running).toBe(true);
+    look();
+    await lone.until(() => lone.ends.has(2));
+    expect(lone.outcomes()).toEqual({ 2: outcome });
+    expect(lone.gone).toBe(false);
+  });
+
+  test('a call whose entry still runs at the next look takes the isolate with it', async () => {
+    await withNeighbour();
+    lone.begin(2, 'loop', budget);
+    look();
+    expect(lone.outcomes()).toEqual({});
+    look();
+    expect(lone.outcomes()).toEqual({ 1: outcome, 2: outcome });
+    expect(lone.gone).toBe(true);
+  });
+
+  test('a caller that has gone in the middle of an entry without end is no way around it', async () => {
+    await withNeighbour();
+    lone.begin(2, 'loop', budget);
+    lone.isolate.cancel(2);
+    look();
+    look();
+    expect(lone.gone).toBe(true);
+    expect(lone.outcomes()[2]).toBe(outcome);
+  });
+});
+
+describe('a script that loads', () => {
+  test('is not ended with all who wait for it because one of them has waited too long elsewhere', async () => {
+    lone = new Lone(
+      SCRIPT.replace(
+        'LOADING',
+        'console.log(); for (let i = 0; i < 20; i++) await new Promise((next) => setTimeout(next, 1))',
+      ),
+    );
+    lone.begin(1, 'wait', { ...WALL, elapsedMs: 1_001 });
+    lone.begin(2, 'wait', PATIENT);
+    await lone.logged();
+    lone.isolate.checkWall(performance.now());
+    expect(lone.outcomes()).toEqual({ 1: 'exceededWallTime' });
+    await lone.loaded();
+    expect([lone.gone, lone.outcomes()]).toEqual([false, { 1: 'exceededWallTime' }]);
+  });
+
+  test('is ended where it takes longer than a call may', async () => {
+    lone = new Lone(SCRIPT.replace('LOADING', 'console.log(); await new Promise(() => {})'));
+    lone.begin(1, 'wait', WALL);
+    lone.begin(2, 'wait', PATIENT);
+    await lone.logged();
+    lone.isolate.checkWall(performance.now() + LATER_MS);
+    expect([lone.gone, lone.outcomes()]).toEqual([true, { 1: 'exceededWallTime', 2: 'exceededWallTime' }]);
+  });
+});
