@@ -125,6 +125,9 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       secrets: store.webhookSecrets,
       metrics,
       clock,
+      ticks,
+      after: later,
+      linesKept: limits.logLinesPerInstallation,
       contained: (change) => log.warn(change, 'an installation may be crashing cells'),
       failed: ({ installationId, integration, version }, requestId, { detail, ...end }) => {
         // What an integration throws quotes what it was called with. It is in its own log.
@@ -132,6 +135,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
         log.info({ requestId, installationId, integration, version, ...told }, 'a call failed');
       },
     });
+    stops.push(() => journal.close());
     let stopping: Promise<void> | undefined;
     const isStopping = () => stopping !== undefined;
     const { publicUrl: knownUrl, apiUrl, controlHost, controlNames, trustedProxies } = config;

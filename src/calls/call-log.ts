@@ -4,7 +4,8 @@
  * Positions in a tenant's stack traces are mapped here, on the host, to the author's own files: the source map never
  * goes into a cell. Lines keep their order while a map is being fetched.
  *
- * Whatever is written here, the host's own words included, is written without the secrets of its target.
+ * Whatever is written here, the host's own words included, is written without the secrets of its target. What strangers cause
+ * without a call of the tenant's code is written a bounded number of times, then counted (`refusal-lines.ts`).
  */
 import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';
@@ -23,6 +24,7 @@ import type { CallMetrics } from './call-metrics.ts';
 import type { CoolDownBegun } from './circuit-breaker.ts';
 import { limitMet } from './outcome.ts';
 import { withoutPreludeFrames } from './prelude-frames.ts';
+import { RefusalLines } from './refusal-lines.ts';
 import { suspicionText } from './suspicion-log-text.ts';
 
 const MAPPERS_MAX = 200;
@@ -52,6 +54,12 @@ export interface JournalParts {
   /** What code of an installation was shown beside its environment. */
   readonly secrets: Pick<WebhookSecrets, 'shownTo'>;
   readonly clock: () => number;
+  /** Milliseconds that only ever grow. */
+  readonly ticks: () => number;
+  /** Runs something later. @returns what calls it off */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** Lines that the log of an installation keeps. */
+  readonly linesKept: number;
   /** Tells the operator of an installation that is kept apart, or no longer. */
   contained(change: SuspicionChange): void;
   /** Tells the operator of a call that did not end well. */
@@ -75,9 +83,16 @@ export class Journal implements CallObserver {
   });
   /** Lines that wait for their script's map. */
   readonly #waiting = new Map<string, Line[]>();
+  readonly #refusals: RefusalLines;
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
+    this.#refusals = new RefusalLines({ ...parts, write: (line) => parts.logs.append(line) });
+  }
+
+  /** Writes what has only been counted so far. */
+  close(): void {
+    this.#refusals.close();
   }
 
   log(target: Target, requestId: string, level: LogLevel, raw: string): void {
@@ -97,7 +112,7 @@ export class Journal implements CallObserver {
     return undefined;
   }
 
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void {
     this.#parts.metrics.ended(end, wallMs);
     if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
     for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
@@ -107,6 +122,8 @@ export class Journal implements CallObserver {
     this.#parts.failed(target, requestId, told);
     // An exception has left its own line, with the stack; every other end is told by the host alone.
     if (end.outcome === 'exception') return;
+    const reason = countedAs ?? (end.outcome === 'loadShed' ? end.outcome : undefined);
+    if (reason !== undefined && !this.#refusals.mayWrite(target, reason)) return;
     const limit = limitMet(end, target.limits);
     const why = [limit && limitSentence(limit), end.detail].filter(Boolean).join(' ');
     this.log(target, requestId, 'error', `The call ended with ${end.outcome}.${why && ` ${why}`}`);
@@ -114,6 +131,7 @@ export class Journal implements CallObserver {
 
   refused(target: Target, requestId: string, limit: LimitMet): void {
     this.#parts.metrics.limitMet(limit.name);
+    if (!this.#refusals.mayWrite(target, limit.name)) return;
     this.log(target, requestId, 'warn', `A request was refused. ${limitSentence(limit)}`);
   }
 
@@ -121,9 +139,10 @@ export class Journal implements CallObserver {
     this.#parts.metrics.limitMet(behind);
   }
 
-  shed(target: Target, requestId: string, { message, limit }: AnnexError): void {
+  shed(target: Target, requestId: string, { code, message, limit }: AnnexError): void {
     if (limit) this.#parts.metrics.limitMet(limit.name);
-    this.ended(target, requestId, { outcome: 'loadShed', cpuMs: 0, detail: message }, 0);
+    const end: CallEnd = { outcome: 'loadShed', cpuMs: 0, detail: message };
+    this.ended(target, requestId, end, 0, limit?.name ?? code);
   }
 
   turnedAway(): void {

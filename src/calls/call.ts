@@ -52,7 +52,8 @@ export class BrokenOff extends Error {
 
 /** Who hears of finished calls. */
 export interface CallObserver {
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
+  /** @param countedAs where its client has ended it: what it is counted as when the log has its share of lines about clients */
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void;
   log(target: Target, requestId: string, level: LogLevel, text: string): void;
   /** A call has to wait for a place. */
   waits(behind: LimitName): void;

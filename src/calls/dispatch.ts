@@ -128,10 +128,11 @@ export class Dispatch {
     const { observer, load } = this.#parts;
     const now = performance.now();
     this.#inFlight -= 1;
-    observer.ended(target, requestId, end, now - startedAt);
-    load.add(owner, end.cpuMs);
-    // Attack: strangers who send or read so slowly that calls run out of time, to have an honest installation shut.
+    // Attack: strangers who send or read so slowly that calls run out of time, to have an honest installation shut or its log
+    // filled with that.
     const isClients = end.outcome === 'exceededWallTime' && call.clientPaced;
+    observer.ended(target, requestId, end, now - startedAt, isClients ? 'slowClient' : undefined);
+    load.add(owner, end.cpuMs);
     const begun = this.#coolDown.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
     if (begun) observer.cooling(target, requestId, begun);
     // Last: whoever has the place next finds all this done.

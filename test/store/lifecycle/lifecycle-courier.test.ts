@@ -24,6 +24,9 @@ function courierOf(store: Store) {
     secrets: store.webhookSecrets,
     metrics: new CallMetrics(),
     clock: () => CLOCK.now,
+    ticks: () => CLOCK.now,
+    after: () => () => undefined,
+    linesKept: DEFAULT_LIMITS.logLinesPerInstallation,
     contained: () => undefined,
     failed: () => undefined,
   });

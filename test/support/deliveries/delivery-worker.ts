@@ -248,6 +248,9 @@ export class Delivering {
       secrets: webhookSecrets,
       metrics: new CallMetrics(),
       clock: this.time.clock,
+      ticks: this.time.ticks,
+      after: this.time.after,
+      linesKept: this.limits.logLinesPerInstallation,
       contained: () => undefined,
       failed: () => undefined,
     });

@@ -1,0 +1,104 @@
+/**
+ * How much of an installation's log requests take that never become calls, or that run out of time because of their client.
+ *
+ * Attack: a stranger sends thousands of bodies that are too large, and the newest lines of the log, which are all that is kept,
+ * are about nothing else. So each installation has a token bucket of such lines. While it is empty, requests are counted, and
+ * one line says later how many there were. The metrics count each of them all the same.
+ *
+ * It decides and counts; the line of a single request is the journal's to write.
+ */
+import { RateLimit } from '../model/rate-limit.ts';
+import type { Target } from '../model/target.ts';
+import type { LogLine } from '../store/logs.ts';
+
+/** Of the lines that a log keeps, those that an installation may have at once: one in so many. */
+const SHARE_OF_LOG = 50;
+/** How long it takes until there may be one more. */
+const LINE_EVERY_MS = 10 * 60_000;
+
+export interface RefusalLinesParts {
+  /** Lines that the log of an installation keeps. */
+  readonly linesKept: number;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Milliseconds that only ever grow. */
+  readonly ticks: () => number;
+  /** Runs something later. @returns what calls it off */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly write: (line: LogLine) => void;
+}
+
+/** Requests of one installation that have left no line yet. */
+interface Counted {
+  readonly since: number;
+  version: number;
+  readonly timesByReason: Map<string, number>;
+  readonly cancel: () => void;
+}
+
+export class RefusalLines {
+  readonly #parts: RefusalLinesParts;
+  readonly #lines: RateLimit;
+  readonly #counted = new Map<string, Counted>();
+
+  constructor(parts: RefusalLinesParts) {
+    this.#parts = parts;
+    const timesMax = Math.max(1, Math.floor(parts.linesKept / SHARE_OF_LOG));
+    this.#lines = new RateLimit({ timesMax, windowMs: timesMax * LINE_EVERY_MS, clock: parts.ticks });
+  }
+
+  /** @param reason what refused it, for instance the name of a limit @returns false where the request was counted instead */
+  mayWrite({ installationId, version }: Pick<Target, 'installationId' | 'version'>, reason: string): boolean {
+    const counted = this.#counted.get(installationId);
+    if (counted === undefined && this.#lines.take(installationId)) return true;
+    const { timesByReason } = counted ?? this.#begin(installationId, version);
+    timesByReason.set(reason, (timesByReason.get(reason) ?? 0) + 1);
+    if (counted !== undefined) counted.version = version;
+    return false;
+  }
+
+  /** Writes what has been counted so far. */
+  close(): void {
+    for (const installationId of [...this.#counted.keys()]) this.#write(installationId);
+  }
+
+  #begin(installationId: string, version: number): Counted {
+    // An empty bucket has room for a line by then.
+    const cancel = this.#parts.after(LINE_EVERY_MS, () => {
+      this.#lines.take(installationId);
+      this.#write(installationId);
+    });
+    const counted = { since: this.#parts.clock(), version, timesByReason: new Map<string, number>(), cancel };
+    this.#counted.set(installationId, counted);
+    return counted;
+  }
+
+  #write(installationId: string): void {
+    const counted = this.#counted.get(installationId);
+    if (counted === undefined) return;
+    this.#counted.delete(installationId);
+    counted.cancel();
+    const { version, since, timesByReason } = counted;
+    const text = summary(timesByReason, since);
+    this.#parts.write({
+      installationId,
+      version,
+      requestId: '',
+      level: 'warn',
+      text,
+      at: this.#parts.clock(),
+    });
+  }
+}
+
+/** For instance "812 more requests were refused or timed out since 2026-01-02T03:04:05.678Z (requestBodyBytes: 812). …" */
+function summary(timesByReason: ReadonlyMap<string, number>, since: number): string {
+  let times = 0;
+  for (const some of timesByReason.values()) times += some;
+  const reasons = [...timesByReason].map(([reason, some]) => `${reason}: ${some}`).join(', ');
+  const requests = times === 1 ? 'request was' : 'requests were';
+  return (
+    `${times} more ${requests} refused or timed out since ${new Date(since).toISOString()} (${reasons}). ` +
+    'They are counted, so that the other lines of this log are kept; the metrics count each of them.'
+  );
+}
