@@ -29,7 +29,7 @@ const FROM_SOURCE = new Launcher({
   files: [],
 });
 /** Uploads at once, and uploads waiting for their turn. */
-const slots = new BundlerSlots(2, 16);
+const slots = new BundlerSlots(2, 20);
 
 export interface BundlerOptions {
   readonly limits: Limits;

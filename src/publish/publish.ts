@@ -175,9 +175,12 @@ export class Publisher {
 const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> =>
   exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
 
-/** Whose turn it is, and whose memory: the publisher's organization. Admins, who publish for any, are one publisher. */
+/**
+ * Which publisher an upload's turn and memory are counted for: the organization of the token. An admin token publishes for any
+ * organization, and is a publisher of its own; no organization is named like it.
+ */
 export const publisherOf = (principal: Principal): string =>
-  (isRuntime(principal) ? undefined : principal.organization) ?? '';
+  isRuntime(principal) ? '' : (principal.organization ?? `token ${principal.tokenId}`);
 
 /** The bundle of the code: the cells take the form that the bundler gives it. */
 async function bundled(job: UploadJob, entry: string): Promise<Pick<Built, 'problems' | 'code'>> {

@@ -1,8 +1,10 @@
 /** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
 import { expect, test } from 'vitest';
+import { UploadJob } from '../../../src/bundle/bundler.ts';
 import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
 import { pathProblem, Upload } from '../../../src/bundle/upload.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { publisherOf } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { bundle, bundled, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
 
@@ -182,4 +184,66 @@ test('publishers take turns: one who uploads without pause keeps nobody else wai
   leave();
   await Promise.all(waiting);
   expect(order).toEqual(['busy 1', 'other 1', 'a', 'b', 'c', 'd', 'e', 'busy 2']);
+});
+
+test('one publisher never holds all places: the upload of another begins at once, and its own go on one by one', async () => {
+  const slots = new BundlerSlots(2, 8);
+  const order: string[] = [];
+  const enter = (publisher: string, name: string) =>
+    slots.enter(publisher).then((leave) => {
+      order.push(name);
+      return leave;
+    });
+  const leaveFirst = await enter('busy', 'busy 1');
+  const second = enter('busy', 'busy 2');
+  const leaveOther = await enter('other', 'other 1');
+  expect(order).toEqual(['busy 1', 'other 1']);
+  // With both places taken, whoever leaves makes room for a publisher that holds none.
+  const third = enter('third', 'third 1');
+  leaveOther();
+  const leaveThird = await third;
+  leaveFirst();
+  const leaveSecond = await second;
+  expect(order).toEqual(['busy 1', 'other 1', 'third 1', 'busy 2']);
+  leaveSecond();
+  leaveThird();
+});
+
+test('three publishers that upload without pause have turns of equal number', async () => {
+  const slots = new BundlerSlots(2, 20);
+  const turns: string[] = [];
+  const upload = async (publisher: string): Promise<void> => {
+    for (let i = 0; i < 20; i += 1) {
+      const leave = await slots.enter(publisher);
+      turns.push(publisher);
+      await new Promise((later) => setImmediate(later));
+      leave();
+    }
+  };
+  // The first has four uploads at once, as far as the queue takes them; the others have one at a time.
+  await Promise.all([...Array.from({ length: 4 }, () => upload('a')), upload('b'), upload('c')]);
+  const early = turns.slice(0, 30);
+  for (const publisher of ['b', 'c'])
+    expect(early.filter((turn) => turn === publisher).length).toBeGreaterThanOrEqual(9);
+});
+
+test('the builds of one publisher leave a process for those of another', async () => {
+  const options = (publisher: string) => ({ limits: DEFAULT_LIMITS, publisher });
+  const own = await UploadJob.begin(options('busy'));
+  const gone = new AbortController();
+  const more = UploadJob.begin({ ...options('busy'), signal: gone.signal });
+  const another = await UploadJob.begin(options('other'));
+  gone.abort(new Error('gone'));
+  await expect(more).rejects.toThrow('gone');
+  own.end();
+  another.end();
+});
+
+test('each organization is a publisher, and so is each token of the operator', () => {
+  const admin = (tokenId: string) => publisherOf({ kind: 'admin', tokenId });
+  const member = (tokenId: string, organization: string) =>
+    publisherOf({ kind: 'organization', tokenId, organization });
+  expect(member('one', 'acme')).toBe(member('two', 'acme'));
+  const publishers = [admin('one'), admin('two'), member('one', 'acme'), member('one', 'other')];
+  expect(new Set(publishers).size).toBe(publishers.length);
 });
