@@ -32,12 +32,14 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as (
 export const Uint8ArrayIntrinsic = Uint8Array;
 export const Uint16ArrayIntrinsic = Uint16Array;
 export const Uint32ArrayIntrinsic = Uint32Array;
+export const WeakMapIntrinsic = WeakMap;
 export const WeakRefIntrinsic = WeakRef;
 
 export const {
   create: objectCreate,
   defineProperty,
   getOwnPropertyDescriptor,
+  getOwnPropertySymbols,
   getPrototypeOf,
   keys: objectKeys,
   setPrototypeOf,
@@ -87,6 +89,15 @@ export const mapForEach = uncurryThis(Map.prototype.forEach) as <K, V>(
   callback: (value: V, key: K) => void,
 ) => void;
 export const mapSize = uncurryGetter<number>(Map.prototype, 'size');
+export const weakMapGet = uncurryThis(WeakMap.prototype.get) as <K extends WeakKey, V>(
+  map: WeakMap<K, V>,
+  key: K,
+) => V | undefined;
+export const weakMapSet = uncurryThis(WeakMap.prototype.set) as <K extends WeakKey, V>(
+  map: WeakMap<K, V>,
+  key: K,
+  value: V,
+) => WeakMap<K, V>;
 export const weakRefDeref = uncurryThis(WeakRef.prototype.deref) as <T extends object>(
   reference: WeakRef<T>,
 ) => T | undefined;

@@ -16,7 +16,8 @@ import {
   getPrototypeOf,
   objectCreate,
   objectKeys,
-  uncurryThis,
+  weakMapGet,
+  weakMapSet,
 } from '../primordials.ts';
 import { ballast, carriedBy, carry } from './ballast.ts';
 import { named, wrapMethod } from './memory-refusals.ts';
@@ -48,16 +49,6 @@ const LONG_CHARS = 64 * KIB;
 /** How many times as long a text can become in a canonical normal form (Unicode, UAX 15: U+0390), and in a compatible one (U+FDFA). */
 const CANONICAL_GROWTH = 4;
 const COMPATIBLE_GROWTH = 18;
-
-const weakMapGet = uncurryThis(WeakMap.prototype.get) as (
-  map: WeakMap<Function, Function>,
-  key: Function,
-) => Function | undefined;
-const weakMapSet = uncurryThis(WeakMap.prototype.set) as (
-  map: WeakMap<Function, Function>,
-  key: Function,
-  value: Function,
-) => unknown;
 
 /** Closes the ways on one global object. */
 export function countNativeMemory(target: { readonly Intl: typeof Intl }): void {

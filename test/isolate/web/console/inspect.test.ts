@@ -95,6 +95,70 @@ describe('a short value', () => {
   });
 });
 
+describe('an object of very many names', () => {
+  const MANY = `const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => ['name' + i, i]));`;
+
+  test.each([
+    ['a line', '(value) => console.log(value)'],
+    ['a table', '(value) => console.table(value)'],
+    ['each row of a table', '(value) => console.table(new Array(50).fill(value))'],
+    [
+      'each member of an object',
+      '(value) => console.log(Object.fromEntries([...new Array(50).keys()].map((i) => ["a" + i, [value]])))',
+    ],
+  ])('is listed once, however often it is shown in %s', async (_, log) => {
+    const listed = await run(`${COUNTED} ${MANY}
+      const { calls, value } = counted(many);
+      const keys = () => calls.ownKeys ?? 0;
+      const log = ${log};
+      log(value);
+      const first = keys();
+      for (let i = 0; i < 20; i++) log(value);
+      return [first, keys()];`);
+    const [first, all] = listed as [number, number];
+    // Once for its names and once for its symbols, at most.
+    expect(first).toBeGreaterThanOrEqual(1);
+    expect(first).toBeLessThanOrEqual(2);
+    expect(all).toBe(first);
+  });
+
+  test('is shown by its first names with the values they have now, and by none that is gone', async () => {
+    const lines = await run(`${MANY}
+      console.log(many);
+      many.name1 = 'changed';
+      delete many.name2;
+      console.log(many);
+      return prelude.lines.map(([, text]) => [text.slice(0, 60), text.endsWith('...\\n}')]);`);
+    expect(lines).toEqual([
+      ['{\n  name0: 0,\n  name1: 1,\n  name2: 2,\n  name3: 3,\n  name4: 4', true],
+      [expect.stringContaining("{\n  name0: 0,\n  name1: 'changed',\n  name3: 3,"), true],
+    ]);
+  });
+
+  test('that is a list, too, is shown with its first names behind its elements', async () => {
+    const text = await run(`${MANY}
+      const list = Object.assign([1, 2, 3], many);
+      console.log(list); console.log(list);
+      return prelude.lines[1][1];`);
+    expect(text).toContain('1, 2, 3');
+    expect(text).toContain('name0: 0');
+    expect(text).toContain('name90: 90');
+  });
+
+  test('that is made of symbols is shown by the first of them', async () => {
+    const text = await run(`
+      const many = { a: 1 };
+      for (let i = 0; i < 20_000; i++) many[Symbol('s' + i)] = i;
+      console.log(many); console.log(many); console.table([many]);
+      return prelude.lines.map(([, text]) => text.slice(0, 40));`);
+    expect(text).toEqual([
+      expect.stringContaining('a: 1,\n  [Symbol(s0)]: 0,'),
+      expect.stringContaining('a: 1,\n  [Symbol(s0)]: 0,'),
+      expect.stringContaining('(index)'),
+    ]);
+  });
+});
+
 describe('texts', () => {
   test('are cut before they are read for specifiers and numbers', async () => {
     const lines = await run(`
