@@ -2,6 +2,7 @@
 import { Busboy } from '@fastify/busboy';
 import { describe, expect, test } from 'vitest';
 import { boundaryOf, readMultipart } from '../../../../src/http/public/multipart.ts';
+import { Chance } from '../../../support/fuzz/chance.ts';
 
 const CASES = 2_000;
 
@@ -110,35 +111,33 @@ test('an empty part may share its last line break with the boundary', () => {
   expect(readMultipart(body, 'b')).toEqual([{ name: 'event', bytes: Buffer.alloc(0) }]);
 });
 
-/** A repeatable source of chance (mulberry32). */
-function chance(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
 /** What well-meaning clients send: undici's heads, browsers', curl's; bytes that look like multipart themselves. */
-function saneBody(below: (bound: number) => number): { parts: Sent[]; boundary: string } {
-  const boundary = ['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"][below(4)] ?? 'b';
-  const pick = (from: readonly string[]) => from[below(from.length)] ?? '';
-  const parts = Array.from({ length: below(6) + 1 }, (_, i) => {
-    const name = `${pick(['event', 'fetch-body', 'a b', 'ümlaut', 'a%22b', '; name=x', 'a=b'])}-${i}`;
-    const filename = pick(['x.txt', '', '; name=environment', 'a;b', "it's", '=?', 'naïve.txt', 'C:\\x.txt']);
-    const parameters = [`name="${name}"`, ...(below(2) ? [`filename="${filename}"`] : [])];
-    if (below(3) === 0) parameters.reverse();
+function saneBody(chance: Chance): { parts: Sent[]; boundary: string } {
+  const boundary = chance.pick(['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"]);
+  const parts = Array.from({ length: chance.below(6) + 1 }, (_, i) => {
+    const name = `${chance.pick(['event', 'fetch-body', 'a b', 'ümlaut', 'a%22b', '; name=x', 'a=b'])}-${i}`;
+    const filename = chance.pick([
+      'x.txt',
+      '',
+      '; name=environment',
+      'a;b',
+      "it's",
+      '=?',
+      'naïve.txt',
+      'C:\\x.txt',
+    ]);
+    const parameters = [`name="${name}"`, ...(chance.once(2) ? [`filename="${filename}"`] : [])];
+    if (chance.once(3)) parameters.reverse();
     const lines = [
-      `${pick(['content-disposition', 'Content-Disposition'])}: form-data; ${parameters.join('; ')}`,
+      `${chance.pick(['content-disposition', 'Content-Disposition'])}: form-data; ${parameters.join('; ')}`,
     ];
-    if (below(2)) lines.push(`content-type: ${pick(['text/plain', 'application/octet-stream'])}`);
-    if (below(4) === 0) lines.reverse();
+    if (chance.once(2))
+      lines.push(`content-type: ${chance.pick(['text/plain', 'application/octet-stream'])}`);
+    if (chance.once(4)) lines.reverse();
     const bytes = Buffer.from(
-      Array.from({ length: below(8) }, () => pick(['x', '\r\n', '--', '\r\n--', '\0', 'é', '"', '\r'])).join(
-        '',
-      ),
+      Array.from({ length: chance.below(8) }, () =>
+        chance.pick(['x', '\r\n', '--', '\r\n--', '\0', 'é', '"', '\r']),
+      ).join(''),
     );
     return { head: lines.join('\r\n'), bytes };
   });
@@ -166,9 +165,9 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<[string, str
 }
 
 test(`${CASES} sane bodies are read as @fastify/busboy reads them`, async () => {
-  const below = chance(0xa22e);
+  const chance = new Chance(0xa22e);
   for (let i = 0; i < CASES; i++) {
-    const { parts, boundary } = saneBody(below);
+    const { parts, boundary } = saneBody(chance);
     const contentType = `multipart/form-data; boundary="${boundary}"`;
     expect(boundaryOf(contentType)).toBe(boundary);
     const body = bodyOf(parts, boundary);
