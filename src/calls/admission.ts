@@ -23,8 +23,10 @@ export type Refusal =
   | 'installation'
   /** Too many calls of all installations wait. */
   | 'all'
-  /** Too many bodies of all installations' calls are still being sent. */
+  /** Too many bodies of all installations' calls, or of its sender's, are still being sent. */
   | 'uploads'
+  /** Too many calls of its installation, or of its sender's for it, wait while their bodies are being sent. */
+  | 'uploadsOfInstallation'
   /** Nobody is admitted any more. */
   | 'closed'
   /** It left the queue by itself. */
@@ -191,14 +193,12 @@ export class Admission {
   }
 
   #wait(queue: Queue, uploader: string | undefined): Waiting | Refusal {
-    const { callsInFlightPerInstallation, callsWaitingPerInstallation } = queue.limits;
+    const { callsInFlightPerInstallation } = queue.limits;
     const waitingUploads = queue.uploads?.waiting.size ?? 0;
-    const isFull =
-      queue.waiting.size + waitingUploads >= callsWaitingPerInstallation ||
-      (uploader !== undefined && !uploadsOf(queue).places.hasRoom(callsWaitingPerInstallation, uploader));
-    if (isFull || this.#waiting >= this.#limits.callsWaiting) {
+    const refusal = this.#fullQueue(queue, waitingUploads, uploader);
+    if (refusal !== undefined) {
       this.#sort(queue);
-      return isFull ? 'installation' : 'all';
+      return refusal;
     }
     const isOwn = queue.running >= callsInFlightPerInstallation || !hasUploadRoom(queue, uploader);
     const behind = isOwn ? 'callsInFlightPerInstallation' : 'callsInFlight';
@@ -217,6 +217,15 @@ export class Admission {
     this.#waiting += 1;
     this.#sort(queue);
     return waiting;
+  }
+
+  /** @returns why the call cannot wait; undefined where it can */
+  #fullQueue(queue: Queue, waitingUploads: number, uploader: string | undefined): Refusal | undefined {
+    const { callsWaitingPerInstallation } = queue.limits;
+    if (queue.waiting.size + waitingUploads >= callsWaitingPerInstallation) return 'installation';
+    if (uploader !== undefined && !uploadsOf(queue).places.hasRoom(callsWaitingPerInstallation, uploader))
+      return 'uploadsOfInstallation';
+    return this.#waiting >= this.#limits.callsWaiting ? 'all' : undefined;
   }
 
   /** Takes one out of those that wait. @returns false where it was not among them */

@@ -8,10 +8,9 @@ import { LRUCache } from 'lru-cache';
 import type { CellProcess } from '../cells/cell-process.ts';
 import type { Egress } from '../egress/egress.ts';
 import { AnnexError } from '../errors.ts';
-import type { LimitMet, Limits } from '../limits.ts';
-import { limitClause, limitSentence } from '../model/limit-met.ts';
+import type { Limits } from '../limits.ts';
 import type { Target } from '../model/target.ts';
-import type { CallEnd, Outcome } from '../protocol/wire.ts';
+import type { CallEnd } from '../protocol/wire.ts';
 import { Admission, type Refusal, Waiting } from './admission.ts';
 import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import { CoolDown } from './circuit-breaker.ts';
@@ -19,12 +18,11 @@ import type { CpuLoad } from './cpu-load.ts';
 import { Collecting } from './incoming-body.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { RunningCall, type RunningCallParts } from './running-call.ts';
+import { SHED, shedError } from './shed-error.ts';
 
 /** How many installations' current isolates are remembered, to retire the old one when its version or its cell changes. */
 const ISOLATES_REMEMBERED = 50_000;
 const MS_PER_S = 1_000;
-/** What the caller of a call that was not begun is told beside the reason. */
-const SHED = { outcome: 'loadShed' satisfies Outcome };
 
 /** The isolate that had an installation's last call. */
 interface LastIsolate {
@@ -217,22 +215,4 @@ export class Dispatch {
     this.#parts.observer.turnedAway();
     return { outcome: 'loadShed', refusal };
   }
-}
-
-/** Why a call was not begun, for its caller. */
-function shedError(why: Refusal, limits: Limits): AnnexError {
-  if (why === 'closed') return new AnnexError('SERVICE_STOPPING', 'The service is shutting down.');
-  if (why === 'uploads') {
-    const limit: LimitMet = { name: 'callsInFlight', max: limits.callsInFlight };
-    const message = `Too many calls run whose bodies are still being sent, which have half of all places; ${limitClause(limit)}.`;
-    return new AnnexError('CALL_SHED', message, { limit, extra: SHED });
-  }
-  const name =
-    why === 'left' ? 'firstByteMs' : why === 'all' ? 'callsWaiting' : 'callsWaitingPerInstallation';
-  const limit: LimitMet = { name, max: limits[name], ...(why !== 'left' && { used: limits[name] }) };
-  const message =
-    why === 'left'
-      ? `The call waited too long for its turn, and was not begun; ${limitClause(limit)}.`
-      : limitSentence(limit);
-  return new AnnexError('CALL_SHED', message, { limit, extra: SHED });
 }

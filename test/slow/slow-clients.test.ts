@@ -146,6 +146,15 @@ describe('a body that does not come', () => {
       expect(await annex.metric('annex_calls_in_flight')).toBeGreaterThanOrEqual(2),
     );
     const large = new Uint8Array(300_000);
+    const refused = await dial(endpoint);
+    const own = 'x-forwarded-for: 203.0.113.1\r\n';
+    refused.socket.write(`${head(endpoint, '', 'transfer-encoding: chunked', own)}1\r\nx\r\n`);
+    expect(errorOf(await refused.closed)).toMatchObject({
+      code: 'CALL_SHED',
+      message: expect.stringMatching(
+        /^Too many calls whose bodies are still being sent wait for the installation; .* send fewer bodies at once.*; the limit is 8 \(callsWaitingPerInstallation\)\.$/,
+      ),
+    });
     for (let at = 0; at < 5; at += 1) {
       const called = await fetch(endpoint, { method: 'POST', body: 'abc' });
       expect([called.status, await called.text()]).toEqual([200, '3']);

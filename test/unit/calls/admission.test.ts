@@ -4,8 +4,12 @@ import {
   Admission,
   type CallLimits,
   type InstallationLimits,
+  type Refusal,
   Waiting,
 } from '../../../src/calls/admission.ts';
+import { shedError } from '../../../src/calls/shed-error.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { Chance } from '../../support/fuzz/chance.ts';
 
 const WIDE: InstallationLimits = { callsInFlightPerInstallation: 100, callsWaitingPerInstallation: 100 };
 const ALL: CallLimits = { callsInFlight: 4, callsWaiting: 100 };
@@ -141,14 +145,20 @@ describe('uploads', () => {
       ...Array(4).fill('admitted'),
       ...Array(4).fill('waits'),
     ]);
-    expect(entered(admission, 1, 'last')).toEqual(['installation']);
+    expect(entered(admission, 1, 'last')).toEqual(['uploadsOfInstallation']);
     expect(entered(admission, 4)).toEqual(Array(4).fill('admitted'));
     expect(entered(admission, 5)).toEqual([...Array(4).fill('waits'), 'installation']);
   });
 
   test('of one sender have no more than they leave to others', () => {
     const admission = new Admission(wide);
-    expect(entered(admission, 5, 's')).toEqual(['admitted', 'admitted', 'waits', 'waits', 'installation']);
+    expect(entered(admission, 5, 's')).toEqual([
+      'admitted',
+      'admitted',
+      'waits',
+      'waits',
+      'uploadsOfInstallation',
+    ]);
     expect(entered(admission, 1, 't')).toEqual(['admitted']);
   });
 
@@ -203,7 +213,7 @@ describe('uploads', () => {
 
   // Whatever happens in whatever order, everybody who waits runs in the end, and nothing is left.
   test('and calls in any order keep the bounds and leave nothing behind', async () => {
-    const random = seeded(7);
+    const chance = new Chance(7);
     const limits = { callsInFlight: 12, callsWaiting: 20 };
     const admission = new Admission(limits);
     const running: Running[] = [];
@@ -213,21 +223,21 @@ describe('uploads', () => {
       uploads += one.uploader === undefined ? 0 : 1;
     };
     const step = async () => {
-      const dice = random();
-      if (dice < 0.55) {
-        const installation = 'abc'[Math.floor(random() * 3)] ?? '';
-        const uploader = random() < 0.5 ? 'stu'[Math.floor(random() * 3)] : undefined;
+      const dice = chance.below(100);
+      if (dice < 55) {
+        const installation = chance.pick(['a', 'b', 'c']);
+        const uploader = chance.once(2) ? chance.pick(['s', 't', 'u']) : undefined;
         const found = admission.enter(installation, each, uploader);
         const one = { installation, uploader };
         if (found === 'admitted') admit(one);
         else if (found instanceof Waiting) {
           void found.settled.then((how) => how === 'admitted' && admit(one));
-          if (random() < 0.2) found.leave();
+          if (chance.once(5)) found.leave();
         }
       } else if (running.length > 0) {
-        const at = Math.floor(random() * running.length);
+        const at = chance.below(running.length);
         const one = running[at] as Running;
-        if (dice > 0.9 && one.uploader !== undefined) {
+        if (dice > 90 && one.uploader !== undefined) {
           admission.uploaded(one.installation, one.uploader);
           one.uploader = undefined;
           uploads -= 1;
@@ -254,18 +264,27 @@ describe('uploads', () => {
   });
 });
 
+test.each<[Refusal, RegExp]>([
+  ['all', /^[\d,]+ calls wait for their turn; .*\(callsWaiting\)\.$/],
+  [
+    'installation',
+    /^[\d,]+ calls of the installation wait for their turn; .*\(callsWaitingPerInstallation\)\.$/,
+  ],
+  [
+    'uploads',
+    /bodies are still being sent run or wait; .*half of all places.*send fewer bodies at once.*\(callsInFlight\)\.$/,
+  ],
+  [
+    'uploadsOfInstallation',
+    /bodies are still being sent wait for the installation; .*send fewer bodies at once.*\(callsWaitingPerInstallation\)\.$/,
+  ],
+  ['left', /^The call waited too long .*\(firstByteMs\)\.$/],
+  ['closed', /shutting down/],
+])('a refusal because of %s says what there is too much of', (why, message) => {
+  expect(shedError(why, DEFAULT_LIMITS).message).toMatch(message);
+});
+
 interface Running {
   readonly installation: string;
   uploader: string | undefined;
-}
-
-/** The same numbers between 0 and 1 each time (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
