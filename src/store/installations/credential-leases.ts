@@ -14,6 +14,7 @@ import type { Limits } from '../../limits.ts';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
 import type { Vault } from '../vault/vault.ts';
+import { insertRowOfTarget } from './row-of-target.ts';
 import { credentialsPlace, type Installation, readTarget, targetKey } from './target-rows.ts';
 
 /** For what a call does beside its wall time: being handed over, and being ended. */
@@ -80,21 +81,12 @@ export class CredentialLeases {
     { id, expiresAt }: { readonly id: string; readonly expiresAt: number },
     now: number,
   ): Promise<boolean> {
-    const row = await this.#parts.database
-      .insertInto('credential_leases')
-      .columns(['installation_id', 'level', 'place', 'holder', 'expires_at'])
-      .expression((query) =>
-        query
-          .selectFrom('targets')
-          .select(({ val, lit }) => [
-            'installation_id',
-            'level',
-            'place',
-            val(id).as('holder'),
-            lit(expiresAt).as('expires_at'),
-          ])
-          .where((row) => row.and(targetKey(name))),
-      )
+    const row = await insertRowOfTarget(this.#parts.database, name, {
+      table: 'credential_leases',
+      column: 'holder',
+      value: id,
+      expiresAt,
+    })
       .onConflict((conflict) =>
         conflict
           .columns(['installation_id', 'level', 'place'])

@@ -8,7 +8,7 @@
 
 import type { Database } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
-import { targetKey } from './target-rows.ts';
+import { insertRowOfTarget } from './row-of-target.ts';
 
 /** Longer than a state is good, which is ten minutes from the beginning of its flow. */
 const KEPT_MS = 15 * 60_000;
@@ -37,21 +37,12 @@ export class SpentStates {
     const { database, clock } = this.#parts;
     const now = clock();
     await this.#prune(now);
-    const row = await database
-      .insertInto('spent_states')
-      .columns(['installation_id', 'level', 'place', 'digest', 'expires_at'])
-      .expression((query) =>
-        query
-          .selectFrom('targets')
-          .select(({ val, lit }) => [
-            'installation_id',
-            'level',
-            'place',
-            val(digest).as('digest'),
-            lit(now + KEPT_MS).as('expires_at'),
-          ])
-          .where((row) => row.and(targetKey(name))),
-      )
+    const row = await insertRowOfTarget(database, name, {
+      table: 'spent_states',
+      column: 'digest',
+      value: digest,
+      expiresAt: now + KEPT_MS,
+    })
       .onConflict((conflict) => conflict.columns(['installation_id', 'level', 'place', 'digest']).doNothing())
       .returning('digest')
       .executeTakeFirst();
