@@ -33,6 +33,7 @@ import { CellLauncher } from './launch/cell-launch.ts';
 import { rehearsalProgram } from './launch/cell-program.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
+import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -295,14 +296,4 @@ export async function startService(config: Config, log: Logger, built?: CellSour
 function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms).unref();
   return () => clearTimeout(timer);
-}
-
-/** @returns whether the work was done in time */
-async function within(boundMs: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, boundMs, false);
-  });
-  const done = work.then(() => true);
-  return Promise.race([done, late]).finally(() => clearTimeout(timer));
 }

@@ -4,11 +4,11 @@
  * An unwell cell is replaced before it is ended, so that calls in it may finish. What a dead one had not begun goes to the
  * next, unseen. Who lives where is for `placement.ts`; of whom a cell has died, `suspicion.ts` finds out.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import { AnnexError } from '../errors.ts';
 import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
+import { within } from '../model/within.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
 import { type CellOwner, CellProcess, PING_EVERY_MS } from './cell-process.ts';
 import type { GivenTask } from './in-flight-task.ts';
@@ -139,8 +139,7 @@ export class Pool {
     this.#tryOuts.stop();
     clearInterval(this.#interval);
     for (const cell of this.#alive) cell.kill('was stopped with the service', 'retired');
-    if (this.#alive.size > 0)
-      await Promise.race([this.#allGone.promise, wait(STOP_MS, undefined, { ref: false })]);
+    if (this.#alive.size > 0) await within(STOP_MS, this.#allGone.promise);
   }
 
   #start(place: Place): CellProcess {

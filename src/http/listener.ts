@@ -17,6 +17,7 @@ import fastify, {
 import type { Logger } from 'pino';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { within } from '../model/within.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
 import type { AnswersTo } from './host-header.ts';
 import { lazySerializers } from './lazy-serializers.ts';
@@ -140,13 +141,6 @@ function cannotListen(cause: unknown, door: string, host: string, port: number):
 /** Ends the connections of a listener that is closing: each when its answer is out, the last ones by force. */
 export async function hangUp(app: FastifyInstance, closed: Promise<unknown>): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), HANG_UP_EVERY_MS);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      app.server.closeAllConnections();
-      resolve();
-    }, HANG_UP_MS);
-  });
-  await Promise.race([closed, late]).finally(() => clearTimeout(timer));
+  if (!(await within(HANG_UP_MS, closed))) app.server.closeAllConnections();
   clearInterval(idle);
 }

@@ -1,0 +1,9 @@
+/** A bounded wait: what is waited for may never come, and whoever waits goes on all the same. It stops no work. */
+
+/** @returns whether the work was done in time @throws what the work throws in time */
+export async function within(boundMs: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(resolve, boundMs, false);
+  const done = work.then(() => true);
+  return Promise.race([done, late]).finally(() => clearTimeout(timer));
+}
