@@ -1,14 +1,22 @@
 /** ErrorEvent (https://html.spec.whatwg.org/#errorevent): an exception that nobody caught, and where it was thrown. */
 
-import {
-  defineInterface,
-  isObject,
-  requireArguments,
-  toDictionary,
-  toDOMString,
-  toUSVString,
-} from '../web-idl.ts';
+import { defineInterface, isObject, requireArguments, toDOMString, toUSVString } from '../web-idl.ts';
 import { Event } from './event.ts';
+import { asIs, initReader } from './event-init.ts';
+
+/** `unsigned long` */
+const toUnsignedLong = (value: unknown): number => +(value as number) >>> 0;
+
+const readInit = initReader(
+  {
+    colno: [0, toUnsignedLong],
+    error: [undefined, asIs],
+    filename: ['', toUSVString],
+    lineno: [0, toUnsignedLong],
+    message: ['', toDOMString],
+  },
+  'ErrorEvent: parameter 2',
+);
 
 /** A genuine ErrorEvent. */
 export let isErrorEvent: (value: unknown) => value is ErrorEvent;
@@ -27,18 +35,12 @@ export class ErrorEvent extends Event {
   constructor(type: unknown, eventInitDict: unknown = undefined) {
     requireArguments(arguments.length, 1, 'ErrorEvent');
     super(type, eventInitDict);
-    const init = toDictionary(eventInitDict, 'ErrorEvent: parameter 2');
-    // Each member is read and converted before the next, in the order of their names (Web IDL, dictionaries).
-    const { colno = 0 } = init;
-    this.#colno = +(colno as number) >>> 0;
-    const { error } = init;
+    const { colno, error, filename, lineno, message } = readInit(eventInitDict);
+    this.#colno = colno;
     this.#error = error;
-    const { filename = '' } = init;
-    this.#filename = toUSVString(filename);
-    const { lineno = 0 } = init;
-    this.#lineno = +(lineno as number) >>> 0;
-    const { message = '' } = init;
-    this.#message = toDOMString(message);
+    this.#filename = filename;
+    this.#lineno = lineno;
+    this.#message = message;
   }
 
   get message(): string {

@@ -2,18 +2,23 @@
 
 import { List, push, toArray } from '../list.ts';
 import { apply } from '../primordials.ts';
-import {
-  defineInterface,
-  isObject,
-  requireArguments,
-  toDictionary,
-  toDOMString,
-  toUSVString,
-} from '../web-idl.ts';
+import { defineInterface, isObject, requireArguments, toDOMString, toUSVString } from '../web-idl.ts';
 import { Event, eventState, initialize } from './event.ts';
+import { asIs, initReader } from './event-init.ts';
 import { isMessagePort, type MessagePort } from './message-port.ts';
 
 const { freeze } = Object;
+
+const readInit = initReader(
+  {
+    data: [null, asIs],
+    lastEventId: ['', toDOMString],
+    origin: ['', toUSVString],
+    ports: [undefined, toPorts],
+    source: [null, toSource],
+  },
+  'MessageEvent: parameter 2',
+);
 
 export class MessageEvent extends Event {
   #data: unknown;
@@ -26,18 +31,12 @@ export class MessageEvent extends Event {
   constructor(type: unknown, eventInitDict: unknown = undefined) {
     requireArguments(arguments.length, 1, 'MessageEvent');
     super(type, eventInitDict);
-    const init = toDictionary(eventInitDict, 'MessageEvent: parameter 2');
-    // Each member is read and converted before the next, in the order of their names (Web IDL, dictionaries).
-    const { data = null } = init;
+    const { data, lastEventId, origin, ports, source } = readInit(eventInitDict);
     this.#data = data;
-    const { lastEventId = '' } = init;
-    this.#lastEventId = toDOMString(lastEventId);
-    const { origin = '' } = init;
-    this.#origin = toUSVString(origin);
-    const { ports } = init;
-    this.#ports = toPorts(ports);
-    const { source = null } = init;
-    this.#source = toSource(source);
+    this.#lastEventId = lastEventId;
+    this.#origin = origin;
+    this.#ports = ports;
+    this.#source = source;
   }
 
   get data(): unknown {

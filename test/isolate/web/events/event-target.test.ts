@@ -16,6 +16,48 @@ const logged = (code: string): Promise<unknown> =>
   isolate.run(`${code}; return prelude.thrown.map((text) => text.split('\\n')[0]);`);
 
 describe('an event', () => {
+  test.each([
+    [
+      'ErrorEvent',
+      [
+        'bubbles',
+        'colno',
+        'to colno',
+        'error',
+        'filename',
+        'to filename',
+        'lineno',
+        'to lineno',
+        'message',
+        'to message',
+      ],
+    ],
+    [
+      'MessageEvent',
+      ['bubbles', 'data', 'lastEventId', 'to lastEventId', 'origin', 'to origin', 'ports', 'source'],
+    ],
+  ])(
+    'of the kind %s reads and converts one member of its dictionary after the other',
+    async (kind, order) => {
+      const read = await isolate.run(`
+      const read = [];
+      const plain = ['bubbles', 'data', 'error', 'ports', 'source'];
+      const init = {};
+      for (const name of ['source', 'ports', 'origin', 'message', 'lineno', 'lastEventId', 'filename', 'error', 'data', 'colno', 'bubbles'])
+        Object.defineProperty(init, name, { get() {
+          read.push(name);
+          return plain.includes(name) ? undefined : { toString() { read.push('to ' + name); return '1'; } };
+        } });
+      // The interface is made when it is first used. From then on, what the script puts in the place of an iterator has no part.
+      new ${kind}('x');
+      const iterate = Array.prototype[Symbol.iterator];
+      Array.prototype[Symbol.iterator] = function () { read.push('iterated'); return iterate.call(this); };
+      try { new ${kind}('x', init); } finally { Array.prototype[Symbol.iterator] = iterate; }
+      return read;`);
+      expect(read).toEqual(order);
+    },
+  );
+
   test('has the attributes of its dictionary, read in order, and neutral ones before its dispatch', async () => {
     expect(
       await isolate.run(`
