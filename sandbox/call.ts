@@ -7,7 +7,7 @@
  */
 import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
-import type { CallFetches } from './fetch.ts';
+import type { PendingFetches } from './fetch.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
@@ -70,7 +70,7 @@ export interface Call {
   /** Its streams; made with the first one. */
   traffic: Traffic | undefined;
   /** Its fetches; made with the first one. */
-  fetches: CallFetches | undefined;
+  fetches: PendingFetches | undefined;
   /** Runs when the call is over, whatever it still does: `request.signal`, once somebody has asked for it. */
   onOver: ((reason: unknown) => void) | undefined;
 }

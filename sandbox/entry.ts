@@ -168,7 +168,7 @@ export function start(
         fetches.answered(entry[1], entry[2], head, entry[8], entry[9]);
         break;
       }
-      case 'unfetched':
+      case 'fetch-failed':
         fetches.failed(entry[1], entry[2], entry[3]);
         break;
       case 'collect':

@@ -61,7 +61,7 @@ class HostFailure {
 }
 
 /** The fetches of one call. */
-export class CallFetches {
+export class PendingFetches {
   begun = 0;
   /** Fetches without an answer. */
   inFlight = 0;
@@ -137,7 +137,7 @@ export function createFetches(calls: Calls, emit: Emit): Fetches {
       // The host knows calls, and has given this isolate none yet.
       if (call.id === LOADER_ID)
         throw new TypeError('fetch cannot be used while the script loads, only by its handlers');
-      call.fetches ??= new CallFetches();
+      call.fetches ??= new PendingFetches();
       const fetches = call.fetches;
       fetches.begun += 1;
       const id = fetches.begun;
@@ -193,7 +193,7 @@ export function createFetches(calls: Calls, emit: Emit): Fetches {
   function send(
     call: Call,
     id: number,
-    fetches: CallFetches,
+    fetches: PendingFetches,
     { method, url, redirect, headers, body, signal }: OutgoingRequest,
   ): Promise<Response> {
     const source = isByteSource(body) ? body : undefined;
@@ -220,7 +220,7 @@ export function createFetches(calls: Calls, emit: Emit): Fetches {
   }
 
   /** A body that breaks, or is too large, takes its fetch with it. */
-  async function upload(call: Call, id: number, fetches: CallFetches, source: ByteSource): Promise<void> {
+  async function upload(call: Call, id: number, fetches: PendingFetches, source: ByteSource): Promise<void> {
     const { fetchRequestBodyBytes } = calls.settings;
     const outbound = calls.traffic(call).send(id, source, fetchRequestBodyBytes);
     const end = await outbound.run();

@@ -78,7 +78,7 @@ class Announcer {
   /** Forgets a timer that is cleared. */
   remove(call: Call, id: number): void {
     // The timers that the cell knows are bounded, and so are these messages.
-    if (!mapDelete(this.#untold, id)) this.#emit('untimer', call.id, id);
+    if (!mapDelete(this.#untold, id)) this.#emit('clear-timer', call.id, id);
     else this.#calls.operate(-1);
   }
 

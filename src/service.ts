@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { confineBundlers } from './bundle/bundler-confinement.ts';
-import { Journal } from './calls/call-log.ts';
+import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
 import { CpuLoad } from './calls/cpu-load.ts';
 import { Dispatch } from './calls/dispatch.ts';
@@ -19,18 +19,18 @@ import { CELL_USERS } from './confinement/layers.ts';
 import { startDelivery, VERSION } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
-import { Posting } from './egress/webhook/webhook-client.ts';
+import { WebhookClient } from './egress/webhook/webhook-client.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
-import { Connections } from './http/client-connections.ts';
-import { controlDoor } from './http/control/control-routes.ts';
+import { ClientConnections } from './http/client-connections.ts';
+import { controlRoutes } from './http/control/control-routes.ts';
 import { Credentials } from './http/credentials.ts';
 import { controlHosts, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
-import { inProcessDoors } from './http/loopback-listeners.ts';
-import { publicDoor } from './http/public/public-routes.ts';
+import { loopbackListeners } from './http/loopback-listeners.ts';
+import { publicRoutes } from './http/public/public-routes.ts';
 import { buildCell, type CellSources } from './launch/cell-build.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
-import { rehearsalProgram } from './launch/cell-program.ts';
+import { selfTestProgram } from './launch/cell-program.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
@@ -76,7 +76,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       cellRssMib: limits.cellRssMib,
     };
     const [{ confinement, layers }, bundlers] = await Promise.all([
-      confine('cells', hardening, (tried) => rehearsalProgram(build, tried)),
+      confine('cells', hardening, (tried) => selfTestProgram(build, tried)),
       confineBundlers(hardening, build.bundlerFiles),
     ]);
     log.info({ layers }, 'cells are confined');
@@ -120,7 +120,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       },
     });
     stops.push(() => pool.stop());
-    const journal = new Journal({
+    const journal = new CallLog({
       logs,
       registry,
       secrets: store.webhookSecrets,
@@ -157,18 +157,18 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       answersTo: controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]),
     });
     const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(knownUrl) });
-    new Connections({ limits, trustedProxies, clock: ticks }).guard(open.server);
+    new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
     const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
     const outwards = {
       policy: config.egress,
       limits,
-      ownDoor: inProcessDoors({ origins, control: control.server, open: open.server }),
+      ownDoor: loopbackListeners({ origins, control: control.server, open: open.server }),
       controlPort: () => (control.server.address() as AddressInfo | null)?.port,
     };
     const egress = new Egress({ ...outwards, hostsRequired: config.egressManifest === 'required' });
     watchEgress(metrics.registry, egress);
     stops.push(() => egress.close());
-    const posting = new Posting({ ...outwards, allowHttp: config.webhookHttp === 'allow' });
+    const posting = new WebhookClient({ ...outwards, allowHttp: config.webhookHttp === 'allow' });
     stops.push(() => posting.close());
     const dispatch = new Dispatch({
       limits,
@@ -190,7 +190,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       bundlers: new Launcher(bundlers.program, bundlers.confinement),
       probe: (script) => pool.tryOut(script),
     });
-    controlDoor(control, {
+    controlRoutes(control, {
       limits,
       clock: ticks,
       credentials,
@@ -219,7 +219,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       limitMet: (limit) => metrics.limitMet(limit),
     });
     stops.push(() => control.close());
-    publicDoor(open, {
+    publicRoutes(open, {
       limits,
       registry,
       credentials,

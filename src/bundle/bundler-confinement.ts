@@ -14,7 +14,7 @@ import {
 import {
   type BundlerFiles,
   bundlerProgram,
-  bundlerRehearsal,
+  bundlerSelfTest,
   CAN_STARVE,
   hasOwnFiles,
 } from './bundler-program.ts';
@@ -37,12 +37,12 @@ export async function confineBundlers(
   const firstUser = settings.firstUser + CELL_USERS;
   const hardening = { ...settings, firstUser, users: BUNDLER_USERS, jitless: false };
   const settle = (starve: boolean) =>
-    confine('bundlers', hardening, (tried) => bundlerRehearsal(files, tried, starve));
+    confine('bundlers', hardening, (tried) => bundlerSelfTest(files, tried, starve));
   let starve = CAN_STARVE;
   let settled = await settle(starve);
   if (starve && !hasOwnFiles(settled.confinement)) {
     const { confinement } = settled;
-    starve = (await tryProgram(confinement, bundlerRehearsal(files, confinement, true))) === undefined;
+    starve = (await tryProgram(confinement, bundlerSelfTest(files, confinement, true))) === undefined;
     if (!starve) settled = await settle(false);
   }
   const { confinement } = settled;

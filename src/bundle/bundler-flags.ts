@@ -7,4 +7,4 @@ export const ESBUILD_FLAG = '--esbuild=';
 /** esbuild can open nothing on a disk. */
 export const DISKLESS_FLAG = '--diskless';
 /** To bundle one line and end. */
-export const REHEARSE_FLAG = '--rehearse';
+export const SELF_TEST_FLAG = '--self-test';

@@ -11,7 +11,7 @@ import { Socket } from 'node:net';
 import type { Limits } from '../limits.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { bundleCode, startBundler } from './bundle-code.ts';
-import { DISKLESS_FLAG, REHEARSE_FLAG } from './bundler-flags.ts';
+import { DISKLESS_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
 import { readUpload } from './reading/read-upload.ts';
@@ -78,12 +78,12 @@ function endWithHost(): void {
 }
 
 /** Whether esbuild starts and bundles here. */
-async function rehearse(): Promise<void> {
+async function selfTest(): Promise<void> {
   const upload = new Map([['a.ts', Buffer.from('export default 1 as number;')]]);
   const files = { entry: 'a.ts', upload, sdk: new Map(), sdkEntries: new Map() };
   const { ok } = await bundleCode({ files, mode: 'production', scriptBytes: 4_096, diskless: true });
   process.exit(ok ? 0 : 1);
 }
 
-if (process.argv.includes(REHEARSE_FLAG)) void rehearse();
+if (process.argv.includes(SELF_TEST_FLAG)) void selfTest();
 else new UploadProcess(new Socket({ fd: PIPE_FD }));

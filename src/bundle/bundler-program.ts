@@ -7,7 +7,7 @@
  * bound on open descriptors to what esbuild has open anyway: so it can open no folder and no file.
  */
 import type { ConfinedProgram, Confinement } from '../confinement/layers.ts';
-import { DISKLESS_FLAG, ESBUILD_FLAG, REHEARSE_FLAG } from './bundler-flags.ts';
+import { DISKLESS_FLAG, ESBUILD_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 
 /** The files that the program is made of, where they lie. */
 export interface BundlerFiles {
@@ -44,12 +44,12 @@ export function bundlerProgram(
 }
 
 /** Starts everything, bundles one line, and ends. */
-export function bundlerRehearsal(
+export function bundlerSelfTest(
   files: BundlerFiles,
   confinement: Confinement,
   starve = CAN_STARVE,
 ): ConfinedProgram {
-  return program(files, confinement, starve, [REHEARSE_FLAG]);
+  return program(files, confinement, starve, [SELF_TEST_FLAG]);
 }
 
 function program(

@@ -16,7 +16,7 @@ const PROBLEMS_MAX = 100;
 export type UploadLimits = Pick<Limits, 'uploadFiles' | 'uploadBytes'>;
 
 /** Collects the files of an upload; `problems` is empty as long as all of them are fine. */
-export class Upload {
+export class UploadedFiles {
   readonly files = new Map<string, Uint8Array>();
   readonly problems: Problem[] = [];
   readonly #limits: UploadLimits;

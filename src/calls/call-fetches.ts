@@ -40,7 +40,7 @@ export interface CallFetchParts {
   log(level: LogLevel, text: string): void;
 }
 
-export class CallFetches {
+export class PendingFetches {
   readonly #parts: CallFetchParts;
   readonly #running = new Map<number, AbortController>();
   #begun = 0;
@@ -141,7 +141,7 @@ export class CallFetches {
     } catch (cause) {
       if (cause instanceof EgressError && cause.result === 'refused') await this.#holdBack(signal);
       this.leave(stream);
-      tell({ t: 'unfetched', id, stream, message: this.#explain(cause as Error) });
+      tell({ t: 'fetch-failed', id, stream, message: this.#explain(cause as Error) });
     }
   }
 

@@ -21,7 +21,7 @@ import type { Logs } from '../store/logs.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
-import type { CoolDownBegun } from './circuit-breaker.ts';
+import type { CircuitOpened } from './circuit-breaker.ts';
 import { limitMet } from './outcome.ts';
 import { withoutPreludeFrames } from './prelude-frames.ts';
 import { RefusalLines } from './refusal-lines.ts';
@@ -47,7 +47,7 @@ interface Line {
   readonly at: number;
 }
 
-export interface JournalParts {
+export interface CallLogParts {
   readonly logs: Pick<Logs, 'append'>;
   readonly registry: Pick<Registry, 'sourceMap'>;
   readonly metrics: CallMetrics;
@@ -66,8 +66,8 @@ export interface JournalParts {
   failed(target: Target, requestId: string, end: CallEnd): void;
 }
 
-export class Journal implements CallObserver {
-  readonly #parts: JournalParts;
+export class CallLog implements CallObserver {
+  readonly #parts: CallLogParts;
   readonly #mappers = new LRUCache<string, MapText>({
     max: MAPPERS_MAX,
     maxSize: MAPPER_BYTES_MAX,
@@ -85,7 +85,7 @@ export class Journal implements CallObserver {
   readonly #waiting = new Map<string, Line[]>();
   readonly #refusals: RefusalLines;
 
-  constructor(parts: JournalParts) {
+  constructor(parts: CallLogParts) {
     this.#parts = parts;
     this.#refusals = new RefusalLines({ ...parts, write: (line) => parts.logs.append(line) });
   }
@@ -149,7 +149,7 @@ export class Journal implements CallObserver {
     this.#parts.metrics.shed();
   }
 
-  cooling(target: Target, requestId: string, { coolMs, breaches }: CoolDownBegun): void {
+  cooling(target: Target, requestId: string, { coolMs, breaches }: CircuitOpened): void {
     this.#parts.metrics.coolDownBegun();
     const until = new Date(this.#parts.clock() + coolMs).toISOString();
     const text =

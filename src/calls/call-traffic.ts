@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { LimitName } from '../limits.ts';
 import type { FetchMessage, Outcome, StreamMessage } from '../protocol/wire.ts';
-import { CallFetches, type CallFetchParts } from './call-fetches.ts';
+import { type CallFetchParts, PendingFetches } from './call-fetches.ts';
 import { CallStreams } from './call-streams.ts';
 
 /** The call's own streams: its upload one way, its answer the other. */
@@ -17,7 +17,7 @@ export type CallTrafficParts = Omit<CallFetchParts, 'streams'>;
 export class CallTraffic {
   readonly #parts: CallTrafficParts;
   #streams: CallStreams | undefined;
-  #fetches: CallFetches | undefined;
+  #fetches: PendingFetches | undefined;
 
   constructor(parts: CallTrafficParts) {
     this.#parts = parts;
@@ -49,7 +49,7 @@ export class CallTraffic {
 
   /** @returns false where the cell broke the rules */
   fetch(message: FetchMessage, body: Buffer): boolean {
-    this.#fetches ??= new CallFetches({ ...this.#parts, streams: this.#open() });
+    this.#fetches ??= new PendingFetches({ ...this.#parts, streams: this.#open() });
     return this.#fetches.begin(message, body);
   }
 

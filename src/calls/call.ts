@@ -6,7 +6,7 @@ import type { AnnexError } from '../errors.ts';
 import type { LimitMet, LimitName } from '../limits.ts';
 import type { Target } from '../model/target.ts';
 import type { CallEnd, LogLevel, Outcome } from '../protocol/wire.ts';
-import type { CoolDownBegun } from './circuit-breaker.ts';
+import type { CircuitOpened } from './circuit-breaker.ts';
 
 /** What a target is handed (SPEC "Request envelope"). */
 export interface Envelope {
@@ -60,7 +60,7 @@ export interface CallObserver {
   /** A call was not begun: too many were waiting, or it has waited too long. */
   shed(target: Target, requestId: string, refusal: AnnexError): void;
   /** An installation begins to cool down; `requestId` is the call that was one too many. */
-  cooling(target: Target, requestId: string, begun: CoolDownBegun): void;
+  cooling(target: Target, requestId: string, begun: CircuitOpened): void;
   /** A call was not let in because its installation cools down. */
   turnedAway(): void;
 }

@@ -33,10 +33,10 @@ const PROBING_MS = 1_000;
  */
 const PROBE_MS = 2_000;
 
-export type CoolDownLimits = Pick<Limits, 'breachesBeforeCoolDown' | 'coolDownMs' | 'coolDownMsMax'>;
+export type CircuitBreakerLimits = Pick<Limits, 'breachesBeforeCoolDown' | 'coolDownMs' | 'coolDownMsMax'>;
 
 /** A cool-down that has just begun. */
-export interface CoolDownBegun {
+export interface CircuitOpened {
   /** For how long. */
   readonly coolMs: number;
   /** Breaches since all was well. */
@@ -62,11 +62,11 @@ interface Conduct {
   probedAt: number | undefined;
 }
 
-export class CoolDown {
-  readonly #limits: CoolDownLimits;
+export class CircuitBreaker {
+  readonly #limits: CircuitBreakerLimits;
   readonly #conducts = new Map<string, Conduct>();
 
-  constructor(limits: CoolDownLimits) {
+  constructor(limits: CircuitBreakerLimits) {
     this.#limits = limits;
   }
 
@@ -98,7 +98,7 @@ export class CoolDown {
    * @param startedAt when it had begun
    * @returns the cool-down, where one begins
    */
-  ended(installationId: string, outcome: Outcome, startedAt: number, now: number): CoolDownBegun | undefined {
+  ended(installationId: string, outcome: Outcome, startedAt: number, now: number): CircuitOpened | undefined {
     const weight = BREACH_WEIGHT[outcome];
     if (weight === undefined && this.#conducts.size === 0) return undefined;
     const conduct = this.#conducts.get(installationId);
@@ -116,7 +116,7 @@ export class CoolDown {
     conduct: Conduct,
     weight: number,
     now: number,
-  ): CoolDownBegun | undefined {
+  ): CircuitOpened | undefined {
     fade(conduct, now);
     conduct.score += weight;
     conduct.breaches += 1;

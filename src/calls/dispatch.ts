@@ -13,7 +13,7 @@ import type { Target } from '../model/target.ts';
 import type { CallEnd } from '../protocol/wire.ts';
 import { Admission, type Refusal, Waiting } from './admission.ts';
 import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
-import { CoolDown } from './circuit-breaker.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 import type { CpuLoad } from './cpu-load.ts';
 import { Collecting } from './incoming-body.ts';
 import { RefusalPace } from './refusal-pace.ts';
@@ -47,7 +47,7 @@ export interface DispatchParts {
 export class Dispatch {
   readonly #parts: DispatchParts;
   readonly #admission: Admission;
-  readonly #coolDown: CoolDown;
+  readonly #coolDown: CircuitBreaker;
   readonly #running: RunningCallParts;
   readonly #lastIsolate = new LRUCache<string, LastIsolate>({ max: ISOLATES_REMEMBERED });
   #nextId = 1;
@@ -57,7 +57,7 @@ export class Dispatch {
   constructor(parts: DispatchParts) {
     this.#parts = parts;
     this.#admission = new Admission(parts.limits);
-    this.#coolDown = new CoolDown(parts.limits);
+    this.#coolDown = new CircuitBreaker(parts.limits);
     this.#running = {
       egress: parts.egress,
       observer: parts.observer,

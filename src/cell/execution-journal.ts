@@ -1,5 +1,5 @@
 /**
- * Notes whose code is executing in this cell, where the host finds it after a crash (`MARKS` of the wire).
+ * Notes whose code is executing in this cell, where the host finds it after a crash (`EXECUTION_JOURNAL` of the wire).
  *
  * A record is written when an isolate begins to execute, and again when the next one does: an isolate that is entered
  * over and over, as a busy one is, costs no system call. The id of one that has stopped stays until all that the cell has
@@ -7,7 +7,7 @@
  * allocates while calls run, and a tenant can make none of it fail.
  */
 import { writeSync } from 'node:fs';
-import { MARKS } from '../protocol/wire.ts';
+import { EXECUTION_JOURNAL } from '../protocol/wire.ts';
 
 /** How long the id of one that has stopped stays at least. */
 const SWEEP_AFTER_MS = 10;
@@ -16,26 +16,26 @@ const SWEEP_AFTER_MS = 10;
 export type FlushWords = () => boolean;
 
 /** One record of the file. */
-interface MarkRecord {
+interface JournalRecord {
   readonly position: number;
   /** Whose id the file has there. */
-  mark: Mark | undefined;
-  state: MarkState;
+  mark: JournalEntry | undefined;
+  state: RecordState;
 }
 
 /** `resting` is one that has stopped and of which the file does not know it yet. */
-type MarkState = 'empty' | 'executing' | 'resting' | 'stopped';
+type RecordState = 'empty' | 'executing' | 'resting' | 'stopped';
 
-export class Marks {
+export class ExecutionJournal {
   readonly #fd: number;
   readonly #flush: FlushWords;
   /** All but the first, of which there is only a state, and the last, which is the holder's. */
-  readonly #records: MarkRecord[] = Array.from({ length: MARKS.records - 2 }, (_, index) => ({
-    position: (index + 1) * MARKS.recordBytes,
+  readonly #records: JournalRecord[] = Array.from({ length: EXECUTION_JOURNAL.records - 2 }, (_, index) => ({
+    position: (index + 1) * EXECUTION_JOURNAL.recordBytes,
     mark: undefined,
     state: 'empty',
   }));
-  #resting: MarkRecord[] = [];
+  #resting: JournalRecord[] = [];
   #unsure = false;
   /** More executed at once than there are records: from then on nobody can be called idle. */
   #overflowed = false;
@@ -49,22 +49,22 @@ export class Marks {
 
   /** Notes whose isolate the cell has grown most under. */
   hold(owner: string): void {
-    const bytes = Buffer.alloc(MARKS.recordBytes);
-    bytes[0] = MARKS.holds;
+    const bytes = Buffer.alloc(EXECUTION_JOURNAL.recordBytes);
+    bytes[0] = EXECUTION_JOURNAL.holds;
     bytes[1] = bytes.write(owner, 2, 'latin1');
-    this.#write(bytes, bytes.byteLength, (MARKS.records - 1) * MARKS.recordBytes);
+    this.#write(bytes, bytes.byteLength, (EXECUTION_JOURNAL.records - 1) * EXECUTION_JOURNAL.recordBytes);
   }
 
   /** The mark of one isolate. @param owner whose it is, an id of the host's */
-  of(owner: string): Mark {
-    const bytes = Buffer.alloc(MARKS.recordBytes);
-    bytes[0] = MARKS.executing;
+  of(owner: string): JournalEntry {
+    const bytes = Buffer.alloc(EXECUTION_JOURNAL.recordBytes);
+    bytes[0] = EXECUTION_JOURNAL.executing;
     bytes[1] = bytes.write(owner, 2, 'latin1');
-    return new Mark(this, bytes);
+    return new JournalEntry(this, bytes);
   }
 
-  /** For `Mark` alone. @param last the record that stood for it last @returns the one that does now */
-  begin(mark: Mark, last: MarkRecord | undefined): MarkRecord | undefined {
+  /** For `JournalEntry` alone. @param last the record that stood for it last @returns the one that does now */
+  begin(mark: JournalEntry, last: JournalRecord | undefined): JournalRecord | undefined {
     const record = last?.mark === mark ? last : this.#vacant();
     this.#noteResting(record);
     if (record === undefined) {
@@ -83,15 +83,15 @@ export class Marks {
     return record;
   }
 
-  /** For `Mark` alone. */
-  end(record: MarkRecord): void {
+  /** For `JournalEntry` alone. */
+  end(record: JournalRecord): void {
     record.state = 'resting';
     this.#resting.push(record);
     this.#sweep ??= setTimeout(() => this.#clear(), SWEEP_AFTER_MS);
   }
 
-  #vacant(): MarkRecord | undefined {
-    let stopped: MarkRecord | undefined;
+  #vacant(): JournalRecord | undefined {
+    let stopped: JournalRecord | undefined;
     for (const record of this.#records) {
       if (record.state === 'empty') return record;
       if (record.state !== 'executing') stopped ??= record;
@@ -100,7 +100,7 @@ export class Marks {
   }
 
   /** @param next the record that is about to execute */
-  #noteResting(next: MarkRecord | undefined): void {
+  #noteResting(next: JournalRecord | undefined): void {
     if (this.#resting.length === 0) return;
     for (const record of this.#resting) {
       if (record === next || record.state !== 'resting') continue;
@@ -135,20 +135,20 @@ export class Marks {
   }
 }
 
-const EMPTY = Buffer.of(MARKS.empty);
-const EXECUTING = Buffer.of(MARKS.executing);
-const STOPPED = Buffer.of(MARKS.stopped);
-const UNSURE = Buffer.of(MARKS.unsure);
+const EMPTY = Buffer.of(EXECUTION_JOURNAL.empty);
+const EXECUTING = Buffer.of(EXECUTION_JOURNAL.executing);
+const STOPPED = Buffer.of(EXECUTION_JOURNAL.stopped);
+const UNSURE = Buffer.of(EXECUTION_JOURNAL.unsure);
 
 /** Whether one isolate executes. */
-export class Mark {
-  readonly #marks: Marks;
+export class JournalEntry {
+  readonly #marks: ExecutionJournal;
   /** Its record. */
   readonly bytes: Buffer;
-  #last: MarkRecord | undefined;
-  #current: MarkRecord | undefined;
+  #last: JournalRecord | undefined;
+  #current: JournalRecord | undefined;
 
-  constructor(marks: Marks, bytes: Buffer) {
+  constructor(marks: ExecutionJournal, bytes: Buffer) {
     this.#marks = marks;
     this.bytes = bytes;
   }

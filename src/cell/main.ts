@@ -20,7 +20,7 @@ import { CellCall, type StreamEntry } from './calls/cell-call.ts';
 import { Outbox } from './calls/outbox.ts';
 import { CryptoThreads } from './crypto/crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
-import { Marks } from './execution-journal.ts';
+import { ExecutionJournal } from './execution-journal.ts';
 import { BlankIsolates } from './isolates/blank-isolates.ts';
 import { CpuUses } from './isolates/cpu-use.ts';
 import { Isolates } from './isolates/isolates.ts';
@@ -99,8 +99,8 @@ class Cell {
       case 'fetched':
         isolates.hear(fetchedEntry(message, body));
         break;
-      case 'unfetched':
-        isolates.hear(['unfetched', message.id, message.stream, message.message]);
+      case 'fetch-failed':
+        isolates.hear(['fetch-failed', message.id, message.stream, message.message]);
         break;
       case 'script':
         isolates.script(message.script, body.toString('utf8'));
@@ -119,7 +119,7 @@ class Cell {
 
   async #start(limits: CellLimits, sources: string[]): Promise<void> {
     const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#getStuck());
-    const marks = new Marks(MARKS_FD, () => this.#outbox.flush());
+    const marks = new ExecutionJournal(MARKS_FD, () => this.#outbox.flush());
     const memory = new MemoryWatch({
       rssBytesMax: limits.cellRssMib * MIB,
       peakBytes: () => process.resourceUsage().maxRSS * KIB,

@@ -21,8 +21,8 @@ import type { CellDeath, DeathReason } from './cell-death.ts';
 import { cellLimits } from './cell-limits.ts';
 import { readInTurns } from './cell-pipe.ts';
 import { CpuClaims } from './cpu-claims.ts';
-import { CellMarks, type MarksRead } from './execution-journal-reader.ts';
-import { type CellTask, GivenTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
+import { type ExecutionJournalRead, ExecutionJournalReader } from './execution-journal-reader.ts';
+import { type CellTask, InFlightTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
 
 export const PING_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
@@ -60,7 +60,7 @@ export interface CellOwner {
   /** `how` is in words for the operator. */
   exited(cell: CellProcess, how: string, death: CellDeath): void;
   /** It had this task when it died, and the tenant has not seen it. @returns whether it goes on elsewhere */
-  again?(given: GivenTask): boolean;
+  requeue?(given: InFlightTask): boolean;
   /** A task has ended while the cell lives. */
   ended?(owner: string): void;
   /** Whether the system has just run out of memory; undefined where it does not tell. */
@@ -68,13 +68,13 @@ export interface CellOwner {
 }
 
 export class CellProcess {
-  readonly #marks = new CellMarks();
+  readonly #marks = new ExecutionJournalReader();
   readonly #cpuClaims = new CpuClaims(availableParallelism(), performance.now());
   readonly #launched: LaunchedCell;
   readonly #writer: FrameWriter;
   readonly #owner: CellOwner;
   readonly #limits: Limits;
-  readonly #given = new Map<number, GivenTask>();
+  readonly #given = new Map<number, InFlightTask>();
   /** Whoever has had work in it, with the script of the last: nobody else can be blamed for its end. */
   readonly #owners = new Map<string, string>();
   /** Scripts it has asked for lately. */
@@ -171,19 +171,19 @@ export class CellProcess {
   /** Gives the cell a task; the message must carry `id`. */
   give(message: StartMessage, task: CellTask, ...body: Uint8Array[]): void {
     if (this.#exited) return task.end({ outcome: 'cellCrashed', cpuMs: 0 });
-    this.#take(message.id, new GivenTask(task, message, body));
+    this.#take(message.id, new InFlightTask(task, message, body));
     this.#writer.send(message, ...body);
   }
 
   /** Gives the cell a task that another one had. */
-  adopt(given: GivenTask): void {
+  resubmit(given: InFlightTask): void {
     given.move((message, ...bytes) => {
       if (message.t === 'call') this.#take(message.id, given);
       this.#writer.send(message, ...bytes);
     });
   }
 
-  #take(id: number, given: GivenTask): void {
+  #take(id: number, given: InFlightTask): void {
     const { task } = given;
     this.tasks += 1;
     this.#given.set(id, given);
@@ -320,7 +320,7 @@ export class CellProcess {
     if (obeyed !== true) this.kill(breach);
   }
 
-  #finish(id: number, { task, since }: GivenTask, end: CallEnd, exports?: ScriptExports): void {
+  #finish(id: number, { task, since }: InFlightTask, end: CallEnd, exports?: ScriptExports): void {
     const cpuMs = this.#cpuClaims.take(end.cpuMs, since, performance.now());
     if (cpuMs === undefined) return this.kill('claimed more CPU than there was');
     this.#given.delete(id);
@@ -358,13 +358,13 @@ export class CellProcess {
     this.#owner.exited(this, words, this.#death(signal, marks));
     for (const [id, given] of lost) {
       this.#given.delete(id);
-      if (given.movable && this.#owner.again?.(given) === true) continue;
+      if (given.movable && this.#owner.requeue?.(given) === true) continue;
       given.task.end({ outcome: 'cellCrashed', cpuMs: 0, detail: `The cell ${words}.` });
     }
     this.#owners.clear();
   }
 
-  #death(signal: NodeJS.Signals | null, { executing, holder }: MarksRead): CellDeath {
+  #death(signal: NodeJS.Signals | null, { executing, holder }: ExecutionJournalRead): CellDeath {
     if (this.#killedFor === 'retired') return { suspects: [] };
     const reason = this.#killedFor ?? this.#deathByItself(signal);
     if (reason === 'killed') return { reason, suspects: [] };

@@ -9,10 +9,10 @@
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MARKS } from '../protocol/wire.ts';
+import { EXECUTION_JOURNAL } from '../protocol/wire.ts';
 
 /** What was found when the cell had died. */
-export interface MarksRead {
+export interface ExecutionJournalRead {
   /** The owners whose code was executing. */
   readonly executing: ReadonlySet<string>;
   /** Those, and the ones that had just stopped: something of their calls may not have reached the host. */
@@ -23,10 +23,10 @@ export interface MarksRead {
   readonly unsure: boolean;
 }
 
-const FILE_BYTES = MARKS.recordBytes * MARKS.records;
+const FILE_BYTES = EXECUTION_JOURNAL.recordBytes * EXECUTION_JOURNAL.records;
 const ID_AT = 2;
 
-export class CellMarks {
+export class ExecutionJournalReader {
   /** For the cell to inherit. */
   readonly fd: number;
   #open = true;
@@ -46,31 +46,36 @@ export class CellMarks {
   }
 
   /** What the cell has noted last. */
-  read(): MarksRead {
+  read(): ExecutionJournalRead {
     const executing = new Set<string>();
     const touched = new Set<string>();
     if (!this.#open) return { executing, touched, unsure: true };
     const bytes = Buffer.alloc(FILE_BYTES);
     readSync(this.fd, bytes, 0, FILE_BYTES, 0);
     let holder: string | undefined;
-    for (let at = MARKS.recordBytes; at < FILE_BYTES; at += MARKS.recordBytes) {
+    for (let at = EXECUTION_JOURNAL.recordBytes; at < FILE_BYTES; at += EXECUTION_JOURNAL.recordBytes) {
       const state = bytes.readUInt8(at);
-      if (state !== MARKS.executing && state !== MARKS.stopped && state !== MARKS.holds) continue;
+      if (
+        state !== EXECUTION_JOURNAL.executing &&
+        state !== EXECUTION_JOURNAL.stopped &&
+        state !== EXECUTION_JOURNAL.holds
+      )
+        continue;
       const idAt = at + ID_AT;
-      const chars = Math.min(bytes.readUInt8(at + 1), MARKS.recordBytes - ID_AT);
+      const chars = Math.min(bytes.readUInt8(at + 1), EXECUTION_JOURNAL.recordBytes - ID_AT);
       const owner = bytes.toString('latin1', idAt, idAt + chars);
-      if (state === MARKS.holds) {
+      if (state === EXECUTION_JOURNAL.holds) {
         holder = owner;
         continue;
       }
       touched.add(owner);
-      if (state === MARKS.executing) executing.add(owner);
+      if (state === EXECUTION_JOURNAL.executing) executing.add(owner);
     }
     return {
       executing,
       touched,
       ...(holder !== undefined && { holder }),
-      unsure: bytes.readUInt8(0) !== MARKS.empty,
+      unsure: bytes.readUInt8(0) !== EXECUTION_JOURNAL.empty,
     };
   }
 

@@ -55,7 +55,7 @@ export interface CellTask {
 /** A message that came after the task, and its bytes. */
 type Later = readonly [message: OtherMessage, ...bytes: Uint8Array[]];
 
-export class GivenTask {
+export class InFlightTask {
   readonly task: CellTask;
   readonly since = performance.now();
   #message: StartMessage | undefined;

@@ -11,11 +11,11 @@ import type { Limits } from '../limits.ts';
 import { within } from '../model/within.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
 import { type CellOwner, CellProcess, PING_EVERY_MS } from './cell-process.ts';
-import type { GivenTask } from './in-flight-task.ts';
+import type { InFlightTask } from './in-flight-task.ts';
 import { OomKills } from './oom-kills.ts';
 import { type Place, Placement } from './placement.ts';
 import type { Origin } from './quarantine.ts';
-import { type TriedOut, TryOuts } from './script-probes.ts';
+import { type Probed, ScriptProbes } from './script-probes.ts';
 import { Suspicion, type SuspicionChange } from './suspicion.ts';
 
 const CHECK_EVERY_MS = 200;
@@ -55,7 +55,7 @@ export class Pool {
   readonly #parts: PoolParts;
   readonly #suspicion = new Suspicion();
   readonly #placement: Placement;
-  readonly #tryOuts: TryOuts;
+  readonly #tryOuts: ScriptProbes;
   readonly #oomKills = new OomKills();
   /** What those that are kept apart ran last. */
   readonly #scripts = new Map<string, string>();
@@ -78,7 +78,7 @@ export class Pool {
     const { trialCells, quarantineCells } = limits;
     const suspicion = this.#suspicion;
     this.#placement = new Placement({ cells, trialCells, quarantineCells, suspicion, isHeavy });
-    this.#tryOuts = new TryOuts({ limits, start: () => this.#startForTryOuts() });
+    this.#tryOuts = new ScriptProbes({ limits, start: () => this.#startForTryOuts() });
     for (const place of this.#placement.shared) this.#start(place);
     this.#interval = setInterval(() => this.#check(), CHECK_EVERY_MS);
   }
@@ -105,7 +105,7 @@ export class Pool {
   }
 
   /** Runs a script once, where no tenant lives. @throws AnnexError SERVICE_STOPPING */
-  tryOut(source: string): Promise<TriedOut> {
+  tryOut(source: string): Promise<Probed> {
     return this.#tryOuts.run(source);
   }
 
@@ -146,7 +146,7 @@ export class Pool {
     const cell = this.#launch(place.kind === 'heavy', {
       unwell: (unwell, how, suspects) => this.#replaceUnwell(place, unwell, how, suspects),
       exited: (dead, how, death) => this.#exited(place, dead, how, death),
-      again: (given) => this.#again(given),
+      requeue: (given) => this.#requeue(given),
       ...(place.kind === 'trial' && { ended: (owner) => this.#worked(owner) }),
     });
     place.cell = cell;
@@ -290,7 +290,7 @@ export class Pool {
     if (place.kind === 'shared' && !this.#stopping) this.#start(place);
   }
 
-  #again(given: GivenTask): boolean {
+  #requeue(given: InFlightTask): boolean {
     if (this.#stopping) return false;
     const refusal = this.refusal(given.task.owner);
     if (refusal !== undefined) {
@@ -300,7 +300,7 @@ export class Pool {
     const cell = this.cellFor(given.task.owner);
     if (!cell.takesTasks) return false;
     this.#parts.events.callMoved();
-    cell.adopt(given);
+    cell.resubmit(given);
     return true;
   }
 }

@@ -7,22 +7,22 @@
  */
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { type CallEnd, PROBED_SCRIPT, type ScriptExports, tryOut } from '../protocol/wire.ts';
+import { type CallEnd, PROBED_SCRIPT, probe, type ScriptExports } from '../protocol/wire.ts';
 import type { CellProcess } from './cell-process.ts';
 
 /** What was found out (REFERENCE D10). */
-export interface TriedOut {
+export interface Probed {
   readonly end: CallEnd;
   readonly exports?: ScriptExports;
 }
 
-export interface TryOutsParts {
+export interface ScriptProbesParts {
   readonly limits: Pick<Limits, 'callCpuMs' | 'callWallMs' | 'probeWallMs' | 'spareCellIdleMs'>;
   start(): CellProcess;
 }
 
-export class TryOuts {
-  readonly #parts: TryOutsParts;
+export class ScriptProbes {
+  readonly #parts: ScriptProbesParts;
   #shared: CellProcess | undefined;
   #usedAt = 0;
   #nextId = 1;
@@ -30,12 +30,12 @@ export class TryOuts {
   #alone: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: TryOutsParts) {
+  constructor(parts: ScriptProbesParts) {
     this.#parts = parts;
   }
 
   /** @throws AnnexError SERVICE_STOPPING: that its cell was ended then says nothing of the script */
-  async run(source: string): Promise<TriedOut> {
+  async run(source: string): Promise<Probed> {
     this.#check();
     this.#usedAt = performance.now();
     this.#shared = this.#shared?.takesTasks ? this.#shared : this.#parts.start();
@@ -61,7 +61,7 @@ export class TryOuts {
     this.#stopped = true;
   }
 
-  async #runAlone(source: string): Promise<TriedOut> {
+  async #runAlone(source: string): Promise<Probed> {
     this.#check();
     const cell = this.#parts.start();
     const result = await this.#attempt(source, cell);
@@ -70,7 +70,7 @@ export class TryOuts {
     return result;
   }
 
-  #attempt(source: string, cell: CellProcess): Promise<TriedOut> {
+  #attempt(source: string, cell: CellProcess): Promise<Probed> {
     const { callCpuMs, callWallMs, probeWallMs } = this.#parts.limits;
     // What takes longer to load than a call may take could never be called.
     const wallMs = Math.min(callWallMs, probeWallMs);
@@ -79,7 +79,7 @@ export class TryOuts {
       cell.give(
         { t: 'probe', id, cpuMs: callCpuMs, wallMs },
         {
-          owner: tryOut(id),
+          owner: probe(id),
           script: PROBED_SCRIPT,
           wallMs,
           log: () => undefined,

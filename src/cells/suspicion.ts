@@ -19,7 +19,7 @@ const GUILTY_SCORE = 2;
 const GUILTY_ALONE = 1.5;
 /** What clears a suspect: so many calls and so much time without a death, or one call and longer. */
 const TRIAL_CALLS = 20;
-const TRIAL_MS = 5_000;
+const SELF_TEST_MS = 5_000;
 const SLOW_TRIAL_MS = 60_000;
 /** Each trial that turns out too short makes the next one twice as long, up to here. */
 const TRIAL_DOUBLINGS_MAX = 6;
@@ -185,7 +185,7 @@ export class Suspicion {
     if (record.standing !== 'suspect' || record.calls === 0) return undefined;
     const workedMs = now - record.callsSince;
     const times = 2 ** Math.min(record.cleared, TRIAL_DOUBLINGS_MAX);
-    const quick = record.calls >= TRIAL_CALLS && workedMs >= TRIAL_MS * times;
+    const quick = record.calls >= TRIAL_CALLS && workedMs >= SELF_TEST_MS * times;
     if (!quick && workedMs < SLOW_TRIAL_MS * times) return undefined;
     record.cleared += 1;
     this.#stand(record, 'noted');

@@ -24,13 +24,13 @@ import {
 
 /** Where systems keep their tools. Not the PATH: these start as root. */
 const TOOL_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
-const TRIAL_MS = 20_000;
-const TRIAL_INFO_FD = 3;
+const SELF_TEST_MS = 20_000;
+const SELF_TEST_INFO_FD = 3;
 const SAID_CHARS_MAX = 4_096;
 const REASON_CHARS_MAX = 200;
 
 /** @returns what went wrong; undefined where the program ran */
-export type Trial = (confinement: Confinement) => Promise<string | undefined>;
+export type SelfTest = (confinement: Confinement) => Promise<string | undefined>;
 
 export interface Settled {
   readonly confinement: Confinement;
@@ -64,14 +64,14 @@ export async function confine(
 export async function settleLayers(
   settings: HardeningSettings,
   machine: Machine,
-  trial: Trial,
+  trial: SelfTest,
 ): Promise<Settled> {
   const plan = planLayers(settings, machine);
   if ((await trial(plan.wanted)) === undefined) return settle(plan.wanted, plan.off);
   return layerByLayer(plan, machine, trial);
 }
 
-async function layerByLayer({ wanted, off }: LayerPlan, machine: Machine, trial: Trial): Promise<Settled> {
+async function layerByLayer({ wanted, off }: LayerPlan, machine: Machine, trial: SelfTest): Promise<Settled> {
   const reasons: Partial<Record<FallibleLayer, string>> = { ...off };
   let held: Confinement = { ...UNCONFINED, jitless: wanted.jitless };
   for (const layer of FALLIBLE_LAYERS) {
@@ -132,12 +132,12 @@ function isExecutable(path: string): boolean {
 
 /** Starts a program that ends by itself. @returns what went wrong; undefined where it ended well */
 export function tryProgram(confinement: Confinement, program: ConfinedProgram): Promise<string | undefined> {
-  const [path = '', ...args] = confinedCommand(confinement, program, { turn: 0, infoFd: TRIAL_INFO_FD });
+  const [path = '', ...args] = confinedCommand(confinement, program, { turn: 0, infoFd: SELF_TEST_INFO_FD });
   const child = spawn(path, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},
     cwd: '/',
-    timeout: TRIAL_MS,
+    timeout: SELF_TEST_MS,
     killSignal: 'SIGKILL',
   });
   let said = '';
@@ -145,7 +145,7 @@ export function tryProgram(confinement: Confinement, program: ConfinedProgram): 
     said = (said + chunk.toString('utf8')).slice(0, SAID_CHARS_MAX);
   });
   // What bubblewrap has to tell is of no use here.
-  (child.stdio[TRIAL_INFO_FD] as Readable).on('error', () => undefined).resume();
+  (child.stdio[SELF_TEST_INFO_FD] as Readable).on('error', () => undefined).resume();
   return new Promise((resolve) => {
     child.on('error', ({ message }) => resolve(message));
     child.on('close', (code, signal) => {

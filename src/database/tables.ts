@@ -127,11 +127,11 @@ export interface Tables {
     integration: string;
     organization: string;
     type: string;
-    /** JSON: a `LifeEventRecord`; empty once the event is over. */
+    /** JSON: a `LifecycleEventRecord`; empty once the event is over. */
     sealed_record: string;
     /** How many calls the change was made inside of. */
     depth: number;
-    state: LifeEventState;
+    state: LifecycleEventState;
     attempts: number;
     /** When it is to be tried next. */
     due_at: number;
@@ -282,8 +282,8 @@ export interface Tables {
  * `pending`: to be told, or told again. `delivered`: the integration has heard it. `unhandled`: it has no handler.
  * `failed`: its handler failed, which is final. `canceled`: the target is gone.
  */
-export const LIFE_EVENT_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
-export type LifeEventState = (typeof LIFE_EVENT_STATES)[number];
+export const LIFECYCLE_EVENT_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
+export type LifecycleEventState = (typeof LIFECYCLE_EVENT_STATES)[number];
 
 /** `handler`: an event for the code itself. `webhook`: the code says what is posted where, and the host does it. */
 export const DELIVERY_KINDS = ['handler', 'webhook'] as const;

@@ -8,8 +8,8 @@ import type { Target } from '../model/target.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
 import type { Registry } from '../store/integrations/registry.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
-import type { Attempted, LOST, UnderWay } from './in-flight.ts';
-import { type Ending, UNKNOWNS_MAX } from './retry.ts';
+import type { Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
+import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
 export interface AttemptsParts {
@@ -28,7 +28,7 @@ export class Attempts {
   }
 
   /** Never rejects. */
-  async make(way: UnderWay): Promise<Attempted | typeof LOST> {
+  async make(way: DeliveryInFlight): Promise<Attempted | typeof LOST> {
     const { registry, handlers, webhooks, onError } = this.#parts;
     const { claim } = way;
     try {
@@ -50,7 +50,7 @@ export class Attempts {
   }
 }
 
-const without = (ending: Ending): Attempted => ({ ending });
+const without = (ending: DeliveryOutcome): Attempted => ({ ending });
 
 const isPausedFor = ({ status, pausedAt }: Target, { armedAt }: ClaimedDelivery): boolean =>
   status === 'paused' || (pausedAt !== undefined && armedAt <= pausedAt);

@@ -7,11 +7,11 @@ import {
   DELIVERY_STATES,
   type DeliveryKind,
   type DeliveryState,
-  LIFE_EVENT_STATES,
-  type LifeEventState,
+  LIFECYCLE_EVENT_STATES,
+  type LifecycleEventState,
 } from '../database/tables.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
-import type { LifeEvents } from '../store/installations/lifecycle-events.ts';
+import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
 
 const MS_PER_S = 1_000;
 const LATENESS_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300];
@@ -22,10 +22,10 @@ const ATTEMPT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
  *
  * @returns what counts an event that is over, or postponed
  */
-export function watchLifeEvents(
+export function watchLifecycleEvents(
   registry: Registry,
-  events: Pick<LifeEvents, 'waiting'>,
-): (state: LifeEventState) => void {
+  events: Pick<LifecycleEvents, 'waiting'>,
+): (state: LifecycleEventState) => void {
   const registers = [registry];
   const total = new Counter({
     name: 'annex_life_events_total',
@@ -33,7 +33,7 @@ export function watchLifeEvents(
     labelNames: ['state'],
     registers,
   });
-  for (const state of LIFE_EVENT_STATES) total.inc({ state }, 0);
+  for (const state of LIFECYCLE_EVENT_STATES) total.inc({ state }, 0);
   new Gauge({
     name: 'annex_life_events_waiting',
     help: 'Life events that their integrations have yet to hear of.',

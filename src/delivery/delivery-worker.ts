@@ -8,7 +8,7 @@
  * is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
  */
 
-import type { Journal } from '../calls/call-log.ts';
+import type { CallLog } from '../calls/call-log.ts';
 import type { Limits } from '../limits.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
@@ -17,10 +17,16 @@ import type { Attempts } from './attempts.ts';
 import type { DeliveryWatch } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
 import { DELAY_MS_MAX } from './handler-outcome.ts';
-import { type Attempted, LOST, UnderWay } from './in-flight.ts';
+import { type Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
-import { decide, type Ending, resultOf } from './retry.ts';
-import { type LaneLimits, type LaneNews, Lanes, type Look, type Turn } from './scheduler/fair-scheduler.ts';
+import { type DeliveryOutcome, decide, resultOf } from './retry.ts';
+import {
+  FairScheduler,
+  type Refill,
+  type RefillAnswer,
+  type SchedulerLimits,
+  type Turn,
+} from './scheduler/fair-scheduler.ts';
 
 /** Endpoints that are asked for at once, when the service starts. */
 const PAGE = 500;
@@ -40,9 +46,9 @@ type Queue = Pick<Deliveries, 'claim' | 'settle' | 'release' | 'waitingEndpoints
 export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
   readonly deliveries: Queue & LeasesParts['deliveries'];
   readonly attempts: Pick<Attempts, 'make'>;
-  readonly journal: Pick<Journal, 'log'>;
+  readonly journal: Pick<CallLog, 'log'>;
   readonly watch: DeliveryWatch;
-  readonly limits: LaneLimits & Pick<Limits, 'deliveryLeaseMs'>;
+  readonly limits: SchedulerLimits & Pick<Limits, 'deliveryLeaseMs'>;
   /** Milliseconds that only ever grow: what rests in this process, rests by these. */
   readonly ticks: () => number;
   /** From 0 to 1. */
@@ -51,7 +57,7 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
 
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
-  readonly #lanes: Lanes;
+  readonly #lanes: FairScheduler;
   readonly #leases: Leases;
   /** Endpoints whose deliveries are due by a clock that was set back since, and by when. */
   readonly #dueBy = new Map<string, number>();
@@ -66,7 +72,7 @@ export class DeliveryWorker {
 
   constructor(parts: DeliveryWorkerParts) {
     this.#parts = parts;
-    this.#lanes = new Lanes(parts.limits);
+    this.#lanes = new FairScheduler(parts.limits);
     this.#leases = new Leases({ ...parts, recovered: (made) => this.tell(made) });
   }
 
@@ -159,7 +165,7 @@ export class DeliveryWorker {
   }
 
   /** Asks for what an endpoint has. Never rejects. */
-  async #look({ endpoint, hints }: Look): Promise<void> {
+  async #look({ endpoint, hints }: Refill): Promise<void> {
     const { deliveries, clock, ticks, onError } = this.#parts;
     this.#busy += 1;
     try {
@@ -203,7 +209,7 @@ export class DeliveryWorker {
       // An id that was there twice is delivered once.
       claimOfId.delete(id);
       if (claim !== undefined) {
-        const way = new UnderWay(claim, now, limits.deliveryLeaseMs);
+        const way = new DeliveryInFlight(claim, now, limits.deliveryLeaseMs);
         // Attack: the calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
         way.caller.background = isBacklogged || claim.dueAt < this.#startedAt;
         void this.#deliver(way);
@@ -218,10 +224,10 @@ export class DeliveryWorker {
   }
 
   /** From the claim to what has become of it. Never rejects. */
-  async #deliver(way: UnderWay): Promise<void> {
+  async #deliver(way: DeliveryInFlight): Promise<void> {
     this.#busy += 1;
     this.#leases.add(way);
-    let news: LaneNews = 'nothing';
+    let news: RefillAnswer = 'nothing';
     try {
       news = await this.#attempt(way);
     } catch (error) {
@@ -237,7 +243,7 @@ export class DeliveryWorker {
   }
 
   /** @returns what it says of its endpoint */
-  async #attempt(way: UnderWay): Promise<LaneNews> {
+  async #attempt(way: DeliveryInFlight): Promise<RefillAnswer> {
     const { attempts, clock, watch } = this.#parts;
     const { claim, startedAt } = way;
     if (!this.#isRunning()) {
@@ -258,12 +264,12 @@ export class DeliveryWorker {
   }
 
   /** The stop has ended its call, or would not let it begin. */
-  #isCutShort({ isPosted }: UnderWay, { ending }: Attempted): boolean {
+  #isCutShort({ isPosted }: DeliveryInFlight, { ending }: Attempted): boolean {
     return !this.#isRunning() && ending.end === 'fault' && !isPosted;
   }
 
   /** @param now when the attempt ended @returns whether it was put down */
-  async #settle(way: UnderWay, attempted: Attempted, now: number): Promise<boolean> {
+  async #settle(way: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
     const { chance, journal, watch, ticks } = this.#parts;
     const { claim, startedAt, target } = way;
     const { ending, noted } = attempted;
@@ -291,7 +297,7 @@ export class DeliveryWorker {
   }
 
   /** Again and again where the store fails, for as long as the claim holds; after that it is recovered like any that lapsed. */
-  async #putDown(way: UnderWay, settlement: Settlement): Promise<boolean> {
+  async #putDown(way: DeliveryInFlight, settlement: Settlement): Promise<boolean> {
     const { deliveries, clock, after, onError } = this.#parts;
     for (;;) {
       try {
@@ -305,7 +311,7 @@ export class DeliveryWorker {
   }
 
   /** Never rejects. */
-  async #release(ways: readonly UnderWay[]): Promise<void> {
+  async #release(ways: readonly DeliveryInFlight[]): Promise<void> {
     await this.#parts.deliveries.release(ways.map(({ claim }) => claim)).catch(this.#parts.onError);
   }
 
@@ -378,7 +384,7 @@ export class DeliveryWorker {
 }
 
 /** What an end says of the endpoint: nothing where it was the platform, or somebody's order. */
-function newsOf({ end }: Ending): LaneNews {
+function newsOf({ end }: DeliveryOutcome): RefillAnswer {
   if (end === 'delivered' || end === 'unhandled') return 'succeeded';
   return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'nothing';
 }

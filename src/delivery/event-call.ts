@@ -8,8 +8,8 @@ import type { Readable } from 'node:stream';
 import type { CallResponse, CallResult } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { Target } from '../model/target.ts';
-import { verdictOf } from './handler-outcome.ts';
-import type { Attempted, UnderWay } from './in-flight.ts';
+import { handlerOutcome } from './handler-outcome.ts';
+import type { Attempted, DeliveryInFlight } from './in-flight.ts';
 
 /** Header of an answer that says where its body is to be posted. */
 export const DELIVER_TO = 'annex-deliver-to';
@@ -25,7 +25,7 @@ const NO_HANDLER: Attempted = { ending: { end: 'unhandled', outcome: 'no handler
 export function callFor(
   dispatch: Pick<Dispatch, 'call'>,
   target: Target,
-  { claim, caller }: UnderWay,
+  { claim, caller }: DeliveryInFlight,
 ): Promise<CallResult> | Attempted {
   if (target.handles?.has(claim.type) === false) return NO_HANDLER;
   const event = `{"installationId":${JSON.stringify(target.installationId)},${claim.eventBody.slice(1)}`;
@@ -36,7 +36,7 @@ export function callFor(
 
 /** What a call means for the delivery, whatever its answer holds. */
 export function attemptedBy(result: CallResult): Attempted {
-  const { outcome, ...verdict } = verdictOf(result);
+  const { outcome, ...verdict } = handlerOutcome(result);
   const noted = result.response === undefined ? {} : { status: result.response.status };
   if (verdict.next === 'again') return { ending: { end: 'fault', outcome, leastMs: verdict.leastMs }, noted };
   // What its author has to mend is not mended by another call.

@@ -4,15 +4,15 @@
  * Nothing is posted for it, whatever the integration answers: only a manifest that says `webhook` has its targets post.
  */
 
-import type { Journal } from '../calls/call-log.ts';
+import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { Target } from '../model/target.ts';
 import { attemptedBy, callFor, DELIVER_TO, destinationIn, discard } from './event-call.ts';
-import type { Attempted, UnderWay } from './in-flight.ts';
+import type { Attempted, DeliveryInFlight } from './in-flight.ts';
 
 export interface HandlerDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly journal: Pick<Journal, 'log'>;
+  readonly journal: Pick<CallLog, 'log'>;
 }
 
 export class HandlerDelivery {
@@ -22,7 +22,7 @@ export class HandlerDelivery {
     this.#parts = parts;
   }
 
-  async attempt(way: UnderWay, target: Target): Promise<Attempted> {
+  async attempt(way: DeliveryInFlight, target: Target): Promise<Attempted> {
     const result = await callFor(this.#parts.dispatch, target, way);
     if ('ending' in result) return result;
     const { response } = result;

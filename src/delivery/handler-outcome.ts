@@ -8,7 +8,7 @@ import type { CallResult } from '../calls/call.ts';
 import type { Outcome } from '../protocol/wire.ts';
 
 /** What becomes of an event. */
-export type Verdict =
+export type HandlerOutcome =
   | { readonly next: 'delivered' | 'unhandled' | 'failed'; readonly outcome: string }
   /** @property leastMs how long there is no use in trying */
   | { readonly next: 'again'; readonly outcome: string; readonly leastMs: number };
@@ -42,7 +42,7 @@ const WITHOUT_ANSWER: Readonly<Record<Outcome, 'author' | 'platform'>> = {
 const NOT_HANDLED = 406;
 
 /** What becomes of an event, by the result of the call that was to tell it. */
-export function verdictOf({ outcome, response, refusal }: CallResult): Verdict {
+export function handlerOutcome({ outcome, response, refusal }: CallResult): HandlerOutcome {
   if (response !== undefined) {
     const { status } = response;
     const next =

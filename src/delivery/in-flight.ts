@@ -3,9 +3,9 @@
 import { Caller } from '../calls/call.ts';
 import type { Target } from '../model/target.ts';
 import type { Attempt, ClaimedDelivery } from '../store/deliveries/delivery.ts';
-import type { Ending } from './retry.ts';
+import type { DeliveryOutcome } from './retry.ts';
 
-export class UnderWay {
+export class DeliveryInFlight {
   readonly claim: ClaimedDelivery;
   /** Ends its call, where one runs. */
   readonly caller = new Caller(0);
@@ -34,7 +34,7 @@ export class UnderWay {
 
 /** What came of an attempt. */
 export interface Attempted {
-  readonly ending: Ending;
+  readonly ending: DeliveryOutcome;
   /** What is to be kept of it; absent where nobody was called. */
   readonly noted?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
   /** One sentence for the log, where the outcome alone does not say what to do about it. */

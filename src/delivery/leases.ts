@@ -8,7 +8,7 @@
 import type { Limits } from '../limits.ts';
 import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { WaitingDelivery } from '../store/deliveries/delivery.ts';
-import type { UnderWay } from './in-flight.ts';
+import type { DeliveryInFlight } from './in-flight.ts';
 
 /** A renewal that fails is followed by another before the lease is over. */
 const LOOKS_PER_LEASE = 3;
@@ -28,7 +28,7 @@ export interface LeasesParts {
 
 export class Leases {
   readonly #parts: LeasesParts;
-  readonly #underWay = new Set<UnderWay>();
+  readonly #underWay = new Set<DeliveryInFlight>();
   #cancel: (() => void) | undefined;
   #looks = 0;
 
@@ -50,16 +50,16 @@ export class Leases {
     this.#cancel?.();
   }
 
-  add(way: UnderWay): void {
+  add(way: DeliveryInFlight): void {
     this.#underWay.add(way);
   }
 
-  delete(way: UnderWay): void {
+  delete(way: DeliveryInFlight): void {
     this.#underWay.delete(way);
   }
 
   /** Those that are under way. */
-  all(): UnderWay[] {
+  all(): DeliveryInFlight[] {
     return [...this.#underWay];
   }
 

@@ -26,7 +26,7 @@ const ANSWERS: readonly (readonly [from: number, to: number, end: 'delivered' | 
 ];
 
 /** How an attempt has ended. */
-export interface Ending {
+export interface DeliveryOutcome {
   /**
    * `delivered`, `unhandled`, `canceled`: there is no more to do. `rejected`: no use in trying again. `failed`: whoever was to take
    * it could not. `fault`: the platform could not. `unknown`: it may have been taken. `lapsed`: the last of too many of those.
@@ -61,7 +61,7 @@ export interface Decision extends Budget {
 }
 
 /** How an attempt to post ended. */
-export function endingOf(result: PostResult): Ending {
+export function deliveryOutcome(result: PostResult): DeliveryOutcome {
   switch (result.kind) {
     case 'answered': {
       const { status } = result;
@@ -82,7 +82,12 @@ export function endingOf(result: PostResult): Ending {
  * @param now when the attempt ended: that is what a retry counts from
  * @param chance from 0 to 1
  */
-export function decide(budget: Budget, { end, leastMs = 0 }: Ending, now: number, chance: number): Decision {
+export function decide(
+  budget: Budget,
+  { end, leastMs = 0 }: DeliveryOutcome,
+  now: number,
+  chance: number,
+): Decision {
   const { retries, unknowns, faults } = budget;
   switch (end) {
     case 'delivered':
@@ -117,7 +122,7 @@ export function decide(budget: Budget, { end, leastMs = 0 }: Ending, now: number
 }
 
 /** How an attempt is noted; undefined where none was made, or nobody knows. */
-export function resultOf({ end }: Ending): AttemptResult | undefined {
+export function resultOf({ end }: DeliveryOutcome): AttemptResult | undefined {
   switch (end) {
     case 'delivered':
     case 'unhandled':

@@ -4,16 +4,16 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import type { Journal } from '../calls/call-log.ts';
+import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
-import type { Posting } from '../egress/webhook/webhook-client.ts';
+import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
-import { watchDeliveries, watchLifeEvents } from './delivery-metrics.ts';
+import { watchDeliveries, watchLifecycleEvents } from './delivery-metrics.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
-import { LifeCourier } from './lifecycle/lifecycle-worker.ts';
+import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 /** Of this software, as its package says it. */
@@ -27,8 +27,8 @@ export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 export interface DeliveryParts {
   readonly store: Pick<Store, 'lifeEvents' | 'deliveries' | 'acceptedEvents' | 'registry' | 'webhookSecrets'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly posting: Pick<Posting, 'post'>;
-  readonly journal: Pick<Journal, 'log'>;
+  readonly posting: Pick<WebhookClient, 'post'>;
+  readonly journal: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
   readonly limits: Limits;
   /** Milliseconds since 1970. */
@@ -52,11 +52,11 @@ export interface StartedDelivery {
 export async function startDelivery(parts: DeliveryParts): Promise<StartedDelivery> {
   const { store, metrics } = parts;
   const { lifeEvents, deliveries, acceptedEvents, registry } = store;
-  const courier = new LifeCourier({
+  const courier = new LifecycleWorker({
     ...parts,
     events: lifeEvents,
     registry,
-    settled: watchLifeEvents(metrics, lifeEvents),
+    settled: watchLifecycleEvents(metrics, lifeEvents),
     onError: (error) => parts.onError(error, 'a life event could not be read or marked'),
   });
   const worker = deliveryWorker(parts);

@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { BrokenOff, type CallResponse } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
-import type { Posting, PostResult } from '../egress/webhook/webhook-client.ts';
+import type { PostResult, WebhookClient } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { signatureHeader } from '../model/signature.ts';
@@ -18,8 +18,8 @@ import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import { attemptedBy, callFor, destinationIn, discard } from './event-call.ts';
-import { type Attempted, LOST, type UnderWay } from './in-flight.ts';
-import { endingOf } from './retry.ts';
+import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
+import { deliveryOutcome } from './retry.ts';
 
 const MS_PER_S = 1_000;
 /** What is kept of a destination with each attempt; a longer one is refused. */
@@ -29,7 +29,7 @@ export interface WebhookDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly deliveries: Pick<Deliveries, 'keepPayload'>;
   readonly secrets: Pick<WebhookSecrets, 'signing'>;
-  readonly posting: Pick<Posting, 'post'>;
+  readonly posting: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -49,7 +49,7 @@ export class WebhookDelivery {
   }
 
   /** @throws where the store fails */
-  async attempt(way: UnderWay, target: Target): Promise<Attempted | typeof LOST> {
+  async attempt(way: DeliveryInFlight, target: Target): Promise<Attempted | typeof LOST> {
     const { claim } = way;
     const { revision } = target;
     if (claim.payload?.revision === revision) return this.#post(way, claim.payload);
@@ -60,7 +60,7 @@ export class WebhookDelivery {
     return this.#post(way, payload);
   }
 
-  async #ask(way: UnderWay, target: Target): Promise<Wanted | Attempted> {
+  async #ask(way: DeliveryInFlight, target: Target): Promise<Wanted | Attempted> {
     const result = await callFor(this.#parts.dispatch, target, way);
     if ('ending' in result) return result;
     const { response } = result;
@@ -102,7 +102,10 @@ export class WebhookDelivery {
     return { ending: { end: 'rejected', outcome: 'payload is not JSON' }, noted, detail };
   }
 
-  async #post(way: UnderWay, { destination, payload }: DeliveryPayload): Promise<Attempted | typeof LOST> {
+  async #post(
+    way: DeliveryInFlight,
+    { destination, payload }: DeliveryPayload,
+  ): Promise<Attempted | typeof LOST> {
     const { secrets, posting, clock } = this.#parts;
     const { claim } = way;
     const signing = await secrets.signing(claim.target);
@@ -136,7 +139,7 @@ export class WebhookDelivery {
 }
 
 function attemptedWith(result: PostResult, destination: string | undefined): Attempted {
-  const ending = endingOf(result);
+  const ending = deliveryOutcome(result);
   const where = destination === undefined ? {} : { destination };
   if (result.kind !== 'answered') return { ending, noted: where, detail: result.detail };
   const { status, response, truncated } = result;

@@ -9,13 +9,13 @@ import type { Socket } from 'node:net';
 import { type buildConnector, Pool } from 'undici';
 import type { LimitMet } from '../limits.ts';
 import { overLimit } from './egress-error.ts';
-import type { OwnDoor } from './loopback.ts';
+import type { Loopback } from './loopback.ts';
 import type { Target } from './policy.ts';
 
 /** Idle connections are kept for the next fetch of the same call or its successor, not longer. */
 const KEEP_ALIVE_MS = 4_000;
 
-export interface ConnectionsParts {
+export interface ConnectionPoolsParts {
   /** The bound on all of them together. */
   readonly limit: LimitMet;
   readonly connectionsPerOrigin: number;
@@ -36,13 +36,13 @@ interface Entry {
   idle?: NodeJS.Timeout;
 }
 
-export class Connections {
-  readonly #parts: ConnectionsParts;
+export class ConnectionPools {
+  readonly #parts: ConnectionPoolsParts;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #open = 0;
 
-  constructor(parts: ConnectionsParts) {
+  constructor(parts: ConnectionPoolsParts) {
     this.#parts = parts;
   }
 
@@ -57,7 +57,7 @@ export class Connections {
   }
 
   /** @param own where the URL leads back to this service, and how deep the call would be */
-  lease(owner: string, url: URL, own?: { readonly door: OwnDoor; readonly depth: number }): PoolLease {
+  lease(owner: string, url: URL, own?: { readonly door: Loopback; readonly depth: number }): PoolLease {
     // What has a depth stays apart: a connection tells it to the door, and a chain must not wait for its own beginning.
     const key = `${owner} ${url.origin}${own === undefined ? '' : ` ${own.door.kind} ${own.depth}`}`;
     const dial = () => (own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own, owner));
@@ -135,7 +135,7 @@ export class Connections {
 /** The parser of answers wants a stream, undici's type a socket; and its client is not ready for one at once. */
 const inProcess =
   (
-    { door, depth }: { readonly door: OwnDoor; readonly depth: number },
+    { door, depth }: { readonly door: Loopback; readonly depth: number },
     owner: string,
   ): buildConnector.connector =>
   (_options, callback) =>

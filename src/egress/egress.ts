@@ -10,7 +10,7 @@ import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
-import { Connections, type PoolLease, targetOf } from './connection-pools.ts';
+import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { Decoding } from './decoding.ts';
@@ -18,7 +18,7 @@ import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
 import { joinedAnswers } from './joined-answer.ts';
-import type { FindOwnDoor, OwnDoor } from './loopback.ts';
+import type { FindLoopback, Loopback } from './loopback.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
 import { type Lookup, namesOf } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
@@ -66,7 +66,7 @@ export interface EgressParts {
   /** Whether an owner that has not said which hosts it reaches reaches any. */
   readonly hostsRequired?: boolean;
   /** Finds the places of this service itself, which are reached in process, whatever the policy. */
-  readonly ownDoor?: FindOwnDoor;
+  readonly ownDoor?: FindLoopback;
   /** The port of this service's control listener, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
 }
@@ -97,12 +97,12 @@ interface Answer {
 export class Egress {
   readonly #policy: EgressPolicy;
   readonly #limits: Limits;
-  readonly #connections: Connections;
+  readonly #connections: ConnectionPools;
   readonly #decoding = new Decoding();
   readonly #chunks: SmallChunkRate;
   readonly #tally: FetchTally;
   readonly #hostsRequired: boolean;
-  readonly #ownDoor: FindOwnDoor;
+  readonly #ownDoor: FindLoopback;
   #closed = false;
 
   constructor(parts: EgressParts) {
@@ -115,7 +115,7 @@ export class Egress {
     this.#hostsRequired = parts.hostsRequired ?? false;
     this.#ownDoor = parts.ownDoor ?? (() => undefined);
     const connectLimit = { name: 'fetchConnectMs', max: limits.fetchConnectMs } as const;
-    this.#connections = new Connections({
+    this.#connections = new ConnectionPools({
       limit: { name: 'fetchConnections', max: limits.fetchConnections },
       connectionsPerOrigin: limits.fetchConnectionsPerOrigin,
       headerBytes: limits.fetchHeaderBytes,
@@ -270,7 +270,7 @@ export class Egress {
   }
 
   /** An endpoint that fetches itself, or another that fetches it, would go on for ever. @throws EgressError */
-  #checkDepth({ kind }: OwnDoor, { depth = 0, limits = this.#limits }: OutboundRequest): void {
+  #checkDepth({ kind }: Loopback, { depth = 0, limits = this.#limits }: OutboundRequest): void {
     const { callDepth } = limits;
     if (kind === 'api' || depth < callDepth) return;
     throw overLimit({ name: 'callDepth', max: callDepth, used: depth + 1 }, 'refused');

@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream';
 
 /** A place of this service that a URL names. */
-export interface OwnDoor {
+export interface Loopback {
   readonly kind: 'api' | 'endpoint';
   /** Whose place it is: tenants' endpoints can share an origin, and credentials for one are not for the next. */
   readonly realm: string;
@@ -23,4 +23,4 @@ export interface OwnDoor {
 }
 
 /** @returns the place, or `undefined` where the URL is of somebody else */
-export type FindOwnDoor = (url: URL) => OwnDoor | undefined;
+export type FindLoopback = (url: URL) => Loopback | undefined;

@@ -12,7 +12,7 @@ import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 import { LOOK_EVERY_MS, Pace } from './sender-pace.ts';
 
-export interface ConnectionsParts {
+export interface ClientConnectionsParts {
   readonly limits: Pick<
     Limits,
     'connections' | 'connectionsPerAddress' | 'answerStallMs' | 'paceBytesPerSecond'
@@ -23,14 +23,14 @@ export interface ConnectionsParts {
   readonly clock: () => number;
 }
 
-export class Connections {
-  readonly #parts: ConnectionsParts;
+export class ClientConnections {
+  readonly #parts: ClientConnectionsParts;
   readonly #paces = new Map<Socket, Pace>();
   readonly #perAddress = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #lastAt: number;
 
-  constructor(parts: ConnectionsParts) {
+  constructor(parts: ClientConnectionsParts) {
     this.#parts = parts;
     this.#lastAt = parts.clock();
     this.#timer = setInterval(() => this.pass(), LOOK_EVERY_MS).unref();

@@ -8,7 +8,7 @@
  */
 import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { FindOwnDoor, OwnDoor } from '../egress/loopback.ts';
+import type { FindLoopback, Loopback } from '../egress/loopback.ts';
 import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { connectionPair } from './connection-pair.ts';
@@ -36,8 +36,8 @@ export interface InProcessParts {
 }
 
 /** Finds the places of this service among the URLs that integrations fetch. */
-export function inProcessDoors({ origins, control, open }: InProcessParts): FindOwnDoor {
-  const door = (kind: OwnDoor['kind'], listener: Pick<Server, 'emit'>, realm: string, path: string) => ({
+export function loopbackListeners({ origins, control, open }: InProcessParts): FindLoopback {
+  const door = (kind: Loopback['kind'], listener: Pick<Server, 'emit'>, realm: string, path: string) => ({
     kind,
     realm,
     path,

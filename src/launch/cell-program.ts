@@ -7,18 +7,18 @@ import type { ConfinedProgram } from '../confinement/layers.ts';
 import type { CellBuild } from './cell-build.ts';
 
 /** Loads the addon and reads the script, and that is all. */
-const REHEARSAL =
+const SELF_TEST =
   "process.dlopen({ exports: {} }, process.argv[2]); require('node:fs').readFileSync(process.argv[1])";
 
 export function cellProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): ConfinedProgram {
   return nodeProgram(build, jitless, [build.scriptPath, build.addonPath]);
 }
 
-export function rehearsalProgram(
+export function selfTestProgram(
   build: CellBuild,
   { jitless }: { readonly jitless: boolean },
 ): ConfinedProgram {
-  return nodeProgram(build, jitless, ['--eval', REHEARSAL, '--', build.scriptPath, build.addonPath]);
+  return nodeProgram(build, jitless, ['--eval', SELF_TEST, '--', build.scriptPath, build.addonPath]);
 }
 
 function nodeProgram(

@@ -32,10 +32,10 @@ export const endpointKey = (random: RandomBytes): string => base32(random(20));
 export const installationId = (random: RandomBytes): string => `ins_${base32(random(15))}`;
 
 /** Id of an event in the life of an installation, by which its integration knows one that it hears twice. */
-export const lifeEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
+export const lifecycleEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
 
 /** Id of an event that the product has posted without one of its own. */
-export const productEventId = lifeEventId;
+export const productEventId = lifecycleEventId;
 
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 

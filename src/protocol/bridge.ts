@@ -53,7 +53,7 @@ export type Entry<Body = ArrayBuffer> =
       more: boolean,
     ]
   /** A fetch came to nothing. */
-  | [kind: 'unfetched', call: number, stream: number, message: string]
+  | [kind: 'fetch-failed', call: number, stream: number, message: string]
   /** A timer is due. */
   | [kind: 'timer', call: number, timer: number]
   /** Jobs are done: of each its number, an answer as JSON, which says what the bytes are, and its bytes. */
@@ -112,7 +112,7 @@ export type Emission =
   /** The call has met a limit, and goes on. Told once a call. */
   | [kind: 'met', call: number, limit: SoftLimit]
   | [kind: 'timer', call: number, timer: number, delayMs: number]
-  | [kind: 'untimer', call: number, timer: number]
+  | [kind: 'clear-timer', call: number, timer: number]
   /** Asks for one operation of Web Crypto; `request` is JSON, and says what the bytes are. */
   | [kind: 'job', call: number, job: number, request: string, bytes: ArrayBuffer];
 

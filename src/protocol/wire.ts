@@ -117,7 +117,7 @@ export type HostMessage =
       more?: true;
     }
   /** A fetch came to nothing; the message is for the tenant. */
-  | { t: 'unfetched'; id: number; stream: number; message: string }
+  | { t: 'fetch-failed'; id: number; stream: number; message: string }
   /** The caller of this call is gone. */
   | { t: 'cancel'; id: number }
   /** Bytes: the source of a script, in answer to `need`. */
@@ -191,7 +191,7 @@ export interface ScriptExports {
  * crash. A record is a state, the length of an owner's id and the id in Latin-1. The first record has a state alone: whether
  * something was said that may not have left the cell.
  */
-export const MARKS = {
+export const EXECUTION_JOURNAL = {
   recordBytes: 64,
   records: 64,
   /** States. One owner's isolate is noted as the one that the cell has grown most under. An owner that has stopped may have said something that has not left the cell. */
@@ -214,7 +214,7 @@ export const ownerOf = (isolate: string): string => {
 };
 
 /** Whose the isolate of a try-out is: nobody's but its own. */
-export const tryOut = (id: number): string => `${PROBED_SCRIPT}-${id}`;
+export const probe = (id: number): string => `${PROBED_SCRIPT}-${id}`;
 
 /** URL under which the positions of a script appear in stack traces; the host maps them to the author's files. */
 export const scriptUrl = (script: string): string => `annex:/${script}.js`;

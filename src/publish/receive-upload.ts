@@ -7,7 +7,7 @@
  */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { Upload } from '../bundle/upload.ts';
+import { UploadedFiles } from '../bundle/upload.ts';
 import { SINGLE_PARTS, type SinglePart, type UploadForm } from '../bundle/upload-form.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
@@ -129,7 +129,7 @@ class Parts {
   excess: AnnexError | undefined;
   readonly #limits: Limits;
   readonly #singles = new Map<SinglePart, Buffer>();
-  readonly #files: Upload;
+  readonly #files: UploadedFiles;
   readonly #problems: Problem[] = [];
   #bytes = 0;
   #filesSent = false;
@@ -137,7 +137,7 @@ class Parts {
 
   constructor(limits: Limits) {
     this.#limits = limits;
-    this.#files = new Upload(limits);
+    this.#files = new UploadedFiles(limits);
   }
 
   /** Counts bytes before they are kept. */

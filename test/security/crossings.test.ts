@@ -155,7 +155,7 @@ async function walk(hostile: string): Promise<Walked> {
         await send('fetched', id, stream, ...head, undefined, true);
         for (let piece = 0; piece < 5; piece++) await send('chunk', id, stream, bytes());
         await send('close', id, stream, '');
-        await send('unfetched', id, stream, 'gone');
+        await send('fetch-failed', id, stream, 'gone');
       }
       await send('drop', id, 0);
       await send('cancel', id);
@@ -176,8 +176,8 @@ const KINDS = [...HANDLER.matchAll(/case '(\w+)':/g)].map(([, kind]) => kind);
 /** The kinds of emissions that `src/protocol/bridge.ts` lists. */
 const BRIDGE = readFileSync(new URL('../../src/protocol/bridge.ts', import.meta.url), 'utf8');
 const EMISSIONS = new Set(
-  [...BRIDGE.slice(BRIDGE.indexOf('export type Emission')).matchAll(/\[\s*kind: '(\w+)'/g)]
-    .concat([...BRIDGE.slice(0, BRIDGE.indexOf('/**\n * Into')).matchAll(/\[kind: '(\w+)'/g)])
+  [...BRIDGE.slice(BRIDGE.indexOf('export type Emission')).matchAll(/\[\s*kind: '([\w-]+)'/g)]
+    .concat([...BRIDGE.slice(0, BRIDGE.indexOf('/**\n * Into')).matchAll(/\[kind: '([\w-]+)'/g)])
     .map(([, kind]) => kind),
 );
 

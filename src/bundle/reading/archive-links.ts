@@ -6,7 +6,7 @@
  * inside the archive alone: a link is an attacker's way to name what the archive does not contain.
  */
 import { problem } from '../../model/problem.ts';
-import { pathProblem, quote, type Upload } from '../upload.ts';
+import { pathProblem, quote, type UploadedFiles } from '../upload.ts';
 import { type ArchiveNode, ArchiveTree, below } from './archive-tree.ts';
 
 /** A link of an archive, as it was packed. */
@@ -31,7 +31,7 @@ export interface LinkBounds {
 }
 
 interface Walk {
-  readonly upload: Upload;
+  readonly upload: UploadedFiles;
   steps: number;
 }
 
@@ -63,7 +63,7 @@ export class ArchiveLinks {
    * Adds what every link stands for. One that leaves the archive, ends nowhere or runs in a circle is a problem that
    * names it.
    */
-  addTo(upload: Upload): void {
+  addTo(upload: UploadedFiles): void {
     if (this.#links.size === 0) return;
     if (!this.#plant()) {
       upload.note(problem(`The archive has more than ${this.#bounds.nodesMax} folders and files.`, HINT));

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { limitClause } from '../../model/limit-met.ts';
 import { limitProblem, type Problem, problem } from '../../model/problem.ts';
-import { pathProblem, Upload, type UploadLimits } from '../upload.ts';
+import { pathProblem, UploadedFiles, type UploadLimits } from '../upload.ts';
 import { type ArchiveLink, ArchiveLinks } from './archive-links.ts';
 import { readTar, type TarEntry, TarError } from './tar.ts';
 
@@ -34,7 +34,7 @@ export type ArchiveResult =
 export async function readArchive(bytes: Uint8Array, limits: UploadLimits): Promise<ArchiveResult> {
   const unpacked = await decompress(bytes, limits);
   if ('problem' in unpacked) return { ok: false, problems: [unpacked.problem] };
-  const upload = new Upload(limits);
+  const upload = new UploadedFiles(limits);
   try {
     unpack(unpacked.tar, upload, limits);
   } catch (error) {
@@ -70,7 +70,7 @@ async function decompress(
 }
 
 /** Takes the entries apart: files go straight into the upload, links are followed once all files are known. */
-function unpack(tar: Uint8Array, upload: Upload, limits: UploadLimits): void {
+function unpack(tar: Uint8Array, upload: UploadedFiles, limits: UploadLimits): void {
   const links = new Map<string, ArchiveLink>();
   const folders = new Set<string>();
   for (const entry of readTar(tar, limits.uploadFiles * HEADERS_PER_FILE)) {

@@ -17,7 +17,7 @@ const LAST_WORDS_CPU_NS = 100 * NS_PER_MS;
 /** An entry that carries a part of a stream, or the answer to a fetch. */
 export type StreamEntry = Extract<
   Entry<Uint8Array>,
-  [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'unfetched', ...rest: unknown[]]
+  [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'fetch-failed', ...rest: unknown[]]
 >;
 
 /** Why a call ends before it would by itself. */

@@ -12,7 +12,7 @@ import type { Emission, StartPrelude } from '../../protocol/bridge.ts';
 import { type CellLimits, PRELUDE_URL } from '../../protocol/wire.ts';
 import type { Engine } from '../engine.ts';
 import { preludeSettings } from './prelude-settings.ts';
-import { PRACTICE_CALL, PRACTICE_SCRIPT } from './warm-up.ts';
+import { WARM_UP_CALL, WARM_UP_SCRIPT } from './warm-up.ts';
 
 /** Refilling the shelf costs milliseconds of the same cores: it waits until the call that emptied it has its answer. */
 const REFILL_AFTER_MS = 15;
@@ -27,11 +27,11 @@ export interface BlankIsolate {
   readonly context: ivm.Context;
   /** The prelude's `Enter`. */
   readonly enter: ivm.Reference;
-  readonly line: EmissionLine;
+  readonly line: EmissionListener;
 }
 
 /** Where an isolate's emissions go: whoever takes the isolate puts itself there. */
-export interface EmissionLine {
+export interface EmissionListener {
   listen(emission: Emission): void;
   /** The cell's main thread has worked for the isolate. */
   worked(workedMs: number): void;
@@ -88,7 +88,7 @@ export class BlankIsolates {
   }
 
   async #make(heapMib = this.#limits.isolateHeapMib): Promise<BlankIsolate> {
-    this.#cache ??= await this.#practise();
+    this.#cache ??= await this.#warmUp();
     const blank = await this.#begin(
       (isolate) => isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
       heapMib,
@@ -102,13 +102,13 @@ export class BlankIsolates {
    * Makes the code cache: V8 compiles a function when it first runs, and compiling the same source again in the same isolate
    * finds all that has been compiled by then.
    */
-  async #practise(): Promise<CodeCache> {
+  async #warmUp(): Promise<CodeCache> {
     const compile = (isolate: ivm.Isolate, produceCachedData = false) =>
       isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, produceCachedData });
     const { isolate, context, enter } = await this.#begin(compile, this.#limits.isolateHeapMib);
     try {
-      const factory = await (await isolate.compileScript(PRACTICE_SCRIPT)).run(context, { reference: true });
-      const { url, event, environment, body } = PRACTICE_CALL;
+      const factory = await (await isolate.compileScript(WARM_UP_SCRIPT)).run(context, { reference: true });
+      const { url, event, environment, body } = WARM_UP_CALL;
       const settings = preludeSettings(this.#limits);
       await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true }), settings]);
       const bytes = new this.#engine.ExternalCopy(Buffer.from(body)).copyInto({ release: true });
@@ -125,7 +125,7 @@ export class BlankIsolates {
     compile: (isolate: ivm.Isolate) => Promise<ivm.Script>,
     heapMib: number,
   ): Promise<BlankIsolate> {
-    const line: EmissionLine = {
+    const line: EmissionListener = {
       listen: () => undefined,
       worked: () => undefined,
       broken: this.#onCatastrophe,
@@ -175,7 +175,7 @@ const BOUNDED: ReadonlySet<unknown> = new Set<Emission[0]>([
 /** What it costs the main thread to take over one emission, beside what is then done with it. */
 const EMISSION_MS = 0.005;
 
-function hear(line: EmissionLine, emission: Emission): void {
+function hear(line: EmissionListener, emission: Emission): void {
   if (BOUNDED.has(emission[0])) return line.listen(emission);
   const began = performance.now();
   line.listen(emission);
@@ -183,7 +183,7 @@ function hear(line: EmissionLine, emission: Emission): void {
 }
 
 /** Answers a synchronous question. The isolate's own clock stands still meanwhile. */
-function answer(line: EmissionLine, question: (asked: unknown) => string, asked: unknown): string {
+function answer(line: EmissionListener, question: (asked: unknown) => string, asked: unknown): string {
   const began = performance.now();
   const answered = question(asked);
   line.worked(performance.now() - began + EMISSION_MS);

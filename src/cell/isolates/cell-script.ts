@@ -5,19 +5,19 @@
  * touched goes into it, and it never leaves the cell.
  */
 import type ivm from 'isolated-vm';
-import type { CompileLine } from './compile-queue.ts';
+import type { CompileQueue } from './compile-queue.ts';
 
 /** Scripts longer than this are compiled one after the other. */
 export const LONG_CHARS = 512 * 1024;
 
 export class CellScript {
   readonly #source: string;
-  readonly #line: CompileLine;
+  readonly #line: CompileQueue;
   #cache: ivm.CachedDataResult['cachedData'];
   #compiled = 0;
 
   /** @param line shared by all scripts of the cell */
-  constructor(source: string, line: CompileLine) {
+  constructor(source: string, line: CompileQueue) {
     this.#source = source;
     this.#line = line;
   }

@@ -5,7 +5,7 @@
  * compiles, and no limit counts them. Attack: many installations of a script of megabytes are called at once; each load is
  * allowed, and all of them together take the cell over its bound. It knows no scripts: it only hands out turns.
  */
-export class CompileLine {
+export class CompileQueue {
   #last: Promise<void> = Promise.resolve();
 
   /** Waits until all that came before are done. @returns what ends the turn, to be called once */

@@ -10,7 +10,7 @@ import type ivm from 'isolated-vm';
 import type { Entry } from '../../protocol/bridge.ts';
 import type { CellCall } from '../calls/cell-call.ts';
 import type { Engine } from '../engine.ts';
-import type { Mark } from '../execution-journal.ts';
+import type { JournalEntry } from '../execution-journal.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import type { CpuUse } from './cpu-use.ts';
 import type { MainThreadUse } from './main-thread.ts';
@@ -54,7 +54,7 @@ export class EntryQueue implements Runnable {
   readonly #slots: Slots;
   readonly #use: CpuUse;
   readonly #mainThread: MainThreadUse;
-  readonly #mark: Mark;
+  readonly #mark: JournalEntry;
   readonly #listener: EntryListener;
   #waiting: Queued[] = [];
   /** Credit goes first: an answer that is leaving makes room in the heap before the next call takes some. */
@@ -78,7 +78,7 @@ export class EntryQueue implements Runnable {
     slots: Slots,
     use: CpuUse,
     mainThread: MainThreadUse,
-    mark: Mark,
+    mark: JournalEntry,
     listener: EntryListener,
   ) {
     this.#engine = engine;

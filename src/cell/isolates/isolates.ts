@@ -10,15 +10,15 @@ import {
   type CellLimits,
   type IsolateLimits,
   PROBED_SCRIPT,
+  probe,
   type ScriptExports,
-  tryOut,
 } from '../../protocol/wire.ts';
 import type { CallListener } from '../calls/call-listener.ts';
 import type { CellCall, StreamEntry } from '../calls/cell-call.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
+import type { CellParts } from './cell-parts.ts';
 import { CellScript } from './cell-script.ts';
-import { CompileLine } from './compile-queue.ts';
-import type { IsolateHome } from './isolate-services.ts';
+import { CompileQueue } from './compile-queue.ts';
 import { type Opening, Openings } from './openings.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
@@ -32,7 +32,7 @@ const BACKGROUND_OPENINGS = 2;
 const KEPT_MS = 30_000;
 
 export class Isolates {
-  readonly #home: IsolateHome;
+  readonly #home: CellParts;
   readonly #blanks: BlankIsolates;
   readonly #listener: CallListener;
   readonly #need: (script: string) => void;
@@ -45,13 +45,13 @@ export class Isolates {
     maxSize: SCRIPTS_BYTES_MAX,
     sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
-  readonly #compiling = new CompileLine();
+  readonly #compiling = new CompileQueue();
   readonly #openings = new Openings<TenantIsolate>(BACKGROUND_OPENINGS);
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
 
   constructor(
-    home: IsolateHome,
+    home: CellParts,
     blanks: BlankIsolates,
     limits: CellLimits,
     listener: CallListener,
@@ -111,7 +111,7 @@ export class Isolates {
 
   /** Runs a script once, in an isolate of its own that takes no call. */
   probe(source: string, call: CellCall, told: (exports: ScriptExports) => void): void {
-    const isolate = new TenantIsolate(tryOut(call.id), PROBED_SCRIPT, this.#home, this.#home.limits, {
+    const isolate = new TenantIsolate(probe(call.id), PROBED_SCRIPT, this.#home, this.#home.limits, {
       ...this.#listener,
       loaded: (probed, exports) => {
         told(exports);

@@ -38,9 +38,9 @@ import {
 } from '../calls/read-emission.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
+import type { CellParts } from './cell-parts.ts';
 import type { CellScript } from './cell-script.ts';
 import { EntryQueue } from './entry-queue.ts';
-import type { IsolateHome } from './isolate-services.ts';
 import { preludeSettings } from './prelude-settings.ts';
 import type { Watched } from './watchdog.ts';
 
@@ -52,7 +52,7 @@ export class TenantIsolate implements Watched {
   readonly script: string;
   readonly limits: IsolateLimits;
   readonly calls = new IsolateCalls();
-  readonly #home: IsolateHome;
+  readonly #home: CellParts;
   readonly #listener: CallListener;
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
@@ -66,7 +66,7 @@ export class TenantIsolate implements Watched {
   #exhausted = false; // It has refused memory to a call.
   heapBytes = 0; // When last measured.
 
-  constructor(key: string, script: string, home: IsolateHome, limits: IsolateLimits, listener: CallListener) {
+  constructor(key: string, script: string, home: CellParts, limits: IsolateLimits, listener: CallListener) {
     this.key = key;
     this.script = script;
     this.limits = limits;
@@ -279,7 +279,7 @@ export class TenantIsolate implements Watched {
         const due = () => this.#entries?.push(call, ['timer', id, timer]);
         return call.setTimer(timer, delayMs, due, this.limits.timersPerCall);
       }
-      case 'untimer':
+      case 'clear-timer':
         return call.clearTimer(emission[2]);
       case 'met':
         return call.meet(emission[2]);
@@ -317,7 +317,7 @@ export class TenantIsolate implements Watched {
     const outgoing = call === this.#loader ? undefined : readFetch(call.id, emission);
     if (outgoing) return this.#said(call, outgoing);
     call.refuse(emission[2]);
-    return this.#entries?.push(call, ['unfetched', call.id, emission[2], UNSENDABLE]);
+    return this.#entries?.push(call, ['fetch-failed', call.id, emission[2], UNSENDABLE]);
   }
 
   #responded(call: CellCall, emission: EmissionOf<'respond'>): void {

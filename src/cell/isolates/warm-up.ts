@@ -6,7 +6,7 @@
  */
 
 /** The script's value, as a bundle's is: an async function that hands over the namespace of its entry module. */
-export const PRACTICE_SCRIPT = `(async function (run) { run({ default: {
+export const WARM_UP_SCRIPT = `(async function (run) { run({ default: {
   fetch() {},
   [Symbol.for('annex.integration')]: {
     components: [],
@@ -27,7 +27,7 @@ export const PRACTICE_SCRIPT = `(async function (run) { run({ default: {
 } }); })`;
 
 /** An envelope for it. */
-export const PRACTICE_CALL = {
+export const WARM_UP_CALL = {
   url: 'https://practice.invalid/v1',
   event: JSON.stringify({
     eventId: 'practice',

@@ -9,7 +9,7 @@
  * for one, and keep nobody waiting. Pure: it knows no clock and holds nothing but ids.
  */
 
-export class Turns {
+export class LifecycleOrder {
   readonly #busyMax: number;
   /** In turn. */
   readonly #ready = new Set<string>();

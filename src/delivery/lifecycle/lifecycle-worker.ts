@@ -9,19 +9,19 @@
  */
 
 import { Caller } from '../../calls/call.ts';
-import type { Journal } from '../../calls/call-log.ts';
+import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
-import type { LifeEventState } from '../../database/tables.ts';
+import type { LifecycleEventState } from '../../database/tables.ts';
 import type { Target } from '../../model/target.ts';
 import type {
-  LifeEventEnd,
-  LifeEvents,
-  WaitingLifeEvent,
+  LifecycleEventEnd,
+  LifecycleEvents,
+  WaitingLifecycleEvent,
 } from '../../store/installations/lifecycle-events.ts';
 import type { Registry } from '../../store/integrations/registry.ts';
 import { discard } from '../event-call.ts';
-import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, verdictOf } from '../handler-outcome.ts';
-import { Turns } from './lifecycle-order.ts';
+import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, handlerOutcome } from '../handler-outcome.ts';
+import { LifecycleOrder } from './lifecycle-order.ts';
 
 /**
  * Installations of which an event is under way. Few, because each may need an isolate of its own: after a thousand installs, or
@@ -37,11 +37,11 @@ const STORE_REST_MS = 5_000;
 /** Nothing is postponed for longer, chance included: what seems to be is of a time before the clock was set back. */
 const REST_MS_MAX = 2 * DELAY_MS_MAX;
 
-export interface LifeCourierParts {
-  readonly events: Pick<LifeEvents, 'waitingInstallations' | 'first' | 'finish' | 'postpone'>;
+export interface LifecycleWorkerParts {
+  readonly events: Pick<LifecycleEvents, 'waitingInstallations' | 'first' | 'finish' | 'postpone'>;
   readonly registry: Pick<Registry, 'targetNamed' | 'goneTarget'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly journal: Pick<Journal, 'log'>;
+  readonly journal: Pick<CallLog, 'log'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Milliseconds that only ever grow: what rests in this process, rests by these. */
@@ -51,22 +51,22 @@ export interface LifeCourierParts {
   /** Runs something later. @returns what calls it off */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Told how an event is over, or that it was postponed (`pending`). */
-  settled(state: LifeEventState): void;
+  settled(state: LifecycleEventState): void;
   /** Told when the store fails; what could not be marked is told again. */
   onError(error: unknown): void;
 }
 
 /** Whom an event is for, or why nobody. */
-type Addressee = Target | Pick<LifeEventEnd, 'outcome'>;
+type Addressee = Target | Pick<LifecycleEventEnd, 'outcome'>;
 
-export class LifeCourier {
-  readonly #parts: LifeCourierParts;
-  readonly #turns = new Turns(BUSY_MAX, BUSY_PER_OWNER_MAX);
+export class LifecycleWorker {
+  readonly #parts: LifecycleWorkerParts;
+  readonly #turns = new LifecycleOrder(BUSY_MAX, BUSY_PER_OWNER_MAX);
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
   #stopping = false;
   #onIdle: (() => void) | undefined;
 
-  constructor(parts: LifeCourierParts) {
+  constructor(parts: LifecycleWorkerParts) {
     this.#parts = parts;
   }
 
@@ -124,7 +124,7 @@ export class LifeCourier {
     this.#pump();
   }
 
-  async #deliver(event: WaitingLifeEvent): Promise<void> {
+  async #deliver(event: WaitingLifecycleEvent): Promise<void> {
     const to = await this.#addressee(event);
     // It is held back until it is resumed. News of the pause, or of the resume, is on its way.
     if ('status' in to && to.status === 'paused') return this.#turns.done(event.target.installationId, false);
@@ -140,7 +140,7 @@ export class LifeCourier {
     // Its lines are found in the log by the id of the event.
     const result = await this.#parts.dispatch.call(to, envelope, eventId, new Caller(depth));
     discard(result.response);
-    const verdict = verdictOf(result);
+    const verdict = handlerOutcome(result);
     const { outcome } = verdict;
     if (verdict.next !== 'again') {
       if (verdict.next === 'failed')
@@ -161,20 +161,20 @@ export class LifeCourier {
     return this.#rest(event.target.installationId, restMs);
   }
 
-  async #addressee({ target: name, record: { gone } }: WaitingLifeEvent): Promise<Addressee> {
+  async #addressee({ target: name, record: { gone } }: WaitingLifecycleEvent): Promise<Addressee> {
     const { registry } = this.#parts;
     const target = gone ? await registry.goneTarget(gone) : await registry.targetNamed(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };
     return gone && target.status === 'paused' ? { outcome: 'paused' } : target;
   }
 
-  async #finish(event: WaitingLifeEvent, end: LifeEventEnd): Promise<void> {
+  async #finish(event: WaitingLifecycleEvent, end: LifecycleEventEnd): Promise<void> {
     await this.#parts.events.finish(event, end);
     this.#parts.settled(end.state);
     this.#turns.done(event.target.installationId, true);
   }
 
-  #log(target: Target, { eventId }: WaitingLifeEvent, text: string): void {
+  #log(target: Target, { eventId }: WaitingLifecycleEvent, text: string): void {
     this.#parts.journal.log(target, eventId, 'error', text);
   }
 

@@ -3,7 +3,7 @@ import type { WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { Fifo } from './fifo.ts';
 import type { Ticket } from './quotas.ts';
 
-export interface Lane {
+export interface EndpointQueue {
   readonly endpoint: string;
   readonly organization: string;
   readonly integration: string;
@@ -11,43 +11,43 @@ export interface Lane {
   /** Whether the store may have more that is due than `ids`. */
   more: boolean;
   /** Whether the store is being asked, and whether something came meanwhile that its answer may lack. */
-  looking: boolean;
+  refilling: boolean;
   news: boolean;
   inFlight: number;
   /** Whether its endpoint has to show that it answers in time: until then it counts in the rooms of slow endpoints, too. */
   slow: boolean;
   /** When something more is due. */
-  wakeAt: number | undefined;
+  retryAt: number | undefined;
   /** When it comes up among those that rest: no later than that. */
-  restsAt: number | undefined;
+  backsOffUntil: number | undefined;
   /** Whether it is in one of the queues. */
   queued: boolean;
   /** Where it stands aside. */
-  standing: Ticket | undefined;
+  blocked: Ticket | undefined;
   /** The room that has called it up, until its turn has come. */
-  promised: string | undefined;
+  reserved: string | undefined;
   /** Whether a look was kept for it, until its turn has come. */
-  mayLook: boolean;
+  mayRefill: boolean;
 }
 
-export const newLane = (whose: Omit<WaitingDelivery, 'id'>, slow: boolean): Lane => ({
+export const newEndpointQueue = (whose: Omit<WaitingDelivery, 'id'>, slow: boolean): EndpointQueue => ({
   endpoint: whose.endpoint,
   organization: whose.organization,
   integration: whose.integration,
   ids: new Fifo(),
   more: false,
-  looking: false,
+  refilling: false,
   news: false,
   inFlight: 0,
   slow,
-  wakeAt: undefined,
-  restsAt: undefined,
+  retryAt: undefined,
+  backsOffUntil: undefined,
   queued: false,
-  standing: undefined,
-  promised: undefined,
-  mayLook: false,
+  blocked: undefined,
+  reserved: undefined,
+  mayRefill: false,
 });
 
 /** It has a single delivery, and nothing of it is in flight. */
-export const isSparse = ({ ids, more, inFlight, slow }: Lane): boolean =>
+export const isSparse = ({ ids, more, inFlight, slow }: EndpointQueue): boolean =>
   inFlight === 0 && !more && !slow && ids.length <= 1;

@@ -15,13 +15,13 @@ import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { EarliestFirst } from './earliest-first.ts';
-import { isSparse, type Lane, newLane } from './endpoint-queue.ts';
+import { type EndpointQueue, isSparse, newEndpointQueue } from './endpoint-queue.ts';
 import { Fifo } from './fifo.ts';
-import { type Room, Rooms } from './quotas.ts';
+import { type Quota, Quotas } from './quotas.ts';
 import { SparseFirst } from './sparse-first.ts';
 
 /** Ids that are held of one lane, and that the store is asked for at once. */
-export const HINTS_PER_LANE = 200;
+export const HINTS_PER_ENDPOINT = 200;
 /** And of all together: some megabytes. Beyond this, a lane gets a few at a time. */
 const HINTS_MAX = 100_000;
 const HINTS_LEAST = 5;
@@ -30,7 +30,7 @@ const LOOKS_MAX = 16;
 /** Endpoints of which it is known how often they have failed in a row: those that have done so last. */
 const FAILING_MAX = 50_000;
 
-export type LaneLimits = Pick<
+export type SchedulerLimits = Pick<
   Limits,
   | 'deliveriesInFlight'
   | 'deliveriesInFlightPerOrganization'
@@ -47,24 +47,24 @@ export interface Turn {
 }
 
 /** A lane that the store is to be asked about; to be followed by `found`, or by `leave`. */
-export interface Look {
+export interface Refill {
   readonly endpoint: string;
   /** How many ids are of use. */
   readonly hints: number;
 }
 
 /** What a delivery says of its endpoint; `nothing` where it was not tried, or the platform was in the way. */
-export type LaneNews = 'succeeded' | 'failed' | 'nothing';
+export type RefillAnswer = 'succeeded' | 'failed' | 'nothing';
 
-export class Lanes {
-  readonly #limits: LaneLimits;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #rooms: Rooms;
+export class FairScheduler {
+  readonly #limits: SchedulerLimits;
+  readonly #lanes = new Map<string, EndpointQueue>();
+  readonly #rooms: Quotas;
   /** In turn. */
-  readonly #turns = new SparseFirst<Lane>();
+  readonly #turns = new SparseFirst<EndpointQueue>();
   /** Whose turn has come, but that cannot be looked up yet. */
-  readonly #lookers = new Fifo<Lane>();
-  readonly #resting = new EarliestFirst<Lane>();
+  readonly #lookers = new Fifo<EndpointQueue>();
+  readonly #resting = new EarliestFirst<EndpointQueue>();
   readonly #failures = new LRUCache<string, number>({ max: FAILING_MAX });
   /** Endpoints that have to show that they answer in time. */
   readonly #slow = new LRUCache<string, true>({ max: FAILING_MAX });
@@ -74,9 +74,9 @@ export class Lanes {
   #promisedLooks = 0;
   #hints = 0;
 
-  constructor(limits: LaneLimits) {
+  constructor(limits: SchedulerLimits) {
     this.#limits = limits;
-    this.#rooms = new Rooms(limits);
+    this.#rooms = new Quotas(limits);
   }
 
   /** Deliveries that have begun and are not done. */
@@ -93,13 +93,13 @@ export class Lanes {
   get nextAt(): number | undefined {
     for (;;) {
       const first = this.#resting.peek();
-      if (first === undefined || first.item.wakeAt === first.at) return first?.at;
+      if (first === undefined || first.item.retryAt === first.at) return first?.at;
       this.#resting.pop();
       const { item: lane, at } = first;
       // One that was brought forward since has another place.
-      if (lane.restsAt !== at) continue;
-      lane.restsAt = undefined;
-      if (lane.wakeAt !== undefined) this.#restUntil(lane, lane.wakeAt);
+      if (lane.backsOffUntil !== at) continue;
+      lane.backsOffUntil = undefined;
+      if (lane.retryAt !== undefined) this.#restUntil(lane, lane.retryAt);
     }
   }
 
@@ -107,7 +107,7 @@ export class Lanes {
   add({ id, ...whose }: WaitingDelivery): void {
     const lane = this.#lane(whose);
     // What has been waiting in the store comes first.
-    if (lane.looking) lane.news = true;
+    if (lane.refilling) lane.news = true;
     else if (!lane.more) this.#hint(lane, id);
     this.#queue(lane);
   }
@@ -115,7 +115,7 @@ export class Lanes {
   /** The store may have something of this endpoint that is due. */
   look(whose: Omit<WaitingDelivery, 'id'>): void {
     const lane = this.#lane(whose);
-    if (lane.looking) lane.news = true;
+    if (lane.refilling) lane.news = true;
     else lane.more = true;
     this.#queue(lane);
   }
@@ -137,15 +137,15 @@ export class Lanes {
   }
 
   /** What is to be done next; undefined where nothing may be. */
-  next(): Turn | Look | undefined {
+  next(): Turn | Refill | undefined {
     while (this.#inFlight < this.#limits.deliveriesInFlight) {
       const lane = this.#turns.shift();
       if (lane === undefined) return undefined;
       lane.queued = false;
       const rooms = this.#rooms.of(lane);
       const callers = this.#rooms.collect(lane, rooms);
-      if (lane.mayLook) this.#promisedLooks -= 1;
-      lane.mayLook = false;
+      if (lane.mayRefill) this.#promisedLooks -= 1;
+      lane.mayRefill = false;
       const next = this.#turn(lane, rooms, callers);
       // What it was promised and has not used is another one's: a lane that stands aside for a full room needs no look yet,
       // and those behind it would wait for one until a receiver of that room answers.
@@ -177,7 +177,7 @@ export class Lanes {
   }
 
   /** A delivery that had its turn is over, for now. */
-  done(endpoint: string, news: LaneNews): void {
+  done(endpoint: string, news: RefillAnswer): void {
     const lane = this.#lanes.get(endpoint);
     if (lane === undefined) return;
     this.#inFlight -= 1;
@@ -207,24 +207,24 @@ export class Lanes {
   /** Ends the rest of those that have rested long enough. */
   wake(now: number): void {
     for (let at = this.nextAt; at !== undefined && at <= now; at = this.nextAt) {
-      const lane = this.#resting.pop()?.item as Lane;
-      lane.wakeAt = undefined;
-      lane.restsAt = undefined;
-      if (lane.looking) lane.news = true;
+      const lane = this.#resting.pop()?.item as EndpointQueue;
+      lane.retryAt = undefined;
+      lane.backsOffUntil = undefined;
+      if (lane.refilling) lane.news = true;
       else lane.more = true;
       this.#queue(lane);
     }
   }
 
   /** Of a lane whose turn has come. */
-  #turn(lane: Lane, rooms: readonly Room[], callers: readonly Room[]): Turn | Look | undefined {
+  #turn(lane: EndpointQueue, rooms: readonly Quota[], callers: readonly Quota[]): Turn | Refill | undefined {
     if (!this.#canGo(lane)) {
       this.#dropEmpty(lane);
       return undefined;
     }
-    const full = rooms.find(({ inFlight, promised, max }) => inFlight + promised >= max);
+    const full = rooms.find(({ inFlight, reserved: promised, max }) => inFlight + promised >= max);
     if (full !== undefined) {
-      this.#rooms.standAside(lane, full, callers);
+      this.#rooms.block(lane, full, callers);
       return undefined;
     }
     const { endpoint } = lane;
@@ -243,38 +243,38 @@ export class Lanes {
       return undefined;
     }
     this.#looks += 1;
-    lane.looking = true;
+    lane.refilling = true;
     lane.more = false;
     // The answer says anew when the next one is due.
-    lane.wakeAt = undefined;
-    return { endpoint, hints: this.#hints < HINTS_MAX ? HINTS_PER_LANE : HINTS_LEAST };
+    lane.retryAt = undefined;
+    return { endpoint, hints: this.#hints < HINTS_MAX ? HINTS_PER_ENDPOINT : HINTS_LEAST };
   }
 
-  #looked(endpoint: string): Lane | undefined {
+  #looked(endpoint: string): EndpointQueue | undefined {
     this.#looks -= 1;
     this.#callLookers();
     const lane = this.#lanes.get(endpoint);
-    if (lane !== undefined) lane.looking = false;
+    if (lane !== undefined) lane.refilling = false;
     return lane;
   }
 
-  #canGo(lane: Lane): boolean {
-    if (lane.looking || (lane.ids.length === 0 && !lane.more)) return false;
+  #canGo(lane: EndpointQueue): boolean {
+    if (lane.refilling || (lane.ids.length === 0 && !lane.more)) return false;
     const { failuresBeforeProbing, deliveriesInFlightPerEndpoint } = this.#limits;
     const isProbed = (this.#failures.get(lane.endpoint) ?? 0) >= failuresBeforeProbing;
     return lane.inFlight < (isProbed ? 1 : deliveriesInFlightPerEndpoint);
   }
 
-  #queue(lane: Lane): void {
+  #queue(lane: EndpointQueue): void {
     if (lane.queued || !this.#canGo(lane)) return;
     lane.queued = true;
     this.#turns.push(lane, isSparse(lane));
   }
 
   /** Gives what is free of rooms to their lanes that stand aside. */
-  #callUp(rooms: Iterable<Room>): void {
+  #callUp(rooms: Iterable<Quota>): void {
     for (const room of rooms)
-      for (const lane of this.#rooms.callUp(room)) this.#turns.push(lane, isSparse(lane));
+      for (const lane of this.#rooms.unblock(room)) this.#turns.push(lane, isSparse(lane));
   }
 
   /** Gives the looks that are free to the lanes that wait for one, in turn. */
@@ -282,14 +282,14 @@ export class Lanes {
     while (this.#looks + this.#promisedLooks < LOOKS_MAX) {
       const lane = this.#lookers.shift();
       if (lane === undefined) return;
-      lane.mayLook = true;
+      lane.mayRefill = true;
       this.#promisedLooks += 1;
       this.#turns.push(lane, isSparse(lane));
     }
   }
 
-  #hint(lane: Lane, id: string): void {
-    const max = this.#hints < HINTS_MAX ? HINTS_PER_LANE : HINTS_LEAST;
+  #hint(lane: EndpointQueue, id: string): void {
+    const max = this.#hints < HINTS_MAX ? HINTS_PER_ENDPOINT : HINTS_LEAST;
     if (lane.ids.length >= max) {
       lane.more = true;
       return;
@@ -298,23 +298,23 @@ export class Lanes {
     lane.ids.push(id);
   }
 
-  #restUntil(lane: Lane, at: number): void {
-    if (lane.wakeAt === undefined || at < lane.wakeAt) lane.wakeAt = at;
-    if (lane.restsAt !== undefined && lane.restsAt <= lane.wakeAt) return;
-    lane.restsAt = lane.wakeAt;
-    this.#resting.push(lane.wakeAt, lane);
+  #restUntil(lane: EndpointQueue, at: number): void {
+    if (lane.retryAt === undefined || at < lane.retryAt) lane.retryAt = at;
+    if (lane.backsOffUntil !== undefined && lane.backsOffUntil <= lane.retryAt) return;
+    lane.backsOffUntil = lane.retryAt;
+    this.#resting.push(lane.retryAt, lane);
   }
 
-  #lane(whose: Omit<WaitingDelivery, 'id'>): Lane {
+  #lane(whose: Omit<WaitingDelivery, 'id'>): EndpointQueue {
     const known = this.#lanes.get(whose.endpoint);
     if (known !== undefined) return known;
-    const lane = newLane(whose, this.#slow.has(whose.endpoint));
+    const lane = newEndpointQueue(whose, this.#slow.has(whose.endpoint));
     this.#lanes.set(whose.endpoint, lane);
     return lane;
   }
 
-  #dropEmpty(lane: Lane): void {
-    const { ids, more, looking, inFlight, wakeAt, queued } = lane;
+  #dropEmpty(lane: EndpointQueue): void {
+    const { ids, more, refilling: looking, inFlight, retryAt: wakeAt, queued } = lane;
     if (ids.length > 0 || more || looking || inFlight > 0 || wakeAt !== undefined || queued) return;
     this.#lanes.delete(lane.endpoint);
   }

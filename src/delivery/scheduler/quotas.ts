@@ -8,7 +8,7 @@
  * may have three quarters of a room, and the rest is for endpoints that answer in time. Pure.
  */
 import type { Limits } from '../../limits.ts';
-import { isSparse, type Lane } from './endpoint-queue.ts';
+import { type EndpointQueue, isSparse } from './endpoint-queue.ts';
 import { SparseFirst } from './sparse-first.ts';
 
 const ORGANIZATION = 'organization ';
@@ -21,47 +21,47 @@ const exceptAQuarter = (all: number): number => all - (all >> 2);
 
 /** A lane that stands aside. It is void once the lane has another one, or none. */
 export interface Ticket {
-  readonly lane: Lane;
+  readonly lane: EndpointQueue;
   /** Name of the room. */
-  readonly room: string;
+  readonly quota: string;
 }
 
-export interface Room {
+export interface Quota {
   readonly name: string;
   readonly max: number;
   inFlight: number;
   /** Of it, what is kept for lanes that were called up. */
-  promised: number;
+  reserved: number;
   /** The one of these that keeps its place while it stands aside for another room. */
-  keeper: Lane | undefined;
-  readonly standing: SparseFirst<Ticket>;
+  reserver: EndpointQueue | undefined;
+  readonly blocked: SparseFirst<Ticket>;
 }
 
-export type RoomLimits = Pick<Limits, 'deliveriesInFlight' | 'deliveriesInFlightPerOrganization'>;
+export type QuotaLimits = Pick<Limits, 'deliveriesInFlight' | 'deliveriesInFlightPerOrganization'>;
 
-export class Rooms {
-  readonly #rooms = new Map<string, Room>();
-  readonly #limits: RoomLimits;
+export class Quotas {
+  readonly #rooms = new Map<string, Quota>();
+  readonly #limits: QuotaLimits;
 
-  constructor(limits: RoomLimits) {
+  constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
   /** Those that a lane shares, and the one that has called it up where that is another by now. */
-  of(lane: Lane): Room[] {
+  of(lane: EndpointQueue): Quota[] {
     return namesOf(lane).map((name) => this.#room(name));
   }
 
   /** Ends what rooms have kept for a lane whose turn has come. @returns those rooms */
-  collect(lane: Lane, rooms: readonly Room[]): Room[] {
-    const caller = lane.promised === undefined ? undefined : this.#rooms.get(lane.promised);
-    const callers = new Set(rooms.filter(({ keeper }) => keeper === lane));
+  collect(lane: EndpointQueue, rooms: readonly Quota[]): Quota[] {
+    const caller = lane.reserved === undefined ? undefined : this.#rooms.get(lane.reserved);
+    const callers = new Set(rooms.filter(({ reserver: keeper }) => keeper === lane));
     if (caller !== undefined) callers.add(caller);
     for (const room of callers) {
-      room.promised -= 1;
-      if (room.keeper === lane) room.keeper = undefined;
+      room.reserved -= 1;
+      if (room.reserver === lane) room.reserver = undefined;
     }
-    lane.promised = undefined;
+    lane.reserved = undefined;
     return [...callers];
   }
 
@@ -70,26 +70,26 @@ export class Rooms {
    * is: it would go to and fro for ever. So one lane of an integration may keep its place there, and is the next of its
    * organization. None keeps a place of its organization's, which may have no other.
    */
-  standAside(lane: Lane, full: Room, callers: readonly Room[]): void {
+  block(lane: EndpointQueue, full: Quota, callers: readonly Quota[]): void {
     lane.queued = true;
     const kept = callers.find(({ name }) => name !== full.name && !name.startsWith(ORGANIZATION));
-    if (kept === undefined || kept.keeper !== undefined) {
-      full.standing.push(this.#ticket(lane, full), isSparse(lane));
+    if (kept === undefined || kept.reserver !== undefined) {
+      full.blocked.push(this.#ticket(lane, full), isSparse(lane));
       return;
     }
-    kept.keeper = lane;
-    kept.promised += 1;
-    full.standing.unshift(this.#ticket(lane, full), isSparse(lane));
+    kept.reserver = lane;
+    kept.reserved += 1;
+    full.blocked.unshift(this.#ticket(lane, full), isSparse(lane));
   }
 
   /** Takes a place in each of its rooms. */
-  enter(lane: Lane, rooms: readonly Room[]): void {
+  enter(lane: EndpointQueue, rooms: readonly Quota[]): void {
     lane.inFlight += 1;
     for (const room of rooms) room.inFlight += 1;
   }
 
   /** Gives the places back. */
-  leave(lane: Lane, rooms: readonly Room[]): void {
+  leave(lane: EndpointQueue, rooms: readonly Quota[]): void {
     lane.inFlight -= 1;
     for (const room of rooms) room.inFlight -= 1;
   }
@@ -99,40 +99,43 @@ export class Rooms {
    *
    * @returns the rooms in which places may be free now, and whether the lane stands aside no longer: its turn is now
    */
-  setSlow(lane: Lane, slow: boolean): { readonly rooms: readonly Room[]; readonly isFree: boolean } {
+  setSlow(
+    lane: EndpointQueue,
+    slow: boolean,
+  ): { readonly rooms: readonly Quota[]; readonly isFree: boolean } {
     if (lane.slow === slow) return { rooms: [], isFree: false };
     const names = slowNames(lane);
     lane.slow = slow;
     const rooms = names.map((name) => this.#room(name));
     for (const room of rooms) room.inFlight += slow ? lane.inFlight : -lane.inFlight;
-    const isFree = !slow && lane.standing !== undefined && names.includes(lane.standing.room);
-    if (isFree) lane.standing = undefined;
+    const isFree = !slow && lane.blocked !== undefined && names.includes(lane.blocked.quota);
+    if (isFree) lane.blocked = undefined;
     return { rooms, isFree };
   }
 
   /** Gives what is free of a room to its lanes that stand aside, in turn. @returns them */
-  callUp(room: Room): Lane[] {
-    const called: Lane[] = [];
-    while (room.inFlight + room.promised < room.max) {
-      const ticket = room.standing.shift();
+  unblock(room: Quota): EndpointQueue[] {
+    const called: EndpointQueue[] = [];
+    while (room.inFlight + room.reserved < room.max) {
+      const ticket = room.blocked.shift();
       if (ticket === undefined) break;
       const { lane } = ticket;
-      if (lane.standing !== ticket) continue;
-      lane.standing = undefined;
-      lane.promised = room.name;
-      room.promised += 1;
+      if (lane.blocked !== ticket) continue;
+      lane.blocked = undefined;
+      lane.reserved = room.name;
+      room.reserved += 1;
       called.push(lane);
     }
-    if (room.inFlight + room.promised + room.standing.length === 0) this.#rooms.delete(room.name);
+    if (room.inFlight + room.reserved + room.blocked.length === 0) this.#rooms.delete(room.name);
     return called;
   }
 
-  #ticket(lane: Lane, { name: room }: Room): Ticket {
-    lane.standing = { lane, room };
-    return lane.standing;
+  #ticket(lane: EndpointQueue, { name: room }: Quota): Ticket {
+    lane.blocked = { lane, quota: room };
+    return lane.blocked;
   }
 
-  #room(name: string): Room {
+  #room(name: string): Quota {
     const known = this.#rooms.get(name);
     if (known !== undefined) return known;
     const max = this.#maxOf(name);
@@ -140,9 +143,9 @@ export class Rooms {
       name,
       max,
       inFlight: 0,
-      promised: 0,
-      keeper: undefined,
-      standing: new SparseFirst<Ticket>(),
+      reserved: 0,
+      reserver: undefined,
+      blocked: new SparseFirst<Ticket>(),
     };
     this.#rooms.set(name, room);
     return room;
@@ -156,9 +159,12 @@ export class Rooms {
   }
 }
 
-const slowNames = ({ integration }: Lane): string[] => [`${SLOW_OF_INTEGRATION}${integration}`, SLOW];
+const slowNames = ({ integration }: EndpointQueue): string[] => [
+  `${SLOW_OF_INTEGRATION}${integration}`,
+  SLOW,
+];
 
-const namesOf = (lane: Lane): string[] => [
+const namesOf = (lane: EndpointQueue): string[] => [
   `${ORGANIZATION}${lane.organization}`,
   `${INTEGRATION}${lane.integration}`,
   ...(lane.slow ? slowNames(lane) : []),

@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { targetOf } from '../connection-pools.ts';
 import { checkTarget, refusedTarget } from '../connector.ts';
 import { EgressError } from '../egress-error.ts';
-import type { FindOwnDoor, OwnDoor } from '../loopback.ts';
+import type { FindLoopback, Loopback } from '../loopback.ts';
 import { fixedAddressesOf } from '../names.ts';
 import type { EgressPolicy } from '../policy.ts';
 
@@ -15,14 +15,14 @@ export interface Receiver {
   /** Path and query, as they are sent. */
   readonly path: string;
   /** Where it is an endpoint of this service, which is reached in process. */
-  readonly door?: OwnDoor;
+  readonly door?: Loopback;
 }
 
 export interface ReceiverRules {
   readonly policy: EgressPolicy;
   /** Whether receivers without TLS are posted to; body and signature are then anybody's to read on the way. */
   readonly allowHttp: boolean;
-  readonly ownDoor: FindOwnDoor;
+  readonly ownDoor: FindLoopback;
 }
 
 /** What every server takes, and what fits into one line of a log. */

@@ -7,10 +7,10 @@
  * value, and whoever asked judges it. As thousands are made in a second, each is one handler object and one timer.
  */
 import type { Limits } from '../../limits.ts';
-import { Connections } from '../connection-pools.ts';
+import { ConnectionPools } from '../connection-pools.ts';
 import { connectorTo } from '../connector.ts';
 import type { EgressError } from '../egress-error.ts';
-import type { FindOwnDoor } from '../loopback.ts';
+import type { FindLoopback } from '../loopback.ts';
 import { type Lookup, namesOf } from '../names.ts';
 import type { EgressPolicy } from '../policy.ts';
 import { withAnswerBound } from './answer-bytes.ts';
@@ -30,7 +30,7 @@ export interface Post {
   readonly owner: string;
 }
 
-export interface PostingParts {
+export interface WebhookClientParts {
   readonly policy: EgressPolicy;
   readonly limits: Limits;
   /** Whether receivers may be reached by plain http. */
@@ -38,7 +38,7 @@ export interface PostingParts {
   /** Replaces the look-up of names. */
   readonly lookup?: Lookup;
   /** Finds the places of this service itself: its endpoints are posted to in process. */
-  readonly ownDoor?: FindOwnDoor;
+  readonly ownDoor?: FindLoopback;
   /** The port of this service's control listener, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
   /** Runs something later. @returns what calls it off */
@@ -51,19 +51,21 @@ const RECEIVERS_ARE =
 /** An endpoint of this service that is posted to is one call deep, as if another endpoint had fetched it. */
 const DEPTH = 1;
 
-export class Posting {
-  readonly #parts: Required<Pick<PostingParts, 'policy' | 'limits' | 'allowHttp' | 'ownDoor' | 'after'>>;
-  readonly #connections: Connections;
+export class WebhookClient {
+  readonly #parts: Required<
+    Pick<WebhookClientParts, 'policy' | 'limits' | 'allowHttp' | 'ownDoor' | 'after'>
+  >;
+  readonly #connections: ConnectionPools;
   #inFlight = 0;
   #closed = false;
 
-  constructor(parts: PostingParts) {
+  constructor(parts: WebhookClientParts) {
     const { policy, limits, allowHttp, lookup = namesOf((host) => policy.vouchesFor(host)) } = parts;
     const { ownDoor = () => undefined, controlPort = () => undefined, after = later } = parts;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#parts = { policy, limits, allowHttp, ownDoor, after };
-    this.#connections = new Connections({
+    this.#connections = new ConnectionPools({
       limit: { name: 'webhookConnections', max: limits.webhookConnections },
       connectionsPerOrigin: limits.deliveriesInFlightPerEndpoint,
       headerBytes: limits.fetchHeaderBytes,

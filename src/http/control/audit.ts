@@ -63,11 +63,11 @@ const AuditListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface AuditDoorParts {
+export interface AuditRouteParts {
   readonly audit: Pick<Audit, 'list'>;
 }
 
-export function auditDoor(app: TypedApp, { audit }: AuditDoorParts): void {
+export function auditRoutes(app: TypedApp, { audit }: AuditRouteParts): void {
   app.get(
     '/audit',
     {

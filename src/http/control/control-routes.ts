@@ -7,7 +7,7 @@
  */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { Journal } from '../../calls/call-log.ts';
+import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { IntegrityState } from '../../database/integrity/integrity.ts';
 import { AnnexError } from '../../errors.ts';
@@ -16,40 +16,40 @@ import type { Publisher } from '../../publish/publish.ts';
 import type { Store } from '../../store/store.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
-import { auditDoor } from './audit.ts';
+import { auditRoutes } from './audit.ts';
 import { authenticate } from './authenticate.ts';
-import { blockMarkdownDoor } from './components/block-markdown.ts';
-import { blocksDoor } from './components/blocks.ts';
-import { renderDoor } from './components/render.ts';
+import { blockMarkdownRoutes } from './components/block-markdown.ts';
+import { blocksRoutes } from './components/blocks.ts';
+import { renderRoutes } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
-import { deliveriesDoor } from './deliveries/deliveries.ts';
-import { deliveryOrdersDoor } from './deliveries/delivery-orders.ts';
+import { deliveriesRoutes } from './deliveries/deliveries.ts';
+import { deliveryOrdersRoutes } from './deliveries/delivery-orders.ts';
 import { described, withOptionalBodies } from './description.ts';
-import { eventsDoor } from './events/events.ts';
-import { ingestDoor } from './events/ingest.ts';
-import { completionsDoor } from './installations/completions.ts';
-import { configurationDoor } from './installations/configuration.ts';
-import { credentialLeasesDoor } from './installations/credential-leases.ts';
+import { eventsRoutes } from './events/events.ts';
+import { ingestRoutes } from './events/ingest.ts';
+import { completionsRoutes } from './installations/completions.ts';
+import { configurationRoutes } from './installations/configuration.ts';
+import { credentialLeasesRoutes } from './installations/credential-leases.ts';
 import { EditRate } from './installations/edit-rate.ts';
-import { installationsDoor } from './installations/installations.ts';
-import { spentStatesDoor } from './installations/spent-states.ts';
-import { webhookSecretDoor } from './installations/webhook-secret.ts';
-import { webhookTestDoor } from './installations/webhook-test.ts';
-import { imagesDoor } from './integrations/images.ts';
-import { installLinksDoor } from './integrations/install-links.ts';
-import { integrationsDoor } from './integrations/integrations.ts';
-import { limitsDoor } from './integrations/limits.ts';
-import { publishDoor } from './integrations/publish.ts';
-import { secretsDoor } from './integrations/secrets.ts';
-import { versionsDoor } from './integrations/versions.ts';
-import { introspectionDoor } from './introspection.ts';
-import { jsonSchemasDoor } from './json-schemas.ts';
-import { logsDoor } from './logs.ts';
-import { type BundlerHealth, type CellHealth, type Exposition, operationsDoor } from './operations.ts';
-import { tokensDoor } from './tokens.ts';
+import { installationsRoutes } from './installations/installations.ts';
+import { spentStatesRoutes } from './installations/spent-states.ts';
+import { webhookSecretRoutes } from './installations/webhook-secret.ts';
+import { webhookTestRoutes } from './installations/webhook-test.ts';
+import { imagesRoutes } from './integrations/images.ts';
+import { installLinksRoutes } from './integrations/install-links.ts';
+import { integrationsRoutes } from './integrations/integrations.ts';
+import { limitsRoutes } from './integrations/limits.ts';
+import { publishRoutes } from './integrations/publish.ts';
+import { secretsRoutes } from './integrations/secrets.ts';
+import { versionsRoutes } from './integrations/versions.ts';
+import { introspectionRoutes } from './introspection.ts';
+import { jsonSchemasRoutes } from './json-schemas.ts';
+import { logsRoutes } from './logs.ts';
+import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
+import { tokensRoutes } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
 
-export interface ControlDoorParts
+export interface ControlRouteParts
   extends Pick<
     Store,
     | 'registry'
@@ -71,7 +71,7 @@ export interface ControlDoorParts
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Hears of what the log of an installation should say. */
-  readonly observer: Pick<Journal, 'log'>;
+  readonly observer: Pick<CallLog, 'log'>;
   readonly limits: Limits;
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;
@@ -92,7 +92,7 @@ const NO_PAGE = {
 };
 
 /** Registers every route of the control listener. */
-export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void {
+export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
   // Manifests, logs and problems hold text of tenants'. No browser shall take an answer for a page, run what is in it,
   // show it in a frame, or keep it. And no header lets pages of other origins read one.
   app.addHook('onRequest', (_request, reply, done) => {
@@ -106,7 +106,7 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
     const path = request.originalUrl.split('?', 1)[0];
     return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
   });
-  operationsDoor(app, parts);
+  operationsRoutes(app, parts);
   app.register(async (root) => {
     await root.register(swagger, {
       openapi: {
@@ -123,38 +123,38 @@ export function controlDoor(app: FastifyInstance, parts: ControlDoorParts): void
       },
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
-    jsonSchemasDoor(root);
+    jsonSchemasRoutes(root);
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
         const typed = withTypedRoutes(api);
-        integrationsDoor(typed, parts);
-        publishDoor(typed, parts);
-        imagesDoor(typed, parts);
-        versionsDoor(typed, parts);
-        limitsDoor(typed, parts);
-        secretsDoor(typed, parts);
+        integrationsRoutes(typed, parts);
+        publishRoutes(typed, parts);
+        imagesRoutes(typed, parts);
+        versionsRoutes(typed, parts);
+        limitsRoutes(typed, parts);
+        secretsRoutes(typed, parts);
         const edits = new EditRate(parts.limits, parts.clock, parts.limitMet);
-        installationsDoor(typed, { ...parts, edits });
-        webhookSecretDoor(typed, { ...parts, edits });
-        webhookTestDoor(typed, { ...parts, edits });
-        installLinksDoor(typed, parts);
-        tokensDoor(typed, parts);
-        introspectionDoor(typed, parts);
-        configurationDoor(typed, parts);
-        credentialLeasesDoor(typed, parts);
-        spentStatesDoor(typed, { ...parts, edits });
-        completionsDoor(typed, parts);
+        installationsRoutes(typed, { ...parts, edits });
+        webhookSecretRoutes(typed, { ...parts, edits });
+        webhookTestRoutes(typed, { ...parts, edits });
+        installLinksRoutes(typed, parts);
+        tokensRoutes(typed, parts);
+        introspectionRoutes(typed, parts);
+        configurationRoutes(typed, parts);
+        credentialLeasesRoutes(typed, parts);
+        spentStatesRoutes(typed, { ...parts, edits });
+        completionsRoutes(typed, parts);
         const renderer = new Renderer(parts);
-        renderDoor(typed, { ...parts, renderer });
-        blocksDoor(typed, { ...parts, renderer });
-        blockMarkdownDoor(typed, parts);
-        logsDoor(typed, parts);
-        auditDoor(typed, parts);
-        ingestDoor(typed, parts);
-        eventsDoor(typed, parts);
-        deliveriesDoor(typed, parts);
-        deliveryOrdersDoor(typed, { ...parts, edits });
+        renderRoutes(typed, { ...parts, renderer });
+        blocksRoutes(typed, { ...parts, renderer });
+        blockMarkdownRoutes(typed, parts);
+        logsRoutes(typed, parts);
+        auditRoutes(typed, parts);
+        ingestRoutes(typed, parts);
+        eventsRoutes(typed, parts);
+        deliveriesRoutes(typed, parts);
+        deliveryOrdersRoutes(typed, { ...parts, edits });
       },
       { prefix: '/v1' },
     );

@@ -33,11 +33,14 @@ const IntrospectionView = Type.Object({
   expiresAt: Type.Optional(Time),
 });
 
-export interface IntrospectionDoorParts {
+export interface IntrospectionRouteParts {
   readonly tokens: Pick<Tokens, 'runtime'>;
 }
 
-export function introspectionDoor(parent: TypedApp, { tokens: { runtime } }: IntrospectionDoorParts): void {
+export function introspectionRoutes(
+  parent: TypedApp,
+  { tokens: { runtime } }: IntrospectionRouteParts,
+): void {
   parent.register(async (app: TypedApp) => {
     app.addHook('onRequest', async (request) => {
       const principal = principalOf(request);

@@ -12,7 +12,7 @@ import { MANIFEST_SCHEMA } from '../../model/manifest/manifest-schema.ts';
 const CACHE = 'public, max-age=3600';
 const SCHEMAS = { manifest: MANIFEST_SCHEMA, contentkit: CONTENTKIT_SCHEMA };
 
-export function jsonSchemasDoor(app: FastifyInstance): void {
+export function jsonSchemasRoutes(app: FastifyInstance): void {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     const text = JSON.stringify(schema);
     app.get(`/v1/${name}.schema.json`, { schema: { hide: true } }, async (_request, reply) => {

@@ -32,13 +32,13 @@ const LogsQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface LogsDoorParts {
+export interface LogsRouteParts {
   readonly logs: Pick<Logs, 'list'>;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
 }
 
-export function logsDoor(app: TypedApp, { logs, registry, installations }: LogsDoorParts): void {
+export function logsRoutes(app: TypedApp, { logs, registry, installations }: LogsRouteParts): void {
   app.get(
     '/logs',
     {

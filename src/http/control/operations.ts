@@ -39,7 +39,7 @@ export interface BundlerHealth {
   readonly layers: BundlerLayers;
 }
 
-export function operationsDoor(
+export function operationsRoutes(
   app: FastifyInstance,
   { metrics, cells, bundlers, database }: OperationsParts,
 ): void {

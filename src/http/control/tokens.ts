@@ -37,11 +37,11 @@ const TokenBody = Type.Object(
   { additionalProperties: false },
 );
 
-export interface TokensDoorParts {
+export interface TokensRouteParts {
   readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>;
 }
 
-export function tokensDoor(parent: TypedApp, { tokens }: TokensDoorParts): void {
+export function tokensRoutes(parent: TypedApp, { tokens }: TokensRouteParts): void {
   parent.register(async (app: TypedApp) => {
     app.addHook('onRequest', async (request) => requireAdmin(request));
     app.post(

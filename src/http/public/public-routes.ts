@@ -10,7 +10,7 @@
 import { METHODS, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Caller, type Envelope } from '../../calls/call.ts';
-import type { Journal } from '../../calls/call-log.ts';
+import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import { outcomeError } from '../../calls/outcome.ts';
 import { AnnexError } from '../../errors.ts';
@@ -23,31 +23,35 @@ import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
-import { type Visit, Visits, type VisitsParts } from './request-authorizer.ts';
+import {
+  type AuthorizedRequest,
+  RequestAuthorizer,
+  type RequestAuthorizerParts,
+} from './request-authorizer.ts';
 import { isStreamed, refuseAnnouncedBody, shed, withBody } from './request-body.ts';
 import type { CookieHome } from './set-cookie.ts';
-import { Upload } from './streamed-upload.ts';
+import { StreamedUpload } from './streamed-upload.ts';
 
 /** Room for the heads of an envelope's parts, beside the parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
 /** Answers up to this size go into the socket's own memory at once, as a rule. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
-export interface PublicDoorParts extends Omit<VisitsParts, 'signatures'> {
+export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatures'> {
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** The time of day, in milliseconds. */
   readonly now: () => number;
   /** Hears of requests that a limit keeps from becoming calls. */
-  readonly observer: Pick<Journal, 'refused' | 'log'>;
+  readonly observer: Pick<CallLog, 'refused' | 'log'>;
 }
 
 /** Registers the public listener's only route. */
-export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
+export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): void {
   const { limits } = parts;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
   const signatures = new EnvelopeSignatures(parts);
-  const visits = new Visits({ ...parts, signatures });
+  const visits = new RequestAuthorizer({ ...parts, signatures });
   const bodies = bodyBudgets(parts);
   const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
   app.addHook('onClose', () => {
@@ -80,14 +84,14 @@ export function publicDoor(app: FastifyInstance, parts: PublicDoorParts): void {
   });
 }
 
-type Answering = PublicDoorParts & {
+type Answering = PublicRouteParts & {
   readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
   readonly senders: SlowSenders;
   readonly signatures: EnvelopeSignatures;
 };
 
 /** Two budgets, so that answers that are not read leave requests their room, and the other way round. */
-function bodyBudgets({ limits, clock }: Pick<PublicDoorParts, 'limits' | 'clock'>): Answering['bodies'] {
+function bodyBudgets({ limits, clock }: Pick<PublicRouteParts, 'limits' | 'clock'>): Answering['bodies'] {
   const limit = (name: LimitName) => ({ name, max: limits[name] });
   const perInstallation = limit('bufferedBodyBytesPerInstallation');
   const unverified = limit('bufferedUnverifiedBytes');
@@ -101,13 +105,13 @@ function bodyBudgets({ limits, clock }: Pick<PublicDoorParts, 'limits' | 'clock'
 async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
-  visit: Visit,
+  visit: AuthorizedRequest,
   parts: Answering,
 ): Promise<FastifyReply> {
   const bytesMax = bodyBytesMax(visit);
   refuseAnnouncedBody(request.raw, bytesMax);
   if (visit.door === 'raw' && isStreamed(request.raw)) {
-    const upload = new Upload(request.raw, bytesMax, parts.senders);
+    const upload = new StreamedUpload(request.raw, bytesMax, parts.senders);
     await upload.begun;
     return answer(request, reply, visit, toEnvelope(request, visit, upload, parts), parts);
   }
@@ -129,7 +133,7 @@ async function serve(
 }
 
 /** Who the bodies of a request and of its answer are counted for. */
-const ownerOf = ({ target, sender }: Visit, isUnverified: boolean): BodyOwner => ({
+const ownerOf = ({ target, sender }: AuthorizedRequest, isUnverified: boolean): BodyOwner => ({
   installationId: target.installationId,
   organization: target.organization,
   sender,
@@ -137,7 +141,7 @@ const ownerOf = ({ target, sender }: Visit, isUnverified: boolean): BodyOwner =>
 });
 
 /** An envelope holds a body of raw traffic, and more; `envelope.ts` looks at the size of each of its parts. */
-function bodyBytesMax({ door, target }: Visit): number {
+function bodyBytesMax({ door, target }: AuthorizedRequest): number {
   const { requestBodyBytes, envelopePartBytes } = target.limits;
   return door === 'raw'
     ? requestBodyBytes
@@ -147,14 +151,14 @@ function bodyBytesMax({ door, target }: Visit): number {
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
-  visit: Visit,
+  visit: AuthorizedRequest,
   envelope: Envelope,
   parts: Answering,
 ): Promise<FastifyReply> {
   const { target } = visit;
   const { body } = envelope;
   // One that was refused before its call began is not called for.
-  if (body instanceof Upload && body.destroyed) body.finish();
+  if (body instanceof StreamedUpload && body.destroyed) body.finish();
   const caller = new Caller(inProcessDepth(request.raw.socket));
   // `close` without an end: the client went away, and the call has nobody left to answer.
   reply.raw.once('close', () => {
@@ -162,7 +166,7 @@ async function answer(
   });
   // One that went away while the head was looked at is not heard of again.
   if (request.raw.socket.destroyed) caller.leave();
-  if (body instanceof Upload) {
+  if (body instanceof StreamedUpload) {
     body.onRefused = () => caller.leave();
     body.onArrived = () => caller.uploaded();
     if (body.isComing) caller.uploader = visit.sender;
@@ -172,7 +176,7 @@ async function answer(
   if (response === undefined) {
     // What is left of an upload that nobody reads: the connection cannot carry another request.
     if (!request.raw.complete) reply.header('connection', 'close');
-    if (body instanceof Upload) body.finish();
+    if (body instanceof StreamedUpload) body.finish();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
   if (Buffer.isBuffer(response.body)) holdUntilSent(reply.raw, response.body.byteLength, visit, parts);
@@ -196,8 +200,8 @@ async function answer(
  * @returns undefined where it is no browser that asks, but the platform: it has everything as it was given
  */
 function cookieHome(
-  { door, target, pathAndQuery }: Visit,
-  { publicUrl }: PublicDoorParts,
+  { door, target, pathAndQuery }: AuthorizedRequest,
+  { publicUrl }: PublicRouteParts,
 ): CookieHome | undefined {
   if (door === 'envelope') return undefined;
   if (publicUrl !== undefined && hasOwnOrigins(publicUrl)) return OWN_ORIGIN;
@@ -214,7 +218,12 @@ const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('
  *
  * @throws AnnexError REQUEST_SHED where there is no room
  */
-function holdUntilSent(raw: ServerResponse, bytes: number, visit: Visit, { bodies }: Answering): void {
+function holdUntilSent(
+  raw: ServerResponse,
+  bytes: number,
+  visit: AuthorizedRequest,
+  { bodies }: Answering,
+): void {
   // One whose client has gone is held no longer, and its `close` has been: it would be waited for in vain.
   if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
   const share = bodies.answers.open(ownerOf(visit, false));
@@ -228,8 +237,8 @@ function holdUntilSent(raw: ServerResponse, bytes: number, visit: Visit, { bodie
 
 function toEnvelope(
   request: FastifyRequest,
-  visit: Visit,
-  body: Buffer | Upload,
+  visit: AuthorizedRequest,
+  body: Buffer | StreamedUpload,
   { credentials, signatures }: Answering,
 ): Envelope {
   const { target, pathAndQuery, door, signature } = visit;
@@ -245,6 +254,6 @@ function toEnvelope(
   return {
     event: fetchEvent(request.id, target, { method, pathAndQuery, headers }),
     environment: target.environmentJson,
-    ...((body instanceof Upload || body.length > 0) && { body }),
+    ...((body instanceof StreamedUpload || body.length > 0) && { body }),
   };
 }

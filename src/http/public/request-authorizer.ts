@@ -31,7 +31,7 @@ const SECOND_MS = 1_000;
 /** How often the operator hears that an address is refused. */
 const TELL_EVERY_MS = 60_000;
 
-export interface VisitsParts {
+export interface RequestAuthorizerParts {
   readonly limits: Pick<Limits, 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'>;
   readonly registry: Pick<Registry, 'target'>;
   readonly credentials: Credentials;
@@ -46,7 +46,7 @@ export interface VisitsParts {
 }
 
 /** A request whose head has been looked at. */
-export interface Visit {
+export interface AuthorizedRequest {
   readonly target: Target;
   /** What follows the endpoint in the URL. */
   readonly pathAndQuery: string;
@@ -60,8 +60,8 @@ export interface Visit {
 /** What the sender of an envelope has shown. */
 type Vouched = { readonly signature?: string } | AnnexError;
 
-export class Visits {
-  readonly #parts: VisitsParts;
+export class RequestAuthorizer {
+  readonly #parts: RequestAuthorizerParts;
   readonly #perAddress: RateLimit;
   readonly #perEndpoint: SharedRate;
   readonly #keyOf: (request: FastifyRequest) => string | undefined;
@@ -69,7 +69,7 @@ export class Visits {
   readonly #pathAt: (key: string) => number;
   #toldAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: VisitsParts) {
+  constructor(parts: RequestAuthorizerParts) {
     this.#parts = parts;
     const { limits, clock, publicUrl } = parts;
     const { requestsPerSecondPerAddress, requestsPerSecondPerEndpoint } = limits;
@@ -83,7 +83,7 @@ export class Visits {
   }
 
   /** @returns what is asked of whom, or the name of a version that does not exist */
-  async look(request: FastifyRequest): Promise<Visit | string> {
+  async look(request: FastifyRequest): Promise<AuthorizedRequest | string> {
     const key = this.#keyOf(request);
     const pathAndQuery = request.originalUrl.slice(this.#pathAt(key ?? ''));
     const version = request.method === 'POST' ? /^\/(v\d{1,8})(?:\?|$)/.exec(pathAndQuery)?.[1] : undefined;

@@ -11,7 +11,7 @@ import type { AnnexError } from '../../errors.ts';
 import type { Sender, SlowSenders, WatchedSender } from '../slow-senders.ts';
 import { tooLarge, tooSlow } from './request-body.ts';
 
-export class Upload extends Transform implements Sender {
+export class StreamedUpload extends Transform implements Sender {
   readonly #bytesMax: number;
   readonly #request: IncomingMessage;
   readonly #senders: SlowSenders;

@@ -17,7 +17,7 @@ import type { TargetName } from '../../model/installation.ts';
 import type { Backlog } from '../deliveries/backlog.ts';
 import type { AcceptedEvent, PostedEvent, WaitingDelivery } from '../deliveries/delivery.ts';
 import { deliveryId, type EventRow, findEvents, insertEvents, type KnownEvent } from './event-rows.ts';
-import type { Audience, Recipients } from './recipients.ts';
+import type { RecipientResolver, Recipients } from './recipients.ts';
 
 /** Requests that are looked at together. */
 const REQUESTS_GATHERED = 500;
@@ -55,7 +55,7 @@ export interface AcceptedEventsParts {
   readonly database: Database;
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
-  readonly audience: Pick<Audience, 'known' | 'of'>;
+  readonly audience: Pick<RecipientResolver, 'known' | 'of'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
 }

@@ -15,7 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { DeliveryKind } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
-import { type Hearer, Hearers, type HearersParts, type Inactivity } from './subscribers.ts';
+import { type Inactivity, type Subscriber, Subscribers, type SubscribersParts } from './subscribers.ts';
 
 const ORGANIZATIONS_REMEMBERED = 20_000;
 const PLACES_REMEMBERED = 50_000;
@@ -57,7 +57,7 @@ interface Since {
 /** A place, as it was then. */
 interface Remembered {
   readonly since: Since;
-  readonly hearers: readonly Hearer[];
+  readonly hearers: readonly Subscriber[];
   /** By type, made of the hearers when one is first asked for. */
   readonly recipients: Map<string, Recipients>;
 }
@@ -67,8 +67,8 @@ interface Reading {
   readonly place: Promise<Remembered>;
 }
 
-export class Audience {
-  readonly #hearers: Hearers;
+export class RecipientResolver {
+  readonly #hearers: Subscribers;
   readonly #organizations = new LRUCache<string, Since>({ max: ORGANIZATIONS_REMEMBERED });
   readonly #places = new LRUCache<string, Remembered>({
     max: PLACES_REMEMBERED,
@@ -78,8 +78,8 @@ export class Audience {
   /** Shared by all who ask meanwhile: a place that is new under load is read once. */
   readonly #reading = new Map<string, Reading>();
 
-  constructor(parts: HearersParts) {
-    this.#hearers = new Hearers(parts);
+  constructor(parts: SubscribersParts) {
+    this.#hearers = new Subscribers(parts);
   }
 
   /** Whom it goes to, where that is remembered. */
@@ -159,5 +159,5 @@ function heardBy({ hearers, recipients }: Remembered, type: string): Recipients 
   return found;
 }
 
-const addresseeOf = ({ heard, selected, ...addressee }: Hearer): Addressee | Absentee => addressee;
+const addresseeOf = ({ heard, selected, ...addressee }: Subscriber): Addressee | Absentee => addressee;
 const isAbsent = (one: Addressee | Absentee): one is Absentee => 'inactive' in one;

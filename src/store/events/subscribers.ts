@@ -17,7 +17,7 @@ const BATCH = 100;
 /** How often rows are read anew where their versions are gone by the time that these are asked for. */
 const READINGS_MAX = 3;
 
-export interface HearersParts {
+export interface SubscribersParts {
   readonly database: Database;
 }
 
@@ -25,7 +25,7 @@ export interface HearersParts {
 export type Inactivity = Exclude<InstallationStatus, 'active'>;
 
 /** A target that is in reach of what happens there, or is once it is active. */
-export interface Hearer extends TargetName {
+export interface Subscriber extends TargetName {
   /** Absent where it is active, as its installation is. */
   readonly inactive?: Inactivity;
   readonly integration: string;
@@ -62,16 +62,16 @@ interface HearerRow {
   readonly there_status: InstallationStatus | null;
 }
 
-export class Hearers {
+export class Subscribers {
   readonly #database: Database;
   readonly #versions = new LRUCache<string, Hearing>({ max: VERSIONS_REMEMBERED });
 
-  constructor({ database }: HearersParts) {
+  constructor({ database }: SubscribersParts) {
     this.#database = database;
   }
 
   /** By the names of their integrations. */
-  async at(scene: Scene): Promise<readonly Hearer[]> {
+  async at(scene: Scene): Promise<readonly Subscriber[]> {
     for (let reading = 1; reading <= READINGS_MAX; reading += 1) {
       const hearers = await this.#read(scene);
       if (hearers !== undefined) return hearers;
@@ -80,7 +80,7 @@ export class Hearers {
   }
 
   /** @returns undefined where a version that was active a moment ago is forgotten: whoever left it out would lose an event */
-  async #read(scene: Scene): Promise<readonly Hearer[] | undefined> {
+  async #read(scene: Scene): Promise<readonly Subscriber[] | undefined> {
     const rows = await this.#rows(scene);
     const hearings = await this.#hearingsOf(rows);
     const heardBy = rows.map((row) => ({
@@ -94,7 +94,7 @@ export class Hearers {
       posting.map(({ row }) => row.installation_id),
       scene,
     );
-    const hearers: Hearer[] = [];
+    const hearers: Subscriber[] = [];
     for (const { row, hearing } of heardBy) {
       if (hearing === undefined) return undefined;
       const hearer = hearerOf(row, scene, hearing, settings.get(row.installation_id));
@@ -182,7 +182,7 @@ function hearerOf(
   { level, place }: Scene,
   { heard, webhook }: Hearing,
   settings: Settings = {},
-): Hearer | undefined {
+): Subscriber | undefined {
   const { integration, installation_id: installationId, whole, there } = row;
   const all = { integration, heard, ...pausedAtOf(row), ...inactivityOf(row) };
   if (there === null) {
@@ -197,13 +197,13 @@ function hearerOf(
   return { ...own, kind: 'webhook', selected: (type) => types.has(type) };
 }
 
-function inactivityOf({ whole_status, there_status }: HearerRow): Pick<Hearer, 'inactive'> {
+function inactivityOf({ whole_status, there_status }: HearerRow): Pick<Subscriber, 'inactive'> {
   const statuses = [whole_status, there_status];
   const inactive = (['paused', 'pending'] as const).find((status) => statuses.includes(status));
   return inactive === undefined ? {} : { inactive };
 }
 
-function pausedAtOf({ whole_paused_at, there_paused_at }: HearerRow): Pick<Hearer, 'pausedAt'> {
+function pausedAtOf({ whole_paused_at, there_paused_at }: HearerRow): Pick<Subscriber, 'pausedAt'> {
   const pauses = [whole_paused_at, there_paused_at].filter((at) => at !== null);
   return pauses.length === 0 ? {} : { pausedAt: Math.max(...pauses) };
 }

@@ -12,7 +12,7 @@ import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
-import { lifeEventId, type RandomBytes } from '../../model/identifiers.ts';
+import { lifecycleEventId, type RandomBytes } from '../../model/identifiers.ts';
 import {
   CREDENTIALS_PROPERTY,
   type InstallationStatus,
@@ -28,12 +28,12 @@ import { readIntegration, readVersion } from '../integrations/integration-rows.t
 import type { Vault } from '../vault/vault.ts';
 import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
-  countPendingLifeEvents,
+  countPendingLifecycleEvents,
   type GoneTarget,
-  insertLifeEvent,
-  type LifeEventRecord,
-  type LifeEventsOf,
-  lifeEventType,
+  insertLifecycleEvent,
+  type LifecycleEventRecord,
+  type LifecycleEventsOf,
+  lifecycleEventType,
   takeHeldEdit,
 } from './lifecycle-event-rows.ts';
 import {
@@ -144,9 +144,9 @@ export class Change {
    * @param of one installation; before it is there, all that came before it at the same place
    * @throws `INSTALLATION_BUSY`
    */
-  async refuseWhileBusy(of: LifeEventsOf): Promise<void> {
+  async refuseWhileBusy(of: LifecycleEventsOf): Promise<void> {
     const { lifeEventsPendingPerInstallation: max } = this.parts.limits;
-    const used = await countPendingLifeEvents(this.transaction, of);
+    const used = await countPendingLifecycleEvents(this.transaction, of);
     if (used < max) return;
     throw limitError('INSTALLATION_BUSY', { name: 'lifeEventsPendingPerInstallation', max, used });
   }
@@ -224,11 +224,11 @@ export class Change {
     target: Installation,
     what: 'setup' | 'deleted',
     more: Readonly<Record<string, unknown>>,
-    record: Pick<LifeEventRecord, 'gone' | 'held'> = {},
+    record: Pick<LifecycleEventRecord, 'gone' | 'held'> = {},
   ): Promise<void> {
-    const eventId = lifeEventId(this.parts.randomBytes);
-    const type = lifeEventType(what, target.level);
-    await insertLifeEvent(this.transaction, this.parts.vault, {
+    const eventId = lifecycleEventId(this.parts.randomBytes);
+    const type = lifecycleEventType(what, target.level);
+    await insertLifecycleEvent(this.transaction, this.parts.vault, {
       event: { eventId, type, ...eventIds(target), ...more },
       ...record,
       eventId,

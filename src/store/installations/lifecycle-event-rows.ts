@@ -20,7 +20,7 @@ export interface GoneTarget {
 }
 
 /** What is kept of an event, sealed. */
-export interface LifeEventRecord {
+export interface LifecycleEventRecord {
   /** As the handler gets it, `eventId` and `type` included. */
   readonly event: Readonly<Record<string, unknown>>;
   readonly gone?: GoneTarget;
@@ -28,7 +28,7 @@ export interface LifeEventRecord {
   readonly held?: true;
 }
 
-export interface LifeEvent extends LifeEventRecord {
+export interface LifecycleEvent extends LifecycleEventRecord {
   readonly eventId: string;
   readonly type: string;
   readonly target: TargetName;
@@ -39,14 +39,14 @@ export interface LifeEvent extends LifeEventRecord {
 }
 
 /** Where the record of an event is sealed. */
-export const lifeEventPlace = (eventId: string): VaultPlace => ['life_events', 'sealed_record', eventId];
+export const lifecycleEventPlace = (eventId: string): VaultPlace => ['life_events', 'sealed_record', eventId];
 
 /**
  * The text of a record, with what is sealed inside of it sealed by the key that seals now. A key that no row begins with
  * any more is then a key that nothing needs.
  */
 export function renewedRecord(vault: Vault, text: string): string {
-  const record = JSON.parse(text) as LifeEventRecord;
+  const record = JSON.parse(text) as LifecycleEventRecord;
   return record.gone === undefined ? text : JSON.stringify({ ...record, gone: renewed(vault, record.gone) });
 }
 
@@ -61,11 +61,15 @@ function renewed(vault: Vault, { target, installation }: GoneTarget): GoneTarget
 }
 
 /** Event type by what has happened and at which level (REFERENCE D4). */
-export const lifeEventType = (what: 'setup' | 'deleted', level: Level): string =>
+export const lifecycleEventType = (what: 'setup' | 'deleted', level: Level): string =>
   `${level === 'organization' ? '' : `${level}_`}installation_${what}`;
 
 /** Puts an event behind those of the same installation, in the transaction of what it tells. */
-export async function insertLifeEvent(transaction: Database, vault: Vault, event: LifeEvent): Promise<void> {
+export async function insertLifecycleEvent(
+  transaction: Database,
+  vault: Vault,
+  event: LifecycleEvent,
+): Promise<void> {
   const { installationId, level, place } = event.target;
   const last = await transaction
     .selectFrom('life_events')
@@ -74,7 +78,7 @@ export async function insertLifeEvent(transaction: Database, vault: Vault, event
     .orderBy('position', 'desc')
     .limit(1)
     .executeTakeFirst();
-  const record: LifeEventRecord = {
+  const record: LifecycleEventRecord = {
     event: event.event,
     ...(event.gone && { gone: renewed(vault, event.gone) }),
     ...(event.held && { held: true }),
@@ -90,7 +94,7 @@ export async function insertLifeEvent(transaction: Database, vault: Vault, event
       integration: event.integration,
       organization: event.organization,
       type: event.type,
-      sealed_record: vault.seal(lifeEventPlace(event.eventId), JSON.stringify(record)),
+      sealed_record: vault.seal(lifecycleEventPlace(event.eventId), JSON.stringify(record)),
       depth: event.depth,
       state: 'pending',
       attempts: 0,
@@ -105,7 +109,7 @@ export async function insertLifeEvent(transaction: Database, vault: Vault, event
 /** An event that waits until its target is resumed, and tells of all edits meanwhile. */
 interface HeldEdit {
   readonly eventId: string;
-  readonly record: LifeEventRecord;
+  readonly record: LifecycleEventRecord;
 }
 
 /** The latest event of a target, where it is one that tells of edits while it was paused, and was never begun. */
@@ -126,7 +130,9 @@ async function heldEdit(
     .limit(1)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const record = JSON.parse(vault.open(lifeEventPlace(row.event_id), row.sealed_record)) as LifeEventRecord;
+  const record = JSON.parse(
+    vault.open(lifecycleEventPlace(row.event_id), row.sealed_record),
+  ) as LifecycleEventRecord;
   return record.held ? { eventId: row.event_id, record } : undefined;
 }
 
@@ -160,18 +166,21 @@ export async function renewHeldEdit(
   const renewed = { ...record, event: { ...record.event, status: target.status } };
   await transaction
     .updateTable('life_events')
-    .set({ sealed_record: vault.seal(lifeEventPlace(eventId), JSON.stringify(renewed)) })
+    .set({ sealed_record: vault.seal(lifecycleEventPlace(eventId), JSON.stringify(renewed)) })
     .where('event_id', '=', eventId)
     .execute();
 }
 
 /** Whose events are counted: one installation's, or those of all that an organization ever had of an integration. */
-export type LifeEventsOf =
+export type LifecycleEventsOf =
   | Pick<TargetName, 'installationId'>
-  | Pick<LifeEvent, 'integration' | 'organization'>;
+  | Pick<LifecycleEvent, 'integration' | 'organization'>;
 
 /** Events that their integration has not heard yet. */
-export async function countPendingLifeEvents(database: Database, of: LifeEventsOf): Promise<number> {
+export async function countPendingLifecycleEvents(
+  database: Database,
+  of: LifecycleEventsOf,
+): Promise<number> {
   const pending = database
     .selectFrom('life_events')
     .select(({ fn }) => fn.countAll().as('count'))
@@ -195,7 +204,7 @@ export async function cancelSetupEvents(
   at: number,
 ): Promise<void> {
   const levels = level === 'organization' ? LEVELS : [level];
-  const types = levels.map((each) => lifeEventType('setup', each));
+  const types = levels.map((each) => lifecycleEventType('setup', each));
   let update = transaction
     .updateTable('life_events')
     .set({ state: 'canceled', finished_at: at, sealed_record: '' })

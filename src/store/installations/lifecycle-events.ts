@@ -7,11 +7,15 @@
  */
 import type { ExpressionBuilder, Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
-import type { Database, LifeEventState, Tables } from '../../database/tables.ts';
+import type { Database, LifecycleEventState, Tables } from '../../database/tables.ts';
 import { DAY_MS, type Limits } from '../../limits.ts';
 import { LEVELS, type TargetName } from '../../model/installation.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type LifeEventRecord, lifeEventPlace, lifeEventType } from './lifecycle-event-rows.ts';
+import {
+  type LifecycleEventRecord,
+  lifecycleEventPlace,
+  lifecycleEventType,
+} from './lifecycle-event-rows.ts';
 
 /** Rows that one pruning removes: each statement holds up the event loop for as long as it runs. */
 const ROWS_PER_PRUNING = 500;
@@ -19,10 +23,10 @@ const ROWS_PER_PRUNING = 500;
 const OUTCOME_CHARS_MAX = 200;
 
 /** Types of events whose target is gone: that it was paused holds them back no more. */
-const DELETED = LEVELS.map((level) => lifeEventType('deleted', level));
+const DELETED = LEVELS.map((level) => lifecycleEventType('deleted', level));
 
 /** An event as it is looked at: without what is sealed. */
-export interface LifeEventEntry {
+export interface LifecycleEventEntry {
   readonly eventId: string;
   /** Orders the events of one installation. */
   readonly position: number;
@@ -33,7 +37,7 @@ export interface LifeEventEntry {
   readonly organization: string;
   /** How many calls the change was made inside of. */
   readonly depth: number;
-  readonly state: LifeEventState;
+  readonly state: LifecycleEventState;
   /** Calls that were made for it. */
   readonly attempts: number;
   /** When it is to be tried next; milliseconds since 1970, as all times here. */
@@ -45,34 +49,34 @@ export interface LifeEventEntry {
 }
 
 /** One that is to be told, opened. */
-export interface WaitingLifeEvent extends LifeEventEntry {
+export interface WaitingLifecycleEvent extends LifecycleEventEntry {
   /** The organization that owns the integration; the integration itself, where that is gone. */
   readonly owner: string;
-  readonly record: LifeEventRecord;
+  readonly record: LifecycleEventRecord;
 }
 
 /** How an event is over. */
-export interface LifeEventEnd {
-  readonly state: Exclude<LifeEventState, 'pending'>;
+export interface LifecycleEventEnd {
+  readonly state: Exclude<LifecycleEventState, 'pending'>;
   /** A word, or a few: never what the integration said. */
   readonly outcome: string;
   /** Whether a call was made for it. */
   readonly called: boolean;
 }
 
-export interface LifeEventsParts {
+export interface LifecycleEventsParts {
   readonly database: Database;
   readonly vault: Vault;
   readonly clock: () => number;
   readonly limits: Pick<Limits, 'lifeEventDays'>;
 }
 
-export class LifeEvents {
-  readonly #parts: LifeEventsParts;
+export class LifecycleEvents {
+  readonly #parts: LifecycleEventsParts;
   /** Told after a commit that may have brought an event of this installation. */
   onWritten: ((installationId: string) => void) | undefined;
 
-  constructor(parts: LifeEventsParts) {
+  constructor(parts: LifecycleEventsParts) {
     this.#parts = parts;
   }
 
@@ -96,7 +100,7 @@ export class LifeEvents {
    * The first event of an installation that its integration has yet to hear, and may hear now; undefined where there is none.
    * Those of a target that is paused, by itself or with its installation, wait until it is resumed, and let others pass.
    */
-  async first(installationId: string): Promise<WaitingLifeEvent | undefined> {
+  async first(installationId: string): Promise<WaitingLifecycleEvent | undefined> {
     const { database, vault } = this.#parts;
     const row = await database
       .selectFrom('life_events')
@@ -112,12 +116,14 @@ export class LifeEvents {
       .limit(1)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const record = JSON.parse(vault.open(lifeEventPlace(row.event_id), row.sealed_record)) as LifeEventRecord;
+    const record = JSON.parse(
+      vault.open(lifecycleEventPlace(row.event_id), row.sealed_record),
+    ) as LifecycleEventRecord;
     return { ...entryOf(row), owner: row.owner ?? row.integration, record };
   }
 
   /** An event is over: what it held is removed. */
-  async finish(event: LifeEventEntry, { state, outcome, called }: LifeEventEnd): Promise<void> {
+  async finish(event: LifecycleEventEntry, { state, outcome, called }: LifecycleEventEnd): Promise<void> {
     await this.#parts.database
       .updateTable('life_events')
       .set({
@@ -133,7 +139,7 @@ export class LifeEvents {
   }
 
   /** An attempt came to nothing and says nothing of the integration: the event is tried again at `dueAt`. */
-  async postpone(event: LifeEventEntry, dueAt: number, outcome: string): Promise<void> {
+  async postpone(event: LifecycleEventEntry, dueAt: number, outcome: string): Promise<void> {
     await this.#parts.database
       .updateTable('life_events')
       .set({
@@ -147,7 +153,7 @@ export class LifeEvents {
   }
 
   /** Newest first. */
-  async list(query: PageRequest & { readonly installationId: string }): Promise<Page<LifeEventEntry>> {
+  async list(query: PageRequest & { readonly installationId: string }): Promise<Page<LifecycleEventEntry>> {
     const { installationId, cursor, limit } = query;
     let select = this.#parts.database
       .selectFrom('life_events')
@@ -161,7 +167,7 @@ export class LifeEvents {
     return page(rows, limit, (row) => String(row.position), entryOf);
   }
 
-  async read(eventId: string): Promise<LifeEventEntry | undefined> {
+  async read(eventId: string): Promise<LifecycleEventEntry | undefined> {
     const row = await this.#parts.database
       .selectFrom('life_events')
       .selectAll()
@@ -171,7 +177,7 @@ export class LifeEvents {
   }
 
   /** Whose an installation is, or was, by its latest event; undefined where none is kept. */
-  async latest(installationId: string): Promise<LifeEventEntry | undefined> {
+  async latest(installationId: string): Promise<LifecycleEventEntry | undefined> {
     const { items } = await this.list({ installationId, limit: 1 });
     return items[0];
   }
@@ -218,7 +224,7 @@ const pausedTarget = ({ selectFrom }: ExpressionBuilder<Tables, 'life_events'>) 
       ]),
     );
 
-const entryOf = (row: Selectable<Tables['life_events']>): LifeEventEntry => ({
+const entryOf = (row: Selectable<Tables['life_events']>): LifecycleEventEntry => ({
   eventId: row.event_id,
   position: row.position,
   type: row.type,

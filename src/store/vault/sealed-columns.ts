@@ -7,7 +7,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
-import { lifeEventPlace, renewedRecord } from '../installations/lifecycle-event-rows.ts';
+import { lifecycleEventPlace, renewedRecord } from '../installations/lifecycle-event-rows.ts';
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
@@ -66,7 +66,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     table: 'life_events',
     column: 'sealed_record',
     key: ['event_id'],
-    place: ([eventId]) => lifeEventPlace(String(eventId)),
+    place: ([eventId]) => lifecycleEventPlace(String(eventId)),
     renewText: renewedRecord,
   },
   {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { UploadJob } from '../../../src/bundle/bundler.ts';
 import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
-import { pathProblem, Upload } from '../../../src/bundle/upload.ts';
+import { pathProblem, UploadedFiles } from '../../../src/bundle/upload.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { publisherOf } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
@@ -55,7 +55,7 @@ test.each([
 });
 
 test('a file sent twice is a problem, and the first stays', () => {
-  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  const upload = new UploadedFiles({ uploadFiles: 9, uploadBytes: 9 });
   upload.add('a', new Uint8Array([1]));
   expect(upload.add('a', new Uint8Array([2]))).toBe(true);
   expect(upload.problems).toMatchObject([{ file: 'a', message: 'The upload has this file more than once.' }]);
@@ -63,7 +63,7 @@ test('a file sent twice is a problem, and the first stays', () => {
 });
 
 test('reading stops after a hundred problems', () => {
-  const upload = new Upload({ uploadFiles: 9, uploadBytes: 9 });
+  const upload = new UploadedFiles({ uploadFiles: 9, uploadBytes: 9 });
   let read = 0;
   while (upload.add('/', new Uint8Array())) read += 1;
   expect(read).toBe(99);

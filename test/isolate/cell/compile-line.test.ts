@@ -5,7 +5,7 @@
 import ivm from 'isolated-vm';
 import { expect, test } from 'vitest';
 import { CellScript, LONG_CHARS } from '../../../src/cell/isolates/cell-script.ts';
-import { CompileLine } from '../../../src/cell/isolates/compile-queue.ts';
+import { CompileQueue } from '../../../src/cell/isolates/compile-queue.ts';
 
 /** Compiles all scripts at once, each in an isolate of its own. @returns how many were compiled at the same time, and from a cache */
 async function compileAll(scripts: readonly CellScript[]): Promise<{ together: number; cached: number }> {
@@ -31,25 +31,25 @@ async function compileAll(scripts: readonly CellScript[]): Promise<{ together: n
 const long = (mark: number) => `globalThis.x = [${'()=>{},'.repeat(LONG_CHARS / 7)} ${mark}];`;
 
 test('long scripts are compiled one after the other', async () => {
-  const line = new CompileLine();
+  const line = new CompileQueue();
   const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), line));
   expect(await compileAll(scripts)).toEqual({ together: 1, cached: 0 });
 });
 
 test('who waits for the same one finds it compiled', async () => {
-  const script = new CellScript(long(0), new CompileLine());
+  const script = new CellScript(long(0), new CompileQueue());
   expect(await compileAll(Array(5).fill(script))).toEqual({ together: 1, cached: 4 });
 });
 
 test('short ones wait for none of them', async () => {
-  const line = new CompileLine();
+  const line = new CompileQueue();
   const end = await line.turn();
   expect(await new CellScript('1', line).turn()).toBeUndefined();
   end();
 });
 
 test('one that cannot be compiled leaves the line to the next', async () => {
-  const line = new CompileLine();
+  const line = new CompileQueue();
   const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, line);
   await expect(compileAll([broken])).rejects.toThrow(SyntaxError);
   expect(await compileAll([new CellScript(long(1), line)])).toEqual({ together: 1, cached: 0 });

@@ -9,12 +9,12 @@ import type { CallListener } from '../../../src/cell/calls/call-listener.ts';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { CryptoThreads } from '../../../src/cell/crypto/crypto-jobs.ts';
 import type { Engine } from '../../../src/cell/engine.ts';
-import { Marks } from '../../../src/cell/execution-journal.ts';
+import { ExecutionJournal } from '../../../src/cell/execution-journal.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
+import type { CellParts } from '../../../src/cell/isolates/cell-parts.ts';
 import { CellScript } from '../../../src/cell/isolates/cell-script.ts';
-import { CompileLine } from '../../../src/cell/isolates/compile-queue.ts';
+import { CompileQueue } from '../../../src/cell/isolates/compile-queue.ts';
 import { CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
-import type { IsolateHome } from '../../../src/cell/isolates/isolate-services.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 import { Slots } from '../../../src/cell/isolates/slots.ts';
 import { TenantIsolate } from '../../../src/cell/isolates/tenant-isolate.ts';
@@ -76,10 +76,10 @@ class Lone {
       begun: heard,
       stuck: () => undefined,
     };
-    const home: IsolateHome = {
+    const home: CellParts = {
       engine,
       slots: new Slots(2, 2),
-      marks: new Marks(openSync('/dev/null', 'w'), () => true),
+      marks: new ExecutionJournal(openSync('/dev/null', 'w'), () => true),
       memory: { forget: () => undefined },
       cpuUses: new CpuUses(),
       mainThread: new MainThread(),
@@ -90,7 +90,7 @@ class Lone {
     this.isolate = new TenantIsolate('owner@1', 'script@1', home, DEFAULT_LIMITS, listener);
     void blanks
       .take(DEFAULT_LIMITS.isolateHeapMib, true)
-      .then((blank) => this.isolate.load(blank, new CellScript(script, new CompileLine())));
+      .then((blank) => this.isolate.load(blank, new CellScript(script, new CompileQueue())));
   }
 
   begin(id: number, kind: string, budget: { cpuMs: number; wallMs: number; elapsedMs?: number }): CellCall {

@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
 import { AddressList } from '../../../src/http/address-list.ts';
-import { controlDoor } from '../../../src/http/control/control-routes.ts';
+import { controlRoutes } from '../../../src/http/control/control-routes.ts';
 import { Credentials } from '../../../src/http/credentials.ts';
 import { answerErrors } from '../../../src/http/error-answer.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -90,7 +90,7 @@ async function control(): Promise<Control> {
     database: () => store.integrity.state,
     limitMet,
   };
-  controlDoor(app, { ...store, ...parts });
+  controlRoutes(app, { ...store, ...parts });
   onTestFinished(() => app.close());
   return new Control(store, app);
 }

@@ -1,7 +1,7 @@
 /** An installation that passes its limits again and again is left alone for a while; its neighbours are not. */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CoolDown } from '../../../src/calls/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/calls/circuit-breaker.ts';
 import { CpuLoad } from '../../../src/calls/cpu-load.ts';
 import type { Outcome } from '../../../src/protocol/wire.ts';
 import { startTestService } from '../../support/service.ts';
@@ -10,7 +10,7 @@ const LIMITS = { breachesBeforeCoolDown: 3, coolDownMs: 1_000, coolDownMsMax: 8_
 
 /** One installation, and a clock that goes when it is told to. */
 function installation(limits = LIMITS) {
-  const coolDown = new CoolDown(limits);
+  const coolDown = new CircuitBreaker(limits);
   let now = 0;
   const refuses = () => coolDown.refuses('one', now);
   /** @returns for how long the installation is left alone, where it has to be */

@@ -4,7 +4,7 @@
  */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inProcessDoors } from '../../../src/http/loopback-listeners.ts';
+import { loopbackListeners } from '../../../src/http/loopback-listeners.ts';
 import { HOP_BY_HOP } from '../../../src/model/hop-by-hop.ts';
 import { serve } from '../../support/http/egress.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
@@ -243,7 +243,7 @@ describe('a place of this service', () => {
   const KEY = 'a'.repeat(32);
   const listener = { emit: () => true };
   const found = (url: string, publicUrl: string, apiUrl = 'https://api.example.com/annex/v1') => {
-    const door = inProcessDoors({ origins: { publicUrl, apiUrl }, control: listener, open: listener })(
+    const door = loopbackListeners({ origins: { publicUrl, apiUrl }, control: listener, open: listener })(
       new URL(url),
     );
     return door && `${door.kind} ${door.path}`;

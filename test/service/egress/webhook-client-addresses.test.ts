@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
-import { inProcessDepth, inProcessDoors, inProcessOwner } from '../../../src/http/loopback-listeners.ts';
+import { inProcessDepth, inProcessOwner, loopbackListeners } from '../../../src/http/loopback-listeners.ts';
 import {
   answered,
   HandClock,
@@ -134,7 +134,7 @@ describe('of this very service', () => {
   });
   const owners: (string | undefined)[] = [];
   server.on('request', ({ socket }) => owners.push(inProcessOwner(socket)));
-  const ownDoor = inProcessDoors({
+  const ownDoor = loopbackListeners({
     origins: { publicUrl: 'http://apps.example/e', apiUrl: 'https://api.example' },
     control: server,
     open: server,

@@ -1,7 +1,7 @@
 /** Whom an event goes to: every combination of what decides, and that each change counts for the events after it. */
 import { describe, expect, test, vi } from 'vitest';
 import { type Level, type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import { Hearers } from '../../../src/store/events/subscribers.ts';
+import { Subscribers } from '../../../src/store/events/subscribers.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   acceptOne,
@@ -255,7 +255,7 @@ test('attack: what one organization or author does in a loop makes the events of
   await installListener(store, 'hello');
   const looping = await installListener(store, 'hello', 'looping');
   await acceptOne(store, postedEvent());
-  const reads = vi.spyOn(Hearers.prototype, 'at');
+  const reads = vi.spyOn(Subscribers.prototype, 'at');
   try {
     for (let round = 0; round < 5; round += 1) {
       await store.installations.edit(

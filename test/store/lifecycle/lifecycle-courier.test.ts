@@ -1,9 +1,9 @@
 /** The courier when nothing can be called: how often it tries, how far apart, and what is left behind. Time is the test's. */
 import { expect, test, vi } from 'vitest';
-import { Journal } from '../../../src/calls/call-log.ts';
+import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
-import { LifeCourier } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
+import { LifecycleWorker } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -18,7 +18,7 @@ interface Timer {
 
 /** A courier of a service without any cell. */
 function courierOf(store: Store) {
-  const journal = new Journal({
+  const journal = new CallLog({
     logs: store.logs,
     registry: store.registry,
     secrets: store.webhookSecrets,
@@ -39,7 +39,7 @@ function courierOf(store: Store) {
   });
   const timers = new Set<Timer>();
   const settled: string[] = [];
-  const courier = new LifeCourier({
+  const courier = new LifecycleWorker({
     events: store.lifeEvents,
     registry: store.registry,
     dispatch,

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
 import { type BundleResult, type BundlerOptions, UploadJob } from '../../../src/bundle/bundler.ts';
-import { Upload } from '../../../src/bundle/upload.ts';
+import { UploadedFiles } from '../../../src/bundle/upload.ts';
 import type { UploadForm } from '../../../src/bundle/upload-form.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { bundlerLauncher } from '../built-once.ts';
@@ -35,7 +35,7 @@ export function formOf(
   singles: Readonly<Record<string, string | Uint8Array>> = {},
   limits: Limits = DEFAULT_LIMITS,
 ): UploadForm {
-  const upload = new Upload(limits);
+  const upload = new UploadedFiles(limits);
   for (const [path, bytes] of files) if (!upload.add(path, bytes)) break;
   return {
     files: upload.files,

@@ -7,7 +7,7 @@ import { confine, type Settled } from '../../../src/confinement/confine.ts';
 import { CELL_USERS, type ConfinedProgram, type HardeningSettings } from '../../../src/confinement/layers.ts';
 import type { CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher, type LaunchedCell } from '../../../src/launch/cell-launch.ts';
-import { cellProgram, rehearsalProgram } from '../../../src/launch/cell-program.ts';
+import { cellProgram, selfTestProgram } from '../../../src/launch/cell-program.ts';
 
 export const HARDENING = {
   sandbox: 'auto',
@@ -23,7 +23,7 @@ export const confineHere = (
   settings: Partial<HardeningSettings> = {},
 ): Promise<Settled> => {
   const hardening = { ...HARDENING, ...settings };
-  return confine('cells', hardening, (tried) => rehearsalProgram(build, tried));
+  return confine('cells', hardening, (tried) => selfTestProgram(build, tried));
 };
 
 const PERL = '/usr/bin/perl';

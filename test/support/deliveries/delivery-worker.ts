@@ -3,7 +3,7 @@
  * test's, and passes when it is told to.
  */
 import { onTestFinished } from 'vitest';
-import { Journal } from '../../../src/calls/call-log.ts';
+import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { Attempts } from '../../../src/delivery/attempts.ts';
@@ -14,7 +14,7 @@ import { USER_AGENT } from '../../../src/delivery/start-delivery.ts';
 import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/egress/names.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
-import { Posting } from '../../../src/egress/webhook/webhook-client.ts';
+import { WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import type { Limits } from '../../../src/limits.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
@@ -183,7 +183,7 @@ export class Delivering {
     const { store, limits, time } = this;
     const { clock, ticks, after } = time;
     const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
-    const posting = new Posting({ policy, limits, allowHttp: true, lookup, after });
+    const posting = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
     onTestFinished(() => posting.close());
     const journal = this.#journal();
     const dispatch = new Dispatch({
@@ -240,9 +240,9 @@ export class Delivering {
     return { eventId, organization, type: 'site_view', level: 'site', place: site, body, bodyHash: eventId };
   }
 
-  #journal(): Journal {
+  #journal(): CallLog {
     const { logs, registry, webhookSecrets } = this.store;
-    return new Journal({
+    return new CallLog({
       logs,
       registry,
       secrets: webhookSecrets,

@@ -1,13 +1,13 @@
 /**
- * Receivers of webhooks as tests meet them: servers that answer with whatever bytes they like, a real `Posting`, and a clock
+ * Receivers of webhooks as tests meet them: servers that answer with whatever bytes they like, a real `WebhookClient`, and a clock
  * that only goes on when it is told to.
  */
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { FindOwnDoor } from '../../../src/egress/loopback.ts';
+import type { FindLoopback } from '../../../src/egress/loopback.ts';
 import type { Lookup } from '../../../src/egress/names.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
-import { type Post, Posting, type PostResult } from '../../../src/egress/webhook/webhook-client.ts';
+import { type Post, type PostResult, WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { serveTcp } from '../http/egress.ts';
 
@@ -43,7 +43,7 @@ export interface PostingOptions {
   readonly limits?: Partial<Limits>;
   readonly lookup?: Lookup;
   readonly allowHttp?: boolean;
-  readonly ownDoor?: FindOwnDoor;
+  readonly ownDoor?: FindLoopback;
   readonly controlPort?: number;
   readonly clock?: HandClock;
 }
@@ -58,10 +58,10 @@ export function newPosting({
   ownDoor,
   controlPort,
   clock,
-}: PostingOptions = {}): Posting {
+}: PostingOptions = {}): WebhookClient {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  const posting = new Posting({
+  const posting = new WebhookClient({
     policy,
     limits: { ...DEFAULT_LIMITS, ...limits },
     lookup,
@@ -74,7 +74,7 @@ export function newPosting({
   return posting;
 }
 
-export const postTo = (posting: Posting, url: string, rest: Partial<Post> = {}): Promise<PostResult> =>
+export const postTo = (posting: WebhookClient, url: string, rest: Partial<Post> = {}): Promise<PostResult> =>
   posting.post({
     url,
     headers: { 'content-type': 'application/json' },

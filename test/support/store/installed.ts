@@ -2,7 +2,7 @@
  * What tests of installations begin with: an integration with settings at every level, published into a real store, and the
  * events of an installation as its integration would hear them.
  */
-import type { WaitingLifeEvent } from '../../../src/store/installations/lifecycle-events.ts';
+import type { WaitingLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
 import type { Publication } from '../../../src/store/integrations/registry.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { OPERATOR, published } from './temporary-store.ts';
@@ -43,8 +43,8 @@ export async function installed(store: Store, more?: string): Promise<string> {
 }
 
 /** Takes the events that wait, in their order, as the integration would hear them; they are over then. */
-export async function heard(store: Store, installationId: string): Promise<WaitingLifeEvent[]> {
-  const all: WaitingLifeEvent[] = [];
+export async function heard(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
+  const all: WaitingLifecycleEvent[] = [];
   for (;;) {
     const next = await store.lifeEvents.first(installationId);
     if (next === undefined) return all;

@@ -1,15 +1,20 @@
 /** Whose turn it is: lanes go round, each with so much room, and nothing is forgotten whatever happens in whichever order. */
 import { describe, expect, test } from 'vitest';
 import { EarliestFirst } from '../../../src/delivery/scheduler/earliest-first.ts';
-import { HINTS_PER_LANE, type LaneLimits, Lanes } from '../../../src/delivery/scheduler/fair-scheduler.ts';
+import {
+  FairScheduler,
+  HINTS_PER_ENDPOINT,
+  type SchedulerLimits,
+} from '../../../src/delivery/scheduler/fair-scheduler.ts';
 import { Fifo } from '../../../src/delivery/scheduler/fifo.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 
-const lanesOf = (limits: Partial<LaneLimits> = {}) => new Lanes({ ...DEFAULT_LIMITS, ...limits });
+const lanesOf = (limits: Partial<SchedulerLimits> = {}) =>
+  new FairScheduler({ ...DEFAULT_LIMITS, ...limits });
 
 /** Hints of deliveries `a1`, `a2` … of endpoint `a`. */
 function add(
-  lanes: Lanes,
+  lanes: FairScheduler,
   endpoint: string,
   count: number,
   organization = `of ${endpoint}`,
@@ -20,7 +25,7 @@ function add(
 }
 
 /** Ids that may begin now, in their order. */
-function begin(lanes: Lanes): string[] {
+function begin(lanes: FairScheduler): string[] {
   const begun: string[] = [];
   for (let next = lanes.next(); next !== undefined; next = lanes.next())
     begun.push('id' in next ? next.id : `look ${next.endpoint}`);
@@ -167,14 +172,14 @@ describe('hints', () => {
   test('are so many of a lane; the store is asked for what they leave out, when they are used up', () => {
     const lanes = lanesOf({ deliveriesInFlightPerEndpoint: 1_000, deliveriesInFlight: 1_000 });
     lanes.add({ id: 'x', endpoint: 'a', organization: 'o', integration: 'i' });
-    add(lanes, 'a', HINTS_PER_LANE + 50);
+    add(lanes, 'a', HINTS_PER_ENDPOINT + 50);
     const begun = begin(lanes);
     expect(begun).toHaveLength(64);
-    for (let left = 1; left < HINTS_PER_LANE; left += 1) {
+    for (let left = 1; left < HINTS_PER_ENDPOINT; left += 1) {
       lanes.done('a', 'succeeded');
       begun.push(...begin(lanes));
     }
-    expect(begun.filter((id) => !id.startsWith('look'))).toHaveLength(HINTS_PER_LANE);
+    expect(begun.filter((id) => !id.startsWith('look'))).toHaveLength(HINTS_PER_ENDPOINT);
     expect(begun.filter((id) => id.startsWith('look'))).toEqual(['look a']);
   });
 
@@ -310,7 +315,7 @@ test('in any order of looks, answers and hanging receivers, nothing that has roo
 
 describe('a place is left for who answers in time', () => {
   /** So many endpoints, each of an organization of its own, that all use one integration. */
-  const sharing = (lanes: Lanes, endpoint: string, deliveries: number) =>
+  const sharing = (lanes: FairScheduler, endpoint: string, deliveries: number) =>
     add(lanes, endpoint, deliveries, `of ${endpoint}`, 'shared');
 
   // Attack: two hundred receivers that hang. They had every place of their integration, ten seconds at a time.

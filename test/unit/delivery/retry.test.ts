@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Budget,
+  type DeliveryOutcome,
   decide,
-  type Ending,
-  endingOf,
+  deliveryOutcome,
   FAULTS_MAX,
   RETRY_DELAYS_MS,
   resultOf,
@@ -14,7 +14,7 @@ import type { FailureReason, PostResult } from '../../../src/egress/webhook/webh
 
 const NOW = 1_000_000;
 const FRESH: Budget = { retries: 0, unknowns: 0, faults: 0 };
-const ended = (end: Ending['end'], leastMs?: number): Ending => ({
+const ended = (end: DeliveryOutcome['end'], leastMs?: number): DeliveryOutcome => ({
   end,
   outcome: 'x',
   ...(leastMs !== undefined && { leastMs }),
@@ -53,17 +53,17 @@ describe('a receiver that answers', () => {
     [199, 'failed'],
     [999, 'failed'],
   ] as const)('%i is %s', (status, end) => {
-    expect(endingOf(answered(status))).toEqual({ end, outcome: `answered ${status}` });
+    expect(deliveryOutcome(answered(status))).toEqual({ end, outcome: `answered ${status}` });
   });
 
   test('with 200 and half a body has the event', () => {
-    expect(endingOf({ kind: 'answered', status: 200, response: 'ok', truncated: true }).end).toBe(
+    expect(deliveryOutcome({ kind: 'answered', status: 200, response: 'ok', truncated: true }).end).toBe(
       'delivered',
     );
   });
 
   test('is judged, whichever of all statuses it answers', () => {
-    const ends = Array.from({ length: 500 }, (_, index) => endingOf(answered(100 + index)).end);
+    const ends = Array.from({ length: 500 }, (_, index) => deliveryOutcome(answered(100 + index)).end);
     const count = (end: string) => ends.filter((each) => each === end).length;
     expect([count('delivered'), count('failed'), count('rejected')]).toEqual([100, 201, 199]);
   });
@@ -73,12 +73,18 @@ const REASONS: Readonly<Record<FailureReason, true>> = {
   ...{ dns: true, refused: true, reset: true, tls: true, timeout: true, protocol: true, network: true },
 };
 test.each(Object.keys(REASONS) as FailureReason[])('a failure on the way, %s, is tried again', (reason) => {
-  expect(endingOf({ kind: 'failed', reason, detail: 'x' })).toEqual({ end: 'failed', outcome: reason });
+  expect(deliveryOutcome({ kind: 'failed', reason, detail: 'x' })).toEqual({
+    end: 'failed',
+    outcome: reason,
+  });
 });
 
 test('an address that may not be reached is final, and a fault of the platform is none of the receiver', () => {
-  expect(endingOf({ kind: 'blocked', detail: 'x' })).toEqual({ end: 'rejected', outcome: 'blocked' });
-  expect(endingOf({ kind: 'fault', detail: 'x' })).toEqual({ end: 'fault', outcome: 'platform fault' });
+  expect(deliveryOutcome({ kind: 'blocked', detail: 'x' })).toEqual({ end: 'rejected', outcome: 'blocked' });
+  expect(deliveryOutcome({ kind: 'fault', detail: 'x' })).toEqual({
+    end: 'fault',
+    outcome: 'platform fault',
+  });
 });
 
 describe('what becomes of a delivery', () => {

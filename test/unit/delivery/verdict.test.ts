@@ -1,8 +1,13 @@
 /** Life events: what becomes of one after a call for it, how long it waits for the next, and whose turn it is. */
 import { describe, expect, test } from 'vitest';
 import type { CallResult } from '../../../src/calls/call.ts';
-import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, verdictOf } from '../../../src/delivery/handler-outcome.ts';
-import { Turns } from '../../../src/delivery/lifecycle/lifecycle-order.ts';
+import {
+  ATTEMPTS_MAX,
+  DELAY_MS_MAX,
+  delayMs,
+  handlerOutcome,
+} from '../../../src/delivery/handler-outcome.ts';
+import { LifecycleOrder } from '../../../src/delivery/lifecycle/lifecycle-order.ts';
 import { AnnexError, type ErrorCode } from '../../../src/errors.ts';
 import { OUTCOMES, type Outcome } from '../../../src/protocol/wire.ts';
 
@@ -28,7 +33,7 @@ describe('an event', () => {
     [500, 'failed'],
     [503, 'failed'],
   ] as const)('that is answered with %i is %s', (status, next) => {
-    expect(verdictOf(answered(status))).toEqual({ next, outcome: `answered ${status}` });
+    expect(handlerOutcome(answered(status))).toEqual({ next, outcome: `answered ${status}` });
   });
 
   // Every word in which a call can end without an answer.
@@ -45,7 +50,7 @@ describe('an event', () => {
     internalError: 'again',
   };
   test.each(OUTCOMES)('whose call ends with %s and no answer is told again, or not', (outcome) => {
-    expect(verdictOf({ outcome })).toMatchObject({ next: WITHOUT_ANSWER[outcome], outcome });
+    expect(handlerOutcome({ outcome })).toMatchObject({ next: WITHOUT_ANSWER[outcome], outcome });
   });
 
   test.each([
@@ -56,7 +61,7 @@ describe('an event', () => {
   ] as const)(
     'whose call is refused with %s is told again, when there is use in it',
     (code, afterS, leastMs) => {
-      expect(verdictOf(refused(code, afterS))).toEqual({ next: 'again', outcome: code, leastMs });
+      expect(handlerOutcome(refused(code, afterS))).toEqual({ next: 'again', outcome: code, leastMs });
     },
   );
 
@@ -75,7 +80,7 @@ describe('an event', () => {
 
 describe('turns', () => {
   /** Takes turns until nobody may be next; each has so many events. */
-  function run(turns: Turns, events: Map<string, number>, timesMax: number): string[] {
+  function run(turns: LifecycleOrder, events: Map<string, number>, timesMax: number): string[] {
     const order: string[] = [];
     for (let times = 0; times < timesMax; times += 1) {
       const next = turns.next();
@@ -89,7 +94,7 @@ describe('turns', () => {
   }
 
   test('one with a thousand events does not keep another from its first', () => {
-    const turns = new Turns(1);
+    const turns = new LifecycleOrder(1);
     const events = new Map([
       ['many', 1_000],
       ['few', 2],
@@ -100,7 +105,7 @@ describe('turns', () => {
   });
 
   test('one event of an installation at a time, and no more installations than may be under way', () => {
-    const turns = new Turns(2);
+    const turns = new LifecycleOrder(2);
     for (const id of ['a', 'b', 'c', 'a']) turns.tell(id);
     expect([turns.next(), turns.next(), turns.next()]).toEqual(['a', 'b', undefined]);
     turns.tell('a');
@@ -110,7 +115,7 @@ describe('turns', () => {
   });
 
   test('news that comes while the store is asked for the next event is not lost', () => {
-    const turns = new Turns(1);
+    const turns = new LifecycleOrder(1);
     turns.tell('a');
     turns.next();
     turns.tell('a');
@@ -121,7 +126,7 @@ describe('turns', () => {
   });
 
   test('one of which there was news while its event failed does not rest before that is looked at', () => {
-    const turns = new Turns(1);
+    const turns = new LifecycleOrder(1);
     turns.tell('a');
     turns.next();
     turns.tell('a');
@@ -132,7 +137,7 @@ describe('turns', () => {
   });
 
   test('one that rests is not woken before its time, unless there is news of it', () => {
-    const turns = new Turns(2);
+    const turns = new LifecycleOrder(2);
     turns.tell('a');
     turns.tell('b');
     turns.next();
@@ -151,7 +156,7 @@ describe('turns', () => {
 
   // Attack: a hundred installations of one publisher's, whose handlers take all their time.
   test('those of one owner have so many seats, and whoever waits for one keeps nobody of another waiting', () => {
-    const turns = new Turns(4, 2);
+    const turns = new LifecycleOrder(4, 2);
     const owners: Readonly<Record<string, string>> = { good: 'other' };
     const sits = (id: string | undefined) => id !== undefined && turns.sit(id, owners[id] ?? 'slow');
     for (const id of ['s1', 's2', 's3', 's4', 's5', 'good']) turns.tell(id);
@@ -183,7 +188,7 @@ describe('turns', () => {
   });
 
   test('in any order of what happens, no seat is lost and none is taken twice', () => {
-    const turns = new Turns(5, 2);
+    const turns = new LifecycleOrder(5, 2);
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
     const ownerOf = (id: string) => `owner ${Number(id) % 3}`;
     const left = new Map(ids.map((id) => [id, 5]));

@@ -64,11 +64,11 @@ const ParseView = Type.Object({
   ),
 });
 
-export interface BlockMarkdownDoorParts {
+export interface BlockMarkdownRouteParts {
   readonly installedBlocks: Pick<InstalledBlocks, 'all'>;
 }
 
-export function blockMarkdownDoor(app: TypedApp, { installedBlocks }: BlockMarkdownDoorParts): void {
+export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMarkdownRouteParts): void {
   app.post(
     '/blocks/markdown',
     {

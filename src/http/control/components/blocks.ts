@@ -58,12 +58,12 @@ const UnfurlBody = Type.Object(
 /** Written by hand, as drawings are. */
 const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
 
-export interface BlocksDoorParts extends UnfurlingParts {
+export interface BlocksRouteParts extends UnfurlingParts {
   readonly installedBlocks: InstalledBlocks;
   readonly registry: Pick<Registry, 'apiUrl' | 'targetNamed'>;
 }
 
-export function blocksDoor(app: TypedApp, parts: BlocksDoorParts): void {
+export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
   const unfurling = new Unfurling(parts);
   app.get(
     '/blocks',

@@ -78,13 +78,13 @@ const RenderView = Type.Unsafe<string>(
   ]),
 );
 
-export interface RenderDoorParts {
+export interface RenderRouteParts {
   readonly renderer: Pick<Renderer, 'draw'>;
   readonly registry: Pick<Registry, 'targetNamed'>;
   readonly limits: Limits;
 }
 
-export function renderDoor(app: TypedApp, parts: RenderDoorParts): void {
+export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
   const { renderer } = parts;
   /** Says in `reply` how long the drawing may be kept. @returns it as JSON text */
   const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, wanted: Wanted) => {
@@ -156,7 +156,7 @@ type RenderRequest = FastifyRequest<{ Params: { name: string } }>;
 
 /** @throws `INSTALLATION_UNKNOWN`, `ENDPOINT_PAUSED` */
 async function visibleTarget(
-  registry: RenderDoorParts['registry'],
+  registry: RenderRouteParts['registry'],
   request: RenderRequest,
   name: TargetName,
 ): Promise<Target> {

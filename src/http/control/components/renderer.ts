@@ -6,7 +6,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Caller, CallResponse } from '../../../calls/call.ts';
-import type { Journal } from '../../../calls/call-log.ts';
+import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
@@ -33,7 +33,7 @@ export interface RendererParts {
   readonly registry: Pick<Registry, 'version'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Hears of drawings that are not taken. */
-  readonly observer: Pick<Journal, 'log'>;
+  readonly observer: Pick<CallLog, 'log'>;
 }
 
 /** What is to be drawn. */

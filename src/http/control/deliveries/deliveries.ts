@@ -60,12 +60,12 @@ const DeliveriesQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface DeliveriesDoorParts {
+export interface DeliveriesRouteParts {
   readonly deliveries: Pick<Deliveries, 'list' | 'read' | 'attempts' | 'payload'>;
   readonly installations: Pick<Installations, 'read'>;
 }
 
-export function deliveriesDoor(app: TypedApp, parts: DeliveriesDoorParts): void {
+export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): void {
   const { deliveries } = parts;
   app.get(
     '/deliveries',
@@ -126,7 +126,7 @@ export async function readableDelivery(
 
 /** @throws `INSTALLATION_UNKNOWN` where the caller may know of no such installation, and has none of its deliveries */
 async function requireReadable(
-  { deliveries, installations }: DeliveriesDoorParts,
+  { deliveries, installations }: DeliveriesRouteParts,
   request: FastifyRequest,
   installationId: string,
 ): Promise<void> {

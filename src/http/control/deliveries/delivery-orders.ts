@@ -43,7 +43,7 @@ const ReplayView = Type.Object({
   ),
 });
 
-export interface DeliveryOrdersDoorParts {
+export interface DeliveryOrdersRouteParts {
   readonly deliveries: Pick<Deliveries, 'read' | 'redeliver' | 'cancel' | 'replay'>;
   readonly installations: Pick<Installations, 'read'>;
   /** How often something may be done about each installation. */
@@ -51,7 +51,7 @@ export interface DeliveryOrdersDoorParts {
   limitMet(limit: LimitName): void;
 }
 
-export function deliveryOrdersDoor(app: TypedApp, parts: DeliveryOrdersDoorParts): void {
+export function deliveryOrdersRoutes(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
   oneRoute(app, parts, 'redeliver');
   oneRoute(app, parts, 'cancel');
   replayRoute(app, parts);
@@ -62,7 +62,7 @@ const SUMMARIES = {
   cancel: 'Give up a delivery that is pending',
 } as const;
 
-function oneRoute(app: TypedApp, parts: DeliveryOrdersDoorParts, order: keyof typeof SUMMARIES): void {
+function oneRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, order: keyof typeof SUMMARIES): void {
   app.post(
     `/deliveries/:id/${order}`,
     {
@@ -81,7 +81,7 @@ function oneRoute(app: TypedApp, parts: DeliveryOrdersDoorParts, order: keyof ty
   );
 }
 
-function replayRoute(app: TypedApp, parts: DeliveryOrdersDoorParts): void {
+function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
   app.post(
     '/deliveries/replay',
     {

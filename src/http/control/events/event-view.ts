@@ -3,15 +3,15 @@
  * shown that they hold: it may be a configuration with credentials.
  */
 import Type from 'typebox';
-import { LIFE_EVENT_STATES } from '../../../database/tables.ts';
+import { LIFECYCLE_EVENT_STATES } from '../../../database/tables.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
 import type { StoredEvent } from '../../../store/events/accepted-events.ts';
-import type { LifeEventEntry } from '../../../store/installations/lifecycle-events.ts';
+import type { LifecycleEventEntry } from '../../../store/installations/lifecycle-events.ts';
 import { DeliveryView, deliveryView } from '../deliveries/delivery-view.ts';
 import { placeView } from '../installations/target-paths.ts';
 import { isoTime, Time } from '../schemas.ts';
 
-export const LifeEventView = Type.Object(
+export const LifecycleEventView = Type.Object(
   {
     id: Type.String({ description: '`eventId` of the event, and the request id of its lines in the log.' }),
     type: Type.String(),
@@ -20,7 +20,7 @@ export const LifeEventView = Type.Object(
     installation: Type.String(),
     space: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
-    state: Type.Enum([...LIFE_EVENT_STATES], {
+    state: Type.Enum([...LIFECYCLE_EVENT_STATES], {
       description:
         '`pending`: to be told, or told again; of a target that is paused, once it is resumed. `delivered`: heard. `unhandled`: no handler. `failed`: its handler failed, or it ' +
         'could not be told; final. `canceled`: the target is gone.',
@@ -30,7 +30,7 @@ export const LifeEventView = Type.Object(
     createdAt: Time,
     finishedAt: Type.Optional(Time),
   },
-  { title: 'LifeEvent', description: 'An event in the life of an installation.' },
+  { title: 'LifecycleEvent', description: 'An event in the life of an installation.' },
 );
 
 const PRODUCT_MEMBERS = {
@@ -65,7 +65,13 @@ export const TracedEventView = Type.Object(
   { title: 'TracedEvent', description: 'An event that the product has posted, and its deliveries.' },
 );
 
-export function lifeEventView({ eventId, target, createdAt, finishedAt, ...event }: LifeEventEntry) {
+export function lifecycleEventView({
+  eventId,
+  target,
+  createdAt,
+  finishedAt,
+  ...event
+}: LifecycleEventEntry) {
   const { type, integration, organization, state, attempts, outcome } = event;
   return {
     id: eventId,

@@ -11,7 +11,7 @@ import { unknownInstallation } from '../../../model/unknown.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { AcceptedEvents } from '../../../store/events/accepted-events.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
-import type { LifeEventEntry, LifeEvents } from '../../../store/installations/lifecycle-events.ts';
+import type { LifecycleEventEntry, LifecycleEvents } from '../../../store/installations/lifecycle-events.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { holderOf } from '../authenticate.ts';
 import { organizationRead } from '../own-organization.ts';
@@ -28,8 +28,8 @@ import {
 import { TIME_RANGE, timeRange } from '../time-range.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import {
-  LifeEventView,
-  lifeEventView,
+  LifecycleEventView,
+  lifecycleEventView,
   ProductEventView,
   productEventView,
   TracedEventView,
@@ -61,18 +61,18 @@ const EventsQuery = Type.Object(
 );
 type Query = Static<typeof EventsQuery>;
 
-export interface EventsDoorParts {
+export interface EventsRouteParts {
   readonly acceptedEvents: Pick<AcceptedEvents, 'list' | 'read'>;
   readonly deliveries: Pick<Deliveries, 'ofEvent'>;
-  readonly lifeEvents: Pick<LifeEvents, 'list' | 'read' | 'latest'>;
+  readonly lifeEvents: Pick<LifecycleEvents, 'list' | 'read' | 'latest'>;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
 }
 
 /** Whose an installation is, or was. */
-type Whose = Pick<LifeEventEntry, 'integration' | 'organization' | 'createdAt'>;
+type Whose = Pick<LifecycleEventEntry, 'integration' | 'organization' | 'createdAt'>;
 
-export function eventsDoor(app: TypedApp, parts: EventsDoorParts): void {
+export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
   app.get(
     '/events',
     {
@@ -83,7 +83,7 @@ export function eventsDoor(app: TypedApp, parts: EventsDoorParts): void {
           'still have a `next`. With `installation`: those in the life of one installation.',
         querystring: EventsQuery,
         response: {
-          200: Type.Union([PageOf(LifeEventView), PageOf(ProductEventView)]),
+          200: Type.Union([PageOf(LifecycleEventView), PageOf(ProductEventView)]),
           ...ERRORS_VIEW,
         },
       },
@@ -103,7 +103,7 @@ export function eventsDoor(app: TypedApp, parts: EventsDoorParts): void {
         summary: 'Read an event, and what became of it',
         params: Type.Object({ id: Type.String({ pattern: EVENT_ID.source }) }),
         querystring: NoQuery,
-        response: { 200: Type.Union([LifeEventView, TracedEventView]), ...ERRORS_VIEW },
+        response: { 200: Type.Union([LifecycleEventView, TracedEventView]), ...ERRORS_VIEW },
       },
     },
     async (request) => {
@@ -113,14 +113,15 @@ export function eventsDoor(app: TypedApp, parts: EventsDoorParts): void {
       if (event !== undefined && mayReadEvents(holder, event.organization))
         return tracedEventView(event, await parts.deliveries.ofEvent(id));
       const ofLife = await parts.lifeEvents.read(id);
-      if (ofLife !== undefined && (await mayReadLife(parts, holder, ofLife))) return lifeEventView(ofLife);
+      if (ofLife !== undefined && (await mayReadLife(parts, holder, ofLife)))
+        return lifecycleEventView(ofLife);
       throw new AnnexError('EVENT_UNKNOWN', `There is no event "${id}".`);
     },
   );
 }
 
 async function productEvents(
-  { acceptedEvents }: EventsDoorParts,
+  { acceptedEvents }: EventsRouteParts,
   holder: HolderPrincipal,
   { organization: asked, type, ...query }: Query,
 ) {
@@ -133,7 +134,12 @@ async function productEvents(
   return pageAnswer(page, productEventView);
 }
 
-async function lifeOf(parts: EventsDoorParts, holder: HolderPrincipal, installationId: string, query: Query) {
+async function lifeOf(
+  parts: EventsRouteParts,
+  holder: HolderPrincipal,
+  installationId: string,
+  query: Query,
+) {
   const [other] = Object.keys(PRODUCT_FILTERS).filter((name) => Object.hasOwn(query, name));
   if (other !== undefined) {
     const message = `query.installation lists the events of its life, which "${other}" says nothing about: leave one of them out.`;
@@ -147,11 +153,11 @@ async function lifeOf(parts: EventsDoorParts, holder: HolderPrincipal, installat
   if (whose === undefined || !(await mayReadLife(parts, holder, whose)))
     throw unknownInstallation(installationId);
   const page = await lifeEvents.list({ ...pageRequest(query, LIFE_PAGE_KEY), installationId });
-  return pageAnswer(page, lifeEventView);
+  return pageAnswer(page, lifecycleEventView);
 }
 
 async function mayReadLife(
-  { registry }: EventsDoorParts,
+  { registry }: EventsRouteParts,
   principal: Principal,
   { integration: name, organization, createdAt }: Whose,
 ): Promise<boolean> {

@@ -46,14 +46,14 @@ const PostedManyView = Type.Object({
 });
 const View = Type.Union([PostedManyView, PostedView]);
 
-export interface IngestDoorParts {
+export interface IngestRouteParts {
   readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;
   readonly limits: Pick<Limits, 'eventBytes' | 'eventsPerBatch' | 'requestBodyBytes'>;
   /** Told of limits that a request met. */
   limitMet(limit: LimitName): void;
 }
 
-export function ingestDoor(app: TypedApp, parts: IngestDoorParts): void {
+export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
   const { acceptedEvents, limits, limitMet } = parts;
   app.post(
     '/events',
@@ -103,14 +103,14 @@ function requirePoster(request: FastifyRequest): void {
 }
 
 /** The framework refuses a body that is too large before anybody reads it. */
-function inOurWords(thrown: unknown, { requestBodyBytes: max }: IngestDoorParts['limits']): unknown {
+function inOurWords(thrown: unknown, { requestBodyBytes: max }: IngestRouteParts['limits']): unknown {
   const isTooLarge = thrown instanceof Error && 'statusCode' in thrown && thrown.statusCode === 413;
   if (!isTooLarge || thrown instanceof AnnexError) return thrown;
   return limitError('REQUEST_TOO_LARGE', { name: 'requestBodyBytes', max });
 }
 
 /** The events of a body that holds many; undefined where it is one. What has a `type` is an event, whatever else it has. */
-function batchIn(body: unknown, { eventsPerBatch: max }: IngestDoorParts['limits']): unknown[] | undefined {
+function batchIn(body: unknown, { eventsPerBatch: max }: IngestRouteParts['limits']): unknown[] | undefined {
   if (body === undefined || body === null)
     throw invalid('body is missing: send JSON, with "Content-Type: application/json".');
   if (typeof body !== 'object') throw invalid('body is no event, and has no "events".');
@@ -126,7 +126,7 @@ function batchIn(body: unknown, { eventsPerBatch: max }: IngestDoorParts['limits
 }
 
 /** @throws `REQUEST_INVALID`, `REQUEST_TOO_LARGE` that say which event it is */
-function readEvent(value: unknown, at: string, { eventBytes: max }: IngestDoorParts['limits']): PostedEvent {
+function readEvent(value: unknown, at: string, { eventBytes: max }: IngestRouteParts['limits']): PostedEvent {
   const fault = eventFault(value, at);
   if (fault !== undefined) throw invalid(fault);
   const unfit = unpassable(value);

@@ -8,7 +8,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { CallResponse } from '../../../calls/call.ts';
-import type { Journal } from '../../../calls/call-log.ts';
+import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
@@ -57,17 +57,17 @@ const CompletionsView = Type.Object({
   ),
 });
 
-export interface CompletionsDoorParts {
+export interface CompletionsRouteParts {
   readonly registry: Pick<Registry, 'targetNamed' | 'version'>;
   readonly installations: Pick<Installations, 'read'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Hears of answers that are not taken. */
-  readonly observer: Pick<Journal, 'log'>;
+  readonly observer: Pick<CallLog, 'log'>;
   readonly limits: Limits;
   limitMet(limit: LimitName): void;
 }
 
-export function completionsDoor(app: TypedApp, parts: CompletionsDoorParts): void {
+export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): void {
   const { registry, installations } = parts;
   for (const level of LEVELS) {
     app.post(
@@ -129,7 +129,7 @@ async function ask(
   request: FastifyRequest,
   reply: FastifyReply,
   { target, property, pathAndQuery }: Question,
-  parts: CompletionsDoorParts,
+  parts: CompletionsRouteParts,
 ): Promise<readonly CompletionOption[]> {
   const { dispatch, observer, limits } = parts;
   // Whoever types on asks anew, and waits for this answer no longer.

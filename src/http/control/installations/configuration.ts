@@ -56,12 +56,15 @@ const FormView = Type.Object({
   ),
 });
 
-export interface ConfigurationDoorParts {
+export interface ConfigurationRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'version' | 'publicEndpoint'>;
   readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
 }
 
-export function configurationDoor(app: TypedApp, { registry, installations }: ConfigurationDoorParts): void {
+export function configurationRoutes(
+  app: TypedApp,
+  { registry, installations }: ConfigurationRouteParts,
+): void {
   for (const level of LEVELS) {
     app.get(
       `${TARGET_PATHS[level]}/configuration`,

@@ -28,7 +28,7 @@ import {
   targetNameOf,
 } from './target-paths.ts';
 
-export interface CredentialLeasesDoorParts {
+export interface CredentialLeasesRouteParts {
   readonly installations: Pick<Installations, 'read'>;
   readonly credentialLeases: CredentialLeases;
 }
@@ -54,11 +54,11 @@ const LeaseView = Type.Object({
   ),
 });
 
-export function credentialLeasesDoor(app: TypedApp, parts: CredentialLeasesDoorParts): void {
+export function credentialLeasesRoutes(app: TypedApp, parts: CredentialLeasesRouteParts): void {
   for (const level of LEVELS) leaseRoutes(app, parts, level);
 }
 
-function leaseRoutes(app: TypedApp, parts: CredentialLeasesDoorParts, level: Level): void {
+function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Level): void {
   const { credentialLeases } = parts;
   const path = `${TARGET_PATHS[level]}/credentials/lease`;
   app.post(
@@ -106,7 +106,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesDoorParts, level: Lev
 
 /** The target of the path, for calls that have its credentials. @throws `TOKEN_FORBIDDEN`, `INSTALLATION_UNKNOWN` */
 export async function renewableTarget(
-  { installations }: Pick<CredentialLeasesDoorParts, 'installations'>,
+  { installations }: Pick<CredentialLeasesRouteParts, 'installations'>,
   request: FastifyRequest,
   level: Level,
 ): Promise<TargetName> {

@@ -10,16 +10,16 @@ import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
 import { visibleTarget } from './installation-rights.ts';
-import { countingLimits, type InstallationsDoorParts, viewOf, wholeView } from './installation-target.ts';
+import { countingLimits, type InstallationsRouteParts, viewOf, wholeView } from './installation-target.ts';
 import { InstallationsQuery, PLACE_BODIES, VIEWS } from './installation-view.ts';
 import { INSTALLATIONS } from './target-paths.ts';
 
 const PARAMS = Type.Object({ name: Name, id: Name });
 
 /** Registers the routes of a level below the organization. */
-export function placesDoor(
+export function placesRoutes(
   app: TypedApp,
-  parts: InstallationsDoorParts,
+  parts: InstallationsRouteParts,
   level: Exclude<Level, 'organization'>,
 ): void {
   const { installations } = parts;

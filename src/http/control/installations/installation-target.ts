@@ -31,7 +31,7 @@ import {
   targetNameOf,
 } from './target-paths.ts';
 
-export interface InstallationsDoorParts {
+export interface InstallationsRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'publicEndpoint'>;
   readonly installations: Pick<
     Installations,
@@ -54,7 +54,7 @@ export interface InstallationsDoorParts {
 }
 
 /** Registers the routes of one target, at one level. */
-export function targetDoor(app: TypedApp, parts: InstallationsDoorParts, level: Level): void {
+export function targetRoutes(app: TypedApp, parts: InstallationsRouteParts, level: Level): void {
   readRoute(app, parts, level);
   editRoute(app, parts, level);
   statusRoute(app, parts, level, 'pause');
@@ -62,7 +62,7 @@ export function targetDoor(app: TypedApp, parts: InstallationsDoorParts, level: 
   removeRoute(app, parts, level);
 }
 
-function readRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): void {
+function readRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level): void {
   app.get(
     TARGET_PATHS[level],
     {
@@ -93,7 +93,7 @@ const ESCAPED_TIMES = 3;
 const editBytesMax = ({ configurationBytes }: Pick<Limits, 'configurationBytes'>): number =>
   (ESCAPED_TIMES + 1) * configurationBytes + EDIT_REST_BYTES;
 
-function editRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): void {
+function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level): void {
   app.patch(
     TARGET_PATHS[level],
     {
@@ -129,7 +129,7 @@ function editRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): 
 
 function statusRoute(
   app: TypedApp,
-  parts: InstallationsDoorParts,
+  parts: InstallationsRouteParts,
   level: Level,
   action: 'pause' | 'resume',
 ): void {
@@ -160,7 +160,7 @@ function statusRoute(
   );
 }
 
-function removeRoute(app: TypedApp, parts: InstallationsDoorParts, level: Level): void {
+function removeRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level): void {
   app.delete(
     TARGET_PATHS[level],
     {
@@ -193,7 +193,7 @@ function expected(request: FastifyRequest, target: Installation): OnCondition {
 
 /** The target that a path names. @throws `INSTALLATION_UNKNOWN` */
 function targetOf(
-  { installations }: InstallationsDoorParts,
+  { installations }: InstallationsRouteParts,
   request: FastifyRequest,
   level: Level,
 ): Promise<Installation> {
@@ -207,7 +207,7 @@ function targetOf(
  * @param known its problems, for whoever has found them already
  */
 export async function wholeView(
-  parts: InstallationsDoorParts,
+  parts: InstallationsRouteParts,
   request: FastifyRequest,
   target: Installation,
   known?: readonly ConfigurationProblem[],
@@ -219,12 +219,15 @@ export async function wholeView(
 }
 
 /** A target as whoever asks may see it, in a list. */
-export const viewOf = ({ registry }: InstallationsDoorParts, request: FastifyRequest, target: Installation) =>
-  installationView(target, registry.publicEndpoint(target), principalOf(request));
+export const viewOf = (
+  { registry }: InstallationsRouteParts,
+  request: FastifyRequest,
+  target: Installation,
+) => installationView(target, registry.publicEndpoint(target), principalOf(request));
 
 /** Tells of limits that a change meets. */
 export async function countingLimits<Result>(
-  { limitMet }: Pick<InstallationsDoorParts, 'limitMet'>,
+  { limitMet }: Pick<InstallationsRouteParts, 'limitMet'>,
   change: Promise<Result>,
 ): Promise<Result> {
   try {

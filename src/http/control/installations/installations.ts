@@ -12,11 +12,11 @@ import { tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedInstall } from './counted-edit.ts';
-import { placesDoor } from './installation-places.ts';
+import { placesRoutes } from './installation-places.ts';
 import {
   countingLimits,
-  type InstallationsDoorParts,
-  targetDoor,
+  type InstallationsRouteParts,
+  targetRoutes,
   viewOf,
   wholeView,
 } from './installation-target.ts';
@@ -25,14 +25,14 @@ import { INSTALLATIONS } from './target-paths.ts';
 
 const PARAMS = Type.Object({ name: Name });
 
-export function installationsDoor(app: TypedApp, parts: InstallationsDoorParts): void {
+export function installationsRoutes(app: TypedApp, parts: InstallationsRouteParts): void {
   installRoute(app, parts);
   listRoute(app, parts);
-  for (const level of LEVELS) targetDoor(app, parts, level);
-  for (const level of ['space', 'site'] as const) placesDoor(app, parts, level);
+  for (const level of LEVELS) targetRoutes(app, parts, level);
+  for (const level of ['space', 'site'] as const) placesRoutes(app, parts, level);
 }
 
-function installRoute(app: TypedApp, parts: InstallationsDoorParts): void {
+function installRoute(app: TypedApp, parts: InstallationsRouteParts): void {
   app.post(
     INSTALLATIONS,
     {
@@ -75,7 +75,7 @@ function installRoute(app: TypedApp, parts: InstallationsDoorParts): void {
   );
 }
 
-function listRoute(app: TypedApp, parts: InstallationsDoorParts): void {
+function listRoute(app: TypedApp, parts: InstallationsRouteParts): void {
   app.get(
     INSTALLATIONS,
     {

@@ -17,7 +17,7 @@ import { renewableTarget } from './credential-leases.ts';
 import type { EditRate } from './edit-rate.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 
-export interface SpentStatesDoorParts {
+export interface SpentStatesRouteParts {
   readonly installations: Pick<Installations, 'read'>;
   readonly spentStates: Pick<SpentStates, 'spend'>;
   readonly edits: EditRate;
@@ -38,11 +38,11 @@ const StateView = Type.Object({
   isFirst: Type.Boolean({ description: 'Whether it was good: not spent before.' }),
 });
 
-export function spentStatesDoor(app: TypedApp, parts: SpentStatesDoorParts): void {
+export function spentStatesRoutes(app: TypedApp, parts: SpentStatesRouteParts): void {
   for (const level of LEVELS) spendRoute(app, parts, level);
 }
 
-function spendRoute(app: TypedApp, parts: SpentStatesDoorParts, level: Level): void {
+function spendRoute(app: TypedApp, parts: SpentStatesRouteParts, level: Level): void {
   app.post(
     `${TARGET_PATHS[level]}/credentials/states`,
     {

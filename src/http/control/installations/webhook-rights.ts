@@ -18,7 +18,7 @@ import type { EditRate } from './edit-rate.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { type TargetParams, targetNameOf } from './target-paths.ts';
 
-export interface WebhookDoorParts {
+export interface WebhookRouteParts {
   readonly installations: Pick<Installations, 'read'>;
   readonly registry: Pick<Registry, 'targetNamed'>;
   /** How often something may be done about each installation: all that is done here is noted in the audit. */
@@ -37,7 +37,7 @@ export interface WebhookTarget {
 
 /** @throws `INSTALLATION_UNKNOWN`, `TOKEN_FORBIDDEN`, `WEBHOOK_UNKNOWN` */
 export async function webhookTarget(
-  parts: WebhookDoorParts,
+  parts: WebhookRouteParts,
   request: FastifyRequest,
   level: Level,
 ): Promise<WebhookTarget> {

@@ -20,9 +20,9 @@ import { ERRORS_VIEW, isoTime, NoQuery, Time } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
-import { forRuntimeAt, type WebhookDoorParts, webhookTarget } from './webhook-rights.ts';
+import { forRuntimeAt, type WebhookRouteParts, webhookTarget } from './webhook-rights.ts';
 
-export interface WebhookSecretDoorParts extends WebhookDoorParts {
+export interface WebhookSecretRouteParts extends WebhookRouteParts {
   readonly webhookSecrets: Pick<WebhookSecrets, 'reveal' | 'rotate'>;
 }
 
@@ -58,14 +58,14 @@ const SecretView = Type.Object({
   ),
 });
 
-export function webhookSecretDoor(app: TypedApp, parts: WebhookSecretDoorParts): void {
+export function webhookSecretRoutes(app: TypedApp, parts: WebhookSecretRouteParts): void {
   for (const level of LEVELS) {
     revealRoute(app, parts, level);
     rotateRoute(app, parts, level);
   }
 }
 
-function revealRoute(app: TypedApp, parts: WebhookSecretDoorParts, level: Level): void {
+function revealRoute(app: TypedApp, parts: WebhookSecretRouteParts, level: Level): void {
   app.get(
     `${TARGET_PATHS[level]}/webhook-secret`,
     {
@@ -85,7 +85,7 @@ function revealRoute(app: TypedApp, parts: WebhookSecretDoorParts, level: Level)
   );
 }
 
-function rotateRoute(app: TypedApp, parts: WebhookSecretDoorParts, level: Level): void {
+function rotateRoute(app: TypedApp, parts: WebhookSecretRouteParts, level: Level): void {
   app.post(
     `${TARGET_PATHS[level]}/webhook-secret/rotate`,
     {

@@ -18,9 +18,9 @@ import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
-import { forRuntimeAt, type WebhookDoorParts, webhookTarget } from './webhook-rights.ts';
+import { forRuntimeAt, type WebhookRouteParts, webhookTarget } from './webhook-rights.ts';
 
-export interface WebhookTestDoorParts extends WebhookDoorParts {
+export interface WebhookTestRouteParts extends WebhookRouteParts {
   readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
   readonly webhookTests: Pick<WebhookTests, 'send'>;
 }
@@ -49,7 +49,7 @@ const TestView = Type.Object({
   }),
 });
 
-export function webhookTestDoor(app: TypedApp, parts: WebhookTestDoorParts): void {
+export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): void {
   for (const level of LEVELS) {
     app.post(
       `${TARGET_PATHS[level]}/webhook-test`,
@@ -106,7 +106,7 @@ function selectedType(
 
 /** @throws `INSTALLATION_INACTIVE`, which says why */
 async function requireActive(
-  { installations }: Pick<WebhookTestDoorParts, 'installations'>,
+  { installations }: Pick<WebhookTestRouteParts, 'installations'>,
   target: Installation,
 ): Promise<void> {
   const installation = await installations.read(wholeInstallation(target.installationId));

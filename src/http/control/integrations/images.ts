@@ -35,11 +35,11 @@ const NotModified = Type.Unsafe<undefined>({
   description: 'It is the one of `If-None-Match`.',
 });
 
-export interface ImagesDoorParts {
+export interface ImagesRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'isInstalledIn' | 'image'>;
 }
 
-export function imagesDoor(app: TypedApp, { registry }: ImagesDoorParts): void {
+export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): void {
   app.get(
     '/integrations/:name/images/*',
     {

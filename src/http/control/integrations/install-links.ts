@@ -31,12 +31,12 @@ const LinkView = Type.Object({
   organization: Type.String({ description: 'The owner of the integration.' }),
 });
 
-export interface InstallLinksDoorParts {
+export interface InstallLinksRouteParts {
   readonly registry: Pick<Registry, 'integration'>;
   readonly installLinks: Pick<InstallLinks, 'create' | 'remove' | 'integration'>;
 }
 
-export function installLinksDoor(app: TypedApp, { registry, installLinks }: InstallLinksDoorParts): void {
+export function installLinksRoutes(app: TypedApp, { registry, installLinks }: InstallLinksRouteParts): void {
   app.post(
     LINK,
     {

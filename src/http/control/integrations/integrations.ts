@@ -53,14 +53,14 @@ const DeleteQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface IntegrationsDoorParts {
+export interface IntegrationsRouteParts {
   readonly registry: Pick<
     Registry,
     'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete' | 'apiUrl'
   >;
 }
 
-export function integrationsDoor(app: TypedApp, { registry }: IntegrationsDoorParts): void {
+export function integrationsRoutes(app: TypedApp, { registry }: IntegrationsRouteParts): void {
   app.get(
     '/integrations',
     {

@@ -40,12 +40,12 @@ const BODY_BYTES_MAX = 16 * 1024;
 const PARAMS = Type.Object({ name: Name });
 const RESPONSE = { 200: LimitsView, ...ERRORS_VIEW };
 
-export interface LimitsDoorParts {
+export interface LimitsRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'loweredLimits' | 'lowerLimits'>;
   readonly limits: Limits;
 }
 
-export function limitsDoor(parent: TypedApp, { registry, limits: deployment }: LimitsDoorParts): void {
+export function limitsRoutes(parent: TypedApp, { registry, limits: deployment }: LimitsRouteParts): void {
   parent.get(
     '/integrations/:name/limits',
     { schema: { summary: 'Read the limits of an integration', params: PARAMS, response: RESPONSE } },

@@ -22,13 +22,13 @@ const PublishedView = Type.Object({
   warnings: Type.Array(ProblemView),
 });
 
-export interface PublishDoorParts {
+export interface PublishRouteParts {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly limits: Limits;
   limitMet(limit: LimitName): void;
 }
 
-export function publishDoor(parent: TypedApp, parts: PublishDoorParts): void {
+export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void {
   const { publisher, limits } = parts;
   const uploads = new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes });
   parent.register(async (scope: TypedApp) => {

@@ -28,7 +28,7 @@ const SecretsBody = Type.Record(Type.String(), Type.Unknown(), {
 });
 const PARAMS = Type.Object({ name: Name });
 
-export interface SecretsDoorParts {
+export interface SecretsRouteParts {
   readonly registry: Pick<Registry, 'integration'>;
   readonly secrets: Pick<Secrets, 'list' | 'set' | 'delete'>;
   readonly limits: Pick<Limits, 'secretsPerIntegration' | 'secretBytes'>;
@@ -40,7 +40,7 @@ const ESCAPED_BYTES_MAX = 6;
 /** Name of a secret, quotes and white space. */
 const NAME_BYTES_MAX = 1024;
 
-export function secretsDoor(app: TypedApp, parts: SecretsDoorParts): void {
+export function secretsRoutes(app: TypedApp, parts: SecretsRouteParts): void {
   const { registry, secrets, limits, limitMet } = parts;
   // One secret more than there may be still gets an answer that says so.
   const bodyLimit =

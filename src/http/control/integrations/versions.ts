@@ -42,11 +42,11 @@ const VERSION_PARAMS = Type.Object({
 /** Versions page by number. */
 const PAGE_KEY = /^\d{1,9}$/;
 
-export interface VersionsDoorParts {
+export interface VersionsRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'version' | 'versions' | 'activate'>;
 }
 
-export function versionsDoor(app: TypedApp, { registry }: VersionsDoorParts): void {
+export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts): void {
   app.get(
     '/integrations/:name/versions',
     {

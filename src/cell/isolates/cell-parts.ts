@@ -2,7 +2,7 @@
 import type { IsolateLimits } from '../../protocol/wire.ts';
 import type { CryptoThreads } from '../crypto/crypto-jobs.ts';
 import type { Engine } from '../engine.ts';
-import type { Marks } from '../execution-journal.ts';
+import type { ExecutionJournal } from '../execution-journal.ts';
 import type { CpuUses } from './cpu-use.ts';
 import type { MainThread } from './main-thread.ts';
 import type { MemoryWatch } from './memory-watch.ts';
@@ -10,11 +10,11 @@ import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** What an isolate needs of its cell. */
-export interface IsolateHome {
+export interface CellParts {
   readonly engine: Engine;
   readonly slots: Slots;
   /** Where it is noted who executes. */
-  readonly marks: Marks;
+  readonly marks: ExecutionJournal;
   readonly cpuUses: CpuUses;
   readonly mainThread: MainThread;
   readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch'>;
