@@ -164,7 +164,7 @@ describe('a component that breaks its word is 500, and the error says how, where
     expect(response.status).toBe(500);
     const error = reported[0] as Error;
     expect(error.message).toContain(`Component "c": ${complaint}`);
-    expect(error.stack).toMatch(/^TypeError: Component "c"[^\n]*\n +at withComponent .*sdk-component\.test/);
+    expect(error.stack).toMatch(/^TypeError: Component "c"[^\n]*\n +at withComponent .*component\.test/);
   });
 
   test.each([-1, 1.5, Number.NaN, 31_536_001, '60', undefined])('setCache of %s', async (maxAge) => {
