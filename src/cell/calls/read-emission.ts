@@ -39,7 +39,7 @@ export interface Outgoing<Message> {
 
 /** What the tenant's code is told of a fetch that `readFetch` does not take. */
 export const UNSENDABLE =
-  'The request has headers, or a URL, that are too many, too long, or not valid in HTTP.';
+  'The request has headers, or a URL, that are too many or too long, or invalid in HTTP.';
 
 /** @returns undefined where any part is malformed. */
 export function readFetch(
