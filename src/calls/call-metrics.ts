@@ -3,7 +3,7 @@
  *
  * Labels are outcomes and names of limits only: nothing a tenant can make up becomes a label, so their number is fixed.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { DEATH_REASONS, type DeathReason } from '../cells/cell-death.ts';
 import type { Pool } from '../cells/pool.ts';
 import { DEFAULT_LIMITS, type LimitName } from '../limits.ts';

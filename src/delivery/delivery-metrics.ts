@@ -1,5 +1,5 @@
 /** What the operator can measure of events and their deliveries. No label names a tenant. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,

@@ -3,7 +3,7 @@
  * the two kinds of attempt. A part of the composition root, with no decisions of its own.
  */
 import { readFileSync } from 'node:fs';
-import type { Registry as MetricsRegistry } from 'prom-client';
+import type { Registry as MetricsRegistry } from '@prometheus-io/client';
 import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { WebhookClient } from '../egress/webhook/webhook-client.ts';

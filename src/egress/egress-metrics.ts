@@ -1,5 +1,5 @@
 /** What the operator can measure of outbound fetches, read from the egress when somebody asks. No label names a tenant. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { Egress } from './egress.ts';
 
 type Measured = Pick<Egress, 'inFlight' | 'ended' | 'connections' | 'pools'>;

@@ -1,5 +1,5 @@
 /** What the operator can measure of fetches: each is counted once, by how it ended, and nothing names a tenant. */
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import type { Egress } from '../../../src/egress/egress.ts';
 import { FETCH_RESULTS } from '../../../src/egress/egress-error.ts';
