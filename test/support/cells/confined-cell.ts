@@ -48,11 +48,11 @@ export const script = (build: CellBuild, scriptPath: string): ConfinedProgram =>
 /** Starts it; it has the pipe as descriptor 3 and a file as descriptor 4, as a cell has. */
 export function launch(build: CellBuild, { confinement }: Settled, program: ConfinedProgram): LaunchedCell {
   const marks = join(tmpdir(), `annex-marks-${process.pid}-${performance.now()}`);
-  const marksFd = openSync(marks, 'wx+', 0o600);
+  const journalFd = openSync(marks, 'wx+', 0o600);
   try {
-    return new CellLauncher(build, confinement, program).launch({ marksFd, yielding: false });
+    return new CellLauncher(build, confinement, program).launch({ journalFd, yielding: false });
   } finally {
-    closeSync(marksFd);
+    closeSync(journalFd);
     rmSync(marks);
   }
 }
