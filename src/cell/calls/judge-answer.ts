@@ -1,5 +1,6 @@
 /**
- * Whether what an isolate answers can be an answer: its headers are what HTTP can carry, and its body is within the limit.
+ * Decides whether an emitted answer can be sent: its headers are valid in HTTP, and its body is
+ * within the limit.
  */
 import type { Emission } from '../../protocol/bridge.ts';
 import type { Outcome } from '../../protocol/wire.ts';

@@ -60,8 +60,8 @@ test('after eight foreground ones that wait for no end, a background one is made
 test('one that waits is made at once when a foreground call needs it, and takes no place of the others', async () => {
   const { gate, enter, seen } = openings(1);
   for (const isolate of ['a', 'b', 'c']) enter(isolate, 'background');
-  gate.lift('c');
-  gate.lift('nobody');
+  gate.promote('c');
+  gate.promote('nobody');
   expect(await seen()).toEqual(['a background', 'c foreground']);
   gate.leave('foreground');
   gate.leave('background');

@@ -31,8 +31,8 @@ async function compileAll(scripts: readonly CellScript[]): Promise<{ together: n
 const long = (mark: number) => `globalThis.x = [${'()=>{},'.repeat(LONG_CHARS / 7)} ${mark}];`;
 
 test('long scripts are compiled one after the other', async () => {
-  const line = new CompileQueue();
-  const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), line));
+  const queue = new CompileQueue();
+  const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), queue));
   expect(await compileAll(scripts)).toEqual({ together: 1, cached: 0 });
 });
 
@@ -42,15 +42,15 @@ test('who waits for the same one finds it compiled', async () => {
 });
 
 test('short ones wait for none of them', async () => {
-  const line = new CompileQueue();
-  const end = await line.turn();
-  expect(await new CellScript('1', line).turn()).toBeUndefined();
+  const queue = new CompileQueue();
+  const end = await queue.turn();
+  expect(await new CellScript('1', queue).turn()).toBeUndefined();
   end();
 });
 
 test('one that cannot be compiled leaves the line to the next', async () => {
-  const line = new CompileQueue();
-  const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, line);
+  const queue = new CompileQueue();
+  const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, queue);
   await expect(compileAll([broken])).rejects.toThrow(SyntaxError);
-  expect(await compileAll([new CellScript(long(1), line)])).toEqual({ together: 1, cached: 0 });
+  expect(await compileAll([new CellScript(long(1), queue)])).toEqual({ together: 1, cached: 0 });
 });
