@@ -1,6 +1,7 @@
 /**
- * A call that passes a limit while an entry of it runs: the entry has time until the watchdog checks again, and a call whose
- * entry has ended by then ends alone. Real isolates; the test takes the watchdog's place and checks when it needs to.
+ * A call that passes a limit while an entry of it runs: the entry has time until the watchdog
+ * checks again, and a call whose entry has ended by then ends alone. Real isolates; the test takes
+ * the watchdog's place and checks when it needs to.
  */
 import { openSync } from 'node:fs';
 import ivm from 'isolated-vm';

@@ -1,4 +1,7 @@
-/** Attacks on Web Crypto: a tenant after key material it may not have, and a prelude that was taken over. */
+/**
+ * Attacks on Web Crypto: a tenant that wants key material it may not have, and a prelude that has
+ * been taken over.
+ */
 import { webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
@@ -10,7 +13,10 @@ const { subtle } = webcrypto;
 
 let cell: CryptoService;
 let secret: Buffer<ArrayBuffer>;
-/** Makes the secret a key inside that may not be exported, without its bytes ever being there. */
+/**
+ * Code that makes the secret a key that may not be exported, without its bytes ever being in the
+ * isolate.
+ */
 let unwrapping: string;
 beforeAll(async () => {
   cell = await CryptoService.start({ callCpuMs: 20_000 });
@@ -103,7 +109,7 @@ describe('a key that may not be exported', () => {
     expect(result).toEqual([...new Uint8Array(await subtle.sign('HMAC', key, Buffer.from('data')))]);
   });
 
-  test('lets nobody make a CryptoKey of their own, or pass for one', async () => {
+  test('cannot be forged: a tenant cannot make a CryptoKey, nor pass another object for one', async () => {
     expect(
       await cell.run(`
         ${unwrapping}
@@ -119,8 +125,8 @@ describe('a key that may not be exported', () => {
 });
 
 /**
- * Replaces the built-ins by spies that pass everything on and look for the secret in all that goes through them: in
- * receivers, arguments and results, a few levels deep.
+ * Replaces the built-ins by spies that pass everything on and look for the secret in all that goes
+ * through them: in receivers, arguments and results, a few levels deep.
  */
 const SPY = `
   const wanted = 'SECRET';
@@ -180,9 +186,9 @@ const SPY = `
   const finish = (result) => { inside = true; for (let i = undo.length - 1; i >= 0; i--) { try { undo[i](); } catch {} } return [result(), found, looked]; };
 `;
 
-describe('a prelude that was taken over', () => {
+describe('a prelude that has been taken over', () => {
   const ANSWER_MS = 10_000;
-  /** What the cell answers to a job as it was emitted. */
+  /** The cell's answer to a job as it was emitted. */
   async function forged(
     text: unknown,
     bytes: unknown = new ArrayBuffer(0),
@@ -229,7 +235,7 @@ describe('a prelude that was taken over', () => {
       '{"operation":"digest","algorithm":{"name":"SHA3-256"},"pieces":[0],"data":0}',
     ],
     ['a new key of no algorithm', '{"operation":"generateKey","algorithm":7,"usages":[],"pieces":[]}'],
-    ['a key that is none', '{"operation":"sign","algorithm":{"name":"HMAC"},"key":7,"pieces":[0],"data":0}'],
+    ['an invalid key', '{"operation":"sign","algorithm":{"name":"HMAC"},"key":7,"pieces":[0],"data":0}'],
   ])('gets an error and nothing else for %s', async (_what, text) => {
     expect(await forged(text)).toEqual({ error: 'OperationError', message: 'The operation failed' });
   });
@@ -317,8 +323,8 @@ describe('a prelude that was taken over', () => {
     ]);
   });
 
-  test('finds another key under an id it has used before only by bringing that key itself', async () => {
-    // More than a small job may have: those bring their key along and remember none.
+  test('that reuses the id of a key gets the key that it sends, not the one used before', async () => {
+    // More than a small job may have: small jobs do not cache keys.
     const DATA_BYTES = 8 * 1_024;
     const answers: string[] = [];
     let resolve: () => void = () => undefined;
@@ -389,7 +395,7 @@ describe('a prelude that was taken over', () => {
     });
     for (let i = 0; i < 100_000; i++) jobs.ask(call, i, request, new ArrayBuffer(0));
     await promise;
-    // One more: what came too many is gone, and would be answered by now.
+    // A later job is done: one beyond the bound would have been answered by now.
     await subtle.digest('SHA-1', new Uint8Array());
     expect(done).toBe(32);
   });

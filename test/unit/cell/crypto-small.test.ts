@@ -1,4 +1,7 @@
-/** Small jobs of Web Crypto, which a cell does where it hears them: the same answers as any other way, and in batches. */
+/**
+ * Small Web Crypto jobs, which run on the cell's main thread: the same answers as Node's, in
+ * batches.
+ */
 import { webcrypto } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
@@ -8,7 +11,7 @@ import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 
 const { subtle } = webcrypto;
 const HASHES = ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];
-/** Both sides of what is small, and of the block of a hash. */
+/** Both sides of the bound on small data, and of the block of a hash. */
 const SIZES = [0, 1, 63, 64, 65, 127, 128, 129, 4_096, 4_097];
 const KEY_SIZES = [1, 32, 64, 65, 128, 129, 1_024, 1_025];
 
@@ -16,7 +19,7 @@ const bytesOf = (length: number, seed: number) =>
   Uint8Array.from({ length }, (_, i) => (i * 31 + seed) & 0xff);
 const call = (cpuMs = 10_000) => new CellCall({ id: 1, cpuMs, wallMs: 10_000 });
 
-/** A job as the prelude writes it: its members, and the pieces that they name by their number. */
+/** A job as the prelude writes it: its members, and the pieces that they refer to by number. */
 interface Asked {
   readonly members: object;
   readonly pieces: readonly Uint8Array[];
@@ -27,7 +30,10 @@ interface Answered {
   readonly hex: string | undefined;
 }
 
-/** Asks for jobs in one turn. @returns their answers in the order in which they entered, and how many entries that took */
+/**
+ * Requests jobs in one turn. @returns their answers in the order in which they entered, and the
+ * number of entries
+ */
 async function ask(jobs: readonly Asked[]): Promise<{ answers: Answered[]; entries: number }> {
   const answers: Answered[] = [];
   let entries = 0;
@@ -108,7 +114,7 @@ test.each(HASHES)('digests and signatures by %s are those of Node, small or not'
   expect(signatures.answers.map((answered) => answered.hex)).toEqual(expected);
 });
 
-test('a signature is valid as a whole, and no other is', async () => {
+test('the whole signature is valid, and no other one', async () => {
   const key = bytesOf(32, 2);
   const data = bytesOf(100, 3);
   const right = Buffer.from(await signed('SHA-256', key, data), 'hex');
@@ -122,7 +128,7 @@ test('a signature is valid as a whole, and no other is', async () => {
   expect(answers.map(({ answer }) => answer.valid)).toEqual([true, false, false, false, false]);
 });
 
-test('what is unusual about a small job is refused as by Node', async () => {
+test('unusual small jobs are refused as by Node', async () => {
   const key = bytesOf(4, 2);
   const data = bytesOf(4, 3);
   const { answers } = await ask([
@@ -143,7 +149,7 @@ test('what is unusual about a small job is refused as by Node', async () => {
   ]);
 });
 
-test('small jobs of a turn enter together, and one that is not small keeps its place among them', async () => {
+test('answers to small jobs of a turn enter together, and a larger job keeps its place among them', async () => {
   const data = bytesOf(100, 3);
   const small = Array.from({ length: 16 }, () => digest('SHA-256', data));
   expect((await ask(small)).entries).toBe(1);
