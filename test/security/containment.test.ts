@@ -23,7 +23,7 @@ const WORKER = `
     heap() { const kept = []; for (;;) kept.push({ n: kept.length, text: String(kept.length) }); },
     large: () => new Response('x'.repeat(2_000_000)),
     nothing: () => 'not a response',
-    unhandled() { Promise.reject(new Error('nobody looked')); return new Response('ok'); },
+    unhandled() { Promise.reject(new Error('not handled')); return new Response('ok'); },
     // Reading any property of the rejected value hangs the thread that reads it.
     trap() { Promise.reject(new Proxy(new Error('x'), { get() { for (;;); } })); return new Promise(() => {}); },
   };
@@ -94,7 +94,7 @@ describe('a call that passes a limit', () => {
     await expect
       .poll(() => annex.log(worker))
       .toMatchObject([
-        { level: 'error', text: expect.stringContaining('Unhandled promise rejection: nobody looked') },
+        { level: 'error', text: expect.stringContaining('Unhandled promise rejection: not handled') },
       ]);
   });
 

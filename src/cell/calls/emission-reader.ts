@@ -111,7 +111,7 @@ export class EmissionReader {
         call.exhausted = true;
         return this.#owner.exhausted();
       case 'job':
-        return this.#jobs.ask(call, emission[2], emission[3], emission[4]);
+        return this.#jobs.submit(call, emission[2], emission[3], emission[4]);
     }
   }
 

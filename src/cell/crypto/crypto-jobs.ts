@@ -83,7 +83,7 @@ export class CryptoJobs {
   }
 
   /** Takes a job as an isolate has emitted it. Never throws. */
-  ask(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
+  submit(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
     if (!Number.isSafeInteger(number)) return;
     // A refusal takes its turn too: answers must not pile up faster than jobs do.
     const waiting = this.#short.count(call) + this.#long.count(call) + this.#answers.count(call);

@@ -179,8 +179,8 @@ const ATTACKS: Record<string, Attack> = {
   },
   'fills the disk through the file it has': {
     layers: ['limits'],
-    perl: () => `$SIG{XFSZ} = 'IGNORE'; open(my $marks, '+<&=', 4) or die; my $all = 0;
-      while ($all < 1_000_000) { my $n = syswrite($marks, 'x' x 10_000); defined $n or failed(); $all += $n } done();`,
+    perl: () => `$SIG{XFSZ} = 'IGNORE'; open(my $journal, '+<&=', 4) or die; my $all = 0;
+      while ($all < 1_000_000) { my $n = syswrite($journal, 'x' x 10_000); defined $n or failed(); $all += $n } done();`,
   },
   'opens descriptors without end': {
     layers: ['limits'],

@@ -54,13 +54,13 @@ afterAll(() => host.stop());
  * that has lost its cell to another one is run once more: it has lost its call as any other
  * installation would.
  */
-async function sufferAll(attacks: readonly Attack[]): Promise<string[]> {
+async function runAll(attacks: readonly Attack[]): Promise<string[]> {
   const queue = attacks.map((attack) => ({ attack, again: true }));
   const failures: string[] = [];
   const attacker = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { attack, again } = next;
-      await host.suffer(attack).catch((cause: unknown) => {
+      await host.run(attack).catch((cause: unknown) => {
         const isCollateral = again && /cellCrashed|CELL_CRASHED/.test(String(cause));
         if (isCollateral) queue.push({ attack, again: false });
         else failures.push(`${attack.name}: ${String(cause)}`);
@@ -111,9 +111,9 @@ describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of
     const { service } = host.annex;
     const attacks = shuffled(readAttacks(), new Chance(SEED));
     const half = Math.ceil(attacks.length / 2);
-    const failures = await sufferAll(attacks.slice(0, half));
+    const failures = await runAll(attacks.slice(0, half));
     const afterHalf = await holdings();
-    failures.push(...(await sufferAll(attacks.slice(half))));
+    failures.push(...(await runAll(attacks.slice(half))));
     const afterAll = await holdings();
     await Promise.all(host.bystanders.map((bystander) => bystander.stop()));
     await expect.poll(() => metric('annex_calls_in_flight'), SETTLED).toBe(0);

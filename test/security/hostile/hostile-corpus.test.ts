@@ -21,9 +21,9 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 /** Runs the attack while bystanders are called, in the attacker's cell and in the others. */
-async function suffer(attack: Attack): Promise<void> {
+async function runAttack(attack: Attack): Promise<void> {
   const before = host.bystanders.map(({ served }) => served);
-  await host.suffer(attack);
+  await host.run(attack);
   // Calls of bystanders that began meanwhile are answered.
   for (const [i, bystander] of host.bystanders.entries())
     await vi.waitFor(() => expect(bystander.served).toBeGreaterThan(before[i] ?? 0), SETTLED);
@@ -53,7 +53,7 @@ describe('costs no call but its own', () => {
 
   describe.concurrent.each(CATEGORIES)('%s', (category) => {
     const attacks = ATTACKS.filter((attack) => attack.category === category && attack.cell === 'kept');
-    test.each(attacks)('$title ($name)', suffer);
+    test.each(attacks)('$title ($name)', runAttack);
   });
 });
 
@@ -61,7 +61,7 @@ describe('may cost its cell, but not the service', () => {
   test.each(ATTACKS.filter(({ cell }) => cell === 'may be lost'))('$title ($name)', async (attack) => {
     const before = await cellsReplaced();
     const lost = host.bystanders.map((bystander) => bystander.lost);
-    await suffer(attack);
+    await runAttack(attack);
     const cells = (await cellsReplaced()) - before;
     // A bystander has one call at a time: it loses at most one for each cell that dies.
     for (const [i, bystander] of host.bystanders.entries())

@@ -199,10 +199,10 @@ describe('a prelude that has been taken over', () => {
       done: (_call, [, answer]) => resolve(answer as string),
       overdrawn: () => reject(new Error('overdrawn')),
     });
-    jobs.ask(new CellCall({ id: 1, cpuMs: ANSWER_MS, wallMs: ANSWER_MS }), number, text, bytes);
+    jobs.submit(new CellCall({ id: 1, cpuMs: ANSWER_MS, wallMs: ANSWER_MS }), number, text, bytes);
     return JSON.parse(await promise) as { error?: string; message?: string };
   }
-  const asked = (request: object, bytes?: ArrayBuffer) =>
+  const answerTo = (request: object, bytes?: ArrayBuffer) =>
     forged(JSON.stringify({ pieces: [], ...request }), bytes);
   const hmacKey = (material: number, more: object = {}) => ({
     id: 1,
@@ -252,13 +252,13 @@ describe('a prelude that has been taken over', () => {
     const rsa = { name: 'RSA-PSS', hash: 'SHA-1', modulusLength: 16_384, publicExponent: 0 };
     expect([
       (
-        await asked(
+        await answerTo(
           { operation: 'deriveBits', algorithm: pbkdf2, key, length: 8, pieces: [1] },
           new ArrayBuffer(1),
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'deriveBits',
             algorithm: { ...pbkdf2, iterations: 1 },
@@ -270,13 +270,13 @@ describe('a prelude that has been taken over', () => {
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           { operation: 'generateKey', algorithm: rsa, usages: ['sign'], pieces: [3] },
           Uint8Array.of(1, 0, 1).buffer,
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'generateKey',
             algorithm: { ...rsa, modulusLength: 1_024 },
@@ -287,20 +287,20 @@ describe('a prelude that has been taken over', () => {
         )
       ).message,
       (
-        await asked({
+        await answerTo({
           operation: 'generateKey',
           algorithm: { name: 'HMAC', hash: 'SHA-1', length: 2 ** 31 },
           usages: ['sign'],
         })
       ).message,
       (
-        await asked(
+        await answerTo(
           { operation: 'digest', algorithm: { name: 'SHA-1' }, data: 0, pieces: [18 * 2 ** 20] },
           new ArrayBuffer(18 * 2 ** 20),
         )
       ).error,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'importKey',
             format: 'spki',
@@ -349,7 +349,7 @@ describe('a prelude that has been taken over', () => {
       };
       const bytes = new Uint8Array(2 + DATA_BYTES);
       bytes.set(keyBytes);
-      jobs.ask(call, 1, JSON.stringify(request), bytes.buffer);
+      jobs.submit(call, 1, JSON.stringify(request), bytes.buffer);
       return next;
     };
     await sign([1, 1]);
@@ -393,7 +393,7 @@ describe('a prelude that has been taken over', () => {
       data: 0,
       pieces: [0],
     });
-    for (let i = 0; i < 100_000; i++) jobs.ask(call, i, request, new ArrayBuffer(0));
+    for (let i = 0; i < 100_000; i++) jobs.submit(call, i, request, new ArrayBuffer(0));
     await promise;
     // A later job is done: one beyond the bound would have been answered by now.
     await subtle.digest('SHA-1', new Uint8Array());

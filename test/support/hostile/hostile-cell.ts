@@ -60,7 +60,7 @@ export class HostileCells {
    *
    * @param code runs when the first message of the host has come
    */
-  async suffer(code: string): Promise<CellFate> {
+  async run(code: string): Promise<CellFate> {
     this.#started += 1;
     const scriptPath = join(this.#folder, `${this.#started}.cjs`);
     writeFileSync(scriptPath, `${PREAMBLE}pipe.once('data', () => {\n${code}\n});`);

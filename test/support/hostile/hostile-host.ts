@@ -44,7 +44,7 @@ let calls = 0;
 export default createIntegration({
   async fetch(request, { environment }) {
     calls += 1;
-    return Response.json({ asked: await request.text(), by: environment.installation.id, calls });
+    return Response.json({ sent: await request.text(), by: environment.installation.id, calls });
   },
 });`;
 
@@ -93,14 +93,14 @@ export class Bystander {
   /** One call, whose answer must be right unless its cell dies. */
   async #call(): Promise<void> {
     this.#turn += 1;
-    const asked = `${this.installed.id}/${this.#turn}`;
-    const response = await fetch(this.installed.endpoint, { method: 'POST', body: asked });
+    const sent = `${this.installed.id}/${this.#turn}`;
+    const response = await fetch(this.installed.endpoint, { method: 'POST', body: sent });
     const answer = (await response.json()) as { error?: { code: string } };
     if (answer.error?.code === 'CELL_CRASHED') {
       this.lost += 1;
       return;
     }
-    const right = { asked, by: this.installed.id, calls: expect.any(Number) };
+    const right = { sent, by: this.installed.id, calls: expect.any(Number) };
     expect([response.status, answer]).toEqual([200, right]);
     this.served += 1;
   }
@@ -145,9 +145,9 @@ export class HostileHost {
   }
 
   /** Runs one attack and checks its result. @throws where it is not the expected one */
-  async suffer(attack: Attack): Promise<void> {
+  async run(attack: Attack): Promise<void> {
     const code = cellCode(attack);
-    if (code !== undefined) return this.#sufferCell(attack, code);
+    if (code !== undefined) return this.#runCell(attack, code);
     const { status, body } = await this.annex.api('POST', '/v1/integrations', {
       form: await uploadOf(attack),
     });
@@ -167,8 +167,8 @@ export class HostileHost {
     expect(this.peer.reached).toBe(0);
   }
 
-  async #sufferCell(attack: Attack, code: string): Promise<void> {
-    const { reason, end, blamed } = await this.#cells.suffer(code);
+  async #runCell(attack: Attack, code: string): Promise<void> {
+    const { reason, end, blamed } = await this.#cells.run(code);
     // Whatever it writes, only owners of calls that it had can be blamed for its end.
     expect(blamed.filter((owner) => owner !== 'own')).toEqual([]);
     expect(end.outcome).toBe(attack.answers[0]?.outcome ?? 'cellCrashed');
