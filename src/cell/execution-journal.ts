@@ -171,6 +171,7 @@ export class JournalEntry {
     this.#last = this.#current;
   }
 
+  /** The isolate has stopped executing. */
   unset(): void {
     if (this.#current !== undefined) this.#journal.end(this.#current);
     this.#current = undefined;

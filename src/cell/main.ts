@@ -56,6 +56,7 @@ class Cell {
     this.#outbox = new Outbox(pipe);
   }
 
+  /** Handles one message of the host. @param body its bytes */
   receive(message: HostMessage, body: Buffer): void {
     // A failure to start ends the process, as an unhandled rejection: the host sees the exit.
     if (message.t === 'hello') return void this.#start(message.limits, textsOf(body, message.sources));

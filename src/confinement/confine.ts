@@ -34,6 +34,7 @@ const REASON_CHARS_MAX = 200;
 /** @returns what went wrong; undefined where the program ran */
 export type SelfTest = (confinement: Confinement) => Promise<string | undefined>;
 
+/** The layers that hold, and a description of all layers for the operator. */
 export interface Settled {
   readonly confinement: Confinement;
   readonly layers: Layers;

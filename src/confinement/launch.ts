@@ -51,6 +51,7 @@ export class Launcher {
     this.#confinement = confinement;
   }
 
+  /** Starts a process; each gets the next user id, where there are any. */
   launch(options: LaunchOptions): LaunchedProcess {
     const { inheritedFd, yielding = false, ownGroup = false, dataKib, stderr } = options;
     const wrapped = this.#confinement.namespaces?.kind === 'bubblewrap';

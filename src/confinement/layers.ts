@@ -127,6 +127,7 @@ export interface LayerPlan {
   readonly off: Readonly<Partial<Record<FallibleLayer, string>>>;
 }
 
+/** Decides which layers to try on a machine. */
 export function planLayers(settings: HardeningSettings, { linux, root, tools }: Machine): LayerPlan {
   const off: Partial<Record<FallibleLayer, string>> = {};
   const lacks = (tool: string, from: string) =>

@@ -31,6 +31,7 @@ export class CellLauncher {
     this.#launcher = new Launcher(program, confinement);
   }
 
+  /** Starts a cell. It makes isolates once the host has sent `hello`. */
   launch({ journalFd, yielding }: CellLaunchOptions): LaunchedCell {
     return this.#launcher.launch({ inheritedFd: journalFd, yielding, stderr: 'pipe' });
   }

@@ -11,10 +11,12 @@ import type { CellBuild } from './cell-build.ts';
 const SELF_TEST =
   "process.dlopen({ exports: {} }, process.argv[2]); require('node:fs').readFileSync(process.argv[1])";
 
+/** The program of a cell. @param jitless V8 only interprets */
 export function cellProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): ConfinedProgram {
   return nodeProgram(build, jitless, [build.scriptPath, build.addonPath]);
 }
 
+/** A program with the same switches and files that ends with 0 where it can read its files. */
 export function selfTestProgram(
   build: CellBuild,
   { jitless }: { readonly jitless: boolean },

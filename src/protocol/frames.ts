@@ -99,7 +99,7 @@ export class FrameReader {
    * Takes the next chunk.
    *
    * @returns false from the first frame on that breaks the layout (a length over its bound, a head
-   *   that is not JSON). The frame boundaries are lost then, and the caller must end the other side.
+   *   that is not JSON). The frame boundaries are lost then: the caller must end the other side.
    */
   push(chunk: Buffer): boolean {
     // Chunks that come while the other side is being ended are neither kept nor read, and nothing

@@ -59,8 +59,10 @@ export type StreamMessage =
 export const STREAM_CHUNKS_IN_FLIGHT = 8;
 export const STREAM_CHUNK_BYTES_MAX = 64 * 1024;
 
+/** Modes of a fetch, as the standard has them. */
 export const REDIRECT_MODES = ['follow', 'error', 'manual'] as const;
 export type RedirectMode = (typeof REDIRECT_MODES)[number];
+/** How the body of a fetch comes: see `FetchMessage`. */
 export const FETCH_BODIES = ['none', 'whole', 'pieces', 'stream'] as const;
 
 /** Messages of the host to a cell. */

@@ -193,6 +193,7 @@ export class CellCall {
     this.#timers.set(timer, delayMs === 0 ? setImmediate(fire) : setTimeout(fire, delayMs));
   }
 
+  /** Clears one timer, if it is pending. */
   clearTimer(timer: number): void {
     this.#timers.get(timer)?.[Symbol.dispose]();
     this.#timers.delete(timer);

@@ -33,6 +33,7 @@ export class IsolateCalls extends Map<number, CellCall> {
   lastAt = Number.NEGATIVE_INFINITY;
   foregroundAt = Number.NEGATIVE_INFINITY;
 
+  /** Adds a call that begins. */
   add(call: CellCall): void {
     this.set(call.id, call);
     this.lastAt = call.startedAt;

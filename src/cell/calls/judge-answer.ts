@@ -14,6 +14,7 @@ export type Judged =
   | { readonly answer: Answer; readonly outcome?: undefined; readonly reason?: undefined }
   | { readonly answer?: undefined; readonly outcome: Outcome; readonly reason: EndReason };
 
+/** Checks an answer. @param bytesMax limit on the bytes that came with it */
 export function judgeAnswer(emission: Responded, bytesMax: number): Judged {
   const answer = readAnswer(emission);
   if (answer === undefined) {

@@ -28,6 +28,10 @@ export class Outbox {
     pipe.on('drain', () => this.#pump());
   }
 
+  /**
+   * Sends a message, or queues it behind the waiting chunks of its call. @param body its bytes, in
+   * parts
+   */
   send(message: CellMessage, ...body: Uint8Array[]): void {
     const call = 'id' in message ? message.id : undefined;
     const before = call === undefined ? undefined : this.#waiting.get(call);

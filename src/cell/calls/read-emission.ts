@@ -123,6 +123,7 @@ const TEXT_CHARS_MAX = 64 * 1_024;
 /** Most names of components, or of events. */
 const NAMES_MAX = 1_000;
 
+/** A text, cut to its bound; empty for any other value. */
 export const boundedText = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX) : '';
 

@@ -13,6 +13,9 @@ const PIECE_CHARS = 511;
 /** A longer text costs more to copy and join than to hold. */
 const IN_PIECES_CHARS_MAX = 64 * 1024;
 
+/**
+ * The pieces of a text; the text itself where it is short, or so long that copying it costs more.
+ */
 export function pieces(text: string): string[] {
   if (text.length <= PIECE_CHARS || text.length > IN_PIECES_CHARS_MAX) return [text];
   const all: string[] = [];

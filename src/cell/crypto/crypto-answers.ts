@@ -20,6 +20,7 @@ export class CryptoAnswers {
     this.#enter = enter;
   }
 
+  /** Adds an answer; it enters at the end of this turn of the event loop. */
   add(call: CellCall, job: number, answer: string, bytes: Uint8Array | undefined): void {
     const answers = this.#waiting.get(call);
     if (answers) answers.push(job, answer, bytes);

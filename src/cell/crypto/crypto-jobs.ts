@@ -152,12 +152,14 @@ class JobQueue implements Runnable {
     this.#overdrawn = overdrawn;
   }
 
+  /** Jobs of a call that wait or run. */
   count(call: CellCall): number {
     let count = this.#running?.call === call ? 1 : 0;
     for (const job of this.#waiting) if (job.call === call) count += 1;
     return count;
   }
 
+  /** Queues a job. */
   push(job: Job): void {
     this.#threads.waitingBytes += job.byteLength;
     this.#waiting.push(job);
@@ -175,6 +177,7 @@ class JobQueue implements Runnable {
     }, waitMs);
   }
 
+  /** Drops the waiting jobs that are over; the result of a running one will be dropped. */
   drop(over: (job: Job) => boolean): void {
     for (const job of this.#waiting) if (over(job)) this.#threads.waitingBytes -= job.byteLength;
     this.#waiting = this.#waiting.filter((job) => !over(job));
@@ -266,6 +269,7 @@ class JobMeter {
     this.#watch();
   }
 
+  /** The job has ended. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#charge();

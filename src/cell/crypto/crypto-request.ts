@@ -25,6 +25,7 @@ const DERIVED_BITS_MAX = 255 * 512;
 const GENERATED_HMAC_BITS_MAX = 65_536;
 const MODULUS_LENGTH_MAX = 4_096;
 
+/** Bits of a digest, by hash. */
 export const HASH_BITS: Readonly<Record<string, number>> = {
   'SHA-1': 160,
   'SHA-256': 256,
@@ -127,6 +128,7 @@ export class CryptoRequest {
     }
   }
 
+  /** The piece that a member refers to. */
   bytes(name: string): Bytes {
     return this.#piece(this.#members[name]);
   }
@@ -153,10 +155,12 @@ export class CryptoRequest {
     return readJwk(this.#members['jwk']);
   }
 
+  /** A key that the isolate keeps and has sent along. */
   key(name: string): KeptKey {
     return this.#key(this.#members[name]);
   }
 
+  /** An algorithm with its parameters, and the public key of a derivation where there is one. */
   algorithm(name: string): { algorithm: Algorithm; publicKey: KeptKey | undefined } {
     const given = members(this.#members[name]);
     const algorithm = readAlgorithm(given);

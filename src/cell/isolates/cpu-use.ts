@@ -50,6 +50,7 @@ export class CpuUse {
     return taken;
   }
 
+  /** Whether it has used more than a quarter of a core over the last second. */
   isHeavy(now: number): boolean {
     this.#decay(now);
     return this.#usedMs > HEAVY_SHARE * MEMORY_MS;
@@ -73,6 +74,7 @@ export class CpuUses {
     this.#ran = ran;
   }
 
+  /** The use of one isolate; made at its first use. */
   of(key: string): CpuUse {
     const known = this.#uses.get(key);
     if (known !== undefined) return known;

@@ -120,6 +120,7 @@ export class EntryQueue implements Runnable {
     return this.#listener.isBackground();
   }
 
+  /** Whether nothing runs and nothing waits. */
   get idle(): boolean {
     return this.#submitted.length === 0 && !this.#hasWaiting;
   }
@@ -129,6 +130,7 @@ export class EntryQueue implements Runnable {
     return this.#waiting.length > 0 || this.#credits.length > 0;
   }
 
+  /** Queues an entry of a call; dropped once the isolate has been disposed of. */
   push(call: CellCall, entry: Entry<Uint8Array>): void {
     if (this.#closed) return;
     (entry[0] === 'credit' ? this.#credits : this.#waiting).push({ call, entry });

@@ -142,6 +142,7 @@ export class Isolates {
     void this.#load(isolate, Promise.resolve(new CellScript(source, this.#compiling)));
   }
 
+  /** The caller of a call has left. Does nothing for an unknown id, as of a call that has ended. */
   cancel(id: number): void {
     this.#callIsolate.get(id)?.cancel(id);
   }
@@ -151,6 +152,9 @@ export class Isolates {
     this.#callIsolate.get(entry[1])?.receive(entry);
   }
 
+  /**
+   * Takes no further calls in the isolate of this key; it is disposed of once its calls have ended.
+   */
   retire(key: string): void {
     this.#resident.delete(key);
   }

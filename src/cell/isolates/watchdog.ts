@@ -31,6 +31,7 @@ export class Watchdog {
   #checkedAt = 0;
   #usedMs = 0;
 
+  /** Checks an isolate from now on; the timer runs while any is watched. */
   watch(isolate: Watched): void {
     this.#watched.add(isolate);
     if (this.#interval !== undefined) return;
@@ -39,6 +40,7 @@ export class Watchdog {
     this.#interval = setInterval(() => this.#tick(), CPU_TICK_MS);
   }
 
+  /** Checks it no longer. */
   unwatch(isolate: Watched): void {
     this.#watched.delete(isolate);
     if (this.#watched.size > 0) return;
