@@ -1,7 +1,7 @@
 /**
  * Finds out, once at start, which layers hold on this machine for the processes of uploads, and says so to the operator.
  */
-import { confine, lookAtMachine, tryProgram } from '../confinement/confine.ts';
+import { confine, inspectMachine, tryProgram } from '../confinement/confine.ts';
 import {
   BUNDLER_USERS,
   CELL_USERS,
@@ -62,6 +62,6 @@ function diskState(ownFiles: boolean, starve: boolean): LayerState {
   if (ownFiles)
     return { on: true, detail: 'esbuild has a file system of its own, with nothing in it to find' };
   if (starve) return { on: true, detail: 'esbuild has no descriptor left to open a file or a folder with' };
-  const why = lookAtMachine().linux ? 'esbuild does not start without descriptors to spare' : 'needs Linux';
+  const why = inspectMachine().linux ? 'esbuild does not start without descriptors to spare' : 'needs Linux';
   return { on: false, detail: why };
 }

@@ -1,14 +1,17 @@
 /**
  * Loads isolated-vm into the cell from one named file.
  *
- * The cell's permission to read ends at its own script and this addon, so the package's JavaScript, which searches
- * folders for the right build, cannot run here: the host has found the file and names it.
+ * The cell may read its own script and this addon alone, so the package's JavaScript, which
+ * searches folders for the right build, cannot run here: the host has found the file and passes its
+ * path.
  */
 import type ivm from 'isolated-vm';
 
 export type Engine = typeof ivm;
 
-/** @throws where the addon does not fit this Node, or Node was started with its start-up snapshot. */
+/**
+ * @throws where the addon does not fit this Node, or Node was started with its start-up snapshot.
+ */
 export function loadEngine(addonPath: string): Engine {
   const module: { exports: { ivm?: Engine } } = { exports: {} };
   process.dlopen(module, addonPath);

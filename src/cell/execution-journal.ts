@@ -1,61 +1,66 @@
 /**
- * Notes whose code is executing in this cell, where the host finds it after a crash (`EXECUTION_JOURNAL` of the wire).
+ * Execution journal: notes whose code is executing in this cell, for the host to read after a crash
+ * (`EXECUTION_JOURNAL` of `wire.ts` has the layout).
  *
- * A record is written when an isolate begins to execute, and again when the next one does: an isolate that is entered
- * over and over, as a busy one is, costs no system call. The id of one that has stopped stays until all that the cell has
- * said is in the pipe, so that the host never takes a call for untouched of which it was about to hear. Nothing here
- * allocates while calls run, and a tenant can make none of it fail.
+ * A record is written when an isolate begins to execute, and again when the next one does: an
+ * isolate that is entered again and again, as a busy one is, costs no system call. The owner's id
+ * stays after its isolate has stopped, until all messages of the cell are in the pipe: so the host
+ * never takes a call for unseen whose first message was lost with the cell. Nothing here allocates
+ * while calls run, and a tenant can make none of it fail.
  */
 import { writeSync } from 'node:fs';
 import { EXECUTION_JOURNAL } from '../protocol/wire.ts';
 
-/** How long the id of one that has stopped stays at least. */
-const SWEEP_AFTER_MS = 10;
+/** How long the id of an isolate that has stopped stays at least. */
+const CLEAR_AFTER_MS = 10;
 
-/** Puts all that has been said into the pipe. @returns false where some of it has to wait */
-export type FlushWords = () => boolean;
+/** Writes all messages to the pipe. @returns false where some have to wait */
+export type FlushOutbox = () => boolean;
 
 /** One record of the file. */
 interface JournalRecord {
   readonly position: number;
-  /** Whose id the file has there. */
-  mark: JournalEntry | undefined;
+  /** The isolate whose owner's id the file has there. */
+  entry: JournalEntry | undefined;
   state: RecordState;
 }
 
-/** `resting` is one that has stopped and of which the file does not know it yet. */
-type RecordState = 'empty' | 'executing' | 'resting' | 'stopped';
+/** `stopping`: the isolate has stopped, and the file still has it as executing. */
+type RecordState = 'empty' | 'executing' | 'stopping' | 'stopped';
 
 export class ExecutionJournal {
   readonly #fd: number;
-  readonly #flush: FlushWords;
-  /** All but the first, of which there is only a state, and the last, which is the holder's. */
+  readonly #flush: FlushOutbox;
+  /**
+   * All records but the first, which has a state alone, and the last, which names the holder of
+   * most memory.
+   */
   readonly #records: JournalRecord[] = Array.from({ length: EXECUTION_JOURNAL.records - 2 }, (_, index) => ({
     position: (index + 1) * EXECUTION_JOURNAL.recordBytes,
-    mark: undefined,
+    entry: undefined,
     state: 'empty',
   }));
-  #resting: JournalRecord[] = [];
+  #stopping: JournalRecord[] = [];
   #unsure = false;
-  /** More executed at once than there are records: from then on nobody can be called idle. */
+  /** More isolates executed at once than there are records: from then on the journal is unsure. */
   #overflowed = false;
-  #sweep: NodeJS.Timeout | undefined;
+  #clearTimer: NodeJS.Timeout | undefined;
 
   /** @param fd the inherited file */
-  constructor(fd: number, flush: FlushWords) {
+  constructor(fd: number, flush: FlushOutbox) {
     this.#fd = fd;
     this.#flush = flush;
   }
 
-  /** Notes whose isolate the cell has grown most under. */
-  hold(owner: string): void {
+  /** Notes the owner of the isolate under which the cell's memory has grown most. */
+  noteHolder(owner: string): void {
     const bytes = Buffer.alloc(EXECUTION_JOURNAL.recordBytes);
     bytes[0] = EXECUTION_JOURNAL.holds;
     bytes[1] = bytes.write(owner, 2, 'latin1');
     this.#write(bytes, bytes.byteLength, (EXECUTION_JOURNAL.records - 1) * EXECUTION_JOURNAL.recordBytes);
   }
 
-  /** The mark of one isolate. @param owner whose it is, an id of the host's */
+  /** The entry of one isolate. @param owner its owner's id, as the host names it */
   of(owner: string): JournalEntry {
     const bytes = Buffer.alloc(EXECUTION_JOURNAL.recordBytes);
     bytes[0] = EXECUTION_JOURNAL.executing;
@@ -63,19 +68,22 @@ export class ExecutionJournal {
     return new JournalEntry(this, bytes);
   }
 
-  /** For `JournalEntry` alone. @param last the record that stood for it last @returns the one that does now */
-  begin(mark: JournalEntry, last: JournalRecord | undefined): JournalRecord | undefined {
-    const record = last?.mark === mark ? last : this.#vacant();
-    this.#noteResting(record);
+  /**
+   * For `JournalEntry` alone. @param last the record that it had last @returns the record that it
+   * has now
+   */
+  begin(entry: JournalEntry, last: JournalRecord | undefined): JournalRecord | undefined {
+    const record = last?.entry === entry ? last : this.#vacant();
+    this.#writeStopped(record);
     if (record === undefined) {
       this.#overflowed = true;
-      this.#doubt(true);
+      this.#setUnsure(true);
       return undefined;
     }
-    if (record.mark !== mark) {
-      if (record.mark !== undefined) this.#doubt(!this.#flush());
-      this.#write(mark.bytes, mark.bytes.byteLength, record.position);
-      record.mark = mark;
+    if (record.entry !== entry) {
+      if (record.entry !== undefined) this.#setUnsure(!this.#flush());
+      this.#write(entry.bytes, entry.bytes.byteLength, record.position);
+      record.entry = entry;
     } else if (record.state === 'stopped') {
       this.#write(EXECUTING, 1, record.position);
     }
@@ -85,9 +93,9 @@ export class ExecutionJournal {
 
   /** For `JournalEntry` alone. */
   end(record: JournalRecord): void {
-    record.state = 'resting';
-    this.#resting.push(record);
-    this.#sweep ??= setTimeout(() => this.#clear(), SWEEP_AFTER_MS);
+    record.state = 'stopping';
+    this.#stopping.push(record);
+    this.#clearTimer ??= setTimeout(() => this.#clear(), CLEAR_AFTER_MS);
   }
 
   #vacant(): JournalRecord | undefined {
@@ -100,34 +108,37 @@ export class ExecutionJournal {
   }
 
   /** @param next the record that is about to execute */
-  #noteResting(next: JournalRecord | undefined): void {
-    if (this.#resting.length === 0) return;
-    for (const record of this.#resting) {
-      if (record === next || record.state !== 'resting') continue;
+  #writeStopped(next: JournalRecord | undefined): void {
+    if (this.#stopping.length === 0) return;
+    for (const record of this.#stopping) {
+      if (record === next || record.state !== 'stopping') continue;
       this.#write(STOPPED, 1, record.position);
       record.state = 'stopped';
     }
-    this.#resting = [];
+    this.#stopping = [];
   }
 
-  /** All has been said of those that have stopped: their calls are over, or the host knows of them. */
+  /**
+   * Clears the records of isolates that have stopped: the messages of their calls are in the pipe,
+   * or the journal is unsure.
+   */
   #clear(): void {
-    this.#sweep = undefined;
-    this.#resting = [];
-    this.#doubt(!this.#flush());
+    this.#clearTimer = undefined;
+    this.#stopping = [];
+    this.#setUnsure(!this.#flush());
     for (const record of this.#records) {
-      if (record.state !== 'resting' && record.state !== 'stopped') continue;
+      if (record.state !== 'stopping' && record.state !== 'stopped') continue;
       this.#write(EMPTY, 1, record.position);
       record.state = 'empty';
-      record.mark = undefined;
+      record.entry = undefined;
     }
   }
 
-  #doubt(unsure: boolean): void {
-    const doubtful = unsure || this.#overflowed;
-    if (doubtful === this.#unsure) return;
-    this.#write(doubtful ? UNSURE : EMPTY, 1, 0);
-    this.#unsure = doubtful;
+  #setUnsure(unsure: boolean): void {
+    const isUnsure = unsure || this.#overflowed;
+    if (isUnsure === this.#unsure) return;
+    this.#write(isUnsure ? UNSURE : EMPTY, 1, 0);
+    this.#unsure = isUnsure;
   }
 
   #write(bytes: Buffer, length: number, position: number): void {
@@ -140,28 +151,29 @@ const EXECUTING = Buffer.of(EXECUTION_JOURNAL.executing);
 const STOPPED = Buffer.of(EXECUTION_JOURNAL.stopped);
 const UNSURE = Buffer.of(EXECUTION_JOURNAL.unsure);
 
-/** Whether one isolate executes. */
+/** The entry of one isolate: whether it is executing. */
 export class JournalEntry {
-  readonly #marks: ExecutionJournal;
+  readonly #journal: ExecutionJournal;
   /** Its record. */
   readonly bytes: Buffer;
   #last: JournalRecord | undefined;
   #current: JournalRecord | undefined;
 
-  constructor(marks: ExecutionJournal, bytes: Buffer) {
-    this.#marks = marks;
+  constructor(journal: ExecutionJournal, bytes: Buffer) {
+    this.#journal = journal;
     this.bytes = bytes;
   }
 
-  /** It begins to execute; to be followed by `unset`. */
+  /** The isolate begins to execute; to be followed by `unset`. */
   set(): void {
     if (this.#current !== undefined) return;
-    this.#current = this.#marks.begin(this, this.#last);
+    this.#current = this.#journal.begin(this, this.#last);
     this.#last = this.#current;
   }
 
+  /** The isolate has stopped executing. */
   unset(): void {
-    if (this.#current !== undefined) this.#marks.end(this.#current);
+    if (this.#current !== undefined) this.#journal.end(this.#current);
     this.#current = undefined;
   }
 }

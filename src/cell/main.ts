@@ -1,9 +1,11 @@
 /**
- * A cell: the child process that runs tenants' code. Reads what the host asks from its one pipe and answers there.
+ * A cell: the child process that runs tenants' code. It reads messages of the host from its one
+ * pipe and answers there.
  *
- * Bundled by the host into one file and started with no file system, no network, no children and no environment. It
- * holds what its own tenants need and nothing else, and it is expected to die: it never tries to survive a broken engine
- * (after a catastrophic V8 error `process.exit()` may hang), but says so and waits for the host to kill it.
+ * The host bundles it into one file and starts it with no file system, no network, no child
+ * processes and no environment. It holds the data of its own tenants alone, and may die at any
+ * time: it does not try to survive a broken engine (after a catastrophic V8 error `process.exit()`
+ * may hang), but reports it and waits for the host to kill it.
  */
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -31,13 +33,13 @@ import { Watchdog } from './isolates/watchdog.ts';
 
 /** The pipe to the host: inherited, the only way in or out. */
 const PIPE_FD = 3;
-/** The file of the marks, inherited too. */
-const MARKS_FD = 4;
+/** The file of the execution journal, inherited too. */
+const JOURNAL_FD = 4;
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Isolates that run long beside the slots, at most. */
+/** Most long-running isolates beside the slots. */
 const LONG_RUNNING_MAX = 16;
-/** The host is trusted: these bounds only keep the reader's arithmetic honest. */
+/** The host is trusted: these bounds only keep the arithmetic of the reader in range. */
 const HOST_BOUNDS = { headBytes: 1024 * 1024, bodyBytes: 256 * 1024 * 1024 };
 
 class Cell {
@@ -46,7 +48,7 @@ class Cell {
   #isolates: Isolates | undefined;
   #memory: MemoryWatch | undefined;
   #stuck = 0;
-  /** What a probe's script turned out to offer, until its call ends. */
+  /** Exports of the script of each open probe, once they are known. */
   readonly #probed = new Map<number, ScriptExports | undefined>();
 
   constructor(engine: Engine, pipe: Socket) {
@@ -54,11 +56,12 @@ class Cell {
     this.#outbox = new Outbox(pipe);
   }
 
+  /** Handles one message of the host. @param body its bytes */
   receive(message: HostMessage, body: Buffer): void {
-    // A failure to start ends the process, as an unhandled rejection: the host is told by its exit.
+    // A failure to start ends the process, as an unhandled rejection: the host sees the exit.
     if (message.t === 'hello') return void this.#start(message.limits, textsOf(body, message.sources));
     const isolates = this.#isolates;
-    if (isolates === undefined) throw new Error(`The cell was asked to ${message.t} before it was ready.`);
+    if (isolates === undefined) throw new Error(`The cell received \`${message.t}\` before it was ready.`);
     switch (message.t) {
       case 'call': {
         const environmentAt = message.eventBytes;
@@ -85,22 +88,22 @@ class Cell {
         isolates.cancel(message.id);
         break;
       case 'chunk':
-        isolates.hear(['chunk', message.id, message.stream, body]);
+        isolates.receive(['chunk', message.id, message.stream, body]);
         break;
       case 'close':
-        isolates.hear(['close', message.id, message.stream, message.error ?? '']);
+        isolates.receive(['close', message.id, message.stream, message.error ?? '']);
         break;
       case 'credit':
-        isolates.hear(['credit', message.id, message.stream, message.chunks]);
+        isolates.receive(['credit', message.id, message.stream, message.chunks]);
         break;
       case 'drop':
-        isolates.hear(['drop', message.id, message.stream]);
+        isolates.receive(['drop', message.id, message.stream]);
         break;
       case 'fetched':
-        isolates.hear(fetchedEntry(message, body));
+        isolates.receive(fetchedEntry(message, body));
         break;
       case 'fetch-failed':
-        isolates.hear(['fetch-failed', message.id, message.stream, message.message]);
+        isolates.receive(['fetch-failed', message.id, message.stream, message.message]);
         break;
       case 'script':
         isolates.script(message.script, body.toString('utf8'));
@@ -118,23 +121,23 @@ class Cell {
   }
 
   async #start(limits: CellLimits, sources: string[]): Promise<void> {
-    const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#getStuck());
-    const marks = new ExecutionJournal(MARKS_FD, () => this.#outbox.flush());
+    const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#reportStuck());
+    const journal = new ExecutionJournal(JOURNAL_FD, () => this.#outbox.flush());
     const memory = new MemoryWatch({
       rssBytesMax: limits.cellRssMib * MIB,
       peakBytes: () => process.resourceUsage().maxRSS * KIB,
       now: () => performance.now(),
-      note: (key) => marks.hold(ownerOf(key)),
+      note: (key) => journal.noteHolder(ownerOf(key)),
       heapBytes: (key) => this.#isolates?.heapOf(key) ?? 0,
       measure: async (key) => this.#isolates?.measure(key),
       idle: (key) => this.#isolates?.isIdle(key) ?? true,
-      end: (key) => this.#isolates?.giveUp(key),
+      end: (key) => this.#isolates?.endForMemory(key),
     });
     this.#memory = memory;
-    const home = {
+    const cell = {
       engine: this.#engine,
       slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
-      marks,
+      journal,
       memory,
       cpuUses: new CpuUses((use) => memory.ran(use)),
       mainThread: new MainThread(),
@@ -142,9 +145,13 @@ class Cell {
       limits,
       cryptoThreads: new CryptoThreads(),
     };
-    this.#isolates = new Isolates(home, blanks, limits, this.#listener(), (script) =>
-      this.#send({ t: 'need', script }),
-    );
+    this.#isolates = new Isolates({
+      cell,
+      blanks,
+      limits,
+      listener: this.#listener(),
+      need: (script) => this.#send({ t: 'need', script }),
+    });
     await blanks.refill();
     this.#send({ t: 'ready' });
   }
@@ -157,22 +164,22 @@ class Cell {
           { t: 'response', id: call.id, status, headers, ...(more && { more }), ...(end && { end }) },
           body,
         ),
-      said: (message, bytes) => this.#send(message, bytes),
+      sent: (message, bytes) => this.#send(message, bytes),
       ended: ({ id }, end) => {
         if (!this.#probed.has(id)) return this.#send({ t: 'end', id, end });
         const exports = this.#probed.get(id);
         this.#probed.delete(id);
         return this.#send({ t: 'probed', id, end, ...(exports && { exports }) });
       },
-      gone: () => undefined,
+      disposed: () => undefined,
       loaded: () => undefined,
       begun: ({ id }) => this.#send({ t: 'begun', id }),
-      stuck: ({ key }) => this.#getStuck(ownerOf(key)),
+      stuck: ({ key }) => this.#reportStuck(ownerOf(key)),
     };
   }
 
-  /** A thread is lost for good, or the engine is broken: the host will replace this cell. */
-  #getStuck(owner?: string): void {
+  /** A thread is lost for good, or the engine is broken: the host replaces this cell. */
+  #reportStuck(owner?: string): void {
     this.#stuck += 1;
     if (owner !== undefined) this.#send({ t: 'stuck', owner });
     this.#pulse();
@@ -200,7 +207,7 @@ function fetchedEntry(message: Extract<HostMessage, { t: 'fetched' }>, body: Buf
   return ['fetched', id, stream, status, statusText, url, redirected, flat, whole, more === true];
 }
 
-/** Texts that follow each other, by their lengths in bytes. */
+/** Splits concatenated texts. @param lengths of each, in bytes */
 function textsOf(bytes: Buffer, lengths: readonly number[]): string[] {
   let at = 0;
   return lengths.map((length) => {
@@ -209,7 +216,8 @@ function textsOf(bytes: Buffer, lengths: readonly number[]): string[] {
   });
 }
 
-// Of a terminal or a supervisor, which send them to everybody: they are for the host, which ends its cells itself.
+// A terminal or a supervisor sends these to the whole process group. They are meant for the host,
+// which ends its cells itself.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 const addonPath = process.argv[2];
 if (addonPath === undefined) throw new Error('usage: cell <path of the isolated-vm addon>');
@@ -219,9 +227,9 @@ const reader = new FrameReader(HOST_BOUNDS, (head, body) => cell.receive(head as
 pipe.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.abort();
 });
-// The host is gone: nobody is left to answer.
+// The host has ended: there is nothing left to do.
 pipe.on('close', () => {
   process.kill(process.pid, 'SIGKILL');
-  // Process 1 of a namespace is deaf to itself.
+  // Process 1 of a namespace ignores signals that it sends to itself.
   process.abort();
 });

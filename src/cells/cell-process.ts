@@ -9,11 +9,11 @@ import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher, LaunchedCell } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
+import { parseCellMessage } from '../protocol/parse-cell-message.ts';
 import {
   type CallEnd,
   type CellMessage,
   type HostMessage,
-  parseCellMessage,
   type ScriptExports,
   WIRE_BOUNDS,
 } from '../protocol/wire.ts';
@@ -104,7 +104,7 @@ export class CellProcess {
   constructor(build: CellBuild, launcher: CellLauncher, limits: Limits, owner: CellOwner, yielding = false) {
     this.#owner = owner;
     this.#limits = limits;
-    this.#launched = launcher.launch({ marksFd: this.#marks.fd, yielding });
+    this.#launched = launcher.launch({ journalFd: this.#marks.fd, yielding });
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };

@@ -1,18 +1,23 @@
 /**
- * bubblewrap's command line for a child process: namespaces of its own, and a file system that holds the files of one program.
+ * bubblewrap's command line for a child process: namespaces of its own, and a file system with the
+ * files of one program.
  *
- * There is no `/proc`, no `/dev` and no `/tmp` in it. bubblewrap stays beside the program as its parent, outside: it tells
- * the host which process it has started, and passes on how that ended.
+ * That has no `/proc`, no `/dev` and no `/tmp`. bubblewrap stays outside, as the parent of the
+ * program: it reports the id of the process that it has started, and passes on how that process
+ * ended.
  */
 import { constants } from 'node:os';
 import type { ConfinedProgram, Namespaces } from './layers.ts';
 
-/** A process that was ended by a signal: bubblewrap exits with this and the signal's number, as shells do. */
+/**
+ * For a process that was ended by a signal, bubblewrap exits with this and the signal's number, as
+ * shells do.
+ */
 const SIGNAL_BASE = 128;
-/** More than bubblewrap ever tells. */
+/** More than bubblewrap ever reports. */
 const INFO_CHARS_MAX = 4_096;
 
-/** @param uid of the user that starts it, where it is not the host's own */
+/** @param uid of the user as which the program runs, where it is not the host's own */
 export function bubblewrapCommand(
   { tool, nested }: Extract<Namespaces, { kind: 'bubblewrap' }>,
   { path, files }: ConfinedProgram,
@@ -24,7 +29,8 @@ export function bubblewrapCommand(
     tool,
     '--unshare-user',
     ...ids,
-    // A user namespace inside would give a cell capabilities again, and with them much more of the kernel to attack.
+    // Attack: a user namespace inside gives a cell capabilities again, and with them much more of
+    // the kernel to attack.
     ...(nested ? [] : ['--disable-userns']),
     '--unshare-net',
     '--unshare-pid',
@@ -36,8 +42,9 @@ export function bubblewrapCommand(
     'cell',
     // However the host ends, its cells do.
     '--die-with-parent',
-    // One process less. The cell is process 1 inside: signals that it sends itself are lost on it, SIGABRT among them,
-    // so a failed assertion of its engine ends as SIGSEGV. Those of the kernel and of the host are not.
+    // One process less. The cell is process 1 inside: it ignores signals that it sends to itself,
+    // SIGABRT among them, so a failed assertion of its engine ends as SIGSEGV. Signals of the
+    // kernel and of the host work.
     '--as-pid-1',
     '--clearenv',
     '--cap-drop',
@@ -53,20 +60,23 @@ export function bubblewrapCommand(
   ];
 }
 
-/** The files of the shared libraries that this process, and so another of the same program, is linked to. */
+/**
+ * Paths of the shared libraries that this process, and so another one of the same program, is
+ * linked to.
+ */
 export function sharedLibraries(): string[] {
   const report = process.report.getReport() as unknown as { sharedObjects?: string[] };
-  // Addons are of this process alone. What has no path is in the kernel.
+  // Addons belong to this process alone. A library without a path is the kernel's.
   return (report.sharedObjects ?? []).filter((path) => path.startsWith('/') && !path.endsWith('.node'));
 }
 
-/** The process that bubblewrap says it has started; undefined while it has not said so. */
+/** Id of the process that bubblewrap has started; undefined until it is reported. */
 export function childPidOf(info: string): number | undefined {
   const pid = /"child-pid":\s*(\d+)/.exec(info.slice(0, INFO_CHARS_MAX))?.[1];
   return pid === undefined ? undefined : Number(pid);
 }
 
-/** How the program ended, by what bubblewrap exits with. */
+/** How the program ended, from the exit of bubblewrap. */
 export function endBehind(
   code: number | null,
   signal: NodeJS.Signals | null,

@@ -1,5 +1,7 @@
 /**
- * Finds out, once at start, which layers of `layers.ts` hold on this machine: by starting the program behind them. A tool that is there says little; kernels, containers and security modules forbid what they like.
+ * Finds, once at start, which layers of `layers.ts` hold on this machine, by a self-test: it starts
+ * the program behind them. A tool that is installed is no proof: kernels, containers and security
+ * modules forbid different things.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -26,63 +28,73 @@ import {
 const TOOL_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
 const SELF_TEST_MS = 20_000;
 const SELF_TEST_INFO_FD = 3;
-const SAID_CHARS_MAX = 4_096;
+const STDERR_CHARS_MAX = 4_096;
 const REASON_CHARS_MAX = 200;
 
 /** @returns what went wrong; undefined where the program ran */
 export type SelfTest = (confinement: Confinement) => Promise<string | undefined>;
 
+/** The layers that hold, and a description of all layers for the operator. */
 export interface Settled {
   readonly confinement: Confinement;
   readonly layers: Layers;
 }
 
 /**
+ * Chooses the layers for one kind of process.
+ *
  * @param what the processes are, for messages
- * @param rehearsal the program that shows whether all it needs can be reached from behind these layers
+ * @param selfTest the program that shows whether all files it needs can be read from behind these
+ * layers
  * @throws an Error that says what is missing where bubblewrap is required and does not work
  */
 export async function confine(
   what: 'cells' | 'bundlers',
   settings: HardeningSettings,
-  rehearsal: (confinement: Confinement) => ConfinedProgram,
+  selfTest: (confinement: Confinement) => ConfinedProgram,
 ): Promise<Settled> {
-  const settled = await settleLayers(settings, lookAtMachine(), (confinement) =>
-    tryProgram(confinement, rehearsal(confinement)),
+  const settled = await settleLayers(settings, inspectMachine(), (confinement) =>
+    tryProgram(confinement, selfTest(confinement)),
   );
   const { namespaces } = settled.confinement;
   if (settings.sandbox === 'required' && namespaces?.kind !== 'bubblewrap') {
     throw new Error(
       `--cell-sandbox is "required", but ${what} cannot be started in bubblewrap: ${settled.layers.namespaces.detail}. ` +
-        'It takes the package bubblewrap, and a system that lets this user make user namespaces; "auto" does without where it has to.',
+        'It needs the package bubblewrap, and a system that lets this user make user namespaces; "auto" starts without them where it must.',
     );
   }
   return settled;
 }
 
-/** Everything at once where that works, which it mostly does; else layer by layer, to know which is at fault. */
+/**
+ * Tries all layers at once, which mostly works; else layer by layer, to find the one that fails.
+ */
 export async function settleLayers(
   settings: HardeningSettings,
   machine: Machine,
-  trial: SelfTest,
+  selfTest: SelfTest,
 ): Promise<Settled> {
   const plan = planLayers(settings, machine);
-  if ((await trial(plan.wanted)) === undefined) return settle(plan.wanted, plan.off);
-  return layerByLayer(plan, machine, trial);
+  if ((await selfTest(plan.wanted)) === undefined) return settle(plan.wanted, plan.off);
+  return layerByLayer(plan, machine, selfTest);
 }
 
-async function layerByLayer({ wanted, off }: LayerPlan, machine: Machine, trial: SelfTest): Promise<Settled> {
+async function layerByLayer(
+  { wanted, off }: LayerPlan,
+  machine: Machine,
+  selfTest: SelfTest,
+): Promise<Settled> {
   const reasons: Partial<Record<FallibleLayer, string>> = { ...off };
   let held: Confinement = { ...UNCONFINED, jitless: wanted.jitless };
   for (const layer of FALLIBLE_LAYERS) {
     for (const next of withLayer(held, wanted, layer, machine)) {
-      const problem = await trial(next);
+      const problem = await selfTest(next);
       if (problem === undefined) {
         held = next;
         delete reasons[layer];
         break;
       }
-      // The best kind's reason is the one to mend.
+      // The operator sees why the best kind failed, not the weaker ones.
       reasons[layer] ??= problem;
     }
   }
@@ -111,8 +123,8 @@ const settle = (
   off: Readonly<Partial<Record<FallibleLayer, string>>>,
 ): Settled => ({ confinement, layers: describeLayers(confinement, off) });
 
-/** The machine as it is. */
-export function lookAtMachine(): Machine {
+/** Finds the user, and the tools in the system's own folders. */
+export function inspectMachine(): Machine {
   const linux = process.platform === 'linux';
   const found = TOOLS.flatMap((tool) => {
     const path = TOOL_FOLDERS.map((folder) => join(folder, tool)).find(isExecutable);
@@ -130,7 +142,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Starts a program that ends by itself. @returns what went wrong; undefined where it ended well */
+/**
+ * Runs a program that ends by itself. @returns what went wrong; undefined where it exited with 0
+ */
 export function tryProgram(confinement: Confinement, program: ConfinedProgram): Promise<string | undefined> {
   const [path = '', ...args] = confinedCommand(confinement, program, { turn: 0, infoFd: SELF_TEST_INFO_FD });
   const child = spawn(path, args, {
@@ -140,16 +154,16 @@ export function tryProgram(confinement: Confinement, program: ConfinedProgram): 
     timeout: SELF_TEST_MS,
     killSignal: 'SIGKILL',
   });
-  let said = '';
+  let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString('utf8')).slice(0, SAID_CHARS_MAX);
+    stderr = (stderr + chunk.toString('utf8')).slice(0, STDERR_CHARS_MAX);
   });
-  // What bubblewrap has to tell is of no use here.
+  // The report of bubblewrap is not needed here.
   (child.stdio[SELF_TEST_INFO_FD] as Readable).on('error', () => undefined).resume();
   return new Promise((resolve) => {
     child.on('error', ({ message }) => resolve(message));
     child.on('close', (code, signal) => {
-      resolve(code === 0 ? undefined : reasonOf(said, `ended with ${signal ?? code}`));
+      resolve(code === 0 ? undefined : reasonOf(stderr, `ended with ${signal ?? code}`));
     });
   });
 }

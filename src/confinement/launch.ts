@@ -1,7 +1,8 @@
 /**
- * Starts a child process behind the layers that this machine allows (`layers.ts`) and with nothing of the host inherited:
- * no environment, no working directory, no descriptor but its pipe and one that the caller names. Knows how to look at the
- * process from outside and how to end it; what is said on the pipe is the caller's business.
+ * Starts a child process behind the layers that this machine allows (`layers.ts`). It inherits
+ * nothing of the host: no environment, no working directory, no descriptor but its pipe and one
+ * that the caller names. Measures the process from outside and ends it; the messages on the pipe
+ * are the caller's business.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -11,25 +12,31 @@ import { childPidOf, endBehind } from './bubblewrap.ts';
 import { type ConfinedProgram, type Confinement, confinedCommand, UNCONFINED } from './layers.ts';
 import { lowerPriority, lowerPriorityOfThreads, preamble } from './priority.ts';
 
-/** What `clear_refs` takes for that (proc_pid_clear_refs(5)). */
+/** Value of `clear_refs` that resets the peak of resident memory (proc_pid_clear_refs(5)). */
 const FORGET_PEAK = '5';
 const PAGE_BYTES = 4_096;
-/** Where bubblewrap tells the process it has started; it keeps this from the program. */
+/**
+ * Descriptor on which bubblewrap reports the process that it has started; the program does not get
+ * it.
+ */
 const INFO_FD = 5;
-/** Where the turns of user ids begin, so that two services on one machine rarely share one. */
+/**
+ * The turns of user ids begin at a random number below this, so that two services on one machine
+ * rarely share one.
+ */
 const TURNS = 1_048_576;
 
-/** What one process is started with. */
+/** Options for the start of one process. */
 export interface LaunchOptions {
-  /** Descriptor of the host's that the process gets as its fourth. */
+  /** A descriptor of the host that the process gets as number 4. */
   readonly inheritedFd?: number;
-  /** It burns CPU: it yields to the others of its kind, as these do to the host. */
+  /** It uses much CPU: it yields to the others of its kind, as these do to the host. */
   readonly yielding?: boolean;
-  /** It starts processes of its own, which end with it: on POSIX they are a process group. */
+  /** It starts child processes, which end with it: on POSIX they are a process group. */
   readonly ownGroup?: boolean;
   /** Bound on the data segment of each of its processes. */
   readonly dataKib?: number;
-  /** Whether the host hears what it prints on standard error. */
+  /** Whether the host reads its standard error. */
   readonly stderr: 'pipe' | 'ignore';
 }
 
@@ -44,6 +51,7 @@ export class Launcher {
     this.#confinement = confinement;
   }
 
+  /** Starts a process; each gets the next user id, where there are any. */
   launch(options: LaunchOptions): LaunchedProcess {
     const { inheritedFd, yielding = false, ownGroup = false, dataKib, stderr } = options;
     const wrapped = this.#confinement.namespaces?.kind === 'bubblewrap';
@@ -65,16 +73,15 @@ export class Launcher {
   }
 }
 
-/** One child process; behind bubblewrap, that and the child of it that is the program. */
+/** One child process; with bubblewrap, that and its child, which is the program. */
 export class LaunchedProcess {
   readonly child: ChildProcess;
-  /** The way in and out. */
   readonly pipe: Duplex;
   readonly #wrapped: boolean;
   readonly #yielding: boolean;
   readonly #ownGroup: boolean;
   #pid: number | undefined;
-  #doomed = false;
+  #killed = false;
 
   constructor(
     child: ChildProcess,
@@ -85,7 +92,8 @@ export class LaunchedProcess {
     this.#wrapped = options.wrapped;
     this.#yielding = options.yielding;
     this.#ownGroup = options.ownGroup;
-    // A group of its own is a session of its own: Linux shares cores out by session first, so a priority says nothing there.
+    // A group of its own is a session of its own. Linux divides cores by session first, so a
+    // priority has no effect there.
     if (child.pid !== undefined && !this.#ownGroup) lowerPriority(child.pid, this.#yielding);
     // The type of `stdio` ends at five.
     const extra = child.stdio as readonly unknown[];
@@ -93,7 +101,10 @@ export class LaunchedProcess {
     else this.#pid = child.pid;
   }
 
-  /** The process that runs the program; undefined where it could not be started, or has not been yet. */
+  /**
+   * The process that runs the program; undefined where it could not be started, or has not started
+   * yet.
+   */
   get pid(): number | undefined {
     return this.#pid;
   }
@@ -103,24 +114,25 @@ export class LaunchedProcess {
     if (this.#pid !== undefined) lowerPriorityOfThreads(this.#pid);
   }
 
-  /** SIGKILL: the only end that a broken engine cannot delay. Processes that it has started end too. */
+  /** SIGKILL: the only end that a broken engine cannot delay. Ends the child processes too. */
   kill(): void {
     const { child } = this;
-    this.#doomed = true;
-    // The first process may be gone while others of its group still run.
+    this.#killed = true;
+    // The first process may have ended while others of its group still run.
     if (this.#ownGroup && !this.#wrapped && process.platform !== 'win32') {
       if (child.pid !== undefined) killQuietly(-child.pid);
       return;
     }
     if (child.exitCode !== null || child.signalCode !== null) return;
-    // bubblewrap lives as long as its program and ends right after it: the number is the program's until then. Before
-    // there is one, the kill waits for it: a bubblewrap that is killed in the middle of its start leaves its child behind.
-    // The program is the first process of its namespace; the kernel ends the others with it.
+    // bubblewrap lives as long as its program and ends right after it: until then the id is the
+    // program's. Before the id is reported, the kill waits for it: a bubblewrap that is killed in
+    // the middle of its start leaves its child behind. The program is the first process of its
+    // namespace; the kernel ends the others with it.
     if (!this.#wrapped) child.kill('SIGKILL');
     else if (this.#pid !== undefined) killQuietly(this.#pid);
   }
 
-  /** How the program ended, from how the child did; `how` in words for the operator. */
+  /** How the program ended, from how the child did; `how` is for the operator. */
   endOf(
     exitCode: number | null,
     exitSignal: NodeJS.Signals | null,
@@ -131,7 +143,7 @@ export class LaunchedProcess {
     return { how: signal === null ? `exited with ${code}` : `ended by ${signal}`, signal };
   }
 
-  /** Resident memory as the system tells it; 0 where it does not. */
+  /** Resident memory as the system reports it; 0 where it does not. */
   residentBytes(): number {
     const { pid } = this;
     if (pid === undefined || process.platform !== 'linux') return 0;
@@ -142,26 +154,26 @@ export class LaunchedProcess {
     }
   }
 
-  /** Has the system forget how large the process was before, so that it can tell how it grows from now on. */
+  /** Resets the peak of resident memory, so that the process can read how it grows from now on. */
   forgetPeak(): void {
     const { pid } = this;
     if (pid === undefined || process.platform !== 'linux') return;
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, FORGET_PEAK);
     } catch {
-      // Where the system does not let us, the process learns less.
+      // Where the system does not allow it, the process sees its growth beyond the old peak alone.
     }
   }
 
   #learnPid(info: Readable): void {
-    let said = '';
+    let report = '';
     info.on('error', () => undefined);
     info.on('data', (chunk: Buffer) => {
       if (this.#pid !== undefined) return;
-      said += chunk.toString('latin1');
-      this.#pid = childPidOf(said);
+      report += chunk.toString('latin1');
+      this.#pid = childPidOf(report);
       if (this.#pid === undefined) return;
-      if (this.#doomed) killQuietly(this.#pid);
+      if (this.#killed) killQuietly(this.#pid);
       else if (!this.#ownGroup) lowerPriority(this.#pid, this.#yielding);
     });
   }

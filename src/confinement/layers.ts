@@ -1,13 +1,14 @@
 /**
- * What stands between a child process that was taken over, a cell or the bundler of an upload, and the machine: the
- * layers, which of them this machine allows, and the command line that puts a program behind them.
+ * The layers of confinement between the machine and a child process that has been taken over, a
+ * cell or the bundler of an upload: which of them to try on a machine, and the command line that
+ * starts a program behind them.
  *
- * Nothing here looks at the machine or starts anything: `confine.ts` does, and asks here what to do. A layer that is off
- * says why, in words for the operator.
+ * Pure: `confine.ts` inspects the machine and starts programs. A layer that is off has a reason,
+ * for the operator.
  */
 import { bubblewrapCommand } from './bubblewrap.ts';
 
-/** Whether a namespace of its own is asked for. */
+/** Whether namespaces are tried, required (those of bubblewrap) or off. */
 export const CELL_SANDBOX = ['auto', 'required', 'off'] as const;
 
 /** The operator's choice. */
@@ -22,23 +23,26 @@ export interface HardeningSettings {
   readonly cellRssMib: number;
 }
 
-/** User ids of cells, and after them those of bundlers: what is bundled never shares an id with a cell. */
+/** User ids of cells; those of bundlers follow them: a bundler never shares an id with a cell. */
 export const CELL_USERS = 512;
-/** With the default of `--cell-user`, all of them lie below the ids that systemd hands out by itself (from 61184). */
+/**
+ * With the default of `--cell-user`, all of them are below the ids that systemd allocates (from
+ * 61184).
+ */
 export const BUNDLER_USERS = 64;
 
 /** What was found on the machine. */
 export interface Machine {
   readonly linux: boolean;
   readonly root: boolean;
-  /** Paths of the programs that the layers are made with, where they are. */
+  /** Paths of the programs that make the layers, of those that are installed. */
   readonly tools: Readonly<Partial<Record<Tool, string>>>;
 }
 
 export const TOOLS = ['setpriv', 'prlimit', 'bwrap', 'unshare'] as const;
 type Tool = (typeof TOOLS)[number];
 
-/** Layers, outermost wall last. */
+/** Layers, outermost last. */
 export type LayerName =
   | 'permission'
   | 'empty'
@@ -50,30 +54,33 @@ export type LayerName =
 
 export interface LayerState {
   readonly on: boolean;
-  /** What it consists of; where it is off, why. */
+  /** What it consists of; of a layer that is off, why. */
   readonly detail: string;
 }
 
 export type Layers = Readonly<Record<LayerName, LayerState>>;
 
-/** The layers that a program is started behind. */
+/** The layers behind which a program is started. */
 export interface Confinement {
   readonly jitless: boolean;
   /** `prlimit`, and the bound on the data segment, where there is one. */
   readonly limits?: { readonly tool: string; readonly dataBytes?: number };
   /** `setpriv`; `bounding` where the bounding set can be emptied, which takes root. */
   readonly noNewPrivileges?: { readonly tool: string; readonly bounding: boolean };
-  /** First of the user ids; takes `noNewPrivileges`, whose tool changes the user. */
+  /** User ids; needs `noNewPrivileges`, whose tool changes the user. */
   readonly user?: UserIds;
   readonly namespaces?: Namespaces;
 }
 
-/** `nested`: the program could still make user namespaces of its own, because the system lets nobody forbid it. */
+/**
+ * `nested`: the program could still make user namespaces, because this system has no way to forbid
+ * it.
+ */
 export type Namespaces =
   | { readonly kind: 'bubblewrap'; readonly tool: string; readonly nested: boolean }
   | { readonly kind: 'unshare'; readonly tool: string };
 
-/** A program to confine, and the files it needs: in a file system of its own, there are no others. */
+/** A program to confine, and the files it needs: a file system of its own holds no others. */
 export interface ConfinedProgram {
   readonly path: string;
   readonly args: readonly string[];
@@ -81,30 +88,35 @@ export interface ConfinedProgram {
   readonly files: readonly string[];
 }
 
-/** The layers that can fail on a machine, in the order they are tried. */
+/** The layers that can fail on a machine, in the order in which they are tried. */
 export type FallibleLayer = 'limits' | 'noNewPrivileges' | 'user' | 'namespaces';
 export const FALLIBLE_LAYERS: readonly FallibleLayer[] = ['limits', 'noNewPrivileges', 'user', 'namespaces'];
 
-/** No more than Node's own: what a machine without any of the tools is left with. */
+/** Node's own layers alone: the confinement on a machine without any of the tools. */
 export const UNCONFINED: Confinement = { jitless: false };
 
 /**
- * User ids that processes take in turn, from the first one on. Each has one for itself as long as fewer are alive: without
- * namespaces it is what keeps a process from the memory and the signals of the next.
+ * User ids that processes take in turn, from the first one on. Each process has its own as long as
+ * fewer than `count` are alive. Without namespaces this protects a process from signals and memory
+ * access of the next one.
  */
 export interface UserIds {
   readonly first: number;
   readonly count: number;
 }
-/** Threads and processes of one user id. A cell has some 30; ids are shared where two services run on one machine. */
+/**
+ * Threads and processes of one user id. A cell has some 30; ids are shared where two services run
+ * on one machine.
+ */
 const THREADS_MAX = 512;
-/** Descriptors: Node's own, the pipe and the marks. */
+/** Descriptors: Node's own, the pipe and the execution journal. */
 const FILES_MAX = 128;
-/** Room for the marks; a cell writes no other file. */
+/** Room for the execution journal; a cell writes no other file. */
 const FILE_BYTES_MAX = 64 * 1024;
 /**
- * A bound above the resident one ends the allocation that would leap past it between two looks of the host. Only where
- * V8 does not compile: else every isolate reserves 512 MiB for code, which count as data although nothing is in them.
+ * A bound above that on resident memory fails an allocation that would leap past it between two
+ * checks of the host. Only where V8 does not compile: else every isolate reserves 512 MiB for code,
+ * which count as data although they are empty.
  */
 const DATA_BEYOND_RSS_MIB = 1_024;
 const MIB = 1024 * 1024;
@@ -115,6 +127,7 @@ export interface LayerPlan {
   readonly off: Readonly<Partial<Record<FallibleLayer, string>>>;
 }
 
+/** Decides which layers to try on a machine. */
 export function planLayers(settings: HardeningSettings, { linux, root, tools }: Machine): LayerPlan {
   const off: Partial<Record<FallibleLayer, string>> = {};
   const lacks = (tool: string, from: string) =>
@@ -150,12 +163,12 @@ function planNamespaces(
 ): Namespaces | undefined {
   if (sandbox === 'off') return undefined;
   if (bwrap !== undefined) return { kind: 'bubblewrap', tool: bwrap, nested: false };
-  // As root, and root is given up right after.
+  // As root; `setpriv` gives root up right after.
   if (sandbox === 'auto' && root && unshare && setpriv) return { kind: 'unshare', tool: unshare };
   return undefined;
 }
 
-/** Weaker kinds of the namespaces that did not work, best first. */
+/** Weaker kinds of namespaces to try where these do not work, best first. */
 export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): Namespaces[] {
   if (failed.kind === 'unshare') return [];
   const weaker: Namespaces[] = [{ ...failed, nested: true }];
@@ -167,10 +180,11 @@ export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): 
 export const userOf = ({ first, count }: UserIds, turn: number): number => first + (turn % count);
 
 /**
- * Puts a program behind the layers: the path to start, then its arguments. Each tool executes the next in its place.
+ * The command that starts a program behind the layers: the path, then its arguments. Each tool
+ * replaces itself by the next.
  *
- * @param turn which process this is, counted from any number
- * @param infoFd where bubblewrap tells the process it has started
+ * @param turn counts the processes, from any number; decides the user id
+ * @param infoFd descriptor on which bubblewrap reports the process that it has started
  */
 export function confinedCommand(
   confinement: Confinement,
@@ -201,7 +215,7 @@ export function confinedCommand(
 }
 
 const rlimits = (dataBytes: number | undefined): string[] => [
-  // A core would hold tenants' data, in a file.
+  // A core dump would put tenants' data into a file.
   '--core=0',
   ...(dataBytes === undefined ? [] : [`--data=${dataBytes}`]),
   `--nofile=${FILES_MAX}`,

@@ -1,9 +1,11 @@
 /**
- * Makes what a cell needs to start: its one JavaScript file, the prelude for its isolates, and the path of the
- * isolated-vm addon. And, so that each publish need not, the one JavaScript file of the process that bundles an upload.
+ * Builds what a cell needs to start: its one JavaScript file, the prelude for its isolates and the
+ * isolated-vm addon. Also the one JavaScript file of the process that bundles an upload, so that
+ * not every publish builds it.
  *
- * Built by esbuild when the host starts, because type stripping in the cell would need WebAssembly, and so that a cell's
- * permission to read ends at two files. Also checks that the engine is one the sandbox can be trusted to.
+ * esbuild does this when the host starts, because type stripping in the cell would need
+ * WebAssembly, and because a cell may read two files alone. Also checks that Node and isolated-vm
+ * are new enough for the sandbox.
  */
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -28,26 +30,27 @@ const BUNDLER_MAIN = fileURLToPath(new URL('../bundle/bundler-process.ts', impor
 export interface CellBuild {
   /** The cell's script. */
   readonly scriptPath: string;
-  /** What the process of an upload consists of. */
+  /** Files of the process that bundles an upload. */
   readonly bundlerFiles: BundlerFiles;
   /** The isolated-vm addon that fits this Node: a copy, where any user can read it. */
   readonly addonPath: string;
   /** The shared libraries that Node is linked to. */
   readonly libraries: readonly string[];
-  /** The script that every blank isolate runs first, then its parts. */
+  /** The prelude, which every blank isolate runs first, then its parts. */
   readonly sources: readonly Buffer[];
   /** Removes the folder of all of them. */
   remove(): void;
 }
 
-/** What is built of this code, and the same wherever it is put. */
+/** Texts built of this code; the same for every folder. */
 export interface CellSources {
   readonly script: string;
   readonly bundler: string;
-  /** The script that every blank isolate runs first, then its parts. */
+  /** The prelude, which every blank isolate runs first, then its parts. */
   readonly isolate: readonly string[];
 }
 
+/** Builds all texts. @throws where a build fails */
 export async function buildSources(): Promise<CellSources> {
   const [prelude, parts, script, bundler] = await Promise.all([
     buildPrelude(),
@@ -55,21 +58,23 @@ export async function buildSources(): Promise<CellSources> {
     buildScript(),
     buildBundler(),
   ]);
-  // Its process is not needed again: uploads are bundled elsewhere.
+  // esbuild's process is not needed again: uploads are bundled by a process of their own.
   await stop();
   return { script, bundler, isolate: [prelude, ...parts] };
 }
 
 /**
- * @param built what this code was built to before, by whoever starts many
- * @throws an Error that says what to do where Node or isolated-vm is too old.
+ * Builds all files of a cell and puts them into a folder of their own.
+ *
+ * @param built an earlier result of `buildSources`, for callers that start many services
+ * @throws an Error that says what to do where Node or isolated-vm is too old
  */
 export async function buildCell(built?: CellSources): Promise<CellBuild> {
   const addon = findAddon();
   const { script, bundler, isolate } = built ?? (await buildSources());
   const sources = isolate.map((text) => Buffer.from(text));
-  // A folder that only this user can write to: nobody else may put code into the cells. Cells may run as another user,
-  // who can read it.
+  // Attack: another user puts code into the cells. So only this user can write to the folder.
+  // Others can read it, because cells may run as another user.
   const folder = await makeCellFolder();
   const { scriptPath, bundlerPath, esbuildPath, esbuildWithoutFilesPath, addonPath } = folder;
   const libraries = sharedLibraries();
@@ -98,7 +103,10 @@ export async function buildPrelude(): Promise<string> {
 })(module, module.exports); return module.exports.start; })()`;
 }
 
-/** The parts, in the order of their names: each a function from what the part needs to what it exports. */
+/**
+ * The parts, in the order of their names: each is a function of the part's imports that returns its
+ * exports.
+ */
 export function buildParts(): Promise<string[]> {
   return Promise.all(
     PARTS.map(async (name) => {
@@ -135,17 +143,20 @@ async function buildForIsolate(
   return code;
 }
 
-/** esbuild's helper that copies a module's exports whenever somebody asks for the module with `require`. */
+/** esbuild's helper that copies a module's exports at each `require` of it. */
 const EXPORT_COPY =
   /__toCommonJS = \(mod\) => __copyProps\(__defProp\(\{\}, "__esModule", \{ value: !0 \}\), mod\)/g;
 
 /**
- * Hands a module out as it is. Attack: the helper looks methods up at the time of the call, so a tenant who has replaced
- * `Function.prototype.call` would be handed everything that the prelude's lazy modules export.
+ * Has `require` return a module's exports without a copy. Attack: the helper looks methods up at
+ * the time of the call, so a tenant that has replaced `Function.prototype.call` would get
+ * everything that the prelude's lazy modules export.
  */
 function withoutExportCopies(source: string): string {
   if (source.match(EXPORT_COPY)?.length !== 1)
-    throw new Error('The bundle does not have the one helper that copies exports: esbuild has changed.');
+    throw new Error(
+      'The bundle does not have the one helper that copies exports: this esbuild is not supported.',
+    );
   return source.replace(EXPORT_COPY, '__toCommonJS = (mod) => mod');
 }
 
@@ -162,7 +173,10 @@ async function buildScript(): Promise<string> {
   return result.outputFiles[0]?.text ?? '';
 }
 
-/** With esbuild's library in it: behind layers there is no folder of packages to load it from. */
+/**
+ * The bundler's process, with esbuild's library in it: a confined process has no folder of packages
+ * to load it from.
+ */
 async function buildBundler(): Promise<string> {
   const result = await build({
     entryPoints: [BUNDLER_MAIN],
@@ -171,14 +185,14 @@ async function buildBundler(): Promise<string> {
     format: 'cjs',
     target: 'esnext',
     platform: 'node',
-    // Each upload has it parsed anew: that takes as long as it is large.
+    // Each upload parses it anew, in time proportional to its size.
     minify: true,
     logLevel: 'silent',
   });
   return result.outputFiles[0]?.text ?? '';
 }
 
-/** esbuild's own program, in the package for this platform. */
+/** Path of esbuild's own program, in the package for this platform. */
 export function findEsbuild(): string {
   const library = createRequire(import.meta.url).resolve('esbuild');
   const name = `@esbuild/${process.platform}-${process.arch}`;
@@ -201,7 +215,8 @@ function findAddon(): string {
     );
   }
   const manifest = require.resolve('isolated-vm/package.json');
-  // isolated-vm's own dependency knows which of its builds fits; asked here, because a cell may not read folders.
+  // isolated-vm's own dependency finds the build that fits. It runs here, because a cell may not
+  // read folders.
   const builds = createRequire(manifest)('node-gyp-build') as { path(folder: string): string };
   return builds.path(dirname(manifest));
 }

@@ -1,8 +1,10 @@
 /**
- * The folder of what cells are started from. Its host removes it; that of a host which was killed, the next one does.
+ * The folder of the files from which cells are started. Its host removes it; the next host removes
+ * that of one that was killed.
  *
- * The temporary folder is everybody's, and hosts in other containers may share it, where the number of a process says nothing.
- * So a host listens on a socket in its folder: of a host that is gone, however it went, the kernel refuses connections.
+ * All users share the temporary folder, and so may hosts in other containers, for which a process
+ * id has no meaning. So a host listens on a socket in its folder: once a host has ended, in
+ * whatever way, the kernel refuses connections to it.
  */
 import { chmodSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
@@ -11,9 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const PREFIX = 'annex-cell-';
-/** A socket, for as long as the host lives that the folder is of. */
+/** A socket on which the folder's host listens for as long as it lives. */
 const ALIVE = 'alive';
-/** The same while nobody listens yet: who looks then takes the folder for one that is being made. */
+/**
+ * The same before it listens: another host takes the folder for one that is being made, and leaves
+ * it.
+ */
 const STARTING = 'starting';
 const SCRIPT = 'cell.cjs';
 const BUNDLER = 'bundler-process.cjs';
@@ -21,29 +26,35 @@ const ESBUILD = 'esbuild';
 const ESBUILD_WITHOUT_FILES = 'esbuild-without-files';
 const ADDON = 'isolated-vm.node';
 const MADE_HERE = [SCRIPT, BUNDLER, ESBUILD, ESBUILD_WITHOUT_FILES, ADDON, STARTING, ALIVE];
-/** The attack: somebody fills the temporary folder with names like these, and no host ever starts again. */
-const LOOKED_AT_MAX = 1_000;
+/**
+ * Attack: another user fills the temporary folder with names like these, and the start of a host
+ * takes for ever.
+ */
+const FOLDERS_CHECKED_MAX = 1_000;
 
 export interface CellFolder {
   readonly path: string;
-  /** Where a cell's script belongs. */
+  /** Place for a cell's script. */
   readonly scriptPath: string;
-  /** Where what bundles an upload belongs. */
+  /** Place for the script of the process that bundles an upload. */
   readonly bundlerPath: string;
-  /** Where esbuild's program belongs. */
+  /** Place for esbuild's program. */
   readonly esbuildPath: string;
-  /** Where the script belongs that starts esbuild without descriptors to spare. */
+  /** Place for the script that starts esbuild without descriptors to spare. */
   readonly esbuildWithoutFilesPath: string;
-  /** Where the addon belongs. */
+  /** Place for the addon. */
   readonly addonPath: string;
   remove(): void;
 }
 
-/** A folder that only this user can write to, and read. What hosts that were killed have left behind is gone then. */
+/**
+ * Makes a folder that only this user can read and write. Removes the folders of hosts that were
+ * killed.
+ */
 export async function makeCellFolder(root = tmpdir()): Promise<CellFolder> {
   await removeAbandoned(root);
   const path = mkdtempSync(join(root, PREFIX));
-  const server = await showAlive(path);
+  const server = await listenAlive(path);
   return {
     path,
     scriptPath: join(path, SCRIPT),
@@ -58,8 +69,11 @@ export async function makeCellFolder(root = tmpdir()): Promise<CellFolder> {
   };
 }
 
-/** Undefined where that cannot be, as in a folder whose path is too long for a socket: nobody takes it for abandoned then. */
-function showAlive(folder: string): Promise<Server | undefined> {
+/**
+ * @returns undefined where it cannot listen, as where the path is too long for a socket: no host
+ * removes such a folder
+ */
+function listenAlive(folder: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
   return new Promise((resolve) => {
@@ -74,7 +88,7 @@ function showAlive(folder: string): Promise<Server | undefined> {
 
 async function removeAbandoned(root: string): Promise<void> {
   const names = (await readdir(root)).filter((name) => name.startsWith(PREFIX));
-  for (const name of names.slice(0, LOOKED_AT_MAX)) {
+  for (const name of names.slice(0, FOLDERS_CHECKED_MAX)) {
     const folder = join(root, name);
     if (await isAbandoned(folder)) removeFolder(folder);
   }
@@ -82,7 +96,8 @@ async function removeAbandoned(root: string): Promise<void> {
 
 async function isAbandoned(folder: string): Promise<boolean> {
   const stats = await lstat(folder).catch(() => undefined);
-  // The attack: another user leaves a folder here, or a link to one, so that somebody with more rights empties what it leads to.
+  // Attack: another user leaves a folder here, or a link to one, so that a host with more rights
+  // empties the target.
   if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) return false;
   return new Promise((resolve) => {
     const socket = connect(join(folder, ALIVE));
@@ -94,12 +109,15 @@ async function isAbandoned(folder: string): Promise<boolean> {
   });
 }
 
-/** What was made here, by its names, and not all there is: so it is of no use to lead this elsewhere, if somebody could. */
+/**
+ * Removes by name what was made here, and nothing else: so a link to another folder would do no
+ * harm.
+ */
 function removeFolder(folder: string): void {
   try {
     for (const name of MADE_HERE) rmSync(join(folder, name), { force: true });
     rmdirSync(folder);
   } catch {
-    // Another host that starts may have done it, or there is something in it that was not made here.
+    // Another host may have removed it already, or it has a file that was not made here.
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Starts the child process that a cell is, behind the layers of `confinement/`: its fourth descriptor is the scratch file of
- * its marks (`execution-journal-reader.ts`). What is said on the pipe is for `cell-process.ts`.
+ * Starts the child process of a cell, behind the layers of `confinement/`. Descriptor 4 is the
+ * scratch file of its execution journal (`execution-journal-reader.ts`). The messages on the pipe
+ * are the business of `cell-process.ts`.
  */
 import { type LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { type ConfinedProgram, UNCONFINED } from '../confinement/layers.ts';
@@ -9,11 +10,11 @@ import { cellProgram } from './cell-program.ts';
 
 export type LaunchedCell = LaunchedProcess;
 
-/** What one cell is started with. */
+/** Options for the start of one cell. */
 export interface CellLaunchOptions {
-  /** Descriptor of the file that the cell notes in which isolate is executing. */
-  readonly marksFd: number;
-  /** Its tenants burn CPU: it yields to the other cells, as these do to the host. */
+  /** The host's descriptor of the file of the cell's execution journal. */
+  readonly journalFd: number;
+  /** Its tenants use much CPU: it yields to the other cells, as these do to the host. */
   readonly yielding: boolean;
 }
 
@@ -21,7 +22,7 @@ export interface CellLaunchOptions {
 export class CellLauncher {
   readonly #launcher: Launcher;
 
-  /** @param program what is started in a cell's place; by default the cell itself */
+  /** @param program started as the cell; a test may pass another one */
   constructor(
     build: CellBuild,
     confinement = UNCONFINED,
@@ -30,7 +31,8 @@ export class CellLauncher {
     this.#launcher = new Launcher(program, confinement);
   }
 
-  launch({ marksFd, yielding }: CellLaunchOptions): LaunchedCell {
-    return this.#launcher.launch({ inheritedFd: marksFd, yielding, stderr: 'pipe' });
+  /** Starts a cell. It makes isolates once the host has sent `hello`. */
+  launch({ journalFd, yielding }: CellLaunchOptions): LaunchedCell {
+    return this.#launcher.launch({ inheritedFd: journalFd, yielding, stderr: 'pipe' });
   }
 }

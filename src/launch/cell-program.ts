@@ -1,19 +1,22 @@
 /**
- * The program that a cell is: Node with its switches and permissions, the cell's script and the isolated-vm addon. And
- * its rehearsal, which shows whether all of that can be reached from behind the layers.
+ * The program of a cell: Node with its switches and permissions, the cell's script and the
+ * isolated-vm addon. And its self-test, which shows whether all of them can be read from behind the
+ * layers.
  */
 
 import type { ConfinedProgram } from '../confinement/layers.ts';
 import type { CellBuild } from './cell-build.ts';
 
-/** Loads the addon and reads the script, and that is all. */
+/** Loads the addon and reads the script, and nothing else. */
 const SELF_TEST =
   "process.dlopen({ exports: {} }, process.argv[2]); require('node:fs').readFileSync(process.argv[1])";
 
+/** The program of a cell. @param jitless V8 only interprets */
 export function cellProgram(build: CellBuild, { jitless }: { readonly jitless: boolean }): ConfinedProgram {
   return nodeProgram(build, jitless, [build.scriptPath, build.addonPath]);
 }
 
+/** A program with the same switches and files that ends with 0 where it can read its files. */
 export function selfTestProgram(
   build: CellBuild,
   { jitless }: { readonly jitless: boolean },
@@ -29,17 +32,18 @@ function nodeProgram(
   const switches = [
     // isolated-vm needs V8 without Node's start-up snapshot.
     '--no-node-snapshot',
-    // V8's collector, for the prelude's use. Under a name of its own it could not be taken off the global object again;
-    // under that of a built-in that the prelude takes off in any case, it can (`sandbox/web/memory/memory-escapes.ts`).
+    // V8's collector, for the prelude. Under a name of its own it could not be deleted from the
+    // global object again; under that of a built-in that the prelude deletes in any case, it can
+    // (`sandbox/web/memory/memory-escapes.ts`).
     '--expose-gc-as=Atomics',
     '--permission',
     '--allow-addons',
     `--allow-fs-read=${scriptPath}`,
     `--allow-fs-read=${addonPath}`,
-    // The permission model warns about addons at every start; the one addon is ours.
+    // The permission model warns about addons at every start; the one addon here is trusted.
     '--disable-warning=SecurityWarning',
   ];
-  // A flaw in V8's compilers is then none of a cell's. There is no WebAssembly in isolates in any case.
+  // Without compilers, a cell has none of their flaws. Isolates have no WebAssembly in any case.
   if (jitless) switches.push('--jitless');
   return {
     path: process.execPath,

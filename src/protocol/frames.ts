@@ -1,10 +1,11 @@
 /**
- * The layout of a frame on the pipe, and nothing about what frames mean.
+ * The layout of a frame on the pipe between host and cell; what frames mean is in `wire.ts`.
  *
- *   u32 head length | u32 body length | head, JSON in UTF-8 | body, raw bytes        (little endian)
+ *   u32 head length | u32 body length | head, JSON in UTF-8 | body, raw bytes   (little-endian)
  *
- * Writing batches: all frames of one turn of the event loop leave in one system call. Reading never copies a body that
- * arrived in one piece and bounds what it is willing to hold, because the peer may be hostile.
+ * The writer batches: all frames of one turn of the event loop leave in one system call. The reader
+ * does not copy a body that arrived in one piece, and bounds what it holds, because the other side
+ * may be hostile.
  */
 import type { Duplex } from 'node:stream';
 
@@ -14,13 +15,13 @@ const JOIN_BYTES_MAX = 16 * 1024;
 /** Pieces of a frame that are kept one by one before they are joined. */
 const LOOSE_PIECES_MAX = 256;
 
-/** Most a reader accepts in one frame. */
+/** Most that a reader accepts in one frame. */
 export interface FrameBounds {
   readonly headBytes: number;
   readonly bodyBytes: number;
 }
 
-/** Sends frames down a stream, batched. */
+/** Writes frames to a stream, batched. */
 export class FrameWriter {
   readonly #stream: Duplex;
   #corked = false;
@@ -34,13 +35,19 @@ export class FrameWriter {
     this.#stream = stream;
   }
 
-  /** Sends what is queued now, and not at the end of the turn. @returns false where the stream cannot take all of it yet */
+  /**
+   * Writes what is queued now, and not at the end of the turn. @returns false where the stream
+   * cannot take all of it yet
+   */
   flush(): boolean {
     this.#uncork();
     return this.#stream.writableLength === 0;
   }
 
-  /** Queues one frame: `head` must be JSON-safe; the parts of `body` follow each other, large ones uncopied. */
+  /**
+   * Queues one frame: `head` must be JSON-safe; the parts of `body` follow each other, large ones
+   * uncopied.
+   */
   send(head: object, ...body: Uint8Array[]): void {
     if (!this.#stream.writable) return;
     if (!this.#corked) {
@@ -80,7 +87,9 @@ export class FrameReader {
   #wanted = PREFIX_BYTES;
   #broken = false;
 
-  /** @param onFrame is called once a frame, in order; `head` is whatever JSON the peer sent. */
+  /**
+   * @param onFrame called for each frame, in order; `head` is any JSON that was sent, not checked
+   */
   constructor(bounds: FrameBounds, onFrame: (head: unknown, body: Buffer) => void) {
     this.#bounds = bounds;
     this.#onFrame = onFrame;
@@ -89,11 +98,12 @@ export class FrameReader {
   /**
    * Takes the next chunk.
    *
-   * @returns false once the peer broke the layout (a length over its bound, a head that is not JSON), and ever after. The
-   *   stream has lost its frame boundaries then, and the caller must give the peer up.
+   * @returns false from the first frame on that breaks the layout (a length over its bound, a head
+   *   that is not JSON). The frame boundaries are lost then: the caller must end the other side.
    */
   push(chunk: Buffer): boolean {
-    // What is still in the pipe while the peer is being ended is neither kept nor read, nor what came before it once more.
+    // Chunks that come while the other side is being ended are neither kept nor read, and nothing
+    // is read twice.
     if (this.#broken) return false;
     this.#pieces.push(chunk);
     this.#held += chunk.length;
@@ -110,8 +120,8 @@ export class FrameReader {
       }
       const headBytes = data.readUInt32LE(0);
       const bodyBytes = data.readUInt32LE(4);
-      // A forged length would make the reader hold, or wait for, gigabytes.
-      if (headBytes > this.#bounds.headBytes || bodyBytes > this.#bounds.bodyBytes) return this.#giveUp();
+      // Attack: a forged length makes the reader hold, or wait for, gigabytes.
+      if (headBytes > this.#bounds.headBytes || bodyBytes > this.#bounds.bodyBytes) return this.#fail();
       const bodyStart = PREFIX_BYTES + headBytes;
       this.#wanted = bodyStart + bodyBytes;
       if (data.length < this.#wanted) break;
@@ -119,7 +129,7 @@ export class FrameReader {
       try {
         head = JSON.parse(data.toString('utf8', PREFIX_BYTES, bodyStart));
       } catch {
-        return this.#giveUp();
+        return this.#fail();
       }
       const body = data.subarray(bodyStart, this.#wanted);
       data = data.subarray(this.#wanted);
@@ -131,13 +141,15 @@ export class FrameReader {
     return true;
   }
 
-  /** A body in pieces of one byte would cost a hundred times what is counted. */
+  /**
+   * Attack: a body in pieces of one byte takes a hundred times the memory that is counted for it.
+   */
   #joinLoose(): void {
     this.#pieces.push(Buffer.concat(this.#pieces.splice(-this.#loose)));
     this.#loose = 0;
   }
 
-  #giveUp(): false {
+  #fail(): false {
     this.#broken = true;
     this.#pieces = [];
     return false;

@@ -1,4 +1,7 @@
-/** What a call cannot do to others: every limit ends it with its own answer, a dead cell is answered and replaced. */
+/**
+ * A call cannot harm others: every limit ends it with its own answer; calls of a dead cell are
+ * answered, and it is replaced.
+ */
 import { describe, expect, test } from 'vitest';
 import { startTestService } from '../support/service.ts';
 
@@ -20,8 +23,8 @@ const WORKER = `
     heap() { const kept = []; for (;;) kept.push({ n: kept.length, text: String(kept.length) }); },
     large: () => new Response('x'.repeat(2_000_000)),
     nothing: () => 'not a response',
-    unhandled() { Promise.reject(new Error('nobody looked')); return new Response('ok'); },
-    // Reading any property of what was rejected hangs the thread that does it.
+    unhandled() { Promise.reject(new Error('not handled')); return new Response('ok'); },
+    // Reading any property of the rejected value hangs the thread that reads it.
     trap() { Promise.reject(new Proxy(new Error('x'), { get() { for (;;); } })); return new Promise(() => {}); },
   };
   export default {
@@ -31,8 +34,8 @@ const WORKER = `
     },
   };`;
 
-describe('a call that goes too far', () => {
-  test('is ended with an answer that names the limit, and its neighbour in the same cell never notices', async () => {
+describe('a call that passes a limit', () => {
+  test('is ended with an answer that names the limit, and its neighbour in the same cell is served', async () => {
     const annex = await startTestService({
       limits: { callCpuMs: 600, callWallMs: 4_000, isolateHeapMib: 16, responseBodyBytes: 1_000_000 },
     });
@@ -54,20 +57,21 @@ describe('a call that goes too far', () => {
       const bystander = await fetch(`${neighbour.endpoint}/quick`);
       expect([what, await bystander.text()]).toEqual([what, 'ok']);
       expect([what, await attack]).toEqual([what, answer]);
-      // The same installation works again at once, in a new isolate where the old one is gone.
+      // The same installation works again at once, in a new isolate where the old one has been
+      // disposed of.
       expect(await (await go('quick')).text()).toBe('ok');
     }
-    // The spinning may have moved it to another cell; none has died.
+    // The installation may have moved to another cell because it spins; none has died.
     expect(annex.cellPids).toEqual(expect.arrayContaining(pids));
 
     const texts = (await annex.log(hostile)).map(({ text }) => text);
-    for (const said of [
+    for (const part of [
       ' ms of CPU; the limit is 600 ms (callCpuMs)',
       'ran out of memory; the limit is 16 MiB (isolateHeapMib)',
       'the limit is 4,000 ms (callWallMs)',
       'has 2,000,000 bytes; the limit is 1,000,000 bytes (responseBodyBytes)',
     ]) {
-      expect(texts).toContainEqual(expect.stringContaining(said));
+      expect(texts).toContainEqual(expect.stringContaining(part));
     }
     expect(await annex.metric('annex_calls_total{outcome="exceededCpu"}')).toBe(2);
     expect(await annex.metric('annex_calls_total{outcome="exceededMemory"}')).toBe(1);
@@ -83,18 +87,18 @@ describe('a call that goes too far', () => {
     expect(await spin).toEqual([503, 'ISOLATE_LIMIT_EXCEEDED', 'exceededCpu']);
   });
 
-  test('that leaves a rejection behind says so in the log, and answers all the same', async () => {
+  test('with an unhandled rejection has it in the log, and answers all the same', async () => {
     const annex = await startTestService();
     const worker = await annex.deploy('worker', WORKER);
     expect(await (await fetch(`${worker.endpoint}/unhandled`)).text()).toBe('ok');
     await expect
       .poll(() => annex.log(worker))
       .toMatchObject([
-        { level: 'error', text: expect.stringContaining('Unhandled promise rejection: nobody looked') },
+        { level: 'error', text: expect.stringContaining('Unhandled promise rejection: not handled') },
       ]);
   });
 
-  test('and that the engine cannot interrupt costs its cell, not the service', async () => {
+  test('and cannot be interrupted by the engine costs its cell, not the service', async () => {
     const annex = await startTestService({ limits: { callCpuMs: 200 } });
     await annex.publish('worker', { 'index.js': WORKER });
     const [hostile, neighbour] = [await annex.install('worker'), await annex.install('worker')];
@@ -117,9 +121,9 @@ test('a call has a time to answer in, shorter than the time to finish in', async
   expect(await (await fetch(late.endpoint)).text()).toBe('in time');
   await expect.poll(() => annex.log(late), { timeout: 5_000 }).toMatchObject([{ text: 'finished' }]);
   const { endpoint } = await annex.deploy('never', 'export default { fetch: () => new Promise(() => {}) };');
-  const askedAt = performance.now();
+  const startedAt = performance.now();
   expect(await answerOf(fetch(endpoint))).toEqual([504, 'CALL_TIMED_OUT', 'exceededWallTime']);
-  expect(performance.now() - askedAt).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
 describe('a cell killed with 100 calls in flight', () => {
@@ -133,7 +137,7 @@ describe('a cell killed with 100 calls in flight', () => {
         fetch(`${endpoint}/never`).then(async (r) => [r.status, await r.json()]),
       ),
     );
-    // One that has not begun would go on in the next cell, unseen.
+    // All of them have begun: a call that has not would be resubmitted to the next cell.
     const begun = (endpoint: string) => fetch(`${endpoint}/begun`).then((answer) => answer.text());
     for (const { endpoint } of installed)
       await expect.poll(() => begun(endpoint), { timeout: 20_000 }).toBe('20');
@@ -154,7 +158,7 @@ describe('a cell killed with 100 calls in flight', () => {
 });
 
 describe('too many calls of one installation', () => {
-  test('wait as long as there is room, and are then refused with Retry-After; another installation has its own room', async () => {
+  test('wait up to a bound, and are then refused with Retry-After; another installation has a bound of its own', async () => {
     const annex = await startTestService({
       limits: { callsInFlightPerInstallation: 2, callsWaitingPerInstallation: 3 },
     });
@@ -173,7 +177,7 @@ describe('too many calls of one installation', () => {
 });
 
 describe('a stop', () => {
-  test('finishes the call in flight, refuses new ones, and lets go of everything', async () => {
+  test('finishes the call in flight, refuses new ones, and releases everything', async () => {
     const annex = await startTestService();
     const { endpoint } = await annex.deploy('worker', WORKER);
     const slow = fetch(`${endpoint}/slow`);

@@ -1,6 +1,6 @@
 /**
- * Every way out of an isolate, walked while the tenant's code does what it can to have a value of its own cross: whatever
- * arrives in the cell is a string, a number, a boolean or plain bytes.
+ * Every way out of an isolate, used while the tenant's code tries to have a value of its own cross:
+ * the cell receives strings, numbers, booleans and plain bytes alone.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
@@ -11,13 +11,16 @@ import { cellSources } from '../support/built-once.ts';
 
 const [prelude = '', ...parts] = (await cellSources()).isolate;
 
-/** What a tenant's script does to its built-ins before its handlers run. `trap` is an object that must not cross. */
+/**
+ * Code of a tenant's script that changes its built-ins before its handlers run. `trap` is an object
+ * that must not cross.
+ */
 const HOSTILE: Readonly<Record<string, string>> = {
   nothing: '',
   'a then on Object.prototype': `
-    let asked = 0;
+    let reads = 0;
     Object.defineProperty(Object.prototype, 'then', { configurable: true, get() {
-      if (this === trap || asked++ > 500) return undefined;
+      if (this === trap || reads++ > 500) return undefined;
       return (resolve) => resolve(trap);
     } });`,
   'a then on every kind of bytes': `
@@ -51,7 +54,9 @@ const HOSTILE: Readonly<Record<string, string>> = {
     Object.defineProperty(Promise, Symbol.species, { get: () => Liar });`,
 };
 
-/** Drives each way out. What throws because the tenant has broken its own built-ins breaks nobody else's. */
+/**
+ * Uses each way out. Errors are ignored: a tenant that breaks its own built-ins harms itself alone.
+ */
 const HANDLER = `
 const quiet = async (work) => { try { await work(); } catch {} };
 const own = { Uint8Array, Response, Headers, URL, ReadableStream, Promise, Error, Blob, FormData, Date };
@@ -73,7 +78,7 @@ async function handle(kind, execution) {
     case 'timers': { const late = setTimeout(() => {}, 1e4, trap); for (let i = 0; i < 64; i++) await undefined; clearTimeout(late); setInterval(() => {}, { valueOf: () => trap }); for (let i = 0; i < 20; i++) setTimeout(() => {}, 1); return new own.Response('t'); }
     case 'memory': await quiet(() => new ArrayBuffer(2 ** 30)); return new own.Response('m');
     case 'job': await quiet(() => crypto.subtle.digest('SHA-256', new own.Uint8Array(4)));
-    case 'questions': await quiet(() => new own.URL('http://b\\u00fccher.example/')); await quiet(() => crypto.getRandomValues(new own.Uint8Array(8))); return new own.Response('q');
+    case 'requests': await quiet(() => new own.URL('http://b\\u00fccher.example/')); await quiet(() => crypto.getRandomValues(new own.Uint8Array(8))); return new own.Response('q');
     case 'fetches': {
       const sends = [
         () => fetch('http://a.example/', { method: 'POST', body: 'text', headers: { a: 'b' } }),
@@ -91,16 +96,16 @@ async function handle(kind, execution) {
 
 interface Walked {
   readonly emissions: unknown[][];
-  readonly questions: unknown[];
+  readonly requests: unknown[];
 }
 
 /** Runs one isolate through all kinds of calls. */
 async function walk(hostile: string): Promise<Walked> {
   const emissions: unknown[][] = [];
-  const questions: unknown[] = [];
-  const question = (answer: (asked: unknown) => string) => (asked: unknown) => {
-    questions.push(asked);
-    return answer(asked);
+  const requests: unknown[] = [];
+  const request = (answer: (argument: unknown) => string) => (argument: unknown) => {
+    requests.push(argument);
+    return answer(argument);
   };
   const isolate = new ivm.Isolate({ memoryLimit: 64 });
   try {
@@ -111,11 +116,11 @@ async function walk(hostile: string): Promise<Walked> {
       [
         new ivm.Callback((...emission: unknown[]) => emissions.push(emission), { ignored: true }),
         new ivm.Callback(
-          question(() => 'xn--bcher-kva.example'),
+          request(() => 'xn--bcher-kva.example'),
           { sync: true },
         ),
         new ivm.Callback(
-          question((count) => '\u0001'.repeat(Number(count))),
+          request((count) => '\u0001'.repeat(Number(count))),
           { sync: true },
         ),
         ...parts.map((text) => new ivm.ExternalCopy(text).copyInto()),
@@ -124,7 +129,7 @@ async function walk(hostile: string): Promise<Walked> {
     );
     const send = (...entry: unknown[]) => enter.apply(undefined, entry, { timeout: 5_000 }).catch(() => 0);
     const script = `(async function (run) {
-      // Without a function in it: an object that could not be copied would not cross for that reason alone.
+      // It has no function: an object that cannot be copied would not cross for that reason alone.
       const trap = { trap: [1, 2, 3] };
       for (const key of ['components', 'events', 'status', 'headers', 'body', 'url', 'method', 'redirect', 'bytes', 'value', 'fetch', 'sdk'])
         trap[key] = { crossed: key };
@@ -160,13 +165,13 @@ async function walk(hostile: string): Promise<Walked> {
       await send('drop', id, 0);
       await send('cancel', id);
     }
-    // A script that throws is told in its own way.
+    // A script that throws has an emission of its own.
     const failing = await (await isolate.compileScript('(async function () { throw { trap: [1] }; })')).run(
       context,
       { reference: true },
     );
     await send('load', 0, failing.derefInto({ release: true }), settings);
-    return { emissions, questions };
+    return { emissions, requests };
   } finally {
     isolate.dispose();
   }
@@ -177,7 +182,7 @@ const KINDS = [...HANDLER.matchAll(/case '(\w+)':/g)].map(([, kind]) => kind);
 const BRIDGE = readFileSync(new URL('../../src/protocol/bridge.ts', import.meta.url), 'utf8');
 const EMISSIONS = new Set(
   [...BRIDGE.slice(BRIDGE.indexOf('export type Emission')).matchAll(/\[\s*kind: '([\w-]+)'/g)]
-    .concat([...BRIDGE.slice(0, BRIDGE.indexOf('/**\n * Into')).matchAll(/\[kind: '([\w-]+)'/g)])
+    .concat([...BRIDGE.slice(0, BRIDGE.indexOf('export type Entry')).matchAll(/\[kind: '([\w-]+)'/g)])
     .map(([, kind]) => kind),
 );
 
@@ -186,10 +191,10 @@ const crosses = (value: unknown): boolean =>
 
 describe('what leaves an isolate', () => {
   test.each(Object.keys(HOSTILE))('is text, numbers and bytes, with %s', async (name) => {
-    const { emissions, questions } = await walk(HOSTILE[name] ?? '');
+    const { emissions, requests } = await walk(HOSTILE[name] ?? '');
     const wrong = [
       ...emissions.filter((emission) => !emission.every(crosses)),
-      ...questions.filter((asked) => !crosses(asked)),
+      ...requests.filter((argument) => !crosses(argument)),
     ];
     expect(wrong).toEqual([]);
     expect(emissions.length).toBeGreaterThan(KINDS.length / 2);
@@ -197,20 +202,20 @@ describe('what leaves an isolate', () => {
     expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024 + 1);
   });
 
-  test('is walked in full: every kind of emission is there when nothing is hostile', async () => {
-    const { emissions, questions } = await walk('');
+  test('is covered here: every kind of emission occurs when nothing is hostile', async () => {
+    const { emissions, requests } = await walk('');
     expect(new Set(emissions.map(([kind]) => kind))).toEqual(EMISSIONS);
-    expect(new Set(questions.map((asked) => typeof asked))).toEqual(new Set(['string', 'number']));
+    expect(new Set(requests.map((argument) => typeof argument))).toEqual(new Set(['string', 'number']));
   });
 
-  test('goes through one gate: the prelude uses what the cell has handed it nowhere else', () => {
+  test('goes through one gate: the prelude uses the functions of the cell nowhere else', () => {
     const entry = readFileSync(new URL('../../sandbox/entry.ts', import.meta.url), 'utf8');
     const uses = (name: string) => [...entry.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length;
-    // Once as a parameter, once as the argument of its guard.
+    // Each name occurs as a parameter, and as the argument of its guard.
     expect([uses('unguardedEmit'), uses('domainToAscii'), uses('randomBytes')]).toEqual([2, 2, 2]);
   });
 
-  test('is heard at known places alone: a new one is to be walked here, too', () => {
+  test('is received at known places alone: a new one has to be covered here, too', () => {
     const folder = new URL('../../src/cell/', import.meta.url);
     const filesIn = (at: URL) =>
       readdirSync(at, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

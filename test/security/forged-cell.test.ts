@@ -1,4 +1,7 @@
-/** A cell that was taken over: whatever it sends, the host ends it and answers its calls. */
+/**
+ * A cell that has been taken over: the host ends it for each breach of the protocol, and answers
+ * its calls.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +24,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What the attacker's code sends once it holds the pipe: JavaScript that may use `send(head, body)` and `pipe`. */
+/** Runs a forged cell. @param attack JavaScript that may use `send(head, body)` and `pipe` */
 async function forged(
   name: string,
   attack: string,
@@ -72,7 +75,7 @@ test.each([
   ['an unknown message', `send({ t: 'shell', id: 7 });`, 'malformed message'],
   ['a call it was not given', `send({ t: 'end', id: 8, end: { outcome: 'ok', cpuMs: 1 } });`, 'not given'],
   [
-    'an outcome only the host may say',
+    'an outcome that only the host may decide',
     `send({ t: 'end', id: 7, end: { outcome: 'cellCrashed', cpuMs: 1 } });`,
     'malformed',
   ],
@@ -83,16 +86,16 @@ test.each([
     'claimed more CPU than there was',
   ],
   [
-    'an answer to what is only tried out',
+    'an answer to a probe',
     `send({ t: 'response', id: 7, status: 200, headers: [] });`,
     'answered a call twice',
   ],
   [
-    'a header that ends early',
+    'a header with a line break',
     `send({ t: 'response', id: 7, status: 200, headers: [['x', 'a\\r\\nset-cookie: b']] });`,
     'malformed',
   ],
-  ['a status that is none', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
+  ['an invalid status', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
   ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script it was not given'],
   [
     'the same script over and over',
@@ -115,7 +118,7 @@ test.each([
   expect(fate.end.outcome).toBe('cellCrashed');
 });
 
-test('a member of a message that nobody knows does not survive, nor does __proto__', async () => {
+test('an unknown member of a message does not survive, nor does __proto__', async () => {
   const fate = await forged(
     'proto',
     `send('{"t":"probed","id":7,"__proto__":{"polluted":1},"extra":true,"end":{"outcome":"ok","cpuMs":1,"__proto__":{"outcome":"x"}}}'); setTimeout(() => process.exit(0), 50);`,
@@ -142,12 +145,12 @@ test('a call takes one answer: a second one ends the cell', async () => {
   expect(answers).toEqual([201, 202]);
 });
 
-test('what a cell says its calls have used counts as far as there was time for it', () => {
+test('CPU that a cell claims for its calls counts as far as there was time for it', () => {
   const claims = new CpuClaims(2, 1_000);
   expect(claims.take(30, 1_000, 1_020)).toBe(30);
-  // One that has two threads cannot have used three.
+  // A call with two threads cannot have used the time of three.
   expect(claims.take(60, 1_080, 1_100)).toBe(40);
-  // Of many calls at once, no more than the machine has cores.
+  // Many calls together cannot have used more than all cores.
   for (let call = 0; call < 20; call += 1) claims.take(200, 1_000, 1_200);
   expect(claims.take(200, 1_000, 1_200)).toBe(0);
   expect(claims.take(200, 1_000, 1_250)).toBe(100);
@@ -155,18 +158,19 @@ test('what a cell says its calls have used counts as far as there was time for i
   expect(claims.take(5_001, 1_300, 1_300)).toBeUndefined();
 });
 
-// Attack: a cell that was taken over blames a tenant of another one for its end, to have it put into quarantine.
-test('a cell can blame those that were in it for its end, and nobody else', async () => {
-  const mark = (record: number, owner: string) =>
-    `require('node:fs').writeSync(4, Buffer.from('\\x01\\x${owner.length.toString(16).padStart(2, '0')}${owner}', 'latin1'), 0, ${owner.length + 2}, ${record * 64});`;
+// Attack: a cell that has been taken over blames a tenant of another cell for its end, to have it
+// put into quarantine.
+test('a cell can blame owners of its calls for its end, and no others', async () => {
+  const record = (number: number, owner: string) =>
+    `require('node:fs').writeSync(4, Buffer.from('\\x01\\x${owner.length.toString(16).padStart(2, '0')}${owner}', 'latin1'), 0, ${owner.length + 2}, ${number * 64});`;
   const fate = await forged(
     'blame',
-    `${mark(1, 'ins_another')} ${mark(2, 'probe-7')} ${mark(3, 'probe-8')} process.exit(1);`,
+    `${record(1, 'ins_another')} ${record(2, 'probe-7')} ${record(3, 'probe-8')} process.exit(1);`,
   );
   expect(fate.suspects).toEqual(['probe-7']);
 });
 
-test('a cell that writes more than its marks is ended before it fills the disk', async () => {
+test('a cell that writes more than its execution journal is ended before it fills the disk', async () => {
   const fate = await forged(
     'disk',
     `setInterval(() => require('node:fs').writeSync(4, Buffer.alloc(65536), 0, 65536, 65536), 10);`,

@@ -1,7 +1,7 @@
 /**
- * Planted secrets are searched for everywhere: in the operator's log at its most talkative, in what the API answers, in
- * logs of installations, in errors, in the metrics and in the bytes of the database. Only an integration's own answer,
- * to whoever called it, may hold them.
+ * Planted secrets are searched for everywhere: in the operator's log at its lowest level, in
+ * answers of the API, in logs of installations, in errors, in the metrics and in the bytes of the
+ * database. Only an integration's own answer to its caller may hold them.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -10,16 +10,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Installed, TestService } from '../support/service.ts';
 
-/** Values by what they are; all that may be found nowhere. */
+/** The secrets, by description; none may be found anywhere. */
 const planted = new Map<string, string>();
-/** With characters that JSON and URLs write differently. */
+/** Makes a secret, with characters that JSON and URLs encode. */
 const plant = (what: string): string => {
   const value = `pl"${randomBytes(12).toString('base64url')}/+& ${randomBytes(12).toString('base64url')}`;
   planted.set(what, value);
   return value;
 };
 
-/** What of the planted a text holds, in whatever shape. */
+/** The planted secrets that a text holds, in any encoding. */
 function found(text: string): string[] {
   return [...planted].flatMap(([what, value]) => {
     const shapes = {
@@ -36,7 +36,7 @@ function found(text: string): string[] {
   });
 }
 
-/** Everything that code does with a secret without thinking. One way, one path. */
+/** Careless uses of a secret, each at a path of its own. */
 const SOURCE = `import { createIntegration } from '@annex/sdk';
 const texts = (value) => (typeof value === 'object' ? Object.values(value ?? {}).flatMap(texts) : [value]);
 const values = (environment) => [
@@ -169,7 +169,7 @@ async function connect(target: string, whose: string): Promise<void> {
 const call = (way: string, headers: Record<string, string> = {}, endpoint = installed.endpoint) =>
   fetch(`${endpoint}/${way}`, { headers }).then((response) => response.text());
 
-test('an integration answers with what it likes: there they are, which shows that they can be found', async () => {
+test('an integration may answer with its secrets: this shows that the search finds them', async () => {
   const answers = [await call('answers'), await call('answers', {}, site)];
   for (const what of planted.keys()) expect(answers.flatMap(found)).toContain(`${what} in JSON`);
   for (const [index, environment] of answers.map((text) => JSON.parse(text)).entries()) {
@@ -183,7 +183,7 @@ test('an integration answers with what it likes: there they are, which shows tha
   expect(planted.size).toBeGreaterThanOrEqual(10);
 });
 
-/** Texts of all lines of the installation's log, oldest first, as the API tells them. */
+/** Texts of all lines of the installation's log, oldest first, as the API returns them. */
 async function logTexts(): Promise<string[]> {
   await annex.service.store.logs.pass();
   const texts: string[] = [];
@@ -206,24 +206,27 @@ const WAYS = [
   'fetchesApi',
   'spins',
 ];
-test.each(WAYS)('of an integration that %s with them, neither the caller nor a log has any', async (way) => {
-  const before = (await logTexts()).length;
-  expect(found(await call(way))).toEqual([]);
-  await expect.poll(async () => (await logTexts()).length).toBeGreaterThan(before);
-  const text = (await logTexts()).slice(before).join('\n');
-  expect(found(text)).toEqual([]);
-  expect(found(JSON.stringify(text))).toEqual([]);
-  expect(text).toContain('[redacted]');
-});
+test.each(WAYS)(
+  'of an integration that %s with secrets, neither the caller nor a log gets any',
+  async (way) => {
+    const before = (await logTexts()).length;
+    expect(found(await call(way))).toEqual([]);
+    await expect.poll(async () => (await logTexts()).length).toBeGreaterThan(before);
+    const text = (await logTexts()).slice(before).join('\n');
+    expect(found(text)).toEqual([]);
+    expect(found(JSON.stringify(text))).toEqual([]);
+    expect(text).toContain('[redacted]');
+  },
+);
 
-test('nor where it is in a site, with credentials of its own', async () => {
+test('nor does a log of a site installation, with credentials of its own', async () => {
   const before = (await logTexts()).length;
   expect(found(await call('logs', {}, site))).toEqual([]);
   await expect.poll(async () => (await logTexts()).length).toBeGreaterThan(before);
   expect(found((await logTexts()).slice(before).join('\n'))).toEqual([]);
 });
 
-test('nor where it completes a configuration with them, or fails to hear that it was installed', async () => {
+test('nor does a log after a completion with them, or after a failed lifecycle event', async () => {
   const json = { property: 'channel' };
   const { status, body } = await annex.api('POST', `${path}/completions`, { json });
   expect({ status, found: found(JSON.stringify(body)) }).toEqual({ status: 502, found: [] });
@@ -234,7 +237,7 @@ test('nor where it completes a configuration with them, or fails to hear that it
   expect(found((await logTexts()).join('\n'))).toEqual([]);
 });
 
-test('a token that somebody sends to an integration is not in its log, whoever it is of', async () => {
+test('a token of another principal that is sent to an integration is not in its log', async () => {
   await call('rejects', { 'x-token': annex.admin });
   await expect.poll(async () => (await logTexts()).join('\n')).toContain('sent [redacted]');
   expect(found((await logTexts()).join('\n'))).toEqual([]);
@@ -246,7 +249,7 @@ const BAD_CONFIGURATIONS = (secret: string): unknown[] => [
   [secret],
   secret,
 ];
-test('a mistake in what sets a secret is told without its value', async () => {
+test('an error about a request that sets a secret does not repeat its value', async () => {
   const secret = plant('a secret in a wrong place');
   const answers = [
     ...BAD_CONFIGURATIONS(secret).map((configuration) =>
@@ -292,7 +295,7 @@ function publishWith(secrets: unknown) {
   return annex.api('POST', '/v1/integrations', { form });
 }
 
-test('no route that reads has any of them in its answer', async () => {
+test('no GET route has any of them in its answer', async () => {
   const { body } = await annex.api('GET', '/v1/openapi.json');
   const routes = Object.entries(body['paths'] as Record<string, object>).filter(
     ([, methods]) => 'get' in methods,
@@ -313,9 +316,9 @@ test('no route that reads has any of them in its answer', async () => {
     const url = route.replaceAll(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? 'none');
     const query = `?installation=${installed.id}&limit=100`;
     for (const token of [annex.admin, annex.platform]) {
-      for (const asked of [url, url + query]) {
-        const answer = await annex.api('GET', asked, { token });
-        expect({ asked, status: answer.status, found: found(JSON.stringify(answer.body)) }).toMatchObject({
+      for (const target of [url, url + query]) {
+        const answer = await annex.api('GET', target, { token });
+        expect({ target, status: answer.status, found: found(JSON.stringify(answer.body)) }).toMatchObject({
           found: [],
           status: expect.not.toSatisfy((status: number) => status >= 500),
         });
@@ -324,14 +327,14 @@ test('no route that reads has any of them in its answer', async () => {
   }
 });
 
-test('nor has what an operator looks at', async () => {
+test('nor has a page for operators', async () => {
   for (const page of ['/metrics', '/health', '/ready', '/']) {
     const text = await (await fetch(`${annex.service.controlUrl}${page}`)).text();
     expect({ page, found: found(text) }).toEqual({ page, found: [] });
   }
 });
 
-test("nor has the operator's log, at its most talkative, or any file but the key and the token that are there for it", async () => {
+test("nor has the operator's log, at its lowest level, or any file but those of the key and the token", async () => {
   await annex.service.store.logs.pass();
   expect(log.length).toBeGreaterThan(20);
   expect(found(log.join(''))).toEqual([]);

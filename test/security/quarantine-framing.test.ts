@@ -1,6 +1,7 @@
 /**
- * An author with many integrations tries to have others quarantined: each of its installations crashes, again and again,
- * whatever cell it lives in, while everybody else there executes. With a clock that the test moves, for an hour.
+ * An author with many integrations tries to have others quarantined: its installations crash their
+ * cells again and again, while all innocent installations there execute. One hour, by a clock that
+ * the test moves.
  */
 import { expect, test } from 'vitest';
 import { Placement } from '../../src/cells/placement.ts';
@@ -10,13 +11,14 @@ const SECOND_MS = 1_000;
 const HOUR_S = 3_600;
 const CALLS_PER_S = 20;
 
-interface Standing {
+/** Seconds that an innocent installation was guilty, or refused. */
+interface Harm {
   guiltyS: number;
   longestGuiltyS: number;
   refusedS: number;
 }
 
-/** @param crashEveryS how many seconds lie between two crashes */
+/** @param crashEveryS seconds between two crashes */
 function attack(attackers: number, innocents: number, crashEveryS: number) {
   const suspicion = new Suspicion();
   const parts = { cells: 2, trialCells: 4, quarantineCells: 4, suspicion, isHeavy: () => false };
@@ -28,7 +30,7 @@ function attack(attackers: number, innocents: number, crashEveryS: number) {
     integration: id,
   });
   const place = (id: string) => placement.placeOf(id, origin(id));
-  const standings = new Map<string, Standing>(
+  const harms = new Map<string, Harm>(
     others.map((id) => [id, { guiltyS: 0, longestGuiltyS: 0, refusedS: 0 }]),
   );
   let crashes = 0;
@@ -46,14 +48,14 @@ function attack(attackers: number, innocents: number, crashEveryS: number) {
     for (const id of others) {
       if (place(id).kind === 'trial')
         for (let call = 0; call < CALLS_PER_S; call++) suspicion.worked(id, now);
-      const standing = standings.get(id) as Standing;
-      standing.guiltyS = suspicion.isGuilty(id) ? standing.guiltyS + 1 : 0;
-      standing.longestGuiltyS = Math.max(standing.longestGuiltyS, standing.guiltyS);
-      if (suspicion.refuses(id, now) !== undefined) standing.refusedS += 1;
+      const harm = harms.get(id) as Harm;
+      harm.guiltyS = suspicion.isGuilty(id) ? harm.guiltyS + 1 : 0;
+      harm.longestGuiltyS = Math.max(harm.longestGuiltyS, harm.guiltyS);
+      if (suspicion.refuses(id, now) !== undefined) harm.refusedS += 1;
     }
     suspicion.pass(now);
   }
-  const all = [...standings.values()];
+  const all = [...harms.values()];
   return {
     crashes,
     longestGuiltyS: Math.max(...all.map(({ longestGuiltyS }) => longestGuiltyS)),
@@ -70,7 +72,7 @@ test.each([
   [40, 20, 10],
   [200, 8, 5],
 ])(
-  'attack: %i installations of one author against %i innocents that never rest, a crash every %i s: no innocent is in quarantine for longer than a minute, or refused',
+  'attack: %i installations of one author against %i busy innocents, a crash every %i s: no innocent is in quarantine for longer than a minute, or refused',
   (attackers, innocents, crashEveryS) => {
     const { crashes, longestGuiltyS, refusedS } = attack(attackers, innocents, crashEveryS);
     expect(crashes).toBeGreaterThan(20);

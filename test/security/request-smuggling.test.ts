@@ -1,6 +1,6 @@
 /**
- * Requests that two readers could read in two ways: whatever a proxy in front has made of one, no second request comes out
- * of it, and the connection ends.
+ * Request smuggling: of a request that a proxy in front could read in another way, no second
+ * request is made, and the connection ends.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { dial, errorOf, exchange, statuses } from '../support/http/raw-http.ts';
@@ -31,7 +31,7 @@ const smuggled = () => `GET ${path}/smuggled HTTP/1.1\r\n${head()}\r\n`;
 const neverEntered = async () =>
   expect((await annex.log(echo)).filter(({ text }) => text.includes('smuggled'))).toEqual([]);
 
-describe('a request is refused, and what follows it is no request', () => {
+describe('a request is refused, and the bytes after it are not read as a request', () => {
   const framed = (framing: string[], body: string) => () =>
     `POST ${path} HTTP/1.1\r\n${head(...framing)}\r\n${body}${smuggled()}`;
   const get = (...headers: string[]) => framed(headers, '');
@@ -44,8 +44,8 @@ describe('a request is refused, and what follows it is no request', () => {
     ['a length with a sign', framed(['content-length: +3'], 'abc')],
     ['a length in hexadecimal', framed(['content-length: 0x3'], 'abc')],
     ['a length that overflows', framed(['content-length: 18446744073709551619'], 'abc')],
-    ['a coding nobody knows', framed(['transfer-encoding: xchunked'], '0\r\n\r\n')],
-    ['a coding that is none', framed(['transfer-encoding: identity'], '')],
+    ['an unknown coding', framed(['transfer-encoding: xchunked'], '0\r\n\r\n')],
+    ['the identity coding', framed(['transfer-encoding: identity'], '')],
     ['a coding before chunks', framed(['transfer-encoding: gzip, chunked'], '0\r\n\r\n')],
     ['a coding after chunks', framed(['transfer-encoding: chunked, gzip'], '0\r\n\r\n')],
     ['chunks twice', framed(['transfer-encoding: chunked', 'transfer-encoding: chunked'], '0\r\n\r\n')],
@@ -72,14 +72,14 @@ describe('a request is refused, and what follows it is no request', () => {
     ['another version', () => `GET ${path} HTTP/1.2\r\n${head()}\r\n${smuggled()}`],
     ['HTTP/2', () => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${smuggled()}`],
     ['a method in small letters', () => `get ${path} HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
-    ['a method nobody knows', () => `TRACK ${path} HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
+    ['an unknown method', () => `TRACK ${path} HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
   ])('%s', async (_what, bytes) => {
     const text = await exchange(annex.service.publicUrl, bytes());
     expect([statuses(text), errorOf(text).code]).toEqual([[400], 'REQUEST_INVALID']);
     await neverEntered();
   });
 
-  test.each(['TRACE', 'CONNECT'])('%s, which is for nobody here', async (method) => {
+  test.each(['TRACE', 'CONNECT'])('%s, which no route answers', async (method) => {
     const target = method === 'CONNECT' ? 'x:80' : path;
     const bytes = `${method} ${target} HTTP/1.1\r\n${head('cookie: a=b')}\r\n${smuggled()}`;
     const text = await exchange(annex.service.publicUrl, bytes);
@@ -89,7 +89,7 @@ describe('a request is refused, and what follows it is no request', () => {
   });
 
   test.each(['expect: 200-maybe', 'expect: 100-continued'])(
-    '%s, an expectation nobody knows',
+    '%s, an unknown expectation',
     async (expectation) => {
       const text = await exchange(
         annex.service.publicUrl,
@@ -119,7 +119,7 @@ describe('a request is refused, and what follows it is no request', () => {
   });
 });
 
-describe('a request is taken for what it is', () => {
+describe('a request is accepted in one reading alone:', () => {
   const closing = 'connection: close';
   const echoed = async (bytes: string) => {
     const [first = '', body = ''] = (await exchange(annex.service.publicUrl, bytes)).split('\r\n\r\n');
@@ -127,22 +127,19 @@ describe('a request is taken for what it is', () => {
     return body;
   };
 
-  test.each(['websocket', 'h2c', 'TLS/1.0'])(
-    'one that would switch to %s, for one of HTTP/1.1',
-    async (to) => {
-      const upgrade = head('connection: upgrade, close', `upgrade: ${to}`, 'content-length: 3');
-      const text = await exchange(
-        annex.service.publicUrl,
-        `POST ${path}/up HTTP/1.1\r\n${upgrade}\r\nabc${smuggled()}`,
-      );
-      expect(statuses(text)).toEqual([200]);
-      expect(text).toContain('"body":"abc"');
-      expect(text).not.toContain('upgrade');
-      await neverEntered();
-    },
-  );
+  test.each(['websocket', 'h2c', 'TLS/1.0'])('a switch to %s, as HTTP/1.1', async (to) => {
+    const upgrade = head('connection: upgrade, close', `upgrade: ${to}`, 'content-length: 3');
+    const text = await exchange(
+      annex.service.publicUrl,
+      `POST ${path}/up HTTP/1.1\r\n${upgrade}\r\nabc${smuggled()}`,
+    );
+    expect(statuses(text)).toEqual([200]);
+    expect(text).toContain('"body":"abc"');
+    expect(text).not.toContain('upgrade');
+    await neverEntered();
+  });
 
-  test('chunks with extensions and trailers, without either', async () => {
+  test('chunks with extensions and trailers, without these', async () => {
     const bytes = `POST ${path}/c HTTP/1.1\r\n${head('transfer-encoding: chunked', closing)}\r\n1;a=b\r\nx\r\n0\r\nauthorization: z\r\n\r\n`;
     const body = await echoed(bytes);
     expect(body).toContain('"body":"x"');
@@ -155,7 +152,8 @@ describe('a request is taken for what it is', () => {
     expect(text).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  // What is behind the endpoint is the integration's; it never becomes a path of another one.
+  // The path below the endpoint belongs to the integration; it never becomes the path of another
+  // endpoint.
   test.each(['/a/../x', '//x', '/b/%2e%2e/x', '/./x', '/a%2fb', '/%00'])(
     'the path %s, as part of its endpoint',
     async (tail) => {
@@ -164,7 +162,7 @@ describe('a request is taken for what it is', () => {
     },
   );
 
-  test('an endpoint is named by itself alone', async () => {
+  test('an endpoint has exactly one spelling', async () => {
     const key = path.slice(1);
     const first = `%${key.charCodeAt(0).toString(16)}${key.slice(1)}`;
     for (const target of [
@@ -184,8 +182,8 @@ describe('a request is taken for what it is', () => {
 });
 
 describe('what follows a request that is still being answered', () => {
-  // An error written at once would be taken for the answer to the first request.
-  test('and is no HTTP ends the connection behind its answer', async () => {
+  // Attack: an error that is written at once is taken for the answer to the first request.
+  test('ends the connection after that answer, where it is no HTTP', async () => {
     const text = await exchange(
       annex.service.publicUrl,
       `GET ${path}/slow HTTP/1.1\r\n${head()}\r\nGARBAGE\r\n\r\n${smuggled()}`,
@@ -195,7 +193,7 @@ describe('what follows a request that is still being answered', () => {
     await neverEntered();
   });
 
-  test('and is one is answered after it, in order', async () => {
+  test('is answered after it, in order, where it is a request', async () => {
     const { socket, seen } = await dial(annex.service.publicUrl);
     socket.write(`GET ${path}/slow HTTP/1.1\r\n${head()}\r\nGET ${path}/second HTTP/1.1\r\n${head()}\r\n`);
     await vi.waitFor(() => expect(statuses(seen())).toEqual([200, 200]), { timeout: 5_000 });
@@ -203,7 +201,7 @@ describe('what follows a request that is still being answered', () => {
   });
 });
 
-test('the head of a request has a size and a number of headers, met exactly and passed by one', async () => {
+test('the head of a request is bounded in size and in number of headers, exactly', async () => {
   const of = async (url: string, bytes: string) => {
     const text = await exchange(url, bytes);
     return statuses(text)[0];

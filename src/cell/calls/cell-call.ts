@@ -1,5 +1,5 @@
 /**
- * One call as the cell sees it: its budgets, its timers, its answer on the way out.
+ * One call in its cell: its budgets, its timers, the answer that waits to leave.
  */
 
 import { SOFT_LIMITS, type SoftLimit } from '../../limits.ts';
@@ -11,8 +11,8 @@ const NS_PER_MS = 1e6;
 const DETAIL_CHARS = 2_000;
 /** Unhandled rejections of one call that are logged. */
 const REJECTIONS_LOGGED = 16;
-/** CPU for what code does on hearing that its call is over: its handlers of `abort`, what it catches. */
-const LAST_WORDS_CPU_NS = 100 * NS_PER_MS;
+/** CPU for code that runs because its call has ended: handlers of `abort`, `catch` blocks. */
+const AFTER_END_CPU_NS = 100 * NS_PER_MS;
 
 /** An entry that carries a part of a stream, or the answer to a fetch. */
 export type StreamEntry = Extract<
@@ -20,25 +20,25 @@ export type StreamEntry = Extract<
   [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'fetch-failed', ...rest: unknown[]]
 >;
 
-/** Why a call ends before it would by itself. */
+/** Why a call is ended. */
 export type EndReason = Pick<CallEnd, 'detail' | 'limit'>;
 
 /** How a call ends as soon as the entry that runs has ended. */
-export interface Leaving {
+export interface PendingEnd {
   readonly outcome: Outcome;
   readonly reason?: EndReason;
 }
 
-/** A call's id and what it may use. */
+/** A call's id and limits. */
 export interface CallBudget {
   readonly id: number;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Time to the response; a probe has none to give. */
+  /** Time to the response; a probe has none. */
   readonly firstByteMs?: number;
-  /** How long it has been under way before it came here. */
+  /** Time since its start in a cell that has died. */
   readonly elapsedMs?: number;
-  /** It goes behind the calls of others. */
+  /** It is a background call. */
   readonly background?: true;
 }
 
@@ -47,27 +47,35 @@ export interface CallInput {
   readonly url: string;
   readonly event: string;
   readonly environment: string;
-  /** The caller's bytes; copied for each isolate they are handed to. */
+  /** Bytes of the caller; copied for each isolate that they enter. */
   readonly body: Uint8Array | undefined;
   /** The body follows, as stream 0. */
   readonly more: boolean;
 }
 
-/** An answer that waits for its entry to end, so that it can leave with the call's CPU in one frame. */
+/**
+ * An answer that waits for its entry to end, so that it can leave with the call's CPU in one frame.
+ */
 export interface Answer {
   readonly status: number;
   readonly headers: [string, string][];
   readonly body: Buffer;
-  /** The body follows, as stream 0; `whole`: it is there as a whole, and the host collects it. */
+  /**
+   * The body follows, as stream 0; `whole`: it is complete in the isolate, and the host collects
+   * it.
+   */
   readonly more: boolean | 'whole';
 }
 
-/** Why a call ends that did nothing wrong: which limit another one passed, and not what that one came to. */
+/**
+ * Why an innocent call ends with its isolate: which limit another call passed, without that call's
+ * figure.
+ */
 export function innocentReason({ limit }: EndReason): EndReason {
   return limit === undefined ? {} : { limit: { name: limit.name } };
 }
 
-/** @param bytes what the answer has at least, by the isolate's word */
+/** @param bytes length of the answer as the isolate claims it */
 export function answerTooLarge(bytes: unknown): EndReason {
   const used = Number.isSafeInteger(bytes) ? Math.min(bytes as number, WIRE_BOUNDS.used) : 0;
   return { limit: { name: 'responseBodyBytes', ...(used > 0 && { used }) } };
@@ -80,29 +88,38 @@ export class CellCall {
   readonly firstByteMs: number;
   #cpuMaxNs: number;
   readonly input: CallInput | undefined;
-  /** It is one of a backlog, and goes behind the calls of others. */
+  /** It is a background call, and goes behind the calls of others. */
   readonly background: boolean;
   readonly #timers = new Map<number, Disposable>();
   readonly startedAt: number;
   cpuNs = 0;
-  /** Promises of this call that were rejected and not handled. */
+  /** Unhandled rejections of this call. */
   #rejections = 0;
   answer: Answer | undefined;
   responded = false;
-  /** The isolate has refused memory to it. Its code may have caught that, and answered all the same. */
+  /**
+   * The isolate has refused memory to it. Its code may have caught the error, and answered all the
+   * same.
+   */
   exhausted = false;
-  /** Its caller has gone away, or it has passed a limit, in the middle of an entry. */
-  leaving: Leaving | undefined;
-  /** The host has heard of it, and knows that it may not run elsewhere. */
-  spokenOf = false;
-  /** What came for the tenant before it had seen the call: until then the call may move to another isolate. */
+  /**
+   * Its caller has left, or it has passed a limit, in the middle of an entry: it ends so when the
+   * entry ends.
+   */
+  pendingEnd: PendingEnd | undefined;
+  /** A message about it has been sent, so the host knows that it may not run elsewhere. */
+  isReported = false;
+  /**
+   * Entries that came before the tenant had seen the call: until then it may move to another
+   * isolate. Then undefined.
+   */
   held: StreamEntry[] | undefined = [];
-  /** Fetches that never left the cell; made with the first one. */
+  /** Streams of fetches that never left the cell; made with the first one. */
   #refused: Set<number> | undefined;
-  /** Limits it has met; made with the first one. */
+  /** Limits that it has met; made with the first one. */
   #met: Set<SoftLimit> | undefined;
 
-  /** @param input absent for a probe, which only loads a script. */
+  /** @param input absent for a probe, which only loads a script */
   constructor(budget: CallBudget, input?: CallInput) {
     const { id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0, background } = budget;
     this.id = id;
@@ -115,7 +132,7 @@ export class CellCall {
     this.startedAt = performance.now() - elapsedMs;
   }
 
-  /** The entry that hands it to the tenant; a probe has none. */
+  /** The entry that brings it to the tenant; a probe has none. */
   get entry(): Entry<Uint8Array> | undefined {
     if (this.input === undefined) return undefined;
     const { url, event, environment, body, more } = this.input;
@@ -128,7 +145,7 @@ export class CellCall {
     return this.#cpuMaxNs - this.cpuNs;
   }
 
-  /** That it has used up its CPU, and how much that was. */
+  /** The reason of an end for used-up CPU, with the figure. */
   get overdrawn(): EndReason {
     return { limit: { name: 'callCpuMs', used: Math.ceil(this.cpuNs / NS_PER_MS) } };
   }
@@ -142,14 +159,20 @@ export class CellCall {
     return waited ? { limit: { name: 'firstByteMs', used } } : undefined;
   }
 
-  /** The call has been told of as ended: what its code still does is bounded, whatever it had left. */
-  allowLastWords(): void {
-    this.leaving = undefined;
-    this.#cpuMaxNs = this.cpuNs + LAST_WORDS_CPU_NS;
+  /**
+   * The host has the end of the call: bounds the CPU of what its code still does, whatever was left
+   * of its limit.
+   */
+  limitAfterEnd(): void {
+    this.pendingEnd = undefined;
+    this.#cpuMaxNs = this.cpuNs + AFTER_END_CPU_NS;
   }
 
-  /** Notes a limit that it has met and goes on from; an isolate's word for it is checked here. */
-  meet(limit: unknown): void {
+  /**
+   * Notes a limit that the call has met without ending. The name comes from the isolate and is
+   * checked here.
+   */
+  noteMet(limit: unknown): void {
     const known = SOFT_LIMITS.find((candidate) => candidate === limit);
     if (known === undefined) return;
     this.#met ??= new Set();
@@ -157,49 +180,51 @@ export class CellCall {
   }
 
   /**
-   * @param delayMs 0 for what is due at once, behind all that was asked for before
-   * @param timersMax the prelude keeps this bound; here it stops one that no longer does
+   * @param delayMs 0 for a timer that is due at once, behind those that were set before
+   * @param timersMax the prelude keeps this bound; here it stops a prelude that has been taken over
    */
   setTimer(timer: number, delayMs: number, due: () => void, timersMax: number): void {
     this.clearTimer(timer);
     if (this.#timers.size >= timersMax) return;
-    const ring = () => {
+    const fire = () => {
       this.#timers.delete(timer);
       due();
     };
-    this.#timers.set(timer, delayMs === 0 ? setImmediate(ring) : setTimeout(ring, delayMs));
+    this.#timers.set(timer, delayMs === 0 ? setImmediate(fire) : setTimeout(fire, delayMs));
   }
 
+  /** Clears one timer, if it is pending. */
   clearTimer(timer: number): void {
     this.#timers.get(timer)?.[Symbol.dispose]();
     this.#timers.delete(timer);
   }
 
-  /** Nothing of a call outlives it. */
+  /** Clears all timers: none outlives its call. */
   clearTimers(): void {
     for (const timer of this.#timers.values()) timer[Symbol.dispose]();
     this.#timers.clear();
   }
 
-  /** A fetch cannot be sent: the host hears nothing of it. */
+  /** Notes a fetch that cannot be sent: the host gets nothing of its stream. */
   refuse(stream: number): void {
     this.#refused ??= new Set();
     this.#refused.add(stream);
   }
 
-  /** Whether the host has never heard of the fetch that a stream belongs to. */
+  /** Whether a stream belongs to a fetch that was not sent. */
   isRefused(stream: number): boolean {
     return this.#refused?.has(stream) === true;
   }
 
-  /** A promise was rejected and nobody looked. @returns whether the log is to say so */
-  rejected(): boolean {
+  /** Counts an unhandled rejection. @returns whether it is to be logged */
+  countRejection(): boolean {
     this.#rejections += 1;
     return this.#rejections <= REJECTIONS_LOGGED;
   }
 
+  /** How the call ends, for the host. */
   end(outcome: Outcome, reason: EndReason = {}): CallEnd {
-    // Its own end or an exception of its own; what ended it from outside says more.
+    // Only where it ended by itself: the reason of an end from outside says more.
     if (this.exhausted && (outcome === 'ok' || outcome === 'exception'))
       return this.#ended('exceededMemory', { limit: { name: 'isolateHeapMib' } });
     return this.#ended(outcome, reason);

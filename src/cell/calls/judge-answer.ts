@@ -1,5 +1,6 @@
 /**
- * Whether what an isolate answers can be an answer: its headers are what HTTP can carry, and its body is within the limit.
+ * Decides whether an emitted answer can be sent: its headers are valid in HTTP, and its body is
+ * within the limit.
  */
 import type { Emission } from '../../protocol/bridge.ts';
 import type { Outcome } from '../../protocol/wire.ts';
@@ -13,6 +14,7 @@ export type Judged =
   | { readonly answer: Answer; readonly outcome?: undefined; readonly reason?: undefined }
   | { readonly answer?: undefined; readonly outcome: Outcome; readonly reason: EndReason };
 
+/** Checks an answer. @param bytesMax limit on the bytes that came with it */
 export function judgeAnswer(emission: Responded, bytesMax: number): Judged {
   const answer = readAnswer(emission);
   if (answer === undefined) {

@@ -1,8 +1,9 @@
 /**
- * The large answers of one isolate that are leaving it.
+ * The large answers of one isolate that are on their way to the host.
  *
- * A large answer lies in the isolate's heap until the host has taken it. Calls that begin meanwhile, each with an answer as
- * large, would fill the heap: so none begins while the answers that are leaving are together over a part of it.
+ * A large answer stays in the isolate's heap until the host has taken it. Calls that begin
+ * meanwhile, each with as large an answer, would fill the heap: so none begins while these answers
+ * are together over a part of it.
  */
 import type { CellCall } from './cell-call.ts';
 
@@ -19,12 +20,18 @@ export class LeavingAnswers {
     this.#bytesMax = isolateHeapMib * MIB * HEAP_SHARE;
   }
 
-  /** Whether a further call may begin. @param alone nothing else has been given to the isolate that may need as much */
+  /**
+   * Whether a further call may begin. @param alone the isolate has no other entry that may need as
+   * much
+   */
   mayBegin(alone: boolean): boolean {
     return this.#bytes === 0 || (alone && this.#bytes <= this.#bytesMax);
   }
 
-  /** The answer of a call begins to leave. @param length of its body, by the isolate's word: it harms no other isolate */
+  /**
+   * The answer of a call begins to leave. @param length of its body as the isolate claims it: a lie
+   * harms no other isolate
+   */
   add(call: CellCall, length: unknown): void {
     if (!Number.isSafeInteger(length) || (length as number) <= 0) return;
     this.delete(call);

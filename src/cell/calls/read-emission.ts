@@ -1,6 +1,9 @@
 /**
- * Takes what an isolate emitted for what it claims to be: answers, requests, pieces of streams, texts, lists of names. The
- * isolate is hostile: a header that could end early, a status that is none, a text without end never get as far as the pipe.
+ * Checks the emissions of an isolate and turns them into messages: answers, fetches, parts of
+ * streams, texts, lists of names.
+ *
+ * The isolate is hostile: a header with a line break, an invalid status, a text without end never
+ * reach the pipe.
  */
 import type { Emission } from '../../protocol/bridge.ts';
 import {
@@ -31,13 +34,13 @@ export function readAnswer([, , status, headers, body, , , more, wholeLength]: E
 
 export type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;
 
-/** A message of the wire and the bytes that go with it. */
+/** A message of the wire and its bytes. */
 export interface Outgoing<Message> {
   readonly message: Message;
   readonly bytes: Buffer;
 }
 
-/** What the tenant's code is told of a fetch that `readFetch` does not take. */
+/** Message of the error with which a fetch fails that `readFetch` rejects. */
 export const UNSENDABLE =
   'The request has headers, or a URL, that are too many or too long, or invalid in HTTP.';
 
@@ -49,7 +52,8 @@ export function readFetch(
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
   const mode = REDIRECT_MODES.find((known) => known === redirect);
-  // Stream 0 is the call's own. The host ends a cell that says otherwise, and with it everybody else's calls.
+  // Attack: a fetch as stream 0, which is the call's own. The host would end the cell for it, with
+  // the calls of all tenants.
   if (!isStream(stream) || stream === 0) return undefined;
   if (pairs === undefined || bytes === undefined || mode === undefined) return undefined;
   if (typeof method !== 'string' || !HEADER_NAME.test(method)) return undefined;
@@ -88,7 +92,7 @@ export function readStream(
   }
 }
 
-/** Of a number alone: to make one of a symbol, or of an object, would throw. */
+/** Without a conversion: that of a symbol or an object would throw. */
 const isInteger = (value: unknown): value is number => Number.isInteger(value);
 const isStream = (value: unknown): value is number =>
   isInteger(value) && value >= 0 && value < WIRE_BOUNDS.streams;
@@ -119,20 +123,24 @@ const TEXT_CHARS_MAX = 64 * 1_024;
 /** Most names of components, or of events. */
 const NAMES_MAX = 1_000;
 
+/** A text, cut to its bound; empty for any other value. */
 export const boundedText = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX) : '';
 
-/** A name as it may stand in a manifest; anything else could blow up into escapes on its way to the host. */
+/**
+ * A name that a manifest can have; other characters could grow sixfold as JSON escapes on their way
+ * to the host.
+ */
 const NAME = /^[\x21-\x7e]{1,256}$/;
 
-/** Names that were separated by line feeds; those that no manifest could hold are left out. */
+/** Names separated by line feeds; those that no manifest can have are left out. */
 function names(value: unknown): string[] {
   return boundedText(value)
     .split('\n', NAMES_MAX)
     .filter((name) => NAME.test(name));
 }
 
-/** What a script says it exports. */
+/** The exports of a script, as it claims them. */
 export const readExports = ([, , fetch, sdk, components, events]: EmissionOf<'loaded'>): ScriptExports => ({
   fetch: fetch === true,
   sdk: sdk === true,

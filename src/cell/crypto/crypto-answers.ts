@@ -1,12 +1,12 @@
 /**
- * Answers to jobs of Web Crypto on their way into an isolate: those that are there by the end of a turn of the event loop
- * enter together. An entry costs more than a small job does.
+ * Answers to Web Crypto jobs on their way into an isolate: all that are ready at the end of a turn
+ * of the event loop enter together, because an entry costs more than a small job.
  *
- * It holds them for one turn at most, and drops what a call that is over would have heard.
+ * It holds them for one turn at most, and drops those of calls that are over.
  */
 import type { CellCall } from '../calls/cell-call.ts';
 
-/** Of each answer: the number of its job, its JSON, and its bytes. */
+/** Three values for each answer: the number of its job, its JSON, and its bytes. */
 export type Answers = (number | string | Uint8Array | undefined)[];
 
 const VALUES = 3;
@@ -20,6 +20,7 @@ export class CryptoAnswers {
     this.#enter = enter;
   }
 
+  /** Adds an answer; it enters at the end of this turn of the event loop. */
   add(call: CellCall, job: number, answer: string, bytes: Uint8Array | undefined): void {
     const answers = this.#waiting.get(call);
     if (answers) answers.push(job, answer, bytes);
@@ -37,7 +38,7 @@ export class CryptoAnswers {
     this.#waiting.delete(call);
   }
 
-  /** The isolate is gone. */
+  /** The isolate has been disposed of. */
   close(): void {
     this.#waiting.clear();
     clearImmediate(this.#turn);

@@ -1,6 +1,6 @@
 /**
- * Errors of Web Crypto on their way into an isolate: a name out of a fixed list and a sentence of our own. What Node and
- * OpenSSL say of themselves (paths, function names, library codes) stays here.
+ * Errors of Web Crypto on their way into an isolate: a name out of a fixed list and a sentence of
+ * Annex. Texts of Node and OpenSSL (paths, function names, library codes) stay in the cell.
  */
 
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   TypeError: 'A parameter has the wrong type',
 };
 
-/** An error that the isolate is told, by the name of its DOMException or `TypeError`. */
+/** An error for the isolate, by the name of its DOMException or `TypeError`. */
 export class CryptoError extends Error {
   constructor(name: keyof typeof MESSAGES & string, message?: string) {
     super(message ?? MESSAGES[name]);
@@ -20,7 +20,7 @@ export class CryptoError extends Error {
   }
 }
 
-/** What an isolate is told of anything thrown. */
+/** The error for the isolate, of anything thrown. */
 export function toCryptoError(thrown: unknown): CryptoError {
   if (thrown instanceof CryptoError) return thrown;
   const name = thrown instanceof Error ? thrown.name : '';

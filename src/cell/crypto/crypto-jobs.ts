@@ -1,10 +1,12 @@
 /**
- * The jobs of Web Crypto that isolates ask for: who may run one now, what it costs its call, and when it is too late.
+ * Web Crypto jobs of isolates: schedules them, charges each to its call, and drops those of calls
+ * that are over.
  *
- * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an isolate has one at a time,
- * isolates take turns, and the search for RSA primes, which alone takes long, has a thread to itself. So a tenant
- * that floods waits in its own line. Jobs use libuv's pool of four threads, which a cell needs for nothing else; small ones
- * (`crypto-small.ts`) are done where they are heard, without a way to a thread and back.
+ * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an
+ * isolate runs one at a time, isolates take turns, and the search for RSA primes, the only long
+ * job, has a thread to itself. So a tenant that floods waits in its own queue. Jobs use libuv's
+ * pool of four threads, which a cell uses for nothing else; small ones (`crypto-small.ts`) run on
+ * the main thread, without a round trip to another one.
  */
 import { availableParallelism } from 'node:os';
 import type { CellCall } from '../calls/cell-call.ts';
@@ -17,24 +19,26 @@ import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
 import { CryptoRequest } from './crypto-request.ts';
 import { performSmall } from './crypto-small.ts';
 
-/** Of the pool's four threads, one is for primes. */
+/** One of the pool's four threads is for primes. */
 const SLOTS_MAX = 3;
-/** The prelude has fewer under way; here it stops one that no longer counts. */
+/** The prelude has fewer in flight; here it stops a prelude that has been taken over. */
 const JOBS_PER_CALL_MAX = 32;
 /** Bytes of all jobs that wait in a cell. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 const NS_PER_MS = 1e6;
 const CHECK_AFTER_MS = 5;
-/** Small jobs of one isolate that are done in a row, before others have their turn. */
+/** How long small jobs of one isolate run in a row, before other isolates have their turn. */
 const SMALL_MS_IN_A_ROW = 1;
-/** What a job costs the main thread, whatever it does: it is read, begun, metered, described and handed back there. */
+/**
+ * Time of the main thread for any job: it is read, begun, metered, described and returned there.
+ */
 const JOB_MAIN_THREAD_MS = 0.15;
-/** The same of a small one, beside its work. */
+/** The same for a small one, apart from its work. */
 const SMALL_JOB_MAIN_THREAD_MS = 0.02;
-/** What each byte of it costs there: it is copied for Node's own thread, and its memory is let go of. */
+/** The same for each byte of it: it is copied for Node's own thread, and its memory is freed. */
 const JOB_MAIN_THREAD_MS_PER_BYTE = 5e-7;
 
-/** What an isolate's owner does for its jobs. */
+/** Receives the results of an isolate's jobs. */
 export interface JobListener {
   /** Jobs of a call are done. */
   done(call: CellCall, answers: Answers): void;
@@ -42,7 +46,7 @@ export interface JobListener {
   overdrawn(call: CellCall): void;
 }
 
-/** What all isolates of a cell share. */
+/** Slots and counts that all isolates of a cell share. */
 export class CryptoThreads {
   readonly slots = new Slots(Math.min(SLOTS_MAX, availableParallelism()), 0);
   readonly primes = new Slots(1, 0);
@@ -52,72 +56,82 @@ export class CryptoThreads {
 interface Job {
   readonly call: CellCall;
   readonly number: number;
-  /** Or why it cannot be done. */
+  /** Or the error that answers it. */
   readonly request: CryptoRequest | CryptoError;
   readonly byteLength: number;
-  /** Its call is over: it runs to its end, and nobody hears of it. */
+  /** Its call is over: it runs to its end, and its result is dropped. */
   over: boolean;
 }
 
 /** The jobs of one isolate. */
 export class CryptoJobs {
   readonly #threads: CryptoThreads;
-  readonly #quick: JobLine;
-  readonly #long: JobLine;
+  readonly #short: JobQueue;
+  readonly #long: JobQueue;
   readonly #answers: CryptoAnswers;
-  /** The account of the isolate that they are jobs of. */
+  /** The isolate's account of the main thread. */
   readonly mainThread: MainThreadUse;
 
   constructor(threads: CryptoThreads, mainThread: MainThreadUse, listener: JobListener) {
     this.#threads = threads;
     this.mainThread = mainThread;
-    const keys = new CryptoKeys();
+    const { overdrawn } = listener;
     this.#answers = new CryptoAnswers(listener.done);
-    this.#quick = new JobLine(threads, threads.slots, mainThread, keys, this.#answers, listener.overdrawn);
-    this.#long = new JobLine(threads, threads.primes, mainThread, keys, this.#answers, listener.overdrawn);
+    const shared = { threads, mainThread, keys: new CryptoKeys(), answers: this.#answers, overdrawn };
+    this.#short = new JobQueue(threads.slots, shared);
+    this.#long = new JobQueue(threads.primes, shared);
   }
 
-  /** Takes a job as an isolate has emitted it. */
-  ask(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
+  /** Takes a job as an isolate has emitted it. Never throws. */
+  submit(call: CellCall, number: unknown, text: unknown, bytes: unknown): void {
     if (!Number.isSafeInteger(number)) return;
     // A refusal takes its turn too: answers must not pile up faster than jobs do.
-    const waiting = this.#quick.count(call) + this.#long.count(call) + this.#answers.count(call);
+    const waiting = this.#short.count(call) + this.#long.count(call) + this.#answers.count(call);
     if (waiting >= JOBS_PER_CALL_MAX) return;
     const { request, byteLength, long } = this.#read(text, bytes);
-    const line = long ? this.#long : this.#quick;
-    line.push({ call, number: number as number, request, byteLength, over: false });
+    const queue = long ? this.#long : this.#short;
+    queue.push({ call, number: number as number, request, byteLength, over: false });
   }
 
-  /** Never throws, like all that hears an isolate. */
+  /** Never throws, like all that reads emissions. */
   #read(text: unknown, bytes: unknown): Pick<Job, 'request' | 'byteLength'> & { long: boolean } {
     try {
       const request = new CryptoRequest(text, bytes);
       const { byteLength } = bytes as ArrayBuffer;
       if (this.#threads.waitingBytes + byteLength > WAITING_BYTES_MAX)
-        throw new CryptoError('OperationError', 'Too much is waiting for Web Crypto just now');
+        throw new CryptoError('OperationError', 'Too many bytes are waiting for Web Crypto');
       return { request, byteLength, long: isLong(request) };
     } catch (thrown) {
       return { request: toCryptoError(thrown), byteLength: 0, long: false };
     }
   }
 
-  /** Forgets what a call that is over still had waiting. */
+  /** Drops the waiting jobs and answers of a call that is over. */
   drop(call: CellCall): void {
-    this.#quick.drop((job) => job.call === call);
+    this.#short.drop((job) => job.call === call);
     this.#long.drop((job) => job.call === call);
     this.#answers.drop(call);
   }
 
-  /** The isolate is gone. */
+  /** The isolate has been disposed of. */
   close(): void {
-    this.#quick.drop(() => true);
+    this.#short.drop(() => true);
     this.#long.drop(() => true);
     this.#answers.close();
   }
 }
 
-/** A line of jobs of one isolate, of which one runs at a time. */
-class JobLine implements Runnable {
+/** What both queues of an isolate share. */
+interface JobQueueParts {
+  readonly threads: CryptoThreads;
+  readonly mainThread: MainThreadUse;
+  readonly keys: CryptoKeys;
+  readonly answers: CryptoAnswers;
+  readonly overdrawn: JobListener['overdrawn'];
+}
+
+/** A queue of jobs of one isolate, of which one runs at a time. */
+class JobQueue implements Runnable {
   readonly #threads: CryptoThreads;
   readonly #slots: Slots;
   readonly #mainThread: MainThreadUse;
@@ -126,17 +140,10 @@ class JobLine implements Runnable {
   readonly #overdrawn: JobListener['overdrawn'];
   #waiting: Job[] = [];
   #running: Job | undefined;
-  /** Runs while the isolate has to wait for its part of the main thread. */
+  /** Runs while the isolate has to wait for its share of the main thread. */
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(
-    threads: CryptoThreads,
-    slots: Slots,
-    mainThread: MainThreadUse,
-    keys: CryptoKeys,
-    answers: CryptoAnswers,
-    overdrawn: JobListener['overdrawn'],
-  ) {
+  constructor(slots: Slots, { threads, mainThread, keys, answers, overdrawn }: JobQueueParts) {
     this.#threads = threads;
     this.#slots = slots;
     this.#mainThread = mainThread;
@@ -145,19 +152,21 @@ class JobLine implements Runnable {
     this.#overdrawn = overdrawn;
   }
 
+  /** Jobs of a call that wait or run. */
   count(call: CellCall): number {
     let count = this.#running?.call === call ? 1 : 0;
     for (const job of this.#waiting) if (job.call === call) count += 1;
     return count;
   }
 
+  /** Queues a job. */
   push(job: Job): void {
     this.#threads.waitingBytes += job.byteLength;
     this.#waiting.push(job);
     this.#request();
   }
 
-  /** Asks for a slot, once the isolate may use the main thread again. */
+  /** Requests a slot, once the isolate may use the main thread again. */
   #request(): void {
     if (this.#running !== undefined || this.#pause !== undefined) return;
     const waitMs = this.#mainThread.waitMs(performance.now());
@@ -168,13 +177,17 @@ class JobLine implements Runnable {
     }, waitMs);
   }
 
+  /** Drops the waiting jobs that are over; the result of a running one will be dropped. */
   drop(over: (job: Job) => boolean): void {
     for (const job of this.#waiting) if (over(job)) this.#threads.waitingBytes -= job.byteLength;
     this.#waiting = this.#waiting.filter((job) => !over(job));
     if (this.#running !== undefined && over(this.#running)) this.#running.over = true;
   }
 
-  /** Called with a slot in hand, which is kept until the job is really over: its thread is not free before. */
+  /**
+   * Called with a slot in hand, which is kept until the job has really ended: its thread is not
+   * free before.
+   */
   run(): void {
     const began = performance.now();
     while (performance.now() - began < SMALL_MS_IN_A_ROW) {
@@ -192,7 +205,7 @@ class JobLine implements Runnable {
     });
   }
 
-  /** Does a small job at once. @returns false where it is none */
+  /** Runs a small job at once. @returns false where the job is not small */
   #performSmall({ call, number, request }: Job): boolean {
     const began = performance.now();
     let answer: string;
@@ -225,7 +238,7 @@ class JobLine implements Runnable {
       if (request instanceof CryptoError) throw request;
       const began = performance.now();
       const performing = perform(request, this.#keys);
-      // What it does before it is on a thread of its own; the copy of its bytes, above all.
+      // The work before the job is on a thread of its own: above all, the copy of its bytes.
       const copyMs = job.byteLength * JOB_MAIN_THREAD_MS_PER_BYTE;
       this.#mainThread.add(performance.now() - began + JOB_MAIN_THREAD_MS + copyMs, began);
       const result = await performing;
@@ -242,7 +255,7 @@ class JobLine implements Runnable {
   }
 }
 
-/** Charges the time a job runs to its call, and says when that is more than the call may use. */
+/** Charges the time of a job to its call, and reports when that is more than the call may use. */
 class JobMeter {
   readonly #call: CellCall;
   readonly #overdrawn: () => void;
@@ -256,6 +269,7 @@ class JobMeter {
     this.#watch();
   }
 
+  /** The job has ended. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#charge();
@@ -278,7 +292,8 @@ class JobMeter {
     const { user, system } = process.cpuUsage(this.#used);
     this.#at = now;
     this.#used = process.cpuUsage();
-    // A thread that waited for a core has used nothing meanwhile: no job has more than the whole process.
+    // A thread that waits for a core uses no CPU: a job cannot have used more than the whole
+    // process.
     this.#call.cpuNs += Math.min(elapsedMs, (user + system) / 1_000) * NS_PER_MS;
     if (this.#call.cpuLeftNs >= 0) return true;
     this.#overdrawn();

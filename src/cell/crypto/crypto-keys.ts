@@ -1,9 +1,9 @@
 /**
- * Keys of one isolate: taken in in any format, handed back in the one form the isolate keeps, and remembered so that the
- * next job with the same key need not import it again.
+ * Keys of one isolate: imported from any format, returned in the one form that the isolate keeps,
+ * and cached so that the next job with the same key need not import it again.
  *
- * Each isolate has a memory of its own, and an entry counts only where the whole key is the same: an id that is forged, or
- * used twice, is a miss.
+ * Each isolate has a cache of its own, and a hit needs the whole key to be the same. Attack: a job
+ * with a forged id of a key, or with one id for two keys, is a miss.
  */
 import { timingSafeEqual, webcrypto } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -20,8 +20,8 @@ import {
 const { subtle } = webcrypto;
 
 const KEYS_MAX = 64;
-/** One long secret is not worth remembering. */
-const REMEMBERED_BYTES_MAX = 16 * 1024;
+/** Longer secrets are not cached. */
+const CACHED_BYTES_MAX = 16 * 1024;
 const KEPT_FORMATS = { secret: 'raw', private: 'pkcs8', public: 'spki' } as const;
 
 /** A key on its way to the isolate. */
@@ -32,27 +32,30 @@ export interface MadeKey {
   readonly material: Buffer;
 }
 
-interface Remembered {
+interface CachedKey {
   readonly description: string;
   readonly material: Buffer;
   readonly key: webcrypto.CryptoKey;
 }
 
 export class CryptoKeys {
-  readonly #remembered = new LRUCache<number, Remembered>({ max: KEYS_MAX });
+  readonly #cached = new LRUCache<number, CachedKey>({ max: KEYS_MAX });
 
-  /** A key that the isolate keeps, for Node; `usages` are what the key is for, or what this job needs. */
+  /**
+   * Node's key for one that the isolate keeps. @param needs the one usage that the job needs; all
+   * of the key by default
+   */
   async use({ id, type, algorithm, usages, material }: KeptKey, needs?: Usage): Promise<webcrypto.CryptoKey> {
     const uses = needs === undefined ? usages : [needs];
     const description = JSON.stringify([type, algorithm, uses]);
-    const known = this.#remembered.get(id);
+    const known = this.#cached.get(id);
     if (known?.description === description && same(known.material, material)) return known.key;
     const extractable = algorithm.name !== 'HKDF' && algorithm.name !== 'PBKDF2';
     if (type !== 'secret') requireParsable(material.byteLength);
     const key = await subtle.importKey(KEPT_FORMATS[type], material, algorithm as never, extractable, uses);
     requireSize(key);
-    if (material.byteLength <= REMEMBERED_BYTES_MAX) {
-      this.#remembered.set(id, { description, material: Buffer.from(material), key });
+    if (material.byteLength <= CACHED_BYTES_MAX) {
+      this.#cached.set(id, { description, material: Buffer.from(material), key });
     }
     return key;
   }
@@ -61,21 +64,28 @@ export class CryptoKeys {
 const same = (one: Uint8Array, other: Uint8Array): boolean =>
   one.byteLength === other.byteLength && timingSafeEqual(one, other);
 
-/** Imports as the standard asks; whether the key may be exported again is for the isolate to remember. */
-export async function importKey(
-  format: Format,
-  data: Uint8Array<ArrayBuffer> | webcrypto.JsonWebKey,
-  algorithm: Algorithm,
-  usages: Usage[],
-  extractable: boolean,
-): Promise<MadeKey> {
+/** A key to import. */
+export interface KeyImport {
+  readonly format: Format;
+  readonly data: Uint8Array<ArrayBuffer> | webcrypto.JsonWebKey;
+  readonly algorithm: Algorithm;
+  readonly usages: Usage[];
+  readonly extractable: boolean;
+}
+
+/**
+ * Imports a key as the standard asks. Whether it may be exported again is enforced by the isolate.
+ */
+export async function importKey(given: KeyImport): Promise<MadeKey> {
+  const { data, algorithm, extractable } = given;
   if (algorithm.name === 'HKDF' || algorithm.name === 'PBKDF2') {
-    // Never extractable: what is given is what is kept.
-    const key = await imported(format, data, algorithm, usages, extractable);
+    // Never extractable: the isolate keeps the bytes as they came.
+    const key = await imported(given);
     return { ...described(key), material: Buffer.from(data as Uint8Array) };
   }
-  // Node must be able to export it, whatever the script may do: `ext` is looked at here, and not there.
-  const key = await imported(format, withoutExt(data, extractable), algorithm, usages, true);
+  // Node must be able to export it, whatever the script may do: so `ext` is checked here, and not
+  // by Node.
+  const key = await imported({ ...given, data: withoutExt(data, extractable), extractable: true });
   requireSize(key);
   return describe(key);
 }
@@ -87,13 +97,8 @@ function withoutExt<T extends Uint8Array | webcrypto.JsonWebKey>(data: T, extrac
   return others as T;
 }
 
-function imported(
-  format: Format,
-  data: Uint8Array<ArrayBuffer> | webcrypto.JsonWebKey,
-  algorithm: Algorithm,
-  usages: Usage[],
-  extractable: boolean,
-): Promise<webcrypto.CryptoKey> {
+function imported(given: KeyImport): Promise<webcrypto.CryptoKey> {
+  const { format, data, algorithm, usages, extractable } = given;
   if (data instanceof Uint8Array) {
     if (format !== 'raw') requireParsable(data.byteLength);
     return subtle.importKey(format as 'raw', data, algorithm as never, extractable, usages);
@@ -101,7 +106,7 @@ function imported(
   return subtle.importKey('jwk', data, algorithm as never, extractable, usages);
 }
 
-/** A key of Node in the form in which an isolate keeps it. */
+/** A key of Node, in the form in which an isolate keeps it. */
 export async function describe(key: webcrypto.CryptoKey): Promise<MadeKey> {
   const material = await subtle.exportKey(KEPT_FORMATS[key.type as KeptKey['type']] as 'raw', key);
   return { ...described(key), material: Buffer.from(material) };

@@ -1,6 +1,9 @@
 /**
- * What a job does: one operation of SubtleCrypto, by Node's own Web Crypto, on libuv's threads. The isolate has checked
- * what a key may be used for; here nobody else's key can be named, because every job brings its own.
+ * The operations of SubtleCrypto, by Node's own Web Crypto, on libuv's threads. A job runs one of
+ * them.
+ *
+ * The isolate checks the usages of its keys. A job cannot name the key of another tenant, because
+ * every job brings its own.
  */
 import { webcrypto } from 'node:crypto';
 import { CryptoError } from './crypto-errors.ts';
@@ -18,7 +21,7 @@ import {
 
 const { subtle } = webcrypto;
 
-/** What an operation gives: at most one of its members. */
+/** The result of an operation: at most one of its members. */
 export interface CryptoResult {
   readonly bytes?: ArrayBuffer | Uint8Array;
   readonly valid?: boolean;
@@ -28,7 +31,7 @@ export interface CryptoResult {
 
 type Perform = (request: CryptoRequest, keys: CryptoKeys) => Promise<CryptoResult>;
 
-/** An HMAC key holds any bytes: how what was wrapped is taken out with a key that may do nothing but unwrap. */
+/** An HMAC key holds any bytes: unwraps anything with a key that has no usage but `unwrapKey`. */
 const ANY_BYTES = { name: 'HMAC', hash: 'SHA-256' } as const;
 
 const OPERATIONS: Readonly<Record<string, Perform>> = {
@@ -83,7 +86,7 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     const { algorithm } = request.algorithm('algorithm');
     const { format, usages, extractable } = request;
     const data = format === 'jwk' ? request.jwk : request.bytes('data');
-    return { keys: [await importKey(format, data, algorithm, usages, extractable)] };
+    return { keys: [await importKey({ format, data, algorithm, usages, extractable })] };
   },
 
   exportKey: async (request, keys) => {
@@ -96,10 +99,9 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
 
   deriveKey: async (request, keys) => {
     const { algorithm: derived } = request.algorithm('derived');
-    const bits = await deriveBits(request, keyLength(derived), keys);
-    return {
-      keys: [await importKey('raw', new Uint8Array(bits), derived, request.usages, request.extractable)],
-    };
+    const data = new Uint8Array(await deriveBits(request, keyLength(derived), keys));
+    const { usages, extractable } = request;
+    return { keys: [await importKey({ format: 'raw', data, algorithm: derived, usages, extractable })] };
   },
 
   wrapKey: async (request, keys) => {
@@ -124,11 +126,11 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     const bytes = new Uint8Array(await subtle.exportKey('raw', key));
     const { algorithm } = request.algorithm('unwrapped');
     const data = format === 'jwk' ? parseJwk(bytes) : bytes;
-    return { keys: [await importKey(format, data, algorithm, usages, extractable)] };
+    return { keys: [await importKey({ format, data, algorithm, usages, extractable })] };
   },
 };
 
-/** @throws whatever Node throws, and CryptoError */
+/** Runs the operation that a request asks for. @throws CryptoError, and whatever Node throws */
 export function perform(request: CryptoRequest, keys: CryptoKeys): Promise<CryptoResult> {
   const operation = Object.hasOwn(OPERATIONS, request.operation) ? OPERATIONS[request.operation] : undefined;
   if (operation === undefined) throw new CryptoError('OperationError');
@@ -160,7 +162,10 @@ async function deriveBits(
   return subtle.deriveBits({ ...algorithm, ...other } as never, base, bits);
 }
 
-/** A JsonWebKey as text. AES-KW takes whole blocks of 8 bytes, and the standard suggests white space for the rest. */
+/**
+ * A JsonWebKey as text. AES-KW takes whole blocks of 8 bytes, and the standard suggests white space
+ * for the rest.
+ */
 function toText(jwk: object): string {
   const text = JSON.stringify(jwk);
   return text.padEnd(Math.ceil(text.length / 8) * 8);

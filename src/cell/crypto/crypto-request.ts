@@ -1,13 +1,14 @@
 /**
- * Reads the job an isolate asks for: every member is checked and copied into an object of our own before Node's Web Crypto
- * sees it, and what would cost too much is refused here, whatever the prelude has checked before.
+ * Reads the request of a Web Crypto job: checks every member and copies it into a new object before
+ * Node's Web Crypto sees it, and refuses what would cost too much, whatever the prelude has checked
+ * before.
  */
 import type { webcrypto } from 'node:crypto';
 import { CryptoError } from './crypto-errors.ts';
 
 /** Text of one request; a JsonWebKey of 4,096 bits has 4 KiB. */
 const REQUEST_CHARS_MAX = 64 * 1024;
-/** Bytes of one request, with some room for keys and parameters beside the data. */
+/** Bytes of one request: data, and about a MiB for keys and parameters. */
 const BYTES_MAX = 17 * 1024 * 1024;
 /** `key_ops`, `usages` and pieces of one request. */
 const ITEMS_MAX = 64;
@@ -15,13 +16,16 @@ const ITEMS_MAX = 64;
 const PARSED_KEY_BYTES_MAX = 16 * 1024;
 
 const PBKDF2_ITERATIONS_MAX = 100_000;
-/** Iterations times blocks of the hash: 1,024 bits by SHA-1 with the most iterations have 700,000. */
+/**
+ * Iterations times blocks of the hash: 1,024 bits by SHA-1 with the most iterations have 700,000.
+ */
 const PBKDF2_ROUNDS_MAX = 1_000_000;
-/** More than HKDF can give with any hash (RFC 5869: 255 blocks). */
+/** As many as HKDF can derive with the longest hash (RFC 5869: 255 blocks). */
 const DERIVED_BITS_MAX = 255 * 512;
 const GENERATED_HMAC_BITS_MAX = 65_536;
 const MODULUS_LENGTH_MAX = 4_096;
 
+/** Bits of a digest, by hash. */
 export const HASH_BITS: Readonly<Record<string, number>> = {
   'SHA-1': 160,
   'SHA-256': 256,
@@ -100,7 +104,10 @@ export interface KeptKey {
   readonly material: Bytes;
 }
 
-/** A request that has been read. Its methods throw a CryptoError for what is missing or makes no sense. */
+/**
+ * A request that has been read. Its methods throw a CryptoError for members that are missing or
+ * invalid.
+ */
 export class CryptoRequest {
   readonly operation: string;
   readonly #members: Members;
@@ -121,6 +128,7 @@ export class CryptoRequest {
     }
   }
 
+  /** The piece that a member refers to. */
   bytes(name: string): Bytes {
     return this.#piece(this.#members[name]);
   }
@@ -133,7 +141,7 @@ export class CryptoRequest {
     return this.#members['extractable'] === true;
   }
 
-  /** Of `deriveBits`: null asks for what the algorithm has. */
+  /** Bits that `deriveBits` derives: null for as many as the algorithm has. */
   get length(): number | null {
     const length = this.#members['length'];
     return length === null ? null : derivedLength(integer(length, 2 ** 32));
@@ -147,10 +155,12 @@ export class CryptoRequest {
     return readJwk(this.#members['jwk']);
   }
 
+  /** A key that the isolate keeps and has sent along. */
   key(name: string): KeptKey {
     return this.#key(this.#members[name]);
   }
 
+  /** An algorithm with its parameters, and the public key of a derivation where there is one. */
   algorithm(name: string): { algorithm: Algorithm; publicKey: KeptKey | undefined } {
     const given = members(this.#members[name]);
     const algorithm = readAlgorithm(given);
@@ -194,7 +204,7 @@ function readAlgorithm(given: Members): Algorithm {
   return algorithm;
 }
 
-/** @throws CryptoError where a key of this kind would take too long to make */
+/** @throws CryptoError where a key of this kind takes too long to make */
 export function requireAffordableKey({ name, length = 0, modulusLength, publicExponent }: Algorithm): void {
   if (name === 'HMAC' && length > GENERATED_HMAC_BITS_MAX) {
     throw new CryptoError('OperationError', `An HMAC key may have ${GENERATED_HMAC_BITS_MAX} bits at most`);
@@ -209,14 +219,14 @@ export function requireAffordableKey({ name, length = 0, modulusLength, publicEx
   }
 }
 
-/** @throws CryptoError where an RSA key would hold a core for seconds */
+/** @throws CryptoError where an RSA key of so many bits would hold a core for seconds */
 export function requireModulus(bits: number): void {
   if (bits > MODULUS_LENGTH_MAX) {
     throw new CryptoError('OperationError', `An RSA key may have ${MODULUS_LENGTH_MAX} bits at most`);
   }
 }
 
-/** @throws CryptoError where deriving would take too long */
+/** @throws CryptoError where deriving takes too long */
 export function requireAffordableDerivation(
   { name, hash = '', iterations }: Algorithm,
   bits: number | null,
@@ -235,7 +245,7 @@ export function requireAffordableDerivation(
   }
 }
 
-/** @throws CryptoError for key material that is longer than any key supported here */
+/** @throws CryptoError for key material that is longer than any supported key */
 export function requireParsable(byteLength: number): void {
   if (byteLength > PARSED_KEY_BYTES_MAX) throw new CryptoError('DataError');
 }
@@ -247,7 +257,7 @@ function derivedLength(bits: number): number {
   return bits;
 }
 
-/** Bits of a derived key; null where the algorithm takes what it gets. */
+/** Bits of a derived key; null where the algorithm takes any length. */
 export function keyLength({ name, length, hash = '' }: Algorithm): number | null {
   if (name === 'HKDF' || name === 'PBKDF2') return null;
   if (name !== 'HMAC') {
@@ -259,7 +269,7 @@ export function keyLength({ name, length, hash = '' }: Algorithm): number | null
   return derivedLength(length ?? (hash === 'SHA-1' || hash === 'SHA-256' ? 512 : 1_024));
 }
 
-/** @throws CryptoError a DataError where it is no object of the right types */
+/** @throws CryptoError a DataError where it is not an object with members of the right types */
 export function readJwk(value: unknown): webcrypto.JsonWebKey {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new CryptoError('DataError');
   const given = value as Members;
@@ -275,7 +285,7 @@ export function readJwk(value: unknown): webcrypto.JsonWebKey {
     if (!Array.isArray(operations) || operations.length > ITEMS_MAX) throw new CryptoError('DataError');
     jwk['key_ops'] = operations.map(String);
   }
-  // Keys of more than two primes, which Node does not support either.
+  // Keys of more than two primes: Node does not support them either.
   if (given['oth'] !== undefined && given['kty'] === 'RSA') throw new CryptoError('NotSupportedError');
   return jwk;
 }

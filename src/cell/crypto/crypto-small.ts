@@ -1,9 +1,10 @@
 /**
- * Jobs of Web Crypto so small that to hand them to another thread would take longer than to do them: hashes, and signatures
- * by HMAC, of a few kilobytes.
+ * Web Crypto jobs so small that another thread would take longer: hashes and HMAC signatures of a
+ * few kilobytes.
  *
- * They run on the cell's main thread, which everybody needs, so each is bounded to some microseconds by the size of what it
- * reads. Whatever is unusual about a request is left to Node's Web Crypto, which refuses it by its own rules.
+ * They run on the cell's main thread, which all its isolates need, so the size of the data bounds
+ * each to some microseconds. Unusual requests are left to Node's Web Crypto, which refuses them by
+ * its own rules.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { CryptoResult } from './crypto-operations.ts';
@@ -15,9 +16,9 @@ const DATA_BYTES_MAX = 4 * 1_024;
 const KEY_BYTES_MAX = 1_024;
 
 /**
- * What a small job gives; undefined where this is none.
+ * Runs a small job. @returns its result; undefined where the job is not small
  *
- * @throws CryptoError for what is missing or makes no sense
+ * @throws CryptoError for members that are missing or invalid
  */
 export function performSmall(request: CryptoRequest): CryptoResult | undefined {
   switch (request.operation) {
@@ -43,7 +44,7 @@ export function performSmall(request: CryptoRequest): CryptoResult | undefined {
   }
 }
 
-/** The HMAC that a request asks for, or compares with. */
+/** The HMAC of a request: the signature to make, or the one to compare with. */
 function hmac(request: CryptoRequest): Buffer | undefined {
   const { algorithm, type, material } = request.key('key');
   const data = request.bytes('data');
@@ -51,7 +52,7 @@ function hmac(request: CryptoRequest): Buffer | undefined {
   if (name !== 'HMAC' || request.algorithm('algorithm').algorithm.name !== 'HMAC') return undefined;
   if (type !== 'secret' || !isHash(by) || data.byteLength > DATA_BYTES_MAX) return undefined;
   if (material.byteLength === 0 || material.byteLength > KEY_BYTES_MAX) return undefined;
-  // A key of some bits fewer than its bytes is Node's to understand.
+  // A key with fewer bits than its bytes have is left to Node.
   if (length !== undefined && length !== material.byteLength * 8) return undefined;
   return createHmac(nodeName(by), material).update(data).digest();
 }

@@ -1,9 +1,10 @@
 /**
- * Blank isolates: a V8 heap, a context and the prelude, with no tenant code in them yet. A few are kept ready, so that
- * the first call of an installation pays for its own script alone.
+ * Blank isolates: a V8 heap, a context and the prelude, with no tenant code in them yet. A few are
+ * kept ready, so that the first call of an installation waits for its own script alone.
  *
- * The prelude is compiled from source once per cell; its code cache, made here and before any tenant code exists, serves
- * every isolate. A cache is machine code: none is ever taken from a tenant's script.
+ * The prelude is compiled from source once per cell; its code cache, made here and before any
+ * tenant code exists, serves every isolate. A cache is machine code: none is ever taken from a
+ * tenant's script.
  */
 import { randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
@@ -14,9 +15,12 @@ import type { Engine } from '../engine.ts';
 import { preludeSettings } from './prelude-settings.ts';
 import { WARM_UP_CALL, WARM_UP_SCRIPT } from './warm-up.ts';
 
-/** Refilling the shelf costs milliseconds of the same cores: it waits until the call that emptied it has its answer. */
+/**
+ * A refill costs milliseconds of the same cores: it waits until the call that took an isolate has
+ * its answer.
+ */
 const REFILL_AFTER_MS = 15;
-/** RFC 1035 allows 255 octets. What a look-up takes grows with the square of this. */
+/** RFC 1035 allows 255 octets. The time of a conversion grows with the square of this. */
 const DOMAIN_CHARS_MAX = 255;
 
 /** Web Crypto's own bound on one call of `getRandomValues`. */
@@ -27,10 +31,12 @@ export interface BlankIsolate {
   readonly context: ivm.Context;
   /** The prelude's `Enter`. */
   readonly enter: ivm.Reference;
-  readonly line: EmissionListener;
+  readonly listener: EmissionListener;
 }
 
-/** Where an isolate's emissions go: whoever takes the isolate puts itself there. */
+/**
+ * Receives an isolate's emissions. The tenant isolate that takes a blank one replaces its methods.
+ */
 export interface EmissionListener {
   listen(emission: Emission): void;
   /** The cell's main thread has worked for the isolate. */
@@ -42,7 +48,10 @@ export interface EmissionListener {
 export class BlankIsolates {
   readonly #engine: Engine;
   readonly #prelude: string;
-  /** Texts of the parts: one copy of each outside all heaps, which every isolate's string is a view of. */
+  /**
+   * Texts of the parts: one copy of each outside all heaps, of which every isolate's string is a
+   * view.
+   */
   readonly #parts: readonly ivm.ExternalCopy<string>[];
   readonly #limits: CellLimits;
   readonly #onCatastrophe: () => void;
@@ -65,9 +74,11 @@ export class BlankIsolates {
   }
 
   /**
-   * A blank isolate, from the shelf where there is one. Those on the shelf have the deployment's heap.
+   * A blank isolate: one that is ready, where there is one and `heapMib` is the deployment's; else
+   * a new one.
    *
-   * @param isBackground for background calls alone: a backlog leaves the shelf to the others
+   * @param isBackground for background calls alone: a backlog leaves the ready ones to foreground
+   * calls
    */
   async take(heapMib: number, isBackground: boolean): Promise<BlankIsolate> {
     if (isBackground || heapMib !== this.#limits.isolateHeapMib) return this.#make(heapMib);
@@ -76,7 +87,7 @@ export class BlankIsolates {
     return blank;
   }
 
-  /** Fills the shelf, one isolate at a time. */
+  /** Makes as many ready as are to be kept, one at a time. */
   async refill(): Promise<void> {
     if (this.#refilling) return;
     this.#refilling = true;
@@ -93,14 +104,14 @@ export class BlankIsolates {
       (isolate) => isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
       heapMib,
     );
-    // What its making has left behind is a tenth of what it holds; nobody waits for it here.
+    // A tenth of what it holds is garbage of its making; no call waits while it is collected here.
     await blank.enter.apply(undefined, ['collect', 0]);
     return blank;
   }
 
   /**
-   * Makes the code cache: V8 compiles a function when it first runs, and compiling the same source again in the same isolate
-   * finds all that has been compiled by then.
+   * Makes the code cache. V8 compiles a function when it first runs; compiling the same source
+   * again in the same isolate caches all that has been compiled by then.
    */
   async #warmUp(): Promise<CodeCache> {
     const compile = (isolate: ivm.Isolate, produceCachedData = false) =>
@@ -125,29 +136,31 @@ export class BlankIsolates {
     compile: (isolate: ivm.Isolate) => Promise<ivm.Script>,
     heapMib: number,
   ): Promise<BlankIsolate> {
-    const line: EmissionListener = {
+    const listener: EmissionListener = {
       listen: () => undefined,
       worked: () => undefined,
       broken: this.#onCatastrophe,
     };
     const isolate = new this.#engine.Isolate({
       memoryLimit: heapMib,
-      onCatastrophicError: () => line.broken(),
+      onCatastrophicError: () => listener.broken(),
     });
     try {
       const context = await isolate.createContext();
       const script = await compile(isolate);
       const start: ivm.Reference<StartPrelude> = await script.run(context, { reference: true });
       script.release();
-      const given = [
-        new this.#engine.Callback((...emission: Emission) => hear(line, emission), { ignored: true }),
-        new this.#engine.Callback((domain: unknown) => answer(line, domainToAscii, domain), { sync: true }),
-        new this.#engine.Callback((count: unknown) => answer(line, randomText, count), { sync: true }),
+      const startArguments = [
+        new this.#engine.Callback((...emission: Emission) => receive(listener, emission), { ignored: true }),
+        new this.#engine.Callback((domain: unknown) => answer(listener, domainToAscii, domain), {
+          sync: true,
+        }),
+        new this.#engine.Callback((count: unknown) => answer(listener, randomText, count), { sync: true }),
         ...this.#parts.map((text) => text.copyInto()),
       ];
-      const enter = await start.apply(undefined, given as never, { result: { reference: true } });
+      const enter = await start.apply(undefined, startArguments as never, { result: { reference: true } });
       start.release();
-      return { isolate, context, enter, line };
+      return { isolate, context, enter, listener };
     } catch (cause) {
       isolate.dispose();
       throw cause;
@@ -160,8 +173,8 @@ const cached = (cache: CodeCache): { cachedData?: NonNullable<CodeCache> } =>
   cache === undefined ? {} : { cachedData: cache };
 
 /**
- * What every call says once, and pieces of bodies, for which the host gives credit: neither can be a flood. Jobs are counted
- * by those that do them.
+ * Emissions that cannot be a flood: those that each call makes once, and chunks of bodies, for
+ * which the host gives credit. Jobs are counted where they are run (`crypto-jobs.ts`).
  */
 const BOUNDED: ReadonlySet<unknown> = new Set<Emission[0]>([
   'respond',
@@ -172,25 +185,29 @@ const BOUNDED: ReadonlySet<unknown> = new Set<Emission[0]>([
   'job',
 ]);
 
-/** What it costs the main thread to take over one emission, beside what is then done with it. */
+/** Time of the main thread to receive one emission, apart from handling it. */
 const EMISSION_MS = 0.005;
 
-function hear(line: EmissionListener, emission: Emission): void {
-  if (BOUNDED.has(emission[0])) return line.listen(emission);
+function receive(listener: EmissionListener, emission: Emission): void {
+  if (BOUNDED.has(emission[0])) return listener.listen(emission);
   const began = performance.now();
-  line.listen(emission);
-  return line.worked(performance.now() - began + EMISSION_MS);
+  listener.listen(emission);
+  return listener.worked(performance.now() - began + EMISSION_MS);
 }
 
-/** Answers a synchronous question. The isolate's own clock stands still meanwhile. */
-function answer(line: EmissionListener, question: (asked: unknown) => string, asked: unknown): string {
+/** Answers a synchronous call of the isolate. The isolate's CPU clock does not count the time. */
+function answer(
+  listener: EmissionListener,
+  callback: (argument: unknown) => string,
+  argument: unknown,
+): string {
   const began = performance.now();
-  const answered = question(asked);
-  line.worked(performance.now() - began + EMISSION_MS);
-  return answered;
+  const result = callback(argument);
+  listener.worked(performance.now() - began + EMISSION_MS);
+  return result;
 }
 
-/** Never throws, like the next one. */
+/** So many random bytes as Latin-1 text. Never throws, for the same reason as `domainToAscii`. */
 function randomText(count: unknown): string {
   if (!Number.isInteger(count) || (count as number) < 1 || (count as number) > RANDOM_BYTES_MAX) return '';
   return randomBytes(count as number).toString('latin1');

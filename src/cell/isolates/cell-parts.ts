@@ -1,4 +1,4 @@
-/** What an isolate shares with the others of its cell. */
+/** The parts of a cell that all its isolates share. */
 import type { IsolateLimits } from '../../protocol/wire.ts';
 import type { CryptoThreads } from '../crypto/crypto-jobs.ts';
 import type { Engine } from '../engine.ts';
@@ -9,18 +9,18 @@ import type { MemoryWatch } from './memory-watch.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** What an isolate needs of its cell. */
+/** What an isolate uses of its cell. */
 export interface CellParts {
   readonly engine: Engine;
   readonly slots: Slots;
-  /** Where it is noted who executes. */
-  readonly marks: ExecutionJournal;
+  /** Notes whose code executes, for the host to read after a crash. */
+  readonly journal: ExecutionJournal;
   readonly cpuUses: CpuUses;
   readonly mainThread: MainThread;
   readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch'>;
-  /** Where it is found out what memory grows under. */
+  /** Finds the isolate that the cell's memory grows under. */
   readonly memory: Pick<MemoryWatch, 'forget'>;
-  /** The deployment's; an isolate whose integration has lower ones is told its own. */
+  /** Of the deployment; an isolate whose integration has lower ones is made with those. */
   readonly limits: IsolateLimits;
   readonly cryptoThreads: CryptoThreads;
 }

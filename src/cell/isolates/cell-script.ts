@@ -1,8 +1,9 @@
 /**
- * The script of one version in this cell: its source, and V8's code cache of it from the second isolate on.
+ * The script of one version in this cell: its source, and V8's code cache of it from the second
+ * isolate on.
  *
- * The cache is V8's own work on the source, taken before the script runs in that isolate; nothing that a tenant's code has
- * touched goes into it, and it never leaves the cell.
+ * V8 makes the cache of the source before the script runs in that isolate; nothing that tenant code
+ * has touched goes into it, and it never leaves the cell.
  */
 import type ivm from 'isolated-vm';
 import type { CompileQueue } from './compile-queue.ts';
@@ -12,14 +13,14 @@ export const LONG_CHARS = 512 * 1024;
 
 export class CellScript {
   readonly #source: string;
-  readonly #line: CompileQueue;
+  readonly #queue: CompileQueue;
   #cache: ivm.CachedDataResult['cachedData'];
   #compiled = 0;
 
-  /** @param line shared by all scripts of the cell */
-  constructor(source: string, line: CompileQueue) {
+  /** @param queue shared by all scripts of the cell */
+  constructor(source: string, queue: CompileQueue) {
     this.#source = source;
-    this.#line = line;
+    this.#queue = queue;
   }
 
   /** Characters of the source. */
@@ -27,23 +28,26 @@ export class CellScript {
     return this.#source.length;
   }
 
-  /** Waits until the script may be compiled. @returns what ends the turn; undefined where none is needed */
+  /**
+   * Waits until the script may be compiled. @returns a function that ends the turn; undefined where
+   * no turn is needed
+   */
   async turn(): Promise<(() => void) | undefined> {
     if (this.#isQuick) return undefined;
-    const end = await this.#line.turn();
-    // Whoever was before it in the line has left a cache: nothing is parsed any more.
+    const end = await this.#queue.turn();
+    // The load before it has left a cache: nothing has to be parsed any more.
     if (!this.#isQuick) return end;
     end();
     return undefined;
   }
 
-  /** To be called in a turn. */
+  /** Compiles the script; to be called in a turn. @throws SyntaxError */
   async compile(isolate: ivm.Isolate, filename: string): Promise<ivm.Script> {
     this.#compiled += 1;
     if (this.#cache !== undefined)
       return isolate.compileScript(this.#source, { filename, cachedData: this.#cache });
-    // Most scripts are compiled once in a cell: the first call does not wait for a cache that nobody may need. Behind a long
-    // one others may wait already.
+    // Most scripts are compiled once in a cell: the first call does not wait for a cache that may
+    // not be needed. For a long script, other loads may be waiting already.
     const produceCachedData = this.#compiled > 1 || !this.#isQuick;
     const script: ivm.Script & ivm.CachedDataResult = await isolate.compileScript(this.#source, {
       filename,

@@ -1,22 +1,25 @@
 /**
- * How much CPU an installation's isolate has used lately: what decides whether its new work goes behind that of others.
+ * Recent CPU of an installation's isolate: decides whether its new work goes behind that of others.
  *
- * It outlives the isolate. One that spins loses its isolate with every call, and would otherwise come back each time as one
- * nobody knows.
+ * It outlives the isolate. Attack: an installation that spins loses its isolate with every call,
+ * and would otherwise begin each time without a past.
  */
 import { LRUCache } from 'lru-cache';
 
-/** What was used counts for this long, less and less. */
+/** Time constant of the exponential decay. */
 const MEMORY_MS = 1_000;
 /** Share of one core over that time from which an isolate is heavy. */
 const HEAVY_SHARE = 0.25;
-/** Decay is worked out this often at most: entries are many and short. */
+/** The decay is computed this often at most: entries are many and short. */
 const DECAY_EVERY_MS = 20;
-/** Isolates remembered: more than a cell keeps, because those that go away are the ones to remember. */
+/**
+ * Isolates remembered: more than a cell keeps, because those that are lost have to be remembered
+ * too.
+ */
 const REMEMBERED = 1_000;
 const NS_PER_MS = 1e6;
 
-/** The use of one isolate, and of those that stand in its place later. */
+/** Recent CPU of one isolate and of its successors with the same key. */
 export class CpuUse {
   /** Of the isolate. */
   readonly key: string;
@@ -25,7 +28,7 @@ export class CpuUse {
   #at = 0;
   #untakenNs = 0;
 
-  /** @param ran is told of the first use, and of the first after each `takeNs` */
+  /** @param ran called at the first use, and at the first one after each `takeNs` */
   constructor(key = '', ran?: (use: CpuUse) => void) {
     this.key = key;
     this.#ran = ran;
@@ -40,13 +43,14 @@ export class CpuUse {
     this.#untakenNs += cpuNs;
   }
 
-  /** What was used since this was last asked. */
+  /** CPU since the last call of this method, nanoseconds. */
   takeNs(): number {
     const taken = this.#untakenNs;
     this.#untakenNs = 0;
     return taken;
   }
 
+  /** Whether it has used more than a quarter of a core over the last second. */
   isHeavy(now: number): boolean {
     this.#decay(now);
     return this.#usedMs > HEAVY_SHARE * MEMORY_MS;
@@ -60,16 +64,17 @@ export class CpuUse {
   }
 }
 
-/** The use of all isolates of a cell, by their key. */
+/** Recent CPU of all isolates of a cell, by key. */
 export class CpuUses {
   readonly #uses = new LRUCache<string, CpuUse>({ max: REMEMBERED });
   readonly #ran: ((use: CpuUse) => void) | undefined;
 
-  /** @param ran is told of each use that begins (`CpuUse`) */
+  /** @param ran as of `CpuUse` */
   constructor(ran?: (use: CpuUse) => void) {
     this.#ran = ran;
   }
 
+  /** The use of one isolate; made at its first use. */
   of(key: string): CpuUse {
     const known = this.#uses.get(key);
     if (known !== undefined) return known;

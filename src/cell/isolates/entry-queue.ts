@@ -1,10 +1,10 @@
 /**
- * The entries of one isolate: gives them to V8 one at a time, in order and with a slot in hand, and charges CPU to the
- * call that used it.
+ * The entries of one isolate: gives them to V8 one at a time, in order and with a slot in hand, and
+ * charges CPU to the call that used it.
  *
- * A quick isolate has some entries handed over ahead, because its thread would otherwise idle while the main thread
- * learns that the last one has ended; V8 still runs them one after the other. Which calls exist, and what an entry's end
- * means for them, is for the isolate's owner to know.
+ * A quick isolate has some entries submitted ahead, because its thread would otherwise idle until
+ * the main thread has handled the end of the last one; V8 still runs them one after the other. It
+ * does not know which calls exist, nor what the end of an entry means for them: its owner does.
  */
 import type ivm from 'isolated-vm';
 import type { Entry } from '../../protocol/bridge.ts';
@@ -19,21 +19,31 @@ import { processCpuMs } from './watchdog.ts';
 
 /** Entries V8 may have at once. */
 const PIPELINE = 16;
-/** An isolate whose last entry took longer gets its entries singly, so that each is charged exactly. */
+/**
+ * An isolate whose last entry took longer gets its entries one at a time, so that each is charged
+ * exactly.
+ */
 const QUICK_ENTRY_NS = 1e6;
-/** CPU that a disposed isolate may use before it lets go of its thread, and how long it may take over that. */
+/**
+ * CPU that a disposed isolate may use before it lets go of its thread, and how long it may take
+ * over that.
+ */
 const DISPOSE_GRACE_MS = 500;
 const DISPOSE_WALL_MS = 2_500;
 const FAILURE_CHARS = 2_000;
-/** What it costs the main thread to take over one character of what a rejected promise says, message and stack together. */
+/** Time of the main thread for one character of a rejection's text, message and stack together. */
 const FAILURE_MS_PER_CHAR = 4e-6;
 const NS_PER_MS = 1e6;
 
 export interface EntryListener {
-  /** An entry has ended and its CPU is charged. `failure` is isolated-vm's word: a rejection nobody handled, or the end. */
+  /**
+   * An entry has ended and its CPU is charged.
+   *
+   * @param failure as isolated-vm words it: an unhandled rejection, or the disposal of the isolate
+   */
   entryEnded(call: CellCall, failure: string | undefined): void;
   /** Nothing runs and nothing waits. */
-  rested(): void;
+  idle(): void;
   /** Whether a further call may begin. @param alone V8 has no other entry of the isolate */
   mayBegin(alone: boolean): boolean;
   /** Whether all its calls are background calls. */
@@ -47,6 +57,17 @@ interface Queued {
   readonly entry: Entry<Uint8Array>;
 }
 
+export interface EntryQueueParts {
+  readonly engine: Engine;
+  readonly blank: BlankIsolate;
+  readonly slots: Slots;
+  /** Recent CPU of the installation. */
+  readonly use: CpuUse;
+  readonly mainThread: MainThreadUse;
+  readonly journalEntry: JournalEntry;
+  readonly listener: EntryListener;
+}
+
 export class EntryQueue implements Runnable {
   readonly #engine: Engine;
   readonly #isolate: ivm.Isolate;
@@ -54,50 +75,42 @@ export class EntryQueue implements Runnable {
   readonly #slots: Slots;
   readonly #use: CpuUse;
   readonly #mainThread: MainThreadUse;
-  readonly #mark: JournalEntry;
+  readonly #journalEntry: JournalEntry;
   readonly #listener: EntryListener;
   #waiting: Queued[] = [];
-  /** Credit goes first: an answer that is leaving makes room in the heap before the next call takes some. */
+  /** Credit goes first: an answer that leaves frees heap before the next call takes some. */
   #credits: Queued[] = [];
-  /** What V8 has: the first one runs, the others have not begun. */
-  readonly #given: Queued[] = [];
+  /** Entries that V8 has: the first one runs, the others have not begun. */
+  readonly #submitted: Queued[] = [];
   #closed = false;
   #enteredAt = 0;
   #seenNs = 0;
   #chargedNs: number;
   #entryNs = 0;
   #lastEntryNs = 0;
-  /** Runs while the isolate has to wait for its part of the main thread. */
+  /** Runs while the isolate has to wait for its share of the main thread. */
   #pause: NodeJS.Timeout | undefined;
-  /** Of an entry's time, how much was CPU: an estimate until the watchdog has looked at it. */
+  /** Share of an entry's time that was CPU: an estimate until the watchdog has checked it. */
   #share = 1;
 
-  constructor(
-    engine: Engine,
-    { isolate, enter }: BlankIsolate,
-    slots: Slots,
-    use: CpuUse,
-    mainThread: MainThreadUse,
-    mark: JournalEntry,
-    listener: EntryListener,
-  ) {
+  constructor({ engine, blank, slots, use, mainThread, journalEntry, listener }: EntryQueueParts) {
     this.#engine = engine;
-    this.#isolate = isolate;
-    this.#enter = enter;
+    this.#isolate = blank.isolate;
+    this.#enter = blank.enter;
     this.#slots = slots;
     this.#use = use;
     this.#mainThread = mainThread;
-    this.#mark = mark;
+    this.#journalEntry = journalEntry;
     this.#listener = listener;
     this.#chargedNs = this.#cpuNs();
   }
 
   /** The call whose entry V8 is running. */
   get running(): CellCall | undefined {
-    return this.#given[0]?.call;
+    return this.#submitted[0]?.call;
   }
 
-  /** New work of an installation that is burning CPU goes behind that of others. */
+  /** New work of an installation with high recent CPU goes behind that of others. */
   get heavy(): boolean {
     return this.#use.isHeavy(performance.now());
   }
@@ -107,28 +120,33 @@ export class EntryQueue implements Runnable {
     return this.#listener.isBackground();
   }
 
-  get resting(): boolean {
-    return this.#given.length === 0 && !this.#waits;
+  /** Whether nothing runs and nothing waits. */
+  get idle(): boolean {
+    return this.#submitted.length === 0 && !this.#hasWaiting;
   }
 
-  /** Whether there is something to be given. */
-  get #waits(): boolean {
+  /** Whether there is an entry to submit. */
+  get #hasWaiting(): boolean {
     return this.#waiting.length > 0 || this.#credits.length > 0;
   }
 
+  /** Queues an entry of a call; dropped once the isolate has been disposed of. */
   push(call: CellCall, entry: Entry<Uint8Array>): void {
     if (this.#closed) return;
     (entry[0] === 'credit' ? this.#credits : this.#waiting).push({ call, entry });
-    if (this.#given.length > 0) this.run();
+    if (this.#submitted.length > 0) this.run();
     else this.#slots.request(this);
   }
 
-  /** A foreground call has come: what waits here no longer goes behind the work of others. */
-  lift(): void {
-    if (this.#waits && this.#given.length === 0 && !this.#closed) this.#slots.request(this);
+  /** A foreground call has come: the entries no longer wait behind the work of others. */
+  promote(): void {
+    if (this.#hasWaiting && this.#submitted.length === 0 && !this.#closed) this.#slots.request(this);
   }
 
-  /** Forgets what a call that is over still had waiting. The script is loaded all the same: others wait for it. */
+  /**
+   * Removes the waiting entries of a call that is over. The script is loaded all the same: other
+   * calls wait for it.
+   */
   drop(call: CellCall): void {
     this.#waiting = this.#waiting.filter((queued) => queued.call !== call || queued.entry[0] === 'load');
     this.#credits = this.#credits.filter((queued) => queued.call !== call);
@@ -138,40 +156,45 @@ export class EntryQueue implements Runnable {
   run(): void {
     if (this.#mustPause()) return;
     const depth = this.#lastEntryNs < QUICK_ENTRY_NS ? PIPELINE : 1;
-    while (this.#given.length < depth) {
+    while (this.#submitted.length < depth) {
       const next = this.#next();
       if (next === undefined) break;
-      this.#give(next);
+      this.#submit(next);
     }
-    if (this.#given.length === 0) this.#slots.release(this);
+    if (this.#submitted.length === 0) this.#slots.release(this);
   }
 
   #next(): Queued | undefined {
     const credit = this.#credits.shift();
-    if (credit !== undefined || this.#listener.mayBegin(this.#given.length === 0))
+    if (credit !== undefined || this.#listener.mayBegin(this.#submitted.length === 0))
       return credit ?? this.#waiting.shift();
     const at = this.#waiting.findIndex(({ entry }) => entry[0] !== 'call');
     return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
-  /** Whether the main thread has worked too much for this isolate to be entered now: it then waits without a slot. */
+  /**
+   * Whether the main thread has worked too much for this isolate to enter it now: it then waits
+   * without a slot.
+   */
   #mustPause(): boolean {
     const waitMs = this.#mainThread.waitMs(performance.now());
     if (waitMs === 0) return false;
-    if (this.#given.length > 0) return true;
+    if (this.#submitted.length > 0) return true;
     this.#slots.release(this);
     this.#pause ??= setTimeout(() => {
       this.#pause = undefined;
-      if (this.#waits && !this.#closed) this.#slots.request(this);
+      if (this.#hasWaiting && !this.#closed) this.#slots.request(this);
     }, waitMs);
     return true;
   }
 
-  /** The main thread has worked for the entry that runs, whose own clock stood still meanwhile: its call pays. */
-  serve(workedMs: number): void {
+  /**
+   * Charges work of the main thread to the entry that runs, whose own CPU clock does not count it.
+   */
+  chargeMainThread(workedMs: number): void {
     const now = performance.now();
     this.#mainThread.add(workedMs, now);
-    // On a busy machine the main thread has waited for a core, too.
+    // On a busy machine part of that time was waiting for a core.
     const workedNs = workedMs * NS_PER_MS * this.#slots.share;
     this.#use.add(workedNs, now);
     this.#entryNs += workedNs;
@@ -180,9 +203,9 @@ export class EntryQueue implements Runnable {
   }
 
   /**
-   * Looks at the entry that runs: past its slice, it no longer counts as quick.
+   * Charges the entry that runs, and counts it as long-running once it is past its slice.
    *
-   * @param share of its time since the last look that it really had a core
+   * @param share of the time since the last check that it really had a core
    * @returns whether its call is out of CPU
    */
   outOfCpu(now: number, share: number): boolean {
@@ -194,7 +217,7 @@ export class EntryQueue implements Runnable {
     return call.cpuLeftNs < 0;
   }
 
-  /** Puts the time since the last look on the account of a call. */
+  /** Charges the CPU since the last check to a call. */
   #charge(call: CellCall, now: number): void {
     const cpuNs = this.#cpuNs();
     const used = (cpuNs - this.#chargedNs) * this.#share;
@@ -207,26 +230,30 @@ export class EntryQueue implements Runnable {
   /**
    * Disposes of the isolate, whatever it is doing.
    *
-   * @returns the calls of which the tenant has not seen anything: they may run elsewhere
+   * @returns the calls of which the tenant has seen nothing: they may run elsewhere
    */
   close(): CellCall[] {
     this.#closed = true;
     clearTimeout(this.#pause);
     this.#mainThread.close();
-    const unseen = [...this.#given.slice(1), ...this.#waiting].filter(({ entry }) => entry[0] === 'call');
+    const unseen = [...this.#submitted.slice(1), ...this.#waiting].filter(({ entry }) => entry[0] === 'call');
     this.#waiting = [];
     this.#credits = [];
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
-    if (this.#given.length === 0) this.#slots.release(this);
-    // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the cell's end helps.
+    if (this.#submitted.length === 0) this.#slots.release(this);
+    // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the
+    // end of the cell stops them.
     else this.#awaitRelease(performance.now(), processCpuMs());
     return unseen.map(({ call }) => call);
   }
 
-  /** Counts what the thread can have used, not the clock alone: on a busy machine it may not have had a core yet. */
+  /**
+   * Counts the CPU that the thread can have used, not the clock alone: on a busy machine it may
+   * have had no core yet.
+   */
   #awaitRelease(since: number, usedMs: number): void {
     setTimeout(() => {
-      if (this.#given.length === 0) return;
+      if (this.#submitted.length === 0) return;
       const cpuMs = (processCpuMs() - usedMs) / this.#slots.running;
       const late = performance.now() - since >= DISPOSE_WALL_MS;
       if (late || cpuMs >= DISPOSE_GRACE_MS) this.#listener.stuck();
@@ -234,30 +261,37 @@ export class EntryQueue implements Runnable {
     }, DISPOSE_GRACE_MS);
   }
 
-  #give(item: Queued): void {
-    if (this.#given.length === 0) {
+  #submit(item: Queued): void {
+    if (this.#submitted.length === 0) {
       this.#enteredAt = performance.now();
-      this.#mark.set();
+      this.#journalEntry.set();
     }
-    this.#given.push(item);
+    this.#submitted.push(item);
     void this.#applied(item.entry).then((failure) => this.#settled(item, failure));
   }
 
-  /** @returns what went wrong, bounded; isolated-vm copies an error's texts out, and nothing else of it is read */
+  /**
+   * @returns the error's message, bounded; isolated-vm copies its texts out, and nothing else of it
+   * is read
+   */
   async #applied(entry: Entry<Uint8Array>): Promise<string | undefined> {
     try {
       await this.#enter.apply(undefined, this.#transferable(entry));
       return undefined;
     } catch (thrown) {
-      // Not the stack: it goes on below the boundary, with paths of the host.
+      // Not the stack: it continues below the boundary, with paths of the host.
       const message = thrown instanceof Error ? thrown.message : String(thrown);
-      // Attack: rejections with messages of megabytes, each of which has been copied here by now.
-      this.serve(message.length * FAILURE_MS_PER_CHAR);
+      // Attack: rejections with messages of megabytes. This one has already been copied, so its
+      // call pays for it.
+      this.chargeMainThread(message.length * FAILURE_MS_PER_CHAR);
       return message.slice(0, FAILURE_CHARS);
     }
   }
 
-  /** Bytes are copied here, once and not before: what was handed over and never begun must still be there to hand over again. */
+  /**
+   * Bytes are copied here, once and not before: an entry that was submitted and never begun may be
+   * submitted again.
+   */
   #transferable(entry: Entry<Uint8Array>): unknown[] {
     if (!entry.some((value) => value instanceof Uint8Array)) return entry;
     return entry.map((value) => {
@@ -273,37 +307,41 @@ export class EntryQueue implements Runnable {
       this.#charge(call, now);
       this.#listener.entryEnded(call, failure);
     }
-    this.#given.shift();
-    if (this.#given.length === 0) this.#mark.unset();
+    this.#submitted.shift();
+    if (this.#submitted.length === 0) this.#journalEntry.unset();
     this.#enteredAt = now;
-    // What a script takes to load tells nothing of its calls: the first of them is looked at alone.
+    // The time of the load says nothing of the calls: the first call is submitted alone.
     this.#lastEntryNs = entry[0] === 'load' ? QUICK_ENTRY_NS : this.#entryNs;
     this.#entryNs = 0;
     this.#share = this.#slots.share;
     if (this.#closed) {
-      if (this.#given.length === 0) this.#slots.release(this);
+      if (this.#submitted.length === 0) this.#slots.release(this);
       return;
     }
-    this.#goOn();
+    this.#continue();
   }
 
-  /** The next entry, or the others' turn. */
-  #goOn(): void {
-    if (this.#waits && !this.#slots.contended) {
+  /** Submits the next entry, or gives the slot to the isolates that wait. */
+  #continue(): void {
+    if (this.#hasWaiting && !this.#slots.contended) {
       this.run();
-    } else if (this.#given.length === 0) {
+    } else if (this.#submitted.length === 0) {
       this.#slots.release(this);
-      if (this.#waits) this.#slots.request(this);
-      else this.#listener.rested();
+      if (this.#hasWaiting) this.#slots.request(this);
+      else this.#listener.idle();
     }
   }
 
-  /** All CPU of the isolate so far. Where the isolate has just gone, what was seen last. */
+  /**
+   * All CPU of the isolate so far. Of an isolate that has just been disposed of, the last known
+   * figure.
+   */
   #cpuNs(): number {
     try {
       this.#seenNs = Number(this.#isolate.cpuTime);
     } catch {
-      // Disposed of by the engine, on a thread of its own: there is no asking first.
+      // The engine may dispose of it at any time, on a thread of its own: a check beforehand would
+      // race.
     }
     return this.#seenNs;
   }

@@ -1,9 +1,10 @@
 /**
- * The isolates of one cell: created on first use, kept while there is room, retired when evicted, when their version
- * changes or when they misbehave.
+ * The isolates of one cell: created at first use, kept within bounds on count and heap, retired
+ * when they are evicted, when their version changes or when they pass a limit.
  *
- * Room is bounded by count and by heap; the least recently used go first, and one that is in the middle of a call
- * finishes it. Scripts come from the host when they are first needed and are kept, bounded, for the next isolate.
+ * The least recently used are evicted first; an isolate in the middle of a call finishes it.
+ * Scripts come from the host when they are first needed and are kept, within a bound, for the next
+ * isolate.
  */
 import { LRUCache } from 'lru-cache';
 import {
@@ -23,22 +24,34 @@ import { type Opening, Openings } from './openings.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
-/** What a script and its code cache take, for each character of it. */
+/** Bytes of a script and its code cache, for each character of it. */
 const BYTES_PER_CHAR = 4;
 const MEASURE_EVERY_MS = 1_000;
 /** Isolates that are made at once for background calls. */
 const BACKGROUND_OPENINGS = 2;
-/** For how long after a foreground call an isolate is not evicted, as long as the other isolates have half of the places. */
+/**
+ * How long after a foreground call an isolate is not evicted, as long as the other isolates have
+ * half of the places.
+ */
 const KEPT_MS = 30_000;
 
+export interface IsolatesParts {
+  readonly cell: CellParts;
+  readonly blanks: BlankIsolates;
+  readonly limits: CellLimits;
+  readonly listener: CallListener;
+  /** Asks the host for the source of a script. */
+  readonly need: (script: string) => void;
+}
+
 export class Isolates {
-  readonly #home: CellParts;
+  readonly #cell: CellParts;
   readonly #blanks: BlankIsolates;
   readonly #listener: CallListener;
   readonly #need: (script: string) => void;
   readonly #heapBytesMax: number;
   readonly #resident: LRUCache<string, TenantIsolate>;
-  /** Every isolate that is alive, the retired and the throwaway ones too. */
+  /** Every isolate that is alive, including retired ones and those of probes. */
   readonly #alive = new Set<TenantIsolate>();
   readonly #callIsolate = new Map<number, TenantIsolate>();
   readonly #scripts = new LRUCache<string, CellScript>({
@@ -50,20 +63,14 @@ export class Isolates {
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
 
-  constructor(
-    home: CellParts,
-    blanks: BlankIsolates,
-    limits: CellLimits,
-    listener: CallListener,
-    need: (script: string) => void,
-  ) {
-    this.#home = home;
+  constructor({ cell, blanks, limits, listener, need }: IsolatesParts) {
+    this.#cell = cell;
     this.#blanks = blanks;
     this.#need = need;
     this.#heapBytesMax = limits.cellHeapMib * 1024 * 1024;
     this.#resident = new LRUCache({
       max: limits.isolatesPerCell,
-      // After, not during: an idle isolate goes at once and looks itself up here.
+      // After, not during: an idle isolate is disposed of at once and looks itself up here.
       disposeAfter: (isolate) => isolate.retire(),
     });
     this.#listener = {
@@ -76,9 +83,9 @@ export class Isolates {
         this.#callIsolate.delete(call.id);
         listener.ended(call, end);
       },
-      gone: (isolate, unstarted) => {
+      disposed: (isolate, unseen) => {
         this.#forget(isolate);
-        for (const call of unstarted) this.begin(isolate.key, isolate.script, call, isolate.limits);
+        for (const call of unseen) this.begin(isolate.key, isolate.script, call, isolate.limits);
       },
     };
     setInterval(() => void this.#trim(), MEASURE_EVERY_MS).unref();
@@ -96,29 +103,38 @@ export class Isolates {
     return Math.round(bytes / (1024 * 1024));
   }
 
-  /** @param limits what an isolate of this key keeps: the host changes the key with them */
+  /**
+   * @param limits of the isolate: a key always has the same ones, because the host changes the key
+   * with them
+   */
   begin(key: string, script: string, call: CellCall, limits?: IsolateLimits): void {
     let isolate = this.#resident.get(key);
-    if (isolate === undefined || isolate.spent) {
+    if (isolate === undefined || isolate.full) {
       if (isolate === undefined) this.#makeRoom(performance.now());
-      // Setting its successor retires it.
+      // Setting the successor retires a full one.
       isolate = this.#open(key, script, call.background, limits);
       this.#resident.set(key, isolate);
-    } else if (!call.background) this.#openings.lift(isolate);
+    } else if (!call.background) this.#openings.promote(isolate);
     this.#callIsolate.set(call.id, isolate);
     isolate.begin(call);
   }
 
-  /** Runs a script once, in an isolate of its own that takes no call. */
-  probe(source: string, call: CellCall, told: (exports: ScriptExports) => void): void {
-    const isolate = new TenantIsolate(probe(call.id), PROBED_SCRIPT, this.#home, this.#home.limits, {
-      ...this.#listener,
-      loaded: (probed, exports) => {
-        told(exports);
-        probed.finish(call);
-        probed.retire();
+  /** Runs a script once, in an isolate of its own that takes no call, and reports its exports. */
+  probe(source: string, call: CellCall, onExports: (exports: ScriptExports) => void): void {
+    const isolate = new TenantIsolate({
+      key: probe(call.id),
+      script: PROBED_SCRIPT,
+      cell: this.#cell,
+      limits: this.#cell.limits,
+      listener: {
+        ...this.#listener,
+        loaded: (probed, exports) => {
+          onExports(exports);
+          probed.finish(call);
+          probed.retire();
+        },
+        disposed: (probed) => this.#forget(probed),
       },
-      gone: (probed) => this.#forget(probed),
     });
     this.#alive.add(isolate);
     this.#callIsolate.set(call.id, isolate);
@@ -126,15 +142,19 @@ export class Isolates {
     void this.#load(isolate, Promise.resolve(new CellScript(source, this.#compiling)));
   }
 
+  /** The caller of a call has left. Does nothing for an unknown id, as of a call that has ended. */
   cancel(id: number): void {
     this.#callIsolate.get(id)?.cancel(id);
   }
 
-  /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
-  hear(entry: StreamEntry): void {
-    this.#callIsolate.get(entry[1])?.hear(entry);
+  /** Passes on to a call a part of a stream, or the answer to a fetch. */
+  receive(entry: StreamEntry): void {
+    this.#callIsolate.get(entry[1])?.receive(entry);
   }
 
+  /**
+   * Takes no further calls in the isolate of this key; it is disposed of once its calls have ended.
+   */
   retire(key: string): void {
     this.#resident.delete(key);
   }
@@ -144,7 +164,7 @@ export class Isolates {
     return this.#resident.peek(key)?.heapBytes ?? 0;
   }
 
-  /** Measures it now. Resolves, too, where it is gone. */
+  /** Measures the heap now. Resolves also where there is no isolate of this key. */
   async measure(key: string): Promise<void> {
     await this.#resident.peek(key)?.measure();
   }
@@ -155,10 +175,10 @@ export class Isolates {
     return true;
   }
 
-  /** Ends an isolate whatever runs in it: it has taken the most memory of a cell that runs short of it. */
-  giveUp(key: string): void {
+  /** Ends an isolate with its calls: it holds the most memory of a cell that runs short of it. */
+  endForMemory(key: string): void {
     for (const isolate of this.#alive)
-      if (isolate.key === key) isolate.fail('exceededMemory', { limit: { name: 'cellRssMib' } });
+      if (isolate.key === key) isolate.end('exceededMemory', { limit: { name: 'cellRssMib' } });
   }
 
   /** A script the host sends, in answer to `need`. */
@@ -170,8 +190,9 @@ export class Isolates {
   }
 
   /**
-   * Evicts an isolate that no foreground call has used lately. Attack: a backlog of more installations than a cell has places
-   * for would evict every isolate of the others between two of their calls.
+   * Evicts an isolate that no foreground call has used lately. Attack: a backlog of more
+   * installations than a cell has places for evicts the isolates of all other installations between
+   * two of their calls.
    */
   #makeRoom(now: number): void {
     if (this.#resident.size < this.#resident.max) return;
@@ -182,13 +203,13 @@ export class Isolates {
     if (candidates.length * 2 < this.#resident.max) return;
     const [oldest] = candidates;
     const isStale = oldest !== undefined && now - oldest.calls.lastAt >= KEPT_MS;
-    // The installations of a backlog have their turns one after the other: the isolate that was used last is needed last.
+    // Installations of a backlog take turns: the isolate that was used last is needed last.
     const evicted = isStale ? oldest : (candidates.findLast(({ calls }) => calls.size === 0) ?? oldest);
     if (evicted !== undefined) this.#resident.delete(evicted.key);
   }
 
-  #open(key: string, script: string, isBackground: boolean, limits = this.#home.limits): TenantIsolate {
-    const isolate = new TenantIsolate(key, script, this.#home, limits, this.#listener);
+  #open(key: string, script: string, isBackground: boolean, limits = this.#cell.limits): TenantIsolate {
+    const isolate = new TenantIsolate({ key, script, cell: this.#cell, limits, listener: this.#listener });
     this.#alive.add(isolate);
     void this.#load(isolate, this.#source(script), isBackground);
     return isolate;
@@ -201,17 +222,17 @@ export class Isolates {
       // A foreground call may have come meanwhile.
       const wanted = isBackground && isolate.calls.background ? 'background' : 'foreground';
       opening = await this.#openings.enter(isolate, wanted);
-      if (isolate.gone) return;
+      if (isolate.disposed) return;
       const blank = await this.#blanks.take(isolate.limits.isolateHeapMib, opening === 'background');
       const endTurn = await script.turn();
       try {
-        if (isolate.gone) blank.isolate.dispose();
+        if (isolate.disposed) blank.isolate.dispose();
         else await isolate.load(blank, script);
       } finally {
         endTurn?.();
       }
     } catch (cause) {
-      isolate.fail('internalError', { detail: `The isolate could not be made: ${String(cause)}` });
+      isolate.end('internalError', { detail: `The isolate could not be made: ${String(cause)}` });
     } finally {
       if (opening !== undefined) this.#openings.leave(opening);
     }
@@ -236,9 +257,10 @@ export class Isolates {
     if (this.#resident.peek(isolate.key) === isolate) this.#resident.delete(isolate.key);
   }
 
-  /** Retires the least recently used until the heaps fit. */
+  /** Retires the least recently used isolates until the heaps are within their bound. */
   async #trim(): Promise<void> {
-    // One that does not let go of its thread does not answer, either.
+    // An isolate that does not release its thread does not answer, either: the last pass may still
+    // wait for it.
     if (this.#trimming) return;
     this.#trimming = true;
     await Promise.all([...this.#alive].map((isolate) => isolate.measure()));

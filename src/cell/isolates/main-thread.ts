@@ -1,17 +1,22 @@
 /**
- * The cell's main thread as a shared resource: how long it has worked for each isolate, and when the next may begin.
+ * The cell's main thread as a shared resource: how long it has worked for each isolate, and when it
+ * may work for it again.
  *
- * Attack: an isolate whose own thread does little, while the main thread looks up domain names, makes random bytes, sets
- * timers, reads jobs of Web Crypto or copies the text of rejections for it. The watchdog and every neighbour need that
- * thread. So the work is charged to the call like CPU, and each isolate has a token bucket: one that has overdrawn it is
- * entered again when the bucket is full enough. All that have overdrawn theirs share one part of the thread.
+ * Attack: an isolate whose own thread does little has the main thread convert domain names, make
+ * random bytes, set timers, read jobs of Web Crypto or copy the text of rejections. The watchdog
+ * and every neighbour need that thread. So the work is charged to the call like CPU, and each
+ * isolate has a token bucket: an isolate that has overdrawn it is entered again when the bucket has
+ * refilled. All isolates that have overdrawn theirs share one part of the thread.
  *
  * It measures nothing and delays nothing: callers report work, and ask how long to wait.
  */
 
-/** Part of the main thread that all isolates together may use for such work, once they have overdrawn. */
+/**
+ * Part of the main thread that all isolates together may use for such work, once they have
+ * overdrawn.
+ */
 const SHARE = 0.4;
-/** What an isolate may use at once. */
+/** Size of a token bucket. */
 const BURST_MS = 20;
 
 export class MainThread {
@@ -47,7 +52,7 @@ export class MainThreadUse {
     return this.#leftMs >= 0 ? 0 : -this.#leftMs / this.#rate;
   }
 
-  /** The isolate is gone. */
+  /** The isolate has been disposed of. */
   close(): void {
     this.#overdrawn.delete(this);
   }

@@ -1,62 +1,79 @@
 /**
- * Finds out which isolate the cell's memory grows under, and ends that one before the host has to end the cell.
+ * Finds the isolate under which the cell's memory grows, and ends it before the host has to end the
+ * cell.
  *
- * No figure of the engine says what its libraries hold, so the process is asked: every few milliseconds in which code has
- * run, how far it has grown is put on the account of those that ran, by the CPU that each used. Chance evens out, and one
- * that grows again and again stands out. Attack: an installation fills the cell over many calls that all succeed, and is
- * idle when memory runs out; whoever executes just then would be blamed for it.
+ * No figure of the engine counts what its libraries hold, so the size of the process is sampled:
+ * every few milliseconds in which code has run, its growth is charged to the isolates that ran, by
+ * the CPU that each used. Errors even out over many samples, and an isolate that grows again and
+ * again stands out. Attack: an installation fills the cell over many calls that all succeed, and is
+ * idle when memory runs out; the isolate that executes just then would be blamed for it.
  *
- * What is asked for is the peak, the one figure that a process without files can read; the host has the system forget it
- * several times a second. Where the figure falls, those that ran are credited with it as they are charged with growth, and all
- * are cut to what is left, so that what a busy isolate was charged with wrongly does not add up. Attack: many installations
- * take and give back memory, in turn, while a busy neighbour runs, until most of it is on the neighbour's account. So the CPU
- * of one that also runs while nothing grows weighs less.
+ * The sampled figure is the peak, the only one that a process without files can read; the host has
+ * the system reset it several times a second. Where it falls, the isolates that ran are credited,
+ * as they are charged with growth, and all accounts are scaled down to what is left, so that wrong
+ * charges of a busy isolate do not add up. Attack: many installations take and return memory, in
+ * turn, while a busy neighbour runs, until most of it is on the neighbour's account. So the CPU of
+ * an isolate that also runs while nothing grows has a lower weight.
  */
 import type { CpuUse } from './cpu-use.ts';
 
 const MIB = 1024 * 1024;
 const SAMPLE_MS = 10;
-/** Less than this is warmth: code, caches, a heap of its own. */
+/** Less than this is what any isolate takes: code, caches, a heap of its own. */
 const HOLDER_BYTES_MIN = 64 * MIB;
-/** Share of the bound from which on an isolate is ended in the middle of its calls; one without calls, from the above on. */
+/**
+ * Share of the bound from which on an isolate is ended in the middle of its calls; one without
+ * calls, from `HOLDER_BYTES_MIN`.
+ */
 const IN_CALLS_FROM = 1 / 6;
-/** Of what a cell has grown by, how much counts: others may have run at the same time. What the engine counts, counts in full. */
+/**
+ * Share of the charged growth that counts: others may have run at the same time. What the engine
+ * measures counts in full.
+ */
 const TRUST = 0.5;
-/** After the end of one isolate, how long the memory it gives back may take to show. */
+/** After the end of one isolate, how long its memory may take to be returned. */
 const RELIEF_MS = 500;
-/** Less growth in a sample is none, and not worth a question of the engine. */
+/** Less growth in a sample counts as none, and the engine is not asked for a measurement. */
 const GROWTH_BYTES_MIN = MIB;
-/** CPU from which on half of a habit is forgotten. */
+/** CPU of a habit from which on it is halved. */
 const HABIT_NS = 2e9;
-/** Of CPU that never was there when the cell grew: what has not been seen may begin. */
+/** Weight of an isolate that has never run while the cell grew: it may begin to. */
 const WEIGHT_MIN = 0.05;
-/** For how long the one that was ended stays the one to blame: an innocent that grows a little meanwhile is not it. */
+/**
+ * How long an isolate that was ended stays the noted holder, whatever another one grows by
+ * meanwhile.
+ */
 const BLAME_MS = 2_000;
 /** Share of the host's bound from which on isolates are ended. */
 const RELIEF_FROM = 0.75;
-/** Share of it from which on the engine is asked what an isolate holds, as soon as the cell has grown while it ran. */
+/**
+ * Share of it from which on an isolate is measured by the engine as soon as the cell has grown
+ * while it ran.
+ */
 const MEASURE_FROM = 0.5;
 
 export interface MemoryWatchParts {
   /** Resident memory at which the host kills the cell, bytes. */
   readonly rssBytesMax: number;
-  /** The most that the process has held so far, bytes. */
+  /** Most resident memory of the process since the last reset, bytes. */
   peakBytes(): number;
   /** Milliseconds of a clock that never goes back. */
   now(): number;
-  /** Where it is noted which isolate holds most, for the host to find when the cell has died. */
+  /** Notes the isolate that holds most, for the host to read when the cell has died. */
   note(key: string): void;
-  /** What the engine counts of an isolate, when last measured, bytes. */
+  /** Memory of an isolate as the engine counts it, when last measured, bytes. */
   heapBytes(key: string): number;
-  /** Asks the engine anew. Resolves once `heapBytes` knows the answer. */
+  /** Has the engine measure an isolate. Resolves once `heapBytes` has the result. */
   measure(key: string): Promise<void>;
-  /** Whether an isolate has no calls: its end costs its installation no more than an eviction does. */
+  /**
+   * Whether an isolate has no calls: its end then costs its installation no more than an eviction.
+   */
   idle(key: string): boolean;
-  /** Ends an isolate and all that runs in it. */
+  /** Ends an isolate with its calls. */
   end(key: string): void;
 }
 
-/** How much of the CPU of one isolate falls into samples in which the cell grows. */
+/** The share of an isolate's CPU that falls into samples in which the cell grows. */
 class Habit {
   #growingNs = 0;
   #calmNs = 0;
@@ -76,14 +93,14 @@ class Habit {
 
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts;
-  /** What has run since the last sample. */
+  /** Isolates that have run since the last sample. */
   #ran: CpuUse[] = [];
-  /** Bytes that the cell has grown by while each isolate ran. */
+  /** Growth of the cell that is charged to each isolate, bytes. */
   readonly #grown = new Map<string, number>();
   readonly #habits = new Map<string, Habit>();
-  /** Before any tenant was there. */
+  /** Size of the cell before its first tenant. */
   readonly #emptyBytes: number;
-  /** Isolates that the engine is being asked about. */
+  /** Isolates that are being measured. */
   readonly #measuring = new Set<string>();
   #peakBytes: number;
   #holder: string | undefined;
@@ -102,7 +119,10 @@ export class MemoryWatch {
     this.#timer ??= setTimeout(() => this.sample(), SAMPLE_MS);
   }
 
-  /** Puts what the cell has grown by, or what it has given back, on the account of those that ran. */
+  /**
+   * Charges growth of the cell to the isolates that ran since the last sample, or credits them
+   * where it has shrunk.
+   */
   sample(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -121,7 +141,7 @@ export class MemoryWatch {
     if (weights > 0)
       for (const { key, weight } of shares)
         this.#grown.set(key, Math.max(0, (this.#grown.get(key) ?? 0) + (grownBytes * weight) / weights));
-    if (grownBytes < 0) this.#cut(peakBytes - this.#emptyBytes);
+    if (grownBytes < 0) this.#scaleDown(peakBytes - this.#emptyBytes);
     if (grownBytes <= 0 || weights <= 0) return;
     if (peakBytes > this.#parts.rssBytesMax * MEASURE_FROM)
       for (const { key, weight } of shares)
@@ -130,7 +150,10 @@ export class MemoryWatch {
     this.#relieveIfTight();
   }
 
-  /** Attack: an isolate that fills up between two looks of the engine, while busy ones share its growth with it. */
+  /**
+   * Attack: an isolate fills up between two regular measurements, while busy isolates share its
+   * growth with it.
+   */
   async #measure(key: string): Promise<void> {
     if (this.#measuring.has(key)) return;
     this.#measuring.add(key);
@@ -141,11 +164,14 @@ export class MemoryWatch {
   }
 
   #relieveIfTight(): void {
-    // The last peak is what the process has now, or had a moment ago.
+    // The last peak is the size of the process now, or a moment ago.
     if (this.#peakBytes > this.#parts.rssBytesMax * RELIEF_FROM) this.relieve();
   }
 
-  /** The cell is about to be too large: ends what has grown most. The next one only where that has not helped. */
+  /**
+   * The cell is about to be too large: ends the isolate that has grown most, and after a while
+   * another one where needed.
+   */
   relieve(): void {
     const now = this.#parts.now();
     if (now - this.#relievedAt < RELIEF_MS) return;
@@ -159,7 +185,10 @@ export class MemoryWatch {
     this.#parts.end(holder);
   }
 
-  /** An isolate is gone, and what it held with it. That it held most stands noted until another one does. */
+  /**
+   * An isolate has been disposed of, with what it held. It stays the noted holder until another one
+   * holds most.
+   */
   forget(key: string): void {
     this.#grown.delete(key);
     this.#habits.delete(key);
@@ -171,8 +200,8 @@ export class MemoryWatch {
     return habit;
   }
 
-  /** No more can be held than there is. */
-  #cut(heldBytes: number): void {
+  /** Scales all accounts down where together they are more than the cell holds. */
+  #scaleDown(heldBytes: number): void {
     let chargedBytes = 0;
     for (const bytes of this.#grown.values()) chargedBytes += bytes;
     if (chargedBytes <= heldBytes) return;
@@ -181,7 +210,7 @@ export class MemoryWatch {
   }
 
   #noteHolder(): void {
-    // What the one that was ended held may still be there, and may be what the cell dies of.
+    // Memory of the isolate that was ended may not be returned yet, and may be why the cell dies.
     if (this.#parts.now() - this.#relievedAt < BLAME_MS) return;
     const holder = this.#largest(HOLDER_BYTES_MIN);
     if (holder !== undefined) this.#note(holder);

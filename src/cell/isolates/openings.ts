@@ -1,13 +1,18 @@
 /**
- * Which isolates are made now. The making happens on threads of isolated-vm beside the slots, so the slots do not bound it.
+ * Decides which isolates are made now. They are made on threads of isolated-vm beside the slots, so
+ * slots do not bound them.
  *
- * The attack: deliveries of a hundred organizations pile up, and a hundred isolates are made at once. An isolate that a
- * foreground call needs has a hundredth of a core then. So isolates for background calls are made few at a time, in the
- * order they were asked for, and none begins while one for a foreground call is made. Those for foreground calls are made
- * at once. A share of the turns keeps the others going.
+ * Attack: deliveries of a hundred organizations pile up, and a hundred isolates are made at once;
+ * an isolate that a foreground call needs then has a hundredth of a core. So isolates for
+ * background calls are made a few at a time, in the order of the requests, and none begins while
+ * one for a foreground call is made. Those for foreground calls are made at once. After a number of
+ * foreground openings a background one begins all the same, so that none waits for ever.
  */
 
-/** One for background calls begins after so many for foreground calls, however many of these are made. */
+/**
+ * An isolate for background calls begins after so many for foreground calls, however many of these
+ * are being made.
+ */
 const FOREGROUND_IN_A_ROW = 8;
 
 export type Opening = 'foreground' | 'background';
@@ -16,15 +21,15 @@ export class Openings<Isolate> {
   readonly #backgroundMax: number;
   readonly #waiting = new Map<Isolate, (opening: Opening) => void>();
   readonly #made = { foreground: 0, background: 0 };
-  /** Those for foreground calls that have begun while others waited. */
+  /** Foreground openings since the last background one, counted while background ones wait. */
   #overtaken = 0;
 
-  /** @param backgroundMax isolates that are made at once for background calls */
+  /** @param backgroundMax isolates for background calls that are made at once */
   constructor(backgroundMax: number) {
     this.#backgroundMax = backgroundMax;
   }
 
-  /** Waits until the isolate may be made. @returns what it is made as, for `leave` */
+  /** Waits until the isolate may be made. @returns its kind, for `leave` */
   enter(isolate: Isolate, opening: Opening): Promise<Opening> {
     if (opening === 'foreground') return Promise.resolve(this.#beginForeground());
     return new Promise((resolve) => {
@@ -33,8 +38,8 @@ export class Openings<Isolate> {
     });
   }
 
-  /** A foreground call needs the isolate: it waits no longer. */
-  lift(isolate: Isolate): void {
+  /** A foreground call needs the isolate: its making waits no longer. */
+  promote(isolate: Isolate): void {
     const begin = this.#waiting.get(isolate);
     if (begin === undefined) return;
     this.#waiting.delete(isolate);

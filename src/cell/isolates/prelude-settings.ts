@@ -1,4 +1,7 @@
-/** The limits that an isolate keeps for itself, as they are handed to its prelude together with the script. */
+/**
+ * The limits that an isolate keeps for itself, as they are handed to its prelude together with the
+ * script.
+ */
 import type { PreludeSettings } from '../../protocol/bridge.ts';
 import type { IsolateLimits } from '../../protocol/wire.ts';
 

@@ -1,159 +1,177 @@
 /**
- * One installation's isolate: runs its calls, reads the emissions of its code, and ends all of them when a limit is passed.
- * It belongs to one version of one installation for its whole life. It reads no object of the tenant: emissions are strings,
- * numbers and buffers, each checked before it counts.
+ * One installation's isolate: loads its script, runs its calls, and ends all of them when the
+ * isolate is lost.
+ *
+ * It belongs to one version of one installation for its whole life. It reads nothing that the
+ * tenant emits (`emission-reader.ts`) and checks no limits (`limit-checks.ts`).
  */
 import type ivm from 'isolated-vm';
-import type { Emission } from '../../protocol/bridge.ts';
-import {
-  type CallEnd,
-  type FetchMessage,
-  type IsolateLimits,
-  LOG_LEVELS,
-  type LogLevel,
-  type Outcome,
-  ownerOf,
-  type StreamMessage,
-  scriptUrl,
-} from '../../protocol/wire.ts';
+import type { Entry } from '../../protocol/bridge.ts';
+import { type CallEnd, type IsolateLimits, type Outcome, ownerOf, scriptUrl } from '../../protocol/wire.ts';
 import type { CallListener } from '../calls/call-listener.ts';
-import {
-  answerTooLarge,
-  CellCall,
-  type EndReason,
-  innocentReason,
-  type StreamEntry,
-} from '../calls/cell-call.ts';
-import { IsolateCalls } from '../calls/isolate-calls.ts';
-import { judgeAnswer } from '../calls/judge-answer.ts';
+import { CellCall, type EndReason, innocentReason, type StreamEntry } from '../calls/cell-call.ts';
+import { EmissionReader } from '../calls/emission-reader.ts';
+import { IsolateCalls, LOADER_ID } from '../calls/isolate-calls.ts';
 import { LeavingAnswers } from '../calls/leaving-answers.ts';
-import {
-  boundedText,
-  type EmissionOf,
-  type Outgoing,
-  readExports,
-  readFetch,
-  readStream,
-  UNSENDABLE,
-} from '../calls/read-emission.ts';
+import { boundedText, type EmissionOf, readExports } from '../calls/read-emission.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
 import type { CellScript } from './cell-script.ts';
 import { EntryQueue } from './entry-queue.ts';
+import { LimitChecks } from './limit-checks.ts';
 import { preludeSettings } from './prelude-settings.ts';
-import type { Watched } from './watchdog.ts';
 
-/** The loading script's id among the calls of its isolate; the host counts from 1. */
-const LOADER_ID = 0;
+export interface TenantIsolateParts {
+  /** Owner and version, as the host names them. */
+  readonly key: string;
+  /** Key of the script: one published version. */
+  readonly script: string;
+  readonly cell: CellParts;
+  readonly limits: IsolateLimits;
+  readonly listener: CallListener;
+}
 
-export class TenantIsolate implements Watched {
+export class TenantIsolate {
   readonly key: string;
   readonly script: string;
   readonly limits: IsolateLimits;
   readonly calls = new IsolateCalls();
-  readonly #home: CellParts;
+  readonly #cell: CellParts;
   readonly #listener: CallListener;
+  readonly #emissions: EmissionReader;
+  readonly #checks: LimitChecks;
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
   #isolate: ivm.Isolate | undefined;
-  /** The script's own account while it loads: its timers and CPU outlive the call that made it necessary. */
-  #loader: CellCall | undefined;
-  /** There once the isolate is; until then calls wait in `calls` alone. */
+  /** Undefined until a blank isolate has been taken; until then calls wait in `calls` alone. */
   #entries: EntryQueue | undefined;
-  #state: 'loading' | 'ready' | 'gone' = 'loading';
+  #state: 'loading' | 'ready' | 'disposed' = 'loading';
   #retired = false;
-  #exhausted = false; // It has refused memory to a call.
-  heapBytes = 0; // When last measured.
+  /** It has refused memory to a call. */
+  #exhausted = false;
+  /** When last measured. */
+  heapBytes = 0;
 
-  constructor(key: string, script: string, home: CellParts, limits: IsolateLimits, listener: CallListener) {
+  constructor({ key, script, cell, limits, listener }: TenantIsolateParts) {
     this.key = key;
     this.script = script;
     this.limits = limits;
-    this.#home = home;
+    this.#cell = cell;
     this.#listener = listener;
     this.#answers = new LeavingAnswers(limits.isolateHeapMib);
-    this.#jobs = new CryptoJobs(home.cryptoThreads, home.mainThread.open(), {
-      done: (call, answers) => this.#entries?.push(call, ['done', call.id, ...answers]),
-      // In the middle of an entry, the next look of the watchdog finds it.
-      overdrawn: (call) => this.#entries?.running !== call && this.#overdrawn(call),
+    this.#jobs = new CryptoJobs(cell.cryptoThreads, cell.mainThread.open(), {
+      done: (call, answers) => this.enter(call, ['done', call.id, ...answers]),
+      // In the middle of an entry, the next check of the watchdog finds it.
+      overdrawn: (call) => this.#entries?.running !== call && this.#checks.overdrawn(call),
+    });
+    this.#checks = new LimitChecks(this);
+    this.#emissions = new EmissionReader({
+      owner: this,
+      calls: this.calls,
+      limits,
+      listener,
+      jobs: this.#jobs,
+      answers: this.#answers,
     });
   }
 
-  get running(): boolean {
-    return this.#entries?.running !== undefined;
+  get entries(): EntryQueue | undefined {
+    return this.#entries;
   }
 
-  get gone(): boolean {
-    return this.#state === 'gone';
+  get disposed(): boolean {
+    return this.#state === 'disposed';
   }
 
-  /** Full of what it keeps, and without a call: with those that still run, each new one would be one more full heap. */
-  get spent(): boolean {
+  get loading(): boolean {
+    return this.#state === 'loading';
+  }
+
+  /**
+   * Its heap is full of what its code keeps, and it has no call: with calls, each new isolate would
+   * be one more full heap.
+   */
+  get full(): boolean {
     return this.#exhausted && this.calls.size === 0;
   }
 
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
   begin(call: CellCall): void {
     this.calls.add(call);
-    this.#home.watchdog.watch(this);
-    if (this.#state === 'ready') this.#hand(call);
-    else if (!call.background) this.#entries?.lift();
+    this.#cell.watchdog.watch(this.#checks);
+    if (this.#state === 'ready') this.#enterCall(call);
+    else if (!call.background) this.#entries?.promote();
   }
 
-  /** Puts the script into a blank isolate. Loading may use what a call may, and is charged to no call. */
+  /**
+   * Puts the script into a blank isolate. Loading has the limits of a call, and is charged to no
+   * call.
+   */
   async load(blank: BlankIsolate, source: CellScript): Promise<void> {
-    const { isolate, context, line } = blank;
+    const { isolate, context, listener } = blank;
     this.#isolate = isolate;
-    line.listen = (emission) => this.#heard(emission);
-    line.worked = (workedMs) => this.#entries?.serve(workedMs);
-    line.broken = () => this.#listener.stuck(this);
-    const mark = this.#home.marks.of(ownerOf(this.key));
-    mark.set();
+    listener.listen = (emission) => this.#emissions.read(emission);
+    listener.worked = (workedMs) => this.#entries?.chargeMainThread(workedMs);
+    listener.broken = () => this.#listener.stuck(this);
+    const journalEntry = this.#cell.journal.of(ownerOf(this.key));
+    journalEntry.set();
     try {
       const script = await source.compile(isolate, scriptUrl(this.script));
       const factory: ivm.Reference = await script.run(context, { reference: true });
       script.release();
-      mark.unset();
-      if (this.gone) return;
-      const { engine, slots, cpuUses } = this.#home;
-      const { mainThread } = this.#jobs;
-      this.#entries = new EntryQueue(engine, blank, slots, cpuUses.of(this.key), mainThread, mark, {
-        entryEnded: (call, failure) => this.#entryEnded(call, failure),
-        rested: () => this.#rest(),
-        isBackground: () => this.calls.background,
-        stuck: () => this.#listener.stuck(this),
-        mayBegin: (alone) => this.#answers.mayBegin(alone),
+      journalEntry.unset();
+      if (this.disposed) return;
+      const { engine, slots, cpuUses } = this.#cell;
+      this.#entries = new EntryQueue({
+        engine,
+        blank,
+        slots,
+        use: cpuUses.of(this.key),
+        mainThread: this.#jobs.mainThread,
+        journalEntry,
+        listener: {
+          entryEnded: (call, failure) => this.#entryEnded(call, failure),
+          idle: () => this.#unwatchIfIdle(),
+          isBackground: () => this.calls.background,
+          stuck: () => this.#listener.stuck(this),
+          mayBegin: (alone) => this.#answers.mayBegin(alone),
+        },
       });
       const [first] = this.calls.values();
       if (first) this.#startLoading(first, factory);
-      else this.#listener.gone(this, this.#dispose());
+      else this.#listener.disposed(this, this.#dispose());
     } catch (cause) {
-      mark.unset();
+      journalEntry.unset();
       const why = boundedText(cause instanceof Error ? cause.message : String(cause));
-      this.#unloadable(`The script could not be compiled: ${why}`);
+      this.unloadable(`The script could not be compiled: ${why}`);
     }
   }
 
   #startLoading({ cpuMs, wallMs, firstByteMs }: CellCall, factory: ivm.Reference): void {
-    this.#loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs, firstByteMs });
+    const loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs, firstByteMs });
+    this.calls.loader = loader;
     const settings = preludeSettings(this.limits);
-    this.#entries?.push(this.#loader, ['load', LOADER_ID, factory.derefInto({ release: true }), settings]);
+    this.enter(loader, ['load', LOADER_ID, factory.derefInto({ release: true }), settings]);
   }
 
-  /** Hands on what came for a call: a part of a stream, the answer to a fetch. */
-  hear(entry: StreamEntry): void {
+  /** Passes on to a call a part of a stream, or the answer to a fetch. */
+  receive(entry: StreamEntry): void {
     const call = this.calls.get(entry[1]);
     if (call?.held) call.held.push(entry);
-    // Who leaves is about to be broken off. By its dropped stream alone it would end first, and its signal never abort.
-    else if (call && !call.leaving) this.#entries?.push(call, entry);
+    // A call that is about to end gets nothing more: a dropped stream would end it first, and its
+    // signal would never abort.
+    else if (call && !call.pendingEnd) this.#entries?.push(call, entry);
   }
 
-  /** Ends one call from outside: its caller went away. An entry that runs is charged to it to the end, with all that it says. */
+  /**
+   * Ends one call because its caller went away. An entry that runs is charged to it to the end,
+   * with its logs and errors.
+   */
   cancel(id: number): void {
     const call = this.calls.get(id);
-    if (call !== undefined && this.#entries?.running === call) call.leaving ??= { outcome: 'canceled' };
-    else if (call !== undefined) this.#abandon(call, 'canceled');
+    if (call !== undefined && this.#entries?.running === call) call.pendingEnd ??= { outcome: 'canceled' };
+    else if (call !== undefined) this.abandon(call, 'canceled');
   }
 
   /** Ends the call of a probe, once the entry that loaded the script has been charged to it. */
@@ -161,194 +179,89 @@ export class TenantIsolate implements Watched {
     this.calls.finish(call, false, '');
   }
 
-  /** Ends it with every call in it: it could not be made, or its cell is short of memory. */
-  fail(outcome: Outcome, reason: EndReason): void {
-    this.#end(outcome, reason);
-  }
-
-  /** Takes no further calls, finishes those it has, then goes. */
+  /** Takes no further calls, finishes those it has, then is disposed of. */
   retire(): void {
     this.#retired = true;
-    this.#rest();
+    this.#unwatchIfIdle();
   }
 
-  /** Measures the heap, on the isolate's own thread: asking may collect garbage, and whatever that sets off. */
+  /**
+   * Measures the heap, on the isolate's own thread: measuring may collect garbage, which may run
+   * finalizers.
+   */
   async measure(): Promise<void> {
-    if (this.#state !== 'ready' || !this.#entries?.resting) return;
+    if (this.#state !== 'ready' || !this.#entries?.idle) return;
     const heap = await this.#isolate?.getHeapStatistics().catch(() => undefined);
     if (heap) this.heapBytes = heap.used_heap_size + heap.externally_allocated_size;
   }
 
-  checkCpu(now: number, share: number): void {
-    const call = this.#entries?.running;
-    if (this.gone || call === undefined || !this.#entries?.outOfCpu(now, share)) return;
-    this.#breakOff(call, 'exceededCpu', call.overdrawn);
+  /** Queues an entry; does nothing before the isolate is there. */
+  enter(call: CellCall, entry: Entry<Uint8Array>): void {
+    this.#entries?.push(call, entry);
   }
 
-  checkWall(now: number): void {
-    for (const call of this.calls.values()) {
-      const reason = call.overdue(now);
-      if (this.gone || reason === undefined) continue;
-      if (this.#entries?.running === call) this.#breakOff(call, 'exceededWallTime', reason);
-      else this.#abandon(call, 'exceededWallTime', reason);
-    }
-    // A load has as long as a call, whenever the calls that wait for it began: one that is late ends alone, above.
-    const late = this.#state === 'loading' ? this.#loader?.overdue(now) : undefined;
-    if (late !== undefined) this.#end('exceededWallTime', late, this.#loader);
-  }
-
-  /**
-   * Ends a call that has passed a limit in the middle of an entry. Only the end of the isolate stops an entry, and it loses the
-   * calls of all others in it. So an entry has time until the next look: where it ends by itself, its call ends alone.
-   */
-  #breakOff(call: CellCall, outcome: Outcome, reason: EndReason): void {
-    if (call === this.#loader) this.#end(outcome, reason);
-    else if (call.leaving?.outcome === outcome) this.#end(outcome, reason, call);
-    else call.leaving = { outcome, reason };
-  }
-
-  /** The call has used up its CPU, and no entry of it runs. A script that loads has nothing else to end. */
-  #overdrawn(call: CellCall): void {
-    if (call === this.#loader && this.#state === 'loading') this.#end('exceededCpu', call.overdrawn);
-    else if (this.calls.has(call.id)) this.#abandon(call, 'exceededCpu', call.overdrawn);
-  }
-
-  #hand(call: CellCall, { entry } = call): void {
+  #enterCall(call: CellCall, { entry } = call): void {
     if (entry) this.#entries?.push(call, entry);
   }
 
-  /** The tenant has seen the call: what came for it meanwhile can follow. */
-  #release(call: CellCall): void {
+  /** The tenant has seen the call: what came for it before that can follow. */
+  #releaseHeld(call: CellCall): void {
     const { held } = call;
     call.held = undefined;
-    for (const entry of held ?? []) this.hear(entry);
+    for (const entry of held ?? []) this.receive(entry);
   }
 
   #entryEnded(call: CellCall, failure: string | undefined): void {
-    if (this.#isolate?.isDisposed) return this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
+    if (this.#isolate?.isDisposed) return this.end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
     const first = call.held !== undefined;
-    if (first) this.#release(call);
+    if (first) this.#releaseHeld(call);
     // A rejection that was not handled. The prelude cannot count these.
-    if (failure !== undefined && call.rejected())
-      this.#log(call, 'error', `Unhandled promise rejection: ${failure}`);
-    // Also where it has come to its end by itself, of the stream that nobody reads: its signal has to abort all the same.
-    if (call.leaving && this.calls.has(call.id))
-      this.#abandon(call, call.leaving.outcome, call.leaving.reason);
-    this.#flush();
-    if (first && !call.spokenOf && this.calls.has(call.id)) this.#listener.begun(call);
-    // The watchdog looks at what runs; entries that fit between two of its looks are counted here.
-    if (call.cpuLeftNs < 0) this.#overdrawn(call);
+    if (failure !== undefined && call.countRejection())
+      this.#emissions.log(call, 'error', `Unhandled promise rejection: ${failure}`);
+    // Also where the call has ended by itself, because of the dropped stream: its signal has to
+    // abort all the same.
+    if (call.pendingEnd && this.calls.has(call.id))
+      this.abandon(call, call.pendingEnd.outcome, call.pendingEnd.reason);
+    this.#closeFinished();
+    if (first && !call.isReported && this.calls.has(call.id)) this.#listener.begun(call);
+    // The watchdog checks the entry that runs; CPU of entries that fit between two of its checks is
+    // compared here.
+    if (call.cpuLeftNs < 0) this.#checks.overdrawn(call);
   }
 
-  /** What the script says while it loads is told to whoever waits for it. */
-  #log(call: CellCall, level: LogLevel, text: string): void {
-    const heard = call === this.#loader ? this.calls.values().next().value : this.calls.get(call.id);
-    if (heard === undefined) return;
-    heard.spokenOf = true;
-    this.#listener.log(heard, level, text);
+  /** The isolate has refused memory to a call. */
+  exhausted(): void {
+    this.#exhausted = true;
   }
 
-  #heard(emission: Emission): void {
-    if (emission[0] === 'loaded') return this.#loaded(emission);
-    if (emission[0] === 'failed')
-      return this.#unloadable(`The script failed to load: ${boundedText(emission[2])}`);
-    const call = emission[1] === LOADER_ID ? this.#loader : this.calls.get(emission[1]);
-    // Any other word of a call that is over is too late.
-    if (call === undefined) return undefined;
-    switch (emission[0]) {
-      case 'respond':
-        return this.#responded(call, emission);
-      case 'large':
-        return this.#abandon(call, 'responseTooLarge', answerTooLarge(emission[2]));
-      case 'chunk':
-      case 'close':
-      case 'credit':
-      case 'drop':
-        // The body of a fetch that was refused: to the host, a stream from nowhere is a breach that costs all their cell.
-        return call.isRefused(emission[2]) ? undefined : this.#said(call, readStream(call.id, emission));
-      case 'fetch':
-        return this.#fetched(call, emission);
-      case 'end':
-        return this.calls.finish(call, emission[2], boundedText(emission[3]));
-      case 'log':
-        if (LOG_LEVELS.includes(emission[2])) this.#log(call, emission[2], boundedText(emission[3]));
-        return undefined;
-      case 'timer': {
-        const [, id, timer, delayMs] = emission;
-        if (!(timer >= 1 && delayMs >= 0)) return undefined;
-        const due = () => this.#entries?.push(call, ['timer', id, timer]);
-        return call.setTimer(timer, delayMs, due, this.limits.timersPerCall);
-      }
-      case 'clear-timer':
-        return call.clearTimer(emission[2]);
-      case 'met':
-        return call.meet(emission[2]);
-      case 'exhausted':
-        this.#exhausted = call.exhausted = true;
-        return undefined;
-      case 'job':
-        return this.#jobs.ask(call, emission[2], emission[3], emission[4]);
-    }
-  }
-
-  /** The script is no good: everybody who waits for it is told why. */
-  #unloadable(why: string): void {
+  /** The script cannot be used: each call that waits for it gets the reason in its log. */
+  unloadable(why: string): void {
     for (const call of this.calls.values()) this.#listener.log(call, 'error', why);
-    if (this.#exhausted) this.#end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
-    else this.#end('exception', { detail: why });
+    if (this.#exhausted) this.end('exceededMemory', { limit: { name: 'isolateHeapMib' } });
+    else this.end('exception', { detail: why });
   }
 
-  #loaded(emission: EmissionOf<'loaded'>): void {
+  /** The script has run: the calls that wait for it enter. */
+  loaded(emission: EmissionOf<'loaded'>): void {
     if (this.#state !== 'loading') return;
     this.#state = 'ready';
-    this.#loader?.clearTimers();
+    this.calls.loader?.clearTimers();
     this.#listener.loaded(this, readExports(emission));
-    for (const call of this.calls.values()) this.#hand(call);
+    for (const call of this.calls.values()) this.#enterCall(call);
   }
 
-  #said(call: CellCall, outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
-    if (outgoing === undefined) return;
-    call.spokenOf = true;
-    this.#listener.said(outgoing.message, outgoing.bytes);
-  }
-
-  #fetched(call: CellCall, emission: EmissionOf<'fetch'>): void {
-    // A script that loads has no call of the host's, which would end the cell for speaking of one.
-    const outgoing = call === this.#loader ? undefined : readFetch(call.id, emission);
-    if (outgoing) return this.#said(call, outgoing);
-    call.refuse(emission[2]);
-    return this.#entries?.push(call, ['fetch-failed', call.id, emission[2], UNSENDABLE]);
-  }
-
-  #responded(call: CellCall, emission: EmissionOf<'respond'>): void {
-    if (call.responded || call.answer) return;
-    const { answer, outcome, reason } = judgeAnswer(emission, this.limits.responseBodyBytes);
-    if (answer === undefined) {
-      if (reason?.detail) this.#log(call, 'error', reason.detail);
-      this.#abandon(call, outcome, reason);
-    } else if (emission[5]) {
-      call.answer = answer;
-      this.calls.finish(call, emission[6], '');
-    } else {
-      call.responded = true;
-      call.spokenOf = true;
-      this.#answers.add(call, emission[8]);
-      this.#listener.answered(call, answer);
-    }
-  }
-
-  /** Tells the ends of calls whose last entry has been charged. */
-  #flush(outcome?: Outcome, reason?: EndReason): void {
+  /** Closes the calls whose last entry has been charged. */
+  #closeFinished(outcome?: Outcome, reason?: EndReason): void {
     for (const { call, outcome: own, detail } of this.calls.takeFinished()) {
       if (this.calls.has(call.id)) this.#close(call, call.end(outcome ?? own, reason ?? { detail }));
     }
   }
 
-  /** Ends one call whose isolate lives on. */
-  #abandon(call: CellCall, outcome: Outcome, reason?: EndReason): void {
+  /** Ends one call; the isolate lives on. */
+  abandon(call: CellCall, outcome: Outcome, reason?: EndReason): void {
     this.#entries?.drop(call);
     this.#close(call, call.end(outcome, reason));
-    call.allowLastWords();
+    call.limitAfterEnd();
     if (this.#state === 'ready') this.#entries?.push(call, ['cancel', call.id]);
   }
 
@@ -361,37 +274,45 @@ export class TenantIsolate implements Watched {
     else this.#listener.ended(call, end);
   }
 
-  /** Ends the isolate and each call that the tenant has seen; hands the others back. @param culprit the call that is the reason */
-  #end(outcome: Outcome, reason: EndReason, culprit?: CellCall): void {
-    if (this.gone) return;
-    this.#flush(outcome, reason);
-    // In what its script left behind when it loaded: it would do the same in the next isolate, and so on without end.
-    const hopeless = this.#loader !== undefined && this.#entries?.running === this.#loader;
+  /**
+   * Ends the isolate and each call that the tenant has seen; hands the others back, to run in
+   * another isolate.
+   *
+   * @param culprit the call that is the reason
+   */
+  end(outcome: Outcome, reason: EndReason, culprit?: CellCall): void {
+    if (this.disposed) return;
+    this.#closeFinished(outcome, reason);
+    // Code that the script left running when it loaded would do the same in the next isolate, and
+    // so on without end.
+    const { loader } = this.calls;
+    const endsWithItsScript = loader !== undefined && this.#entries?.running === loader;
     const unseen = this.#dispose();
-    const again = hopeless ? [] : unseen.filter((call) => this.calls.delete(call.id));
+    const handedBack = endsWithItsScript ? [] : unseen.filter((call) => this.calls.delete(call.id));
     for (const call of [...this.calls.values()]) {
       const own = culprit === undefined || call === culprit ? reason : innocentReason(reason);
       this.#close(call, call.end(outcome, own));
     }
-    this.#listener.gone(this, again);
+    this.#listener.disposed(this, handedBack);
   }
 
-  #rest(): void {
-    // A script that is still loading is watched, whether or not anybody waits for it.
+  #unwatchIfIdle(): void {
+    // A script that is loading is watched, whether or not a call waits for it.
     if (this.calls.size > 0 || (this.#entries !== undefined && this.#state === 'loading')) return;
-    // So is code that a call has left running when it ended: retired and unwatched, a loop would go on for ever.
-    if (this.#entries?.resting === false) return;
-    this.#home.watchdog.unwatch(this);
-    if (this.#retired && !this.gone && this.#entries) this.#listener.gone(this, this.#dispose());
+    // So is code that a call has left running when it ended: retired and unwatched, a loop would
+    // run for ever.
+    if (this.#entries?.idle === false) return;
+    this.#cell.watchdog.unwatch(this.#checks);
+    if (this.#retired && !this.disposed && this.#entries) this.#listener.disposed(this, this.#dispose());
   }
 
-  /** @returns the calls the tenant has seen nothing of */
+  /** @returns the calls of which the tenant has seen nothing */
   #dispose(): CellCall[] {
-    this.#state = 'gone';
-    this.#loader?.clearTimers();
+    this.#state = 'disposed';
+    this.calls.loader?.clearTimers();
     this.#jobs.close();
-    this.#home.watchdog.unwatch(this);
-    this.#home.memory.forget(this.key);
+    this.#cell.watchdog.unwatch(this.#checks);
+    this.#cell.memory.forget(this.key);
     if (this.#entries) return this.#entries.close();
     this.#isolate?.dispose();
     return [];

@@ -1,11 +1,15 @@
 /**
- * A script that does what most integrations do, to be run once in an isolate that no tenant ever sees: what V8 has compiled
- * of the prelude by then goes into the code cache that every blank isolate starts from.
+ * A script that does what most integrations do. It runs once in an isolate that no tenant ever
+ * sees: the functions of the prelude that V8 has compiled by then go into the code cache, from
+ * which every blank isolate starts.
  *
- * It is ours, and the cache is made before any tenant code exists in the cell.
+ * The script is Annex's own, and the cache is made before any tenant code exists in the cell.
  */
 
-/** The script's value, as a bundle's is: an async function that hands over the namespace of its entry module. */
+/**
+ * Its value is that of a bundle: an async function that passes on the namespace of its entry
+ * module.
+ */
 export const WARM_UP_SCRIPT = `(async function (run) { run({ default: {
   fetch() {},
   [Symbol.for('annex.integration')]: {
@@ -21,23 +25,23 @@ export const WARM_UP_SCRIPT = `(async function (run) { run({ default: {
       clearTimeout(setTimeout(() => {}, 1));
       console.log('hello', { hello });
       new Response('text', { status: 200, headers: { 'content-type': 'text/plain' } });
-      return Response.json({ hello }, { headers: new Headers([['x-practice', 'yes']]) });
+      return Response.json({ hello }, { headers: new Headers([['x-warm-up', 'yes']]) });
     },
   },
 } }); })`;
 
 /** An envelope for it. */
 export const WARM_UP_CALL = {
-  url: 'https://practice.invalid/v1',
+  url: 'https://warm-up.invalid/v1',
   event: JSON.stringify({
-    eventId: 'practice',
+    eventId: 'warm-up',
     type: 'fetch',
     request: {
       method: 'POST',
-      url: 'https://practice.invalid/path?query=1',
+      url: 'https://warm-up.invalid/path?query=1',
       headers: { 'content-type': 'application/json', accept: '*/*' },
     },
   }),
-  environment: JSON.stringify({ secrets: {}, integration: { name: 'practice' } }),
+  environment: JSON.stringify({ secrets: {}, integration: { name: 'warm-up' } }),
   body: '{"hello":"world"}',
 };

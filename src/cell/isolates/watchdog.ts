@@ -1,25 +1,26 @@
 /**
- * Looks at every isolate that has calls, many times a second: has an entry used up its call's CPU, has a call used up
- * its wall time?
+ * Watchdog: has every isolate with calls check them many times a second, CPU at each tick and wall
+ * time at every tenth.
  *
- * It runs on the cell's main thread, which never executes tenant code. isolated-vm's own `timeout` is not used: it
- * stops counting at the first `await` and while a host function runs, so a call could stretch it without end.
+ * It runs on the cell's main thread, which never executes tenant code. isolated-vm's own `timeout`
+ * is not used: it stops counting at the first `await` and while a host function runs, so a call
+ * could stretch it without end.
  */
 
 const CPU_TICK_MS = 10;
-/** Every how many ticks wall time is looked at. */
+/** Every how many ticks wall time is checked. */
 const WALL_EVERY = 10;
 
 export interface Watched {
   /** Whether tenant code is running. */
   readonly running: boolean;
   /**
-   * Entries: slice and CPU.
+   * Checks the entry that runs: its slice, and the CPU of its call.
    *
-   * @param share of the time since the last look that a running isolate really had a core
+   * @param share of the time since the last check that a running isolate really had a core
    */
   checkCpu(now: number, share: number): void;
-  /** Calls: wall time. */
+  /** Checks the wall time of each call. */
   checkWall(now: number): void;
 }
 
@@ -27,17 +28,19 @@ export class Watchdog {
   readonly #watched = new Set<Watched>();
   #interval: NodeJS.Timeout | undefined;
   #ticks = 0;
-  #lookedAt = 0;
+  #checkedAt = 0;
   #usedMs = 0;
 
+  /** Checks an isolate from now on; the timer runs while any is watched. */
   watch(isolate: Watched): void {
     this.#watched.add(isolate);
     if (this.#interval !== undefined) return;
-    this.#lookedAt = performance.now();
+    this.#checkedAt = performance.now();
     this.#usedMs = processCpuMs();
     this.#interval = setInterval(() => this.#tick(), CPU_TICK_MS);
   }
 
+  /** Checks it no longer. */
   unwatch(isolate: Watched): void {
     this.#watched.delete(isolate);
     if (this.#watched.size > 0) return;
@@ -46,14 +49,15 @@ export class Watchdog {
   }
 
   /**
-   * isolated-vm's `cpuTime` runs on while a thread waits for a core: beside 18 spinning isolates a call of half a second
-   * would seem to take many. What the process really used, shared out among those that ran, sets it right.
+   * Corrects isolated-vm's `cpuTime`, which also counts the time that a thread waits for a core:
+   * beside 18 spinning isolates a call of half a second would seem to take many. The CPU of the
+   * process, divided among the isolates that ran, gives the real share.
    */
   #share(now: number): number {
     const used = processCpuMs();
     const running = [...this.#watched].filter((isolate) => isolate.running).length;
-    const share = (used - this.#usedMs) / ((now - this.#lookedAt) * Math.max(1, running));
-    this.#lookedAt = now;
+    const share = (used - this.#usedMs) / ((now - this.#checkedAt) * Math.max(1, running));
+    this.#checkedAt = now;
     this.#usedMs = used;
     return Math.min(1, share);
   }
@@ -70,7 +74,7 @@ export class Watchdog {
   }
 }
 
-/** CPU of this process so far, all threads. */
+/** CPU of this process so far, all threads, milliseconds. */
 export function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

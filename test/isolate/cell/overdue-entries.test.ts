@@ -1,6 +1,7 @@
 /**
- * A call that passes a limit while an entry of it runs: the entry has time until the watchdog looks again, and a call whose
- * entry has ended by then ends alone. Real isolates; the test looks in the watchdog's place, when it wants to.
+ * A call that passes a limit while an entry of it runs: the entry has time until the watchdog
+ * checks again, and a call whose entry has ended by then ends alone. Real isolates; the test takes
+ * the watchdog's place and checks when it needs to.
  */
 import { openSync } from 'node:fs';
 import ivm from 'isolated-vm';
@@ -18,6 +19,7 @@ import { CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 import { Slots } from '../../../src/cell/isolates/slots.ts';
 import { TenantIsolate } from '../../../src/cell/isolates/tenant-isolate.ts';
+import type { Watched } from '../../../src/cell/isolates/watchdog.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
 import { cellSources } from '../../support/built-once.ts';
@@ -25,7 +27,7 @@ import { cellSources } from '../../support/built-once.ts';
 const engine = ivm as unknown as Engine;
 const blanks = new BlankIsolates(engine, (await cellSources()).isolate, DEFAULT_LIMITS, () => undefined);
 
-/** `quick` has one short entry and goes on for ever; `loop` never ends its entry. */
+/** `wait` has one short entry and never answers; `loop` never ends its entry. */
 const SCRIPT = `(async function (run) {
   LOADING;
   run({ default: { fetch() {}, [Symbol.for('annex.integration')]: {
@@ -37,57 +39,70 @@ const SCRIPT = `(async function (run) {
   } } });
 })`;
 
-/** Long after every call with an ordinary budget is overdue, and long before the patient ones are. */
+/** After this, every call with an ordinary budget is overdue, and none with a patient one. */
 const LATER_MS = 3_600_000;
 const PATIENT = { cpuMs: 3_600_000, wallMs: 1_000 * LATER_MS };
 
+/** A cell with one isolate. */
 class Lone {
   readonly ends = new Map<number, CallEnd>();
   readonly isolate: TenantIsolate;
   readonly #waiting = new Set<() => void>();
+  #checks: Watched | undefined;
   #loaded = false;
   #logged = false;
-  #gone = false;
+  #disposed = false;
 
   constructor(script: string) {
-    const heard = () => {
-      for (const look of this.#waiting) look();
+    const changed = () => {
+      for (const check of this.#waiting) check();
     };
     const end = ({ id }: CellCall, ended: CallEnd) => {
       this.ends.set(id, ended);
-      heard();
+      changed();
     };
     const listener: CallListener = {
       log: () => {
         this.#logged = true;
-        heard();
+        changed();
       },
       answered: (call, _answer, ended) => void (ended && end(call, ended)),
       ended: end,
-      said: () => undefined,
+      sent: () => undefined,
       loaded: () => {
         this.#loaded = true;
-        heard();
+        changed();
       },
-      gone: () => {
-        this.#gone = true;
-        heard();
+      disposed: () => {
+        this.#disposed = true;
+        changed();
       },
-      begun: heard,
+      begun: changed,
       stuck: () => undefined,
     };
-    const home: CellParts = {
+    const cell: CellParts = {
       engine,
       slots: new Slots(2, 2),
-      marks: new ExecutionJournal(openSync('/dev/null', 'w'), () => true),
+      journal: new ExecutionJournal(openSync('/dev/null', 'w'), () => true),
       memory: { forget: () => undefined },
       cpuUses: new CpuUses(),
       mainThread: new MainThread(),
-      watchdog: { watch: () => undefined, unwatch: () => undefined },
+      watchdog: {
+        watch: (checks) => {
+          this.#checks = checks;
+        },
+        unwatch: () => undefined,
+      },
       limits: DEFAULT_LIMITS,
       cryptoThreads: new CryptoThreads(),
     };
-    this.isolate = new TenantIsolate('owner@1', 'script@1', home, DEFAULT_LIMITS, listener);
+    this.isolate = new TenantIsolate({
+      key: 'owner@1',
+      script: 'script@1',
+      cell,
+      limits: DEFAULT_LIMITS,
+      listener,
+    });
     void blanks
       .take(DEFAULT_LIMITS.isolateHeapMib, true)
       .then((blank) => this.isolate.load(blank, new CellScript(script, new CompileQueue())));
@@ -110,22 +125,29 @@ class Lone {
 
   until(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!holds()) return;
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         resolve();
       };
-      this.#waiting.add(look);
-      look();
+      this.#waiting.add(check);
+      check();
     });
   }
 
   loaded = (): Promise<void> => this.until(() => this.#loaded);
   /** Until its script has written a line to the log. */
   logged = (): Promise<void> => this.until(() => this.#logged);
-  rested = (): Promise<void> => expect.poll(() => this.isolate.running, { interval: 1 }).toBe(false);
-  get gone(): boolean {
-    return this.#gone;
+  idle = (): Promise<void> => expect.poll(() => this.checks.running, { interval: 1 }).toBe(false);
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** What the isolate has handed to the watchdog. */
+  get checks(): Watched {
+    if (this.#checks === undefined) throw new Error('The isolate is not watched.');
+    return this.#checks;
   }
 
   outcomes(): Record<number, string> {
@@ -134,19 +156,19 @@ class Lone {
 }
 
 let lone: Lone;
-afterEach(() => lone.isolate.fail('canceled', {}));
+afterEach(() => lone.isolate.end('canceled', {}));
 
 /** An isolate with one call that waits, and nothing that runs. */
 async function withNeighbour(): Promise<Lone> {
   lone = new Lone(SCRIPT.replace('LOADING', ''));
   lone.begin(1, 'wait', PATIENT);
   await lone.loaded();
-  await lone.rested();
+  await lone.idle();
   return lone;
 }
 
 const WALL = { ...PATIENT, wallMs: 1_000 };
-/** Used up before it begins. */
+/** Its CPU is used up before it begins. */
 const CPU = { ...PATIENT, cpuMs: -1 };
 
 describe.each([
@@ -154,48 +176,48 @@ describe.each([
     limit: 'wall time',
     budget: WALL,
     outcome: 'exceededWallTime',
-    look: () => lone.isolate.checkWall(performance.now() + LATER_MS),
+    check: () => lone.checks.checkWall(performance.now() + LATER_MS),
   },
   {
     limit: 'CPU',
     budget: CPU,
     outcome: 'exceededCpu',
-    look: () => lone.isolate.checkCpu(performance.now(), 1),
+    check: () => lone.checks.checkCpu(performance.now(), 1),
   },
-])('$limit', ({ budget, outcome, look }) => {
-  test('a call that is looked at within a short entry ends alone, as soon as that entry has ended', async () => {
+])('$limit', ({ budget, outcome, check }) => {
+  test('a call that is checked during a short entry ends alone, as soon as that entry has ended', async () => {
     await withNeighbour();
     lone.begin(2, 'wait', budget);
-    expect(lone.isolate.running).toBe(true);
-    look();
+    expect(lone.checks.running).toBe(true);
+    check();
     await lone.until(() => lone.ends.has(2));
     expect(lone.outcomes()).toEqual({ 2: outcome });
-    expect(lone.gone).toBe(false);
+    expect(lone.disposed).toBe(false);
   });
 
-  test('a call whose entry still runs at the next look takes the isolate with it', async () => {
+  test('a call whose entry still runs at the next check ends the isolate', async () => {
     await withNeighbour();
     lone.begin(2, 'loop', budget);
-    look();
+    check();
     expect(lone.outcomes()).toEqual({});
-    look();
+    check();
     expect(lone.outcomes()).toEqual({ 1: outcome, 2: outcome });
-    expect(lone.gone).toBe(true);
+    expect(lone.disposed).toBe(true);
   });
 
-  test('a caller that has gone in the middle of an entry without end is no way around it', async () => {
+  test('a caller that leaves during an endless entry does not prevent the end of the isolate', async () => {
     await withNeighbour();
     lone.begin(2, 'loop', budget);
     lone.isolate.cancel(2);
-    look();
-    look();
-    expect(lone.gone).toBe(true);
+    check();
+    check();
+    expect(lone.disposed).toBe(true);
     expect(lone.outcomes()[2]).toBe(outcome);
   });
 });
 
-describe('a script that loads', () => {
-  test('is not ended with all who wait for it because one of them has waited too long elsewhere', async () => {
+describe('a script that is loading', () => {
+  test('is not ended, with all calls that wait for it, because one of them has waited too long elsewhere', async () => {
     lone = new Lone(
       SCRIPT.replace(
         'LOADING',
@@ -205,18 +227,21 @@ describe('a script that loads', () => {
     lone.begin(1, 'wait', { ...WALL, elapsedMs: 1_001 });
     lone.begin(2, 'wait', PATIENT);
     await lone.logged();
-    lone.isolate.checkWall(performance.now());
+    lone.checks.checkWall(performance.now());
     expect(lone.outcomes()).toEqual({ 1: 'exceededWallTime' });
     await lone.loaded();
-    expect([lone.gone, lone.outcomes()]).toEqual([false, { 1: 'exceededWallTime' }]);
+    expect([lone.disposed, lone.outcomes()]).toEqual([false, { 1: 'exceededWallTime' }]);
   });
 
-  test('is ended where it takes longer than a call may', async () => {
+  test('is ended when it takes longer than a call may', async () => {
     lone = new Lone(SCRIPT.replace('LOADING', 'console.log(); await new Promise(() => {})'));
     lone.begin(1, 'wait', WALL);
     lone.begin(2, 'wait', PATIENT);
     await lone.logged();
-    lone.isolate.checkWall(performance.now() + LATER_MS);
-    expect([lone.gone, lone.outcomes()]).toEqual([true, { 1: 'exceededWallTime', 2: 'exceededWallTime' }]);
+    lone.checks.checkWall(performance.now() + LATER_MS);
+    expect([lone.disposed, lone.outcomes()]).toEqual([
+      true,
+      { 1: 'exceededWallTime', 2: 'exceededWallTime' },
+    ]);
   });
 });

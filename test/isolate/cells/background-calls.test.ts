@@ -1,4 +1,7 @@
-/** Calls of a backlog in a cell: those of others go first, also where isolates are still to be made for hundreds of them. */
+/**
+ * Background calls in a cell: foreground calls go first, also where isolates have to be made for
+ * hundreds of the others.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller } from '../../../src/calls/call.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
@@ -13,13 +16,13 @@ import type { Target } from '../../../src/model/target.ts';
 
 const QUEUED = 120;
 
-/** Openings that write down what is made, and as what. */
+/** Openings, and a list of the isolates made, each with its kind. */
 function openings(backgroundMax: number) {
   const made: string[] = [];
   const gate = new Openings<string>(backgroundMax);
   const enter = (isolate: string, opening: Opening) =>
     void gate.enter(isolate, opening).then((as) => made.push(`${isolate} ${as}`));
-  /** What is made once those that were let in have heard of it. */
+  /** The list, after those that may begin have been added to it. */
   const seen = async () => {
     await new Promise(setImmediate);
     return made;
@@ -27,7 +30,7 @@ function openings(backgroundMax: number) {
   return { gate, enter, seen };
 }
 
-test('isolates for background calls are made few at a time, in their order', async () => {
+test('isolates for background calls are made a few at a time, in order', async () => {
   const { gate, enter, seen } = openings(2);
   for (const isolate of ['a', 'b', 'c', 'd']) enter(isolate, 'background');
   expect(await seen()).toEqual(['a background', 'b background']);
@@ -35,7 +38,7 @@ test('isolates for background calls are made few at a time, in their order', asy
   expect((await seen()).slice(2)).toEqual(['c background']);
 });
 
-test('those for foreground calls are made at once, and none other begins meanwhile', async () => {
+test('isolates for foreground calls are made at once, and no other one begins meanwhile', async () => {
   const { gate, enter, seen } = openings(1);
   enter('first', 'foreground');
   enter('backlog', 'background');
@@ -47,7 +50,7 @@ test('those for foreground calls are made at once, and none other begins meanwhi
   expect((await seen()).slice(2)).toEqual(['backlog background']);
 });
 
-test('after eight foreground ones that wait for no end, a background one is made, too', async () => {
+test('after eight foreground openings in a row, a background one begins, too', async () => {
   const { enter, seen } = openings(1);
   enter('held', 'foreground');
   enter('backlog', 'background');
@@ -57,11 +60,11 @@ test('after eight foreground ones that wait for no end, a background one is made
   expect(await seen()).toContain('backlog background');
 });
 
-test('one that waits is made at once when a foreground call needs it, and takes no place of the others', async () => {
+test('a waiting isolate is made at once when a foreground call needs it, and takes no place of the others', async () => {
   const { gate, enter, seen } = openings(1);
   for (const isolate of ['a', 'b', 'c']) enter(isolate, 'background');
-  gate.lift('c');
-  gate.lift('nobody');
+  gate.promote('c');
+  gate.promote('unknown');
   expect(await seen()).toEqual(['a background', 'c foreground']);
   gate.leave('foreground');
   gate.leave('background');
@@ -89,7 +92,7 @@ beforeAll(async () => {
 });
 afterAll(() => build.remove());
 
-/** Calls of installations in one real cell, each with an isolate of its own. */
+/** Calls installations in one real cell, each with an isolate of its own. */
 async function dispatching(limits: Partial<Limits> = {}) {
   const script =
     '(async function (__run) { let n = 0; __run({ default: { fetch: () => new Response(String(++n)) } }); })';
@@ -115,7 +118,7 @@ async function dispatching(limits: Partial<Limits> = {}) {
     event: Buffer.from(JSON.stringify({ eventId: 'e', type: 'fetch', request })),
     environment: Buffer.from('{}'),
   };
-  /** @returns which call of its isolate it was */
+  /** @returns how many calls its isolate has had by then */
   const call = async (installationId: string, isBackground: boolean) => {
     const caller = new Caller();
     caller.background = isBackground;
@@ -126,7 +129,8 @@ async function dispatching(limits: Partial<Limits> = {}) {
   return { call, end: () => cell.kill('is not needed any more', 'retired') };
 }
 
-// Attack: an organization, or many of them, with so many deliveries to be made that the cells are full of their calls.
+// Attack: one organization, or many, have so many deliveries waiting that the cells are full of
+// their calls.
 test('a foreground call is answered before most of the background calls that came first', async () => {
   const { call, end } = await dispatching();
   let answered = 0;
@@ -137,7 +141,8 @@ test('a foreground call is answered before most of the background calls that cam
   });
   expect(await call('other', false)).toBe(1);
   expect(answered).toBeLessThan(QUEUED / 4);
-  // It lifts an isolate that waits behind the others, with the call for which that was to be made.
+  // It promotes an isolate that waits behind the others, together with the background call that
+  // waits for it.
   expect(await call(`backlog-${QUEUED - 1}`, false)).toBe(2);
   expect(answered).toBeLessThan(QUEUED / 2);
   expect(await Promise.all(queued)).toEqual(Array(QUEUED).fill(1));

@@ -1,4 +1,7 @@
-/** The folder that cells are started from: of a host that was killed, the next one removes it, and nothing else. */
+/**
+ * The folder from which cells are started: the next host removes that of a host that was killed,
+ * and nothing else.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,7 +14,7 @@ import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROCESS = fileURLToPath(new URL('../../support/cells/cell-folder-process.ts', import.meta.url));
 
-/** A folder of a process of its own. */
+/** Makes a folder in a process of its own. */
 async function madeElsewhere(root: string): Promise<{ path: string; kill(): Promise<void> }> {
   const child = spawn(process.execPath, [PROCESS, root], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -24,7 +27,7 @@ async function madeElsewhere(root: string): Promise<{ path: string; kill(): Prom
   return { path, kill };
 }
 
-test('what a host that was killed has left behind, the next one removes; that of one that lives stays', async () => {
+test('the next host removes the folder of a host that was killed; that of a live host stays', async () => {
   const root = await temporaryFolder();
   const [dead, living] = [await madeElsewhere(root), await madeElsewhere(root)];
   for (const { path } of [dead, living])
@@ -38,19 +41,20 @@ test('what a host that was killed has left behind, the next one removes; that of
       .toSorted(),
   ).toEqual([living.path, own.path].toSorted());
   expect(readdirSync(living.path).toSorted()).toEqual(['alive', 'cell.cjs', 'isolated-vm.node']);
-  // Nobody else is let into what is being made, or may keep its host busy.
+  // No other user can read a folder that is being made, or connect to its socket.
   expect(statSync(own.path).mode & 0o777).toBe(0o700);
   expect(statSync(join(own.path, 'alive')).mode & 0o777).toBe(0o600);
   own.remove();
   expect(existsSync(own.path)).toBe(false);
 });
 
-test('attack: links, and folders with more in them than was made here, lead to nothing that is removed', async () => {
+test('attack: links, and folders with other files in them, do not get other files removed', async () => {
   const [root, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
   const dead = await madeElsewhere(elsewhere);
   await dead.kill();
   symlinkSync(dead.path, join(root, 'annex-cell-link'));
-  // Without a socket it may be one that is being made; a file of another name is nobody's to remove.
+  // A folder without a socket may be one that is being made; a file of another name is never
+  // removed.
   mkdirSync(join(root, 'annex-cell-young'));
   writeFileSync(join(root, 'annex-cell-file'), '');
   const more = await madeElsewhere(root);
@@ -75,7 +79,7 @@ test.runIf(process.getuid?.() === 0)('attack: a folder of another user is not to
   expect(existsSync(join(dead.path, 'alive'))).toBe(true);
 });
 
-test('a host starts where the path of its folder is too long for a socket', async () => {
+test('a host starts although the path of its folder is too long for a socket', async () => {
   const root = join(await temporaryFolder(), 'x'.repeat(120));
   mkdirSync(root);
   const own = await makeCellFolder(root);

@@ -1,6 +1,6 @@
 /**
- * The process of an upload, taken over: whatever it says, the host takes no more than its bounds, and stores nothing that an
- * honest process could not have said.
+ * The process of an upload, taken over: the host accepts no more of it than its bounds allow, and
+ * stores nothing that an honest process could not have sent.
  */
 import { describe, expect, test } from 'vitest';
 import { parseBundle, SOURCE_MAP_BYTES_MAX } from '../../../src/bundle/bundle-result.ts';
@@ -15,7 +15,7 @@ import { png } from '../../support/png.ts';
 
 const limits = { ...DEFAULT_LIMITS, bundleMs: 10_000 };
 
-describe('a process that was taken over', () => {
+describe('a process that has been taken over', () => {
   /** Runs code in place of the process; `send` sends one message, `pipe` is the pipe. */
   const forged = (code: string) =>
     new Launcher({
@@ -45,24 +45,24 @@ describe('a process that was taken over', () => {
     return job.read(formOf(uploaded({ 'index.js': '' }), { manifest: '' })).finally(() => job.end());
   };
 
-  test('is believed as long as it keeps to the rules', async () => {
+  test('is accepted as long as it keeps to the protocol', async () => {
     const reading = await read(`send('ready', {}); pipe.once('data', () => send('read', refused('no')));`);
     expect(reading).toEqual({ ok: false, problems: [{ severity: 'error', message: 'no' }] });
   });
 
   test.each([
-    ['a head that is no JSON', `frame('{', Buffer.alloc(0));`],
+    ['a head that is not JSON', `frame('{', Buffer.alloc(0));`],
     ['a head without end', `pipe.write(Buffer.from([255, 255, 255, 255, 0, 0, 0, 0]));`],
     ['a body without end', `pipe.write(Buffer.from([2, 0, 0, 0, 255, 255, 255, 255]));`],
     ['sizes that are not those of the body', `frame('{"name":"read","sizes":[9]}', Buffer.from('{}'));`],
-    ['a size below nothing', `frame('{"name":"read","sizes":[4,-2]}', Buffer.from('{}'));`],
-    ['JSON that is none', `frame('{"name":"read","sizes":[2]}', Buffer.from('{{'));`],
-    ['an answer to another question', `send('bundled', { ok: false, problems: [] });`],
+    ['a negative size', `frame('{"name":"read","sizes":[4,-2]}', Buffer.from('{}'));`],
+    ['invalid JSON', `frame('{"name":"read","sizes":[2]}', Buffer.from('{{'));`],
+    ['an answer to another request', `send('bundled', { ok: false, problems: [] });`],
     ['that it is ready, twice', `send('ready', {});`],
-    ['a message of no name', `send('constructor', {});`],
-    ['what is no reading', `send('read', { t: 'read', problems: 'none' });`],
-    ['problems without a word', `send('read', { t: 'refused', problems: [], more: 0 });`],
-  ])('that says %s is ended, and its upload refused as a fault of the platform', async (_what, code) => {
+    ['a message of an unknown name', `send('constructor', {});`],
+    ['an invalid reading', `send('read', { t: 'read', problems: 'none' });`],
+    ['an empty list of problems', `send('read', { t: 'refused', problems: [], more: 0 });`],
+  ])('that sends %s is ended, and its upload refused as a fault of the platform', async (_what, code) => {
     const reading = read(`send('ready', {}); pipe.once('data', () => { ${code} });`);
     await expect(reading).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
   });
@@ -84,12 +84,12 @@ describe('a process that was taken over', () => {
     job.end();
   });
 
-  test('that says nothing is ended at the deadline, and that is a problem of its upload', async () => {
+  test('that sends nothing is ended at the deadline, which is a problem of its upload', async () => {
     const reading = await read(`send('ready', {}); setInterval(() => {}, 1000);`, { bundleMs: 1_500 });
     expect(reading).toMatchObject({ ok: false, problems: [{ limit: { name: 'bundleMs', max: 1_500 } }] });
   });
 
-  test('that dies of its upload is a problem of that upload, before it was ready a fault of the platform', async () => {
+  test('that dies during its upload is a problem of that upload, and before it is ready a fault of the platform', async () => {
     const died = await read(
       `send('ready', {}); pipe.once('data', () => process.kill(process.pid, 'SIGKILL'));`,
     );
@@ -101,7 +101,7 @@ describe('a process that was taken over', () => {
   });
 });
 
-describe('what it says of an upload', () => {
+describe('its reading of an upload', () => {
   const manifest = {
     name: 'hello',
     title: 'T',
@@ -127,19 +127,19 @@ describe('what it says of an upload', () => {
   const parse = (change: object, blobs: readonly Uint8Array[] = [icon]) => {
     const [head, ...body] = packParcel('read', { ...honest, ...change }, blobs);
     const parcel = openParcel(JSON.parse(JSON.stringify(head)), Buffer.concat(body), 4_000_000);
-    if (parcel === undefined) throw new Error('It is no parcel.');
+    if (parcel === undefined) throw new Error('The parcel is invalid.');
     return parseReading(parcel, { limits, rules: {} });
   };
   const error = { severity: 'error', message: 'm' };
 
-  test('is taken where it is in order', async () => {
+  test('is accepted where it is valid', async () => {
     const reading = await parse({});
     expect(reading).toMatchObject({
       ok: true,
       entry: 'index.js',
       manifest: { name: 'hello', target: 'all' },
     });
-    if (reading?.ok !== true) throw new Error('It was not taken.');
+    if (reading?.ok !== true) throw new Error('The reading was not accepted.');
     expect([...reading.secrets]).toEqual([['KEY', 'x']]);
     expect(reading.placeOf(['scopes'])).toMatchObject({ line: 6, column: 1 });
     expect(Buffer.from(reading.images[0]?.content ?? []).equals(icon)).toBe(true);
@@ -148,7 +148,7 @@ describe('what it says of an upload', () => {
 
   const deep = (depth: number): unknown => (depth === 0 ? 1 : [deep(depth - 1)]);
   test.each([
-    ['a manifest that is none', { manifest: [] }],
+    ['a manifest that is a list', { manifest: [] }],
     ['a manifest with an error', { manifest: { ...manifest, name: 'NOT A NAME' } }],
     ['a scope that is reserved', { manifest: { ...manifest, scopes: [INTERNAL_SCOPES[0]] } }],
     ['a manifest of very many values', { manifest: { ...manifest, more: Array(10_001).fill(1) } }],
@@ -157,22 +157,22 @@ describe('what it says of an upload', () => {
     ['an entrypoint outside', { entry: '../index.js' }],
     ['an entrypoint that is no text', { entry: {} }],
     ['too few places', { places: [] }],
-    ['places that are none', { places: [['1', 1]] }],
+    ['invalid places', { places: [['1', 1]] }],
     ['a secret that is not declared', { secrets: [['OTHER', 'x']] }],
-    ['a secret of a name of every object', { secrets: [['constructor', 'x']] }],
+    ['a secret with the name of a member of every object', { secrets: [['constructor', 'x']] }],
     ['a secret that is too long', { secrets: [['KEY', 'x'.repeat(6_000)]] }],
     ['no value of a secret, and no problem', { secrets: [] }],
     ['an image that is not named', { images: ['other.png'] }],
-    ['a count that is none', { more: -1 }],
+    ['a negative count', { more: -1 }],
     ['a problem with a member of its own', { problems: [{ ...error, code: 1 }] }],
     ['a problem of a megabyte', { problems: [{ ...error, message: 'x'.repeat(1_000_000) }] }],
-    ['a problem of a limit that is none', { problems: [{ ...error, limit: { name: 'toString', max: 1 } }] }],
+    ['a problem of an unknown limit', { problems: [{ ...error, limit: { name: 'toString', max: 1 } }] }],
     ['a thousand problems', { problems: Array(1_000).fill(error) }],
-  ])('is not taken with %s', async (_what, change) => {
+  ])('is not accepted with %s', async (_what, change) => {
     expect(await parse(change)).toBeUndefined();
   });
 
-  test('is not taken with images that are none, or are missing', async () => {
+  test('is not accepted with images that are invalid or missing', async () => {
     expect(await parse({}, [Buffer.from('<svg onload="steal()">')])).toBeUndefined();
     expect(await parse({}, [Buffer.concat([icon, Buffer.from('PK')])])).toBeUndefined();
     expect(await parse({}, [])).toBeUndefined();
@@ -181,13 +181,13 @@ describe('what it says of an upload', () => {
   });
 });
 
-describe('what it says of a bundle', () => {
+describe('its result of a bundle', () => {
   const map = { version: 3, sources: ['a.ts'], names: [], mappings: 'AAAA' };
   const parse = (value: object, ...blobs: (string | Uint8Array)[]) =>
     parseBundle({ name: 'bundled', value, blobs: blobs.map((blob) => Buffer.from(blob)) }, 1_000);
   const fine = { ok: true, problems: [] };
 
-  test('is taken where it is in order, and of the map what is read later', () => {
+  test('is accepted where it is valid, with those members of the map that are read later', () => {
     const strange = { ...map, sections: [{}], sourceRoot: '/etc', file: 'x' };
     expect(parse(fine, 'script', JSON.stringify(strange))).toEqual({
       ok: true,
@@ -201,11 +201,11 @@ describe('what it says of a bundle', () => {
     ['a script over the limit', fine, ['x'.repeat(1_001), JSON.stringify(map)]],
     ['a script that is no text', fine, [new Uint8Array([0xff]), JSON.stringify(map)]],
     ['a map over the bound', fine, ['x', ' '.repeat(SOURCE_MAP_BYTES_MAX + 1)]],
-    ['a map that is none', fine, ['x', '{"sources":[1]}']],
+    ['an invalid map', fine, ['x', '{"sources":[1]}']],
     ['no map', fine, ['x']],
-    ['neither yes nor no', { ok: 1, problems: [] }, ['x', JSON.stringify(map)]],
+    ['an `ok` that is no boolean', { ok: 1, problems: [] }, ['x', JSON.stringify(map)]],
     ['no reason', { ok: false, problems: [] }, []],
-  ])('is not taken with %s', (_what, value, blobs) => {
+  ])('is not accepted with %s', (_what, value, blobs) => {
     expect(parse(value, ...(blobs as string[]))).toBeUndefined();
   });
 });
@@ -215,7 +215,8 @@ describe('the values of a message', () => {
   const open = (json: string, bytesMax = 4_000_000) =>
     openParcel({ name: 'read', sizes: [Buffer.byteLength(json)] }, Buffer.from(json), bytesMax)?.value;
 
-  // Attack: parsing four megabytes of brackets is one native call, which held the event loop for most of a second.
+  // Attack: parsing four megabytes of brackets is one native call, which holds the event loop for
+  // most of a second.
   test.each([
     ['nested arrays', '['.repeat(MOST) + ']'.repeat(MOST)],
     ['nested objects', `${'{"a":'.repeat(MOST)}1${'}'.repeat(MOST)}`],
@@ -225,7 +226,7 @@ describe('the values of a message', () => {
     expect(open(json)).toBeUndefined();
   });
 
-  test('are not those that a text seems to have', () => {
+  test('inside a text do not count', () => {
     const texts = ['[,{'.repeat(100_000), '\\', '"', '\\"[,'.repeat(30_000), 'é[,{'.repeat(30_000)];
     expect(open(JSON.stringify(texts))).toEqual(texts);
     const full = Array.from({ length: MOST - 2 }, () => 1);

@@ -1,6 +1,6 @@
 /**
- * Imports by a pattern, which esbuild expands on the disk without asking the plugin: what is answered says nothing of what is
- * there, behind every layer and without any.
+ * Imports by a pattern, which esbuild expands on the disk without asking the plugin: the answer
+ * does not depend on the files of the host, behind every layer and without any.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ afterAll(() => {
 
 const UP = '../'.repeat(20);
 
-/** The problems of an upload that imports by these patterns; `*` is where a name comes in. */
+/** The problems of an upload that imports by these patterns; `*` stands for a variable name. */
 async function problemsOf(
   launcher: Launcher | undefined,
   patterns: readonly string[],
@@ -74,20 +74,21 @@ describe.each([
 
   test('answers a pattern that matches as one that matches nothing', async () => {
     const launcher = launchers.get(layers);
-    // The second of two patterns that match the same, in the second place: esbuild tells of each file once.
-    const told = await problemsOf(launcher, [at('planted-*.js'), at('planted-o*.js')]);
-    expect(told.length).toBeGreaterThan(0);
-    for (const { message } of told)
+    // Two patterns that match the same file, the narrower one second: esbuild reports each file
+    // once.
+    const problems = await problemsOf(launcher, [at('planted-*.js'), at('planted-o*.js')]);
+    expect(problems.length).toBeGreaterThan(0);
+    for (const { message } of problems)
       expect(message).toBe('An import path must be a fixed text, not a pattern.');
-    expect(JSON.stringify(told)).not.toContain('planted');
+    expect(JSON.stringify(problems)).not.toContain('planted');
     const nothing = [at('absent-*.js'), at('planted-x*.js')];
-    expect(await problemsOf(launcher, nothing)).toEqual(told);
+    expect(await problemsOf(launcher, nothing)).toEqual(problems);
     const noFolder = [at('absent/planted-*.js'), at('absent/planted-o*.js')];
-    expect(await problemsOf(launcher, noFolder)).toEqual(told);
-    expect(await problemsOf(launcher, [at('planted-*.js'), at('absent-*.js')])).toEqual(told);
+    expect(await problemsOf(launcher, noFolder)).toEqual(problems);
+    expect(await problemsOf(launcher, [at('planted-*.js'), at('absent-*.js')])).toEqual(problems);
   });
 
-  test('bundles what has no patterns', async () => {
+  test('bundles an upload without patterns', async () => {
     const files = uploaded({ 'index.js': 'export { default } from "./a.js";', 'a.js': 'export default 1;' });
     const launcher = launchers.get(layers);
     const result = await bundle(files, 'index.js', { limits: DEFAULT_LIMITS, ...(launcher && { launcher }) });
@@ -95,14 +96,14 @@ describe.each([
   });
 });
 
-/** Processes of bundlers of this test, esbuild's among them. */
+/** Number of live bundler processes of this test, including esbuild's. */
 const alive = (): number =>
   execFileSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => !line.startsWith('Z') && line.includes(build.bundlerFiles.esbuildPath)).length;
 
 test.each(['behind every layer of this machine', 'without namespaces'])(
-  'a bundler %s ends with all that it has started',
+  'a bundler %s ends with all its child processes',
   async (layers) => {
     const launcher = launchers.get(layers);
     const building = bundle(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', {
@@ -115,9 +116,9 @@ test.each(['behind every layer of this machine', 'without namespaces'])(
   },
 );
 
-test('the place of each pattern is told where the disk is out of reach', async () => {
-  const told = await problemsOf(launchers.get('without a descriptor to spare'), ['./a/*.js', './b/*.js']);
-  expect(told).toMatchObject([
+test('the position of each pattern is reported where the disk is out of reach', async () => {
+  const problems = await problemsOf(launchers.get('without a descriptor to spare'), ['./a/*.js', './b/*.js']);
+  expect(problems).toMatchObject([
     { file: 'index.js', line: 1, column: 26 },
     { file: 'index.js', line: 3, column: 27 },
   ]);

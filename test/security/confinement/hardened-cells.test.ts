@@ -1,11 +1,14 @@
-/** The service behind its layers: what it reports of them, what its cells know, and that its calls are served. */
+/**
+ * The service with its layers: what it reports of them, which secrets its cells hold, and that its
+ * calls are served.
+ */
 import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTemporaryService } from '../../../src/cli/temporary-service.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
-import { confineHere, hear, launch, script } from '../../support/cells/confined-cell.ts';
+import { confineHere, launch, runToEnd, script } from '../../support/cells/confined-cell.ts';
 import { startTestService } from '../../support/service.ts';
 
 interface Health {
@@ -20,7 +23,7 @@ interface Health {
 const healthOf = async (controlUrl: string) =>
   (await (await fetch(`${controlUrl}/healthz`)).json()) as Health;
 
-test('/healthz tells how many cells there are, and of every layer whether it is on, or why not', async () => {
+test('/healthz reports the number of cells, and of every layer whether it is on, or why not', async () => {
   const annex = await startTestService({ cells: 2, flags: ['--cell-sandbox', 'off'] });
   const health = await healthOf(annex.service.controlUrl);
   expect([health.status, health.cells.count]).toEqual(['ok', 2]);
@@ -117,17 +120,17 @@ test.skipIf(!isRoot)(
 const PIECE_BYTES = 1024 * 1024;
 const EMPTY = Buffer.alloc(PIECE_BYTES);
 
-/** Which of the texts a process has in its memory, as one byte a character or two. */
+/** The texts that a process has in its memory, in Latin-1 or UTF-16. */
 function search(pid: number, texts: readonly string[]): string[] {
   const memory = openSync(`/proc/${pid}/mem`, 'r');
   const found = new Set<string>();
   const piece = Buffer.alloc(PIECE_BYTES);
   for (const { start, end } of residentRegions(pid)) {
-    // Pieces overlap, so that no text is cut in two.
+    // Pieces overlap, so that no text is missed at a boundary.
     for (let at = start; at < end; at += PIECE_BYTES - 256) {
       const bytes = readQuietly(memory, piece, Math.min(PIECE_BYTES, end - at), at);
       const held = piece.subarray(0, bytes);
-      // Most of what is reserved was never written to.
+      // Most reserved memory was never written to.
       if (held.equals(EMPTY.subarray(0, bytes))) continue;
       for (const text of texts) {
         if (held.includes(text, 0, 'latin1') || held.includes(text, 0, 'utf16le')) found.add(text);
@@ -138,7 +141,7 @@ function search(pid: number, texts: readonly string[]): string[] {
   return texts.filter((text) => found.has(text));
 }
 
-/** Ranges of addresses that may be read and are not empty. */
+/** Ranges of addresses that are readable and not empty. */
 function residentRegions(pid: number): { start: number; end: number }[] {
   const smaps = readFileSync(`/proc/${pid}/smaps`, 'latin1');
   return [...smaps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) r[\s\S]*?^Rss:\s+(\d+)/gm)]
@@ -149,7 +152,7 @@ function residentRegions(pid: number): { start: number; end: number }[] {
     }));
 }
 
-/** 0 where that range is none of memory, as the kernel's own pages. */
+/** Reads memory. @returns 0 where the range cannot be read, as the kernel's own pages */
 function readQuietly(memory: number, into: Buffer, length: number, at: number): number {
   try {
     return readSync(memory, into, 0, length, at);
@@ -158,7 +161,7 @@ function readQuietly(memory: number, into: Buffer, length: number, at: number): 
   }
 }
 
-test('Node itself denies a cell files, children and workers', async () => {
+test('Node itself denies a cell files, child processes and workers', async () => {
   const build = await buildCell();
   const folder = mkdtempSync(join(tmpdir(), 'annex-script-'));
   onTestFinished(() => {
@@ -169,15 +172,15 @@ test('Node itself denies a cell files, children and workers', async () => {
   writeFileSync(
     scriptPath,
     `const attempt = (attack) => { try { attack(); return 'done'; } catch (error) { return error.code; } };
-     const said = [
+     const results = [
        () => require('node:fs').readFileSync('/etc/passwd'),
        () => require('node:fs').writeFileSync('/tmp/annex-planted', ''),
        () => require('node:child_process').spawnSync('/bin/sh'),
        () => new (require('node:worker_threads').Worker)('1', { eval: true }),
      ].map(attempt);
-     require('node:fs').writeSync(3, JSON.stringify(said));`,
+     require('node:fs').writeSync(3, JSON.stringify(results));`,
   );
   const off = { ...here, confinement: { jitless: false } };
-  const { said, cried } = await hear(launch(build, off, script(build, scriptPath)));
-  expect(said === '' ? cried : JSON.parse(said)).toEqual(Array(4).fill('ERR_ACCESS_DENIED'));
+  const { output, stderr } = await runToEnd(launch(build, off, script(build, scriptPath)));
+  expect(output === '' ? stderr : JSON.parse(output)).toEqual(Array(4).fill('ERR_ACCESS_DENIED'));
 });

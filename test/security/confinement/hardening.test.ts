@@ -1,6 +1,7 @@
 /**
- * A cell that was taken over whole, engine and Node and all: what it tries next fails at a layer that knows nothing of
- * either. The attacker is Perl, started by the same launcher; each attack is shown to work where the layers are off.
+ * A cell that has been taken over completely, with its engine and Node: its further attacks fail at
+ * a layer outside of both. The attacker is Perl, started by the same launcher; each attack is shown
+ * to work where the layers are off.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,32 +17,32 @@ import {
   UNCONFINED,
 } from '../../../src/confinement/layers.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
-import { confineHere, HARDENING, hear, launch, perl } from '../../support/cells/confined-cell.ts';
+import { confineHere, HARDENING, launch, perl, runToEnd } from '../../support/cells/confined-cell.ts';
 
 const build = await buildCell();
-/** As hard as this machine allows; and without bubblewrap, as on most others. */
+/** All layers that this machine allows; and those without bubblewrap, as on most other machines. */
 const hardest = await confineHere(build, { jitless: true });
 const plain = await confineHere(build, { sandbox: 'off' });
 const open: Settled = { confinement: UNCONFINED, layers: describeLayers(UNCONFINED, {}) };
 const isRoot = process.getuid?.() === 0;
 
-type Wall = 'bubblewrap' | 'network' | 'user' | 'limits' | 'data';
+type AttackedLayer = 'bubblewrap' | 'network' | 'user' | 'limits' | 'data';
 
-/** Whether one of these walls stands. */
-function stands({ confinement }: Settled, walls: readonly Wall[]): boolean {
+/** Whether one of these layers is on. */
+function holds({ confinement }: Settled, layers: readonly AttackedLayer[]): boolean {
   const { namespaces, user, limits } = confinement;
-  const standing: Record<Wall, boolean> = {
+  const held: Record<AttackedLayer, boolean> = {
     bubblewrap: namespaces?.kind === 'bubblewrap',
     network: namespaces !== undefined,
     user: user !== undefined,
     limits: limits !== undefined,
     data: limits?.dataBytes !== undefined,
   };
-  return walls.some((wall) => standing[wall]);
+  return layers.some((layer) => held[layer]);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'annex-host-'));
-/** Its parent is open to all, as that of the cell's script is. */
+/** Readable by all users, like the folder of the cell's script. */
 const scripts = mkdtempSync(join(tmpdir(), 'annex-attackers-'));
 chmodSync(scripts, 0o755);
 let attackers = 0;
@@ -73,17 +74,17 @@ afterAll(() => {
   for (const path of [folder, scripts]) rmSync(path, { recursive: true, force: true });
 });
 
-/** Perl that says `done` where the attack worked, and else why not. */
+/** A Perl program that reports `done` where the attack worked, and else why not. */
 function attacker(attack: string): ConfinedProgram | undefined {
   attackers += 1;
   const path = join(scripts, `${attackers}.pl`);
   writeFileSync(
     path,
-    // No descriptor of it is closed in what it executes.
+    // Programs that it executes inherit all its descriptors.
     `BEGIN { $^F = 255 } use Socket; use POSIX (); open($pipe, '>&=', 3) or die;
-     sub say_it { syswrite($pipe, join(' ', @_) . "\\n") }
-     sub done { say_it('done'); exit 0 }
-     sub failed { say_it('failed', $!); exit 0 }
+     sub report { syswrite($pipe, join(' ', @_) . "\\n") }
+     sub done { report('done'); exit 0 }
+     sub failed { report('failed', $!); exit 0 }
      ${attack}`,
   );
   return perl(path);
@@ -92,8 +93,8 @@ function attacker(attack: string): ConfinedProgram | undefined {
 async function attempt(settled: Settled, attack: string): Promise<string> {
   const program = attacker(attack);
   if (program === undefined) throw new Error('This test is written in Perl.');
-  const { said, cried, how } = await hear(launch(build, settled, program));
-  return said.trim() || `${how} ${cried}`;
+  const { output, stderr, how } = await runToEnd(launch(build, settled, program));
+  return output.trim() || `${how} ${stderr}`;
 }
 
 /** Numbers of system calls. */
@@ -108,23 +109,23 @@ const connectTo = (family: string, address: string) =>
   `socket($s, ${family}, SOCK_STREAM, 0) && connect($s, ${address}) ? done() : failed();`;
 
 interface Attack {
-  readonly walls: readonly Wall[];
-  /** Where it would harm the one who runs the tests, it is not shown to work. */
+  readonly layers: readonly AttackedLayer[];
+  /** Not shown to work without layers, because it would harm the machine of the tests. */
   readonly harmful?: true;
-  /** It takes a root host to work at all. */
+  /** It works for a host that is root alone. */
   readonly asRoot?: true;
   perl(): string;
 }
 
 const ATTACKS: Record<string, Attack> = {
-  'reads a file that any user may read': { walls: ['bubblewrap'], perl: () => readIt('/etc/passwd') },
-  'reads the database': { walls: ['bubblewrap', 'user'], perl: () => readIt(database) },
+  'reads a file that any user may read': { layers: ['bubblewrap'], perl: () => readIt('/etc/passwd') },
+  'reads the database': { layers: ['bubblewrap', 'user'], perl: () => readIt(database) },
   "reads the host's environment": {
-    walls: ['bubblewrap', 'user'],
+    layers: ['bubblewrap', 'user'],
     perl: () => readIt(`/proc/${victim.pid}/environ`),
   },
   "reads the host's memory": {
-    walls: ['bubblewrap', 'user'],
+    layers: ['bubblewrap', 'user'],
     asRoot: true,
     perl: () => {
       const address = /^([0-9a-f]+)-\S+ rw/m.exec(readFileSync(`/proc/${victim.pid}/maps`, 'latin1'))?.[1];
@@ -133,65 +134,65 @@ const ATTACKS: Record<string, Attack> = {
     },
   },
   'lists the processes of the machine': {
-    walls: ['bubblewrap'],
+    layers: ['bubblewrap'],
     perl: () => `opendir($folder, '/proc') && grep(/^\\d+$/, readdir $folder) > 1 ? done() : failed();`,
   },
   'connects to a listener on loopback': {
-    walls: ['network'],
+    layers: ['network'],
     perl: () => connectTo('PF_INET', `sockaddr_in(${port}, inet_aton('127.0.0.1'))`),
   },
   'connects to a unix socket': {
-    walls: ['bubblewrap', 'user'],
+    layers: ['bubblewrap', 'user'],
     perl: () => connectTo('PF_UNIX', `sockaddr_un('${socketPath}')`),
   },
   'connects to an abstract unix socket': {
-    walls: ['network'],
+    layers: ['network'],
     perl: () => connectTo('PF_UNIX', `pack('S a*', AF_UNIX, "\\0${abstractName}")`),
   },
   'signals the host': {
-    walls: ['bubblewrap', 'user'],
+    layers: ['bubblewrap', 'user'],
     perl: () => `kill(0, ${victim.pid}) ? done() : failed();`,
   },
   'attaches to the host as a debugger': {
-    walls: ['bubblewrap', 'user'],
+    layers: ['bubblewrap', 'user'],
     asRoot: true,
     perl: () => `syscall(${CALL.ptrace}, ${PTRACE_ATTACH}, ${victim.pid}, 0, 0) == 0 ? done() : failed();`,
   },
   'becomes root again': {
-    walls: ['user'],
+    layers: ['user'],
     asRoot: true,
     perl: () => `POSIX::setgid(0) && POSIX::setuid(0) && $> == 0 ? done() : failed();`,
   },
   'makes a user namespace, to have capabilities in it': {
-    walls: ['bubblewrap'],
+    layers: ['bubblewrap'],
     asRoot: true,
     perl: () => `syscall(${CALL.unshare}, ${CLONE_NEWUSER}) == 0 ? done() : failed();`,
   },
   'writes a file': {
-    walls: ['bubblewrap'],
+    layers: ['bubblewrap'],
     perl: () => `for my $to ('/tmp', '/dev/shm', '/var/tmp', '') {
       my $path = "$to/annex-planted-$$"; if (open($file, '>', $path)) { unlink $path; done() } } failed();`,
   },
   'starts a shell': {
-    walls: ['bubblewrap'],
+    layers: ['bubblewrap'],
     perl: () => `exec('/bin/sh', '-c', 'echo done >&3') or failed();`,
   },
   'fills the disk through the file it has': {
-    walls: ['limits'],
-    perl: () => `$SIG{XFSZ} = 'IGNORE'; open(my $marks, '+<&=', 4) or die; my $all = 0;
-      while ($all < 1_000_000) { my $n = syswrite($marks, 'x' x 10_000); defined $n or failed(); $all += $n } done();`,
+    layers: ['limits'],
+    perl: () => `$SIG{XFSZ} = 'IGNORE'; open(my $journal, '+<&=', 4) or die; my $all = 0;
+      while ($all < 1_000_000) { my $n = syswrite($journal, 'x' x 10_000); defined $n or failed(); $all += $n } done();`,
   },
   'opens descriptors without end': {
-    walls: ['limits'],
+    layers: ['limits'],
     perl: () =>
       `my @kept; for (1 .. 1_000) { open(my $again, '>&', $pipe) or failed(); push @kept, $again } done();`,
   },
   'reserves memory without end': {
-    walls: ['data'],
+    layers: ['data'],
     perl: () => `syscall(${CALL.mmap}, 0, ${SEVEN_GIB}, 3, 0x4022, -1, 0) == -1 ? failed() : done();`,
   },
   'forks without end': {
-    walls: ['user'],
+    layers: ['user'],
     harmful: true,
     perl: () => `my @children; for (1 .. 600) { my $child = fork();
       if (!defined $child) { my $why = $!; kill('KILL', @children); $! = $why; failed() }
@@ -205,13 +206,13 @@ const settings: [string, Settled][] = [
   ['without bubblewrap', plain],
 ];
 
-describe.each(settings)('a cell that was taken over, %s,', (_, settled) => {
-  for (const [name, { walls, perl: attack }] of Object.entries(ATTACKS)) {
+describe.each(settings)('a cell that has been taken over, %s,', (_, settled) => {
+  for (const [name, { layers, perl: attack }] of Object.entries(ATTACKS)) {
     const skipped = noPerl
       ? ' (skipped: no Perl)'
-      : stands(settled, walls)
+      : holds(settled, layers)
         ? ''
-        : ` (skipped: no ${walls.join(', no ')})`;
+        : ` (skipped: no ${layers.join(', no ')})`;
     test.skipIf(skipped !== '')(`${name}: denied${skipped}`, async () => {
       expect(await attempt(settled, attack())).toMatch(/^failed \S/);
     });
@@ -229,14 +230,14 @@ describe('the attacks are real:', () => {
 });
 
 describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settled) => {
-  test('the pipe, the marks and no other descriptor; no environment; the root as its folder', async () => {
-    const said = await attempt(
+  test('the pipe, the execution journal and no other descriptor; no environment; the root as its folder', async () => {
+    const output = await attempt(
       settled,
       `my @open = grep { my $again = POSIX::dup($_); POSIX::close($again) if defined $again; defined $again } 0 .. 120;
        delete $ENV{PWD} if ($ENV{PWD} // '') eq '/';
-       say_it(join(',', @open), join(',', %ENV), POSIX::getcwd());`,
+       report(join(',', @open), join(',', %ENV), POSIX::getcwd());`,
     );
-    expect(said).toBe('0,1,2,3,4  /');
+    expect(output).toBe('0,1,2,3,4  /');
   });
 
   test('an id of its own, no groups, and no way to more', async () => {
@@ -254,20 +255,20 @@ describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settl
       );
     }
     cell.kill();
-    expect((await hear(cell)).how).toBe('ended by SIGKILL');
+    expect((await runToEnd(cell)).how).toBe('ended by SIGKILL');
   });
 
   test('neighbours that it can neither signal nor read', async (context) => {
-    if (!stands(settled, ['bubblewrap', 'user'])) context.skip('no layer keeps cells apart here');
+    if (!holds(settled, ['bubblewrap', 'user'])) context.skip('no layer keeps cells apart here');
     const neighbour = launch(build, settled, attacker('sleep 60') ?? never());
     await expect.poll(() => neighbour.pid && statusOf(neighbour.pid)?.['Name']).toBe('perl');
-    const said = await attempt(
+    const output = await attempt(
       settled,
-      `say_it(kill(0, ${neighbour.pid}) ? 'done' : 'failed'); say_it(open(my $f, '<', '/proc/${neighbour.pid}/mem') ? 'done' : 'failed');`,
+      `report(kill(0, ${neighbour.pid}) ? 'done' : 'failed'); report(open(my $f, '<', '/proc/${neighbour.pid}/mem') ? 'done' : 'failed');`,
     );
-    expect(said).toBe('failed\nfailed');
+    expect(output).toBe('failed\nfailed');
     neighbour.kill();
-    await hear(neighbour);
+    await runToEnd(neighbour);
   });
 });
 
@@ -275,7 +276,7 @@ function never(): never {
   throw new Error('This test is written in Perl.');
 }
 
-/** `/proc/<pid>/status`; undefined where there is no such process, or what is left is for its parent to collect. */
+/** `/proc/<pid>/status`; undefined where there is no such process, or a zombie. */
 function statusOf(pid: number): Record<string, string> | undefined {
   try {
     const lines = readFileSync(`/proc/${pid}/status`, 'latin1').split('\n');
@@ -293,27 +294,27 @@ describe.skipIf(noPerl).each(settings)('the end of a cell, %s:', (_, settled) =>
     return cell;
   };
 
-  test('an exit code is told as it was, and a signal by its name', async () => {
-    expect((await hear(launch(build, settled, attacker('exit 7') ?? never()))).how).toBe('exited with 7');
+  test('an exit code is reported as it was, and a signal by its name', async () => {
+    expect((await runToEnd(launch(build, settled, attacker('exit 7') ?? never()))).how).toBe('exited with 7');
     const faulty = attacker(`unpack('p', pack('J', 1))`) ?? never();
-    expect((await hear(launch(build, settled, faulty))).how).toBe('ended by SIGSEGV');
+    expect((await runToEnd(launch(build, settled, faulty))).how).toBe('ended by SIGSEGV');
   });
 
-  test.each(['the cell', 'what was started'] as const)(
-    'whoever kills %s leaves no process',
+  test.each(['the cell', 'the child process of the host'] as const)(
+    'killing %s leaves no process',
     async (which) => {
       const cell = await running();
       const [own = 0, started = 0] = [cell.pid, cell.child.pid];
       process.kill(which === 'the cell' ? own : started, 'SIGKILL');
-      expect((await hear(cell)).how).toBe('ended by SIGKILL');
+      expect((await runToEnd(cell)).how).toBe('ended by SIGKILL');
       await expect.poll(() => [statusOf(own), statusOf(started)]).toEqual([undefined, undefined]);
     },
   );
 
-  test('one that is killed before it has begun leaves no process', async () => {
+  test('a cell that is killed before it has begun leaves no process', async () => {
     const cell = launch(build, settled, attacker('sleep 60') ?? never());
     cell.kill();
-    expect((await hear(cell)).how).toBe('ended by SIGKILL');
+    expect((await runToEnd(cell)).how).toBe('ended by SIGKILL');
     const left = () => cell.pid !== undefined && statusOf(cell.pid) !== undefined;
     await expect.poll(left).toBe(false);
   });
@@ -333,7 +334,7 @@ describe('the layers of a machine', () => {
   const isOn = ({ layers }: Settled) =>
     Object.entries(layers).flatMap(([name, { on }]) => (on ? [name] : []));
 
-  test('are all on where everything works, and the tools start one another in an order that works', async () => {
+  test('are all on where everything works, and the tools start each other in an order that works', async () => {
     const settled = await settleLayers(settings, machine, works);
     expect(isOn(settled)).toEqual(['permission', 'empty', 'limits', 'noNewPrivileges', 'user', 'namespaces']);
     const command = confinedCommand(settled.confinement, program, { turn: 3, infoFd: 5 });
@@ -344,7 +345,7 @@ describe('the layers of a machine', () => {
     expect(command.slice(-3)).toEqual(['--', '/node', 'cell.cjs']);
   });
 
-  test('say what is missing where they are off', async () => {
+  test('have a detail that names what is missing where they are off', async () => {
     const bare = await settleLayers(settings, { linux: true, root: false, tools: {} }, works);
     expect(isOn(bare)).toEqual(['permission', 'empty']);
     expect(bare.layers.namespaces.detail).toContain('install the package bubblewrap');
@@ -358,7 +359,7 @@ describe('the layers of a machine', () => {
     ]);
   });
 
-  test('go down one by one where a trial fails, each with its own reason', async () => {
+  test('are turned off one by one where a self-test fails, each with its own reason', async () => {
     const noUser = await settleLayers(settings, machine, async ({ user }) =>
       user ? 'EACCES: /root' : undefined,
     );
@@ -385,7 +386,7 @@ describe('the layers of a machine', () => {
     expect(nothing.layers.namespaces).toEqual({ on: false, detail: 'forbidden' });
   });
 
-  test('never change the user, or make namespaces as root, without giving privileges up', async () => {
+  test('never change the user, nor make namespaces as root, without giving up privileges', async () => {
     const settled = await settleLayers(settings, machine, async ({ noNewPrivileges, namespaces }) =>
       noNewPrivileges || namespaces?.kind === 'bubblewrap' ? 'forbidden' : undefined,
     );

@@ -11,7 +11,7 @@ import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import { parseCellMessage } from '../../../src/protocol/wire.ts';
+import { parseCellMessage } from '../../../src/protocol/parse-cell-message.ts';
 import { CALL_ID, CELL_MESSAGES, frame, OWNER } from '../../support/cells/cell-messages.ts';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { mutateBytes, mutateJson } from '../../support/fuzz/mutations.ts';

@@ -8,10 +8,10 @@ import { CryptoRequest, keyLength } from '../../../src/cell/crypto/crypto-reques
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Emission } from '../../../src/protocol/bridge.ts';
 import { type FrameBounds, FrameReader } from '../../../src/protocol/frames.ts';
+import { parseCellMessage } from '../../../src/protocol/parse-cell-message.ts';
 import {
   type CellMessage,
   OUTCOMES,
-  parseCellMessage,
   STREAM_CHUNK_BYTES_MAX,
   WIRE_BOUNDS,
 } from '../../../src/protocol/wire.ts';

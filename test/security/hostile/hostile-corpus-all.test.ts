@@ -1,8 +1,8 @@
 /**
- * The whole corpus against one host, in random order and several at a time: whoever is no attacker is served all the while,
- * and afterwards there is nothing left of any of them.
+ * The whole corpus against one host, in random order and several attacks at a time: bystanders are
+ * served all the while, and the attacks leave nothing behind.
  *
- * `ANNEX_TEST_SEED` repeats an order; the one in use is in the name of the test.
+ * `ANNEX_TEST_SEED` repeats an order; the seed in use is in the name of the test.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -22,7 +22,7 @@ const SETTLED = { timeout: 30_000, interval: 200 };
 const MIB = 1024 * 1024;
 /** Sockets that are kept alive for the next request, of this client and of the listeners. */
 const DESCRIPTORS_SLACK = 24;
-/** What the second half of the corpus may leave behind beyond the first. */
+/** How much more memory may be held after the second half of the corpus than after the first. */
 const HOST_SLACK_BYTES = 48 * MIB;
 const CELL_SLACK_BYTES = 256 * MIB;
 
@@ -33,7 +33,7 @@ function shuffled<T>(items: readonly T[], chance: Chance): T[] {
     .map(({ item }) => item);
 }
 
-/** What the host holds, once nothing is going on. */
+/** What the host holds when it is idle. */
 interface Holdings {
   readonly descriptors: number;
   readonly heapBytes: number;
@@ -41,7 +41,7 @@ interface Holdings {
 }
 
 let host: HostileHost;
-/** Its cells, and what they are wrapped in. */
+/** Its cells, and the bubblewrap processes around them. */
 let children: number;
 beforeAll(async () => {
   host = await HostileHost.start();
@@ -50,16 +50,17 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 /**
- * Several attackers at a time, each taking the next attack as soon as its last is over. One that another attacker has taken
- * its cell from tries again: it has lost its call as anybody would.
+ * Several attackers at a time, each taking the next attack as soon as its last has ended. An attack
+ * that has lost its cell to another one is run once more: it has lost its call as any other
+ * installation would.
  */
-async function sufferAll(attacks: readonly Attack[]): Promise<string[]> {
+async function runAll(attacks: readonly Attack[]): Promise<string[]> {
   const queue = attacks.map((attack) => ({ attack, again: true }));
   const failures: string[] = [];
   const attacker = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { attack, again } = next;
-      await host.suffer(attack).catch((cause: unknown) => {
+      await host.run(attack).catch((cause: unknown) => {
         const isCollateral = again && /cellCrashed|CELL_CRASHED/.test(String(cause));
         if (isCollateral) queue.push({ attack, again: false });
         else failures.push(`${attack.name}: ${String(cause)}`);
@@ -74,26 +75,27 @@ const metric = (name: string): Promise<number> => host.annex.metric(name);
 
 async function holdings(): Promise<Holdings> {
   const { pool } = host.annex.service;
-  // At most one of each bystander.
+  // At most one call of each bystander.
   await expect
     .poll(() => metric('annex_calls_in_flight'), SETTLED)
     .toBeLessThanOrEqual(host.bystanders.length);
   await expect.poll(() => host.peer.connections, SETTLED).toBe(0);
-  // Cells that were replaced finish what they have, and go.
+  // Cells that were replaced finish their calls, and end.
   await expect.poll(childProcesses, SETTLED).toBe(children);
-  // What is resident and idle, as many as a cell keeps, beside its blank ones.
+  // Idle isolates stay, as many as a cell keeps, beside its blank ones.
   const isolatesMax = pool.cells.length * (LIMITS.isolatesPerCell ?? 0);
   await expect.poll(() => metric('annex_isolates'), SETTLED).toBeLessThanOrEqual(isolatesMax);
   const arrayBuffers = heldBufferBytes();
   return {
     descriptors: readdirSync('/proc/self/fd').length,
     heapBytes: process.memoryUsage().heapUsed + arrayBuffers,
-    // Idle isolates keep heaps of their own, each within its bound: a cell that was replaced just now has none of them.
+    // Idle isolates keep heaps of their own, each within its bound: a cell that was replaced just
+    // now has none of them.
     cellBytes: pool.cells.reduce((sum, { rssBytes, heapBytes }) => sum + rssBytes - heapBytes, 0),
   };
 }
 
-/** How many processes this one has started that still run. */
+/** Number of child processes that still run. */
 function childProcesses(): number {
   const threads = readdirSync('/proc/self/task');
   const pids = threads.flatMap((thread) =>
@@ -103,15 +105,15 @@ function childProcesses(): number {
 }
 
 describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of seed ${SEED}`, () => {
-  test('against one host: everybody else is served, and nothing is left behind', {
+  test('against one host: bystanders are served, and nothing is left behind', {
     timeout: 300_000,
   }, async () => {
     const { service } = host.annex;
     const attacks = shuffled(readAttacks(), new Chance(SEED));
     const half = Math.ceil(attacks.length / 2);
-    const failures = await sufferAll(attacks.slice(0, half));
+    const failures = await runAll(attacks.slice(0, half));
     const afterHalf = await holdings();
-    failures.push(...(await sufferAll(attacks.slice(half))));
+    failures.push(...(await runAll(attacks.slice(half))));
     const afterAll = await holdings();
     await Promise.all(host.bystanders.map((bystander) => bystander.stop()));
     await expect.poll(() => metric('annex_calls_in_flight'), SETTLED).toBe(0);
@@ -119,7 +121,8 @@ describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of
     expect(failures).toEqual([]);
     expect(host.annex.service).toBe(service);
     expect((await fetch(`${service.controlUrl}/metrics`)).status).toBe(200);
-    // A call that was in a cell when it died is lost with it; none that had not begun, and none of another cell.
+    // A cell that dies costs the calls that had begun in it; none that had not begun, and none in
+    // another cell.
     const restarts = await metric('annex_cell_restarts_total');
     const lost = host.bystanders.reduce((sum, bystander) => sum + bystander.lost, 0);
     expect(lost).toBeLessThanOrEqual(restarts);

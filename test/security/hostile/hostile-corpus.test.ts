@@ -1,6 +1,6 @@
 /**
- * Every attack of `fixtures/hostile/`, one test each: it ends in the answer that its folder states, and whoever lives in
- * the same cell is served while it goes on.
+ * Every attack of `fixtures/hostile/`, one test each: it gets the answer that its folder states,
+ * and bystanders in the same cell are served meanwhile.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Attack, CATEGORIES, readAttacks } from '../../support/hostile/hostile-attack.ts';
@@ -20,11 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** The attack, while everybody else calls: in the attacker's cell, and in the others. */
-async function suffer(attack: Attack): Promise<void> {
+/** Runs the attack while bystanders are called, in the attacker's cell and in the others. */
+async function runAttack(attack: Attack): Promise<void> {
   const before = host.bystanders.map(({ served }) => served);
-  await host.suffer(attack);
-  // What they had asked while it went on is answered.
+  await host.run(attack);
+  // Calls of bystanders that began meanwhile are answered.
   for (const [i, bystander] of host.bystanders.entries())
     await vi.waitFor(() => expect(bystander.served).toBeGreaterThan(before[i] ?? 0), SETTLED);
 }
@@ -39,10 +39,10 @@ test('the corpus has attacks of every kind, each with a title of its own', () =>
 const cellsReplaced = () => host.annex.metric('annex_cell_restarts_total');
 const callsInFlight = () => host.annex.metric('annex_calls_in_flight');
 
-describe('costs nobody anything but its own call', () => {
+describe('costs no call but its own', () => {
   afterAll(async () => {
-    // On a busy machine a thread that is slow to be let go of looks like one that never is. Its cell is replaced then, but
-    // only once the calls of others in it are over.
+    // On a busy machine, a thread that is slow to end looks stuck. Its cell is replaced then, but
+    // only when the other calls in it are over.
     expect(await cellsReplaced()).toBeLessThanOrEqual(ATTACKS.length / 10);
     expect(host.bystanders.map(({ lost }) => lost)).toEqual(host.bystanders.map(() => 0));
     await vi.waitFor(
@@ -53,7 +53,7 @@ describe('costs nobody anything but its own call', () => {
 
   describe.concurrent.each(CATEGORIES)('%s', (category) => {
     const attacks = ATTACKS.filter((attack) => attack.category === category && attack.cell === 'kept');
-    test.each(attacks)('$title ($name)', suffer);
+    test.each(attacks)('$title ($name)', runAttack);
   });
 });
 
@@ -61,9 +61,9 @@ describe('may cost its cell, but not the service', () => {
   test.each(ATTACKS.filter(({ cell }) => cell === 'may be lost'))('$title ($name)', async (attack) => {
     const before = await cellsReplaced();
     const lost = host.bystanders.map((bystander) => bystander.lost);
-    await suffer(attack);
+    await runAttack(attack);
     const cells = (await cellsReplaced()) - before;
-    // One call at a time: of each neighbour, no more than was in a cell when it died.
+    // A bystander has one call at a time: it loses at most one for each cell that dies.
     for (const [i, bystander] of host.bystanders.entries())
       expect(bystander.lost - (lost[i] ?? 0)).toBeLessThanOrEqual(cells);
     await vi.waitFor(

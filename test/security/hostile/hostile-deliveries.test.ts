@@ -1,6 +1,7 @@
 /**
- * Attacks on the delivery of events: by integrations that say where their webhooks go, by organizations that order deliveries in a
- * loop, and by a store that fails at the worst moment. Whoever is attacked goes on, and nobody else waits.
+ * Attacks on deliveries: by integrations that name the receiver of their webhooks, by organizations
+ * that redeliver in a loop, and by a store that fails at the worst moment. Deliveries continue, and
+ * those of other organizations do not wait.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -48,7 +49,7 @@ describe('an integration that names', () => {
 });
 
 describe('a store that is full', () => {
-  test('is not asked again and again for a backlog that it cannot hand out', async () => {
+  test('is not queried again and again for a backlog that it cannot return', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1', 's2']);
@@ -62,10 +63,10 @@ describe('a store that is full', () => {
       }),
     });
     await worker.start();
-    for (let look = 1; look <= 3; look += 1) {
-      await vi.waitFor(() => expect(delivering.errors.length).toBeGreaterThanOrEqual(look), POLL);
+    for (let pass = 1; pass <= 3; pass += 1) {
+      await vi.waitFor(() => expect(delivering.errors.length).toBeGreaterThanOrEqual(pass), POLL);
       await turns(2_000);
-      expect(delivering.errors.length).toBeLessThanOrEqual(4 * look);
+      expect(delivering.errors.length).toBeLessThanOrEqual(4 * pass);
       delivering.time.pass(5_000);
     }
     isFull = false;
@@ -74,9 +75,10 @@ describe('a store that is full', () => {
     expect(receiver.requests).toHaveLength(1_000);
   });
 
-  // As SQLite does where the disk is full, the whole transaction is rolled back.
-  // Attack on a neighbour: what was claimed together with a row that cannot be written would be nobody's for half a minute.
-  test('for one delivery keeps no other from being handed out', async () => {
+  // Where the disk is full, SQLite rolls the whole transaction back, as the trigger does here.
+  // Attack on a neighbour: deliveries claimed together with a row that cannot be written would wait
+  // for half a minute.
+  test('for one delivery does not keep the others from being claimed', async () => {
     const options = storeOptions(await temporaryFolder());
     const before = await openStore(options);
     await installHandler(before);
@@ -95,7 +97,7 @@ describe('a store that is full', () => {
   });
 });
 
-test('a delivery that is ordered anew in a loop keeps its latest attempts, and counts all of them', async () => {
+test('a delivery that is redelivered in a loop keeps its latest attempts, and counts all of them', async () => {
   const store = await listeningStore();
   const [id = ''] = await deliveriesOf(store, 1);
   const more = 3;
@@ -109,7 +111,7 @@ test('a delivery that is ordered anew in a loop keeps its latest attempts, and c
   expect(await store.deliveries.read(id)).toMatchObject({ attempts: ATTEMPTS_KEPT + more });
 });
 
-test('what waited for a space that was removed does not go to the one that is installed there anew', async () => {
+test('a delivery for a removed target does not go to a new one in the same place', async () => {
   const delivering = await Delivering.begin();
   const receiver = await HttpReceiver.start();
   const { installations } = delivering.store;
@@ -126,8 +128,9 @@ test('what waited for a space that was removed does not go to the one that is in
   expect(receiver.requests).toEqual([]);
 });
 
-// Attack: to order this and that at the very moment of an attempt, so that one is lost, or made more often than is allowed.
-test('orders in any moment lose nothing, double no budget, and leave nothing behind', async () => {
+// Attack: redelivers, cancels and pauses during an attempt, so that a delivery is lost or attempted
+// more often than allowed.
+test('orders at any moment lose no delivery, exceed no budget of attempts, and leave nothing behind', async () => {
   const delivering = await Delivering.begin();
   const { store, time } = delivering;
   const waiting: (() => void)[] = [];
@@ -159,7 +162,8 @@ test('orders in any moment lose nothing, double no budget, and leave nothing beh
     async () => waiting.shift()?.(),
     async () => waiting.pop()?.(),
     async () => time.pass(draw(3_000)),
-    // From here on each delivery would be made by code anew, of which there is none.
+    // The last two only in the last steps: after a pause, each delivery is made anew by code, and
+    // there is none here.
     () => installations.pause(target, OPERATOR),
     () => installations.resume(target, OPERATOR),
   ];
@@ -187,7 +191,7 @@ test('orders in any moment lose nothing, double no budget, and leave nothing beh
   expect(delivering.errors).toEqual([]);
 });
 
-/** Whether it was done, and not refused. */
+/** Whether the order was carried out, not refused. */
 const settles = (done: Promise<unknown>): Promise<boolean> =>
   done.then(
     () => true,

@@ -1,4 +1,7 @@
-/** Attacks from inside an isolate: each costs its own call, and a neighbour in the same cell is served meanwhile. */
+/**
+ * Attacks from inside an isolate: each costs its own call alone, and a neighbour in the same cell
+ * is served meanwhile.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -14,7 +17,7 @@ afterAll(() => annex.stop());
 const handler = (body: string, before = ''): string =>
   `${before}\nexport default { async fetch(request, env, ctx) { ${body} } };`;
 
-/** Calls the attacker; meanwhile the neighbour is served, and no cell is lost. */
+/** Calls the attacker, and checks that the neighbour is served meanwhile and no cell is lost. */
 async function attack(name: string, source: string): Promise<{ response: Response; attacker: Installed }> {
   const attacker = await annex.deploy(name, source);
   const pids = annex.cellPids;
@@ -27,8 +30,8 @@ async function attack(name: string, source: string): Promise<{ response: Respons
 }
 
 describe('floods at the bridge', () => {
-  // Emissions would queue up in the cell's main thread until its watchdog never has a turn.
-  // One that is cleared at once never reaches the bridge.
+  // Attack: emissions queue up in the cell's main thread until its watchdog never has a turn.
+  // A timer that is cleared at once never reaches the bridge.
   test('setting and clearing timers in a loop is a loop like any other', async () => {
     const { response } = await attack(
       'timer-flood',
@@ -42,8 +45,8 @@ describe('floods at the bridge', () => {
     expect(response.status).toBe(500);
   });
 
-  // A synchronous look-up stops the CPU clock of its isolate.
-  test('asking for domains beyond ASCII without end counts as CPU in the end', async () => {
+  // Attack: a synchronous conversion stops the CPU clock of its isolate.
+  test('converting domains beyond ASCII without end counts as CPU in the end', async () => {
     const { response } = await attack(
       'domains',
       handler("for (;;) try { URL.canParse('http://\\u00fc' + Math.random()); } catch {}"),
@@ -51,7 +54,7 @@ describe('floods at the bridge', () => {
     expect(response.status).toBe(503);
   });
 
-  test('rejections nobody handles are logged a few times, not thousands', async () => {
+  test('unhandled rejections are logged a few times, not thousands', async () => {
     const { attacker } = await attack(
       'rejections',
       handler(`for (let i = 0; i < 200; i++) setInterval(() => { Promise.reject('x'.repeat(2000)); }, 1);
@@ -60,7 +63,7 @@ describe('floods at the bridge', () => {
     expect((await annex.log(attacker)).length).toBeLessThanOrEqual(16 + 2);
   });
 
-  test('a log that is used up still tells the reason of a failure', async () => {
+  test('a log that has reached its limit still gets the reason of a failure', async () => {
     const { response, attacker } = await attack(
       'lost-reason',
       handler(`for (let i = 0; i < 100; i++) console.log(i); throw new Error('the reason');`),
@@ -71,7 +74,7 @@ describe('floods at the bridge', () => {
     );
   });
 
-  // The string would cross first, and be refused only then.
+  // Attack: the string crosses first, and is refused only then.
   test('a body of hundreds of megabytes never crosses', async () => {
     const { response } = await attack('huge-body', handler(`return new Response('x'.repeat(2 ** 28));`));
     expect(response.status).toBe(502);
@@ -79,7 +82,8 @@ describe('floods at the bridge', () => {
 });
 
 describe('code outside of entries', () => {
-  // Finalizers run wherever garbage is collected, the cell's main thread included, on nobody's account.
+  // Attack: finalizers run wherever garbage is collected, the cell's main thread included, and are
+  // charged to no call.
   test('there is no FinalizationRegistry', async () => {
     const { response } = await attack(
       'finalizers',
@@ -92,8 +96,9 @@ describe('code outside of entries', () => {
 });
 
 describe('names', () => {
-  // Escapes would blow the head of a frame up beyond its bound, and the host would end the cell for it.
-  test('of components and events that no manifest could hold do not end the cell', async () => {
+  // Attack: escapes make the head of a frame larger than its bound, for which the host ends the
+  // cell.
+  test('of components and events that no manifest can have do not end the cell', async () => {
     const pids = annex.cellPids;
     const { status } = await annex.tryPublish('names', {
       'index.js': `
@@ -105,27 +110,28 @@ describe('names', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  // Timers of the loading script used to end with the first caller, and everybody after waited for nothing.
+describe('a client that disconnects', () => {
+  // The timers of a loading script must not end with the first caller: later calls would wait for
+  // ever.
   test('while a script loads does not keep the next caller from its answer', async () => {
     const cold = await annex.deploy(
       'cold',
       handler(`return new Response('loaded');`, 'await new Promise((done) => setTimeout(done, 400));'),
     );
-    const gone = new AbortController();
-    const first = fetch(cold.endpoint, { signal: gone.signal });
+    const leaving = new AbortController();
+    const first = fetch(cold.endpoint, { signal: leaving.signal });
     await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(1);
-    gone.abort();
+    leaving.abort();
     await expect(first).rejects.toThrow();
     expect(await (await fetch(cold.endpoint)).text()).toBe('loaded');
   });
 
   test('leaves nothing behind: its call is ended and counted as canceled', async () => {
     const slow = await annex.deploy('slow', handler('await new Promise(() => {});'));
-    const gone = new AbortController();
-    const call = fetch(slow.endpoint, { signal: gone.signal });
+    const leaving = new AbortController();
+    const call = fetch(slow.endpoint, { signal: leaving.signal });
     await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(1);
-    gone.abort();
+    leaving.abort();
     await expect(call).rejects.toThrow();
     await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(0);
     expect(await annex.metric('annex_calls_total{outcome="canceled"}')).toBeGreaterThanOrEqual(1);

@@ -1,4 +1,7 @@
-/** Attacks on Web Crypto: a tenant after key material it may not have, and a prelude that was taken over. */
+/**
+ * Attacks on Web Crypto: a tenant that wants key material it may not have, and a prelude that has
+ * been taken over.
+ */
 import { webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
@@ -10,7 +13,10 @@ const { subtle } = webcrypto;
 
 let cell: CryptoService;
 let secret: Buffer<ArrayBuffer>;
-/** Makes the secret a key inside that may not be exported, without its bytes ever being there. */
+/**
+ * Code that makes the secret a key that may not be exported, without its bytes ever being in the
+ * isolate.
+ */
 let unwrapping: string;
 beforeAll(async () => {
   cell = await CryptoService.start({ callCpuMs: 20_000 });
@@ -103,7 +109,7 @@ describe('a key that may not be exported', () => {
     expect(result).toEqual([...new Uint8Array(await subtle.sign('HMAC', key, Buffer.from('data')))]);
   });
 
-  test('lets nobody make a CryptoKey of their own, or pass for one', async () => {
+  test('cannot be forged: a tenant cannot make a CryptoKey, nor pass another object for one', async () => {
     expect(
       await cell.run(`
         ${unwrapping}
@@ -119,8 +125,8 @@ describe('a key that may not be exported', () => {
 });
 
 /**
- * Replaces the built-ins by spies that pass everything on and look for the secret in all that goes through them: in
- * receivers, arguments and results, a few levels deep.
+ * Replaces the built-ins by spies that pass everything on and look for the secret in all that goes
+ * through them: in receivers, arguments and results, a few levels deep.
  */
 const SPY = `
   const wanted = 'SECRET';
@@ -180,9 +186,9 @@ const SPY = `
   const finish = (result) => { inside = true; for (let i = undo.length - 1; i >= 0; i--) { try { undo[i](); } catch {} } return [result(), found, looked]; };
 `;
 
-describe('a prelude that was taken over', () => {
+describe('a prelude that has been taken over', () => {
   const ANSWER_MS = 10_000;
-  /** What the cell answers to a job as it was emitted. */
+  /** The cell's answer to a job as it was emitted. */
   async function forged(
     text: unknown,
     bytes: unknown = new ArrayBuffer(0),
@@ -193,10 +199,10 @@ describe('a prelude that was taken over', () => {
       done: (_call, [, answer]) => resolve(answer as string),
       overdrawn: () => reject(new Error('overdrawn')),
     });
-    jobs.ask(new CellCall({ id: 1, cpuMs: ANSWER_MS, wallMs: ANSWER_MS }), number, text, bytes);
+    jobs.submit(new CellCall({ id: 1, cpuMs: ANSWER_MS, wallMs: ANSWER_MS }), number, text, bytes);
     return JSON.parse(await promise) as { error?: string; message?: string };
   }
-  const asked = (request: object, bytes?: ArrayBuffer) =>
+  const answerTo = (request: object, bytes?: ArrayBuffer) =>
     forged(JSON.stringify({ pieces: [], ...request }), bytes);
   const hmacKey = (material: number, more: object = {}) => ({
     id: 1,
@@ -229,7 +235,7 @@ describe('a prelude that was taken over', () => {
       '{"operation":"digest","algorithm":{"name":"SHA3-256"},"pieces":[0],"data":0}',
     ],
     ['a new key of no algorithm', '{"operation":"generateKey","algorithm":7,"usages":[],"pieces":[]}'],
-    ['a key that is none', '{"operation":"sign","algorithm":{"name":"HMAC"},"key":7,"pieces":[0],"data":0}'],
+    ['an invalid key', '{"operation":"sign","algorithm":{"name":"HMAC"},"key":7,"pieces":[0],"data":0}'],
   ])('gets an error and nothing else for %s', async (_what, text) => {
     expect(await forged(text)).toEqual({ error: 'OperationError', message: 'The operation failed' });
   });
@@ -246,13 +252,13 @@ describe('a prelude that was taken over', () => {
     const rsa = { name: 'RSA-PSS', hash: 'SHA-1', modulusLength: 16_384, publicExponent: 0 };
     expect([
       (
-        await asked(
+        await answerTo(
           { operation: 'deriveBits', algorithm: pbkdf2, key, length: 8, pieces: [1] },
           new ArrayBuffer(1),
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'deriveBits',
             algorithm: { ...pbkdf2, iterations: 1 },
@@ -264,13 +270,13 @@ describe('a prelude that was taken over', () => {
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           { operation: 'generateKey', algorithm: rsa, usages: ['sign'], pieces: [3] },
           Uint8Array.of(1, 0, 1).buffer,
         )
       ).message,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'generateKey',
             algorithm: { ...rsa, modulusLength: 1_024 },
@@ -281,20 +287,20 @@ describe('a prelude that was taken over', () => {
         )
       ).message,
       (
-        await asked({
+        await answerTo({
           operation: 'generateKey',
           algorithm: { name: 'HMAC', hash: 'SHA-1', length: 2 ** 31 },
           usages: ['sign'],
         })
       ).message,
       (
-        await asked(
+        await answerTo(
           { operation: 'digest', algorithm: { name: 'SHA-1' }, data: 0, pieces: [18 * 2 ** 20] },
           new ArrayBuffer(18 * 2 ** 20),
         )
       ).error,
       (
-        await asked(
+        await answerTo(
           {
             operation: 'importKey',
             format: 'spki',
@@ -317,8 +323,8 @@ describe('a prelude that was taken over', () => {
     ]);
   });
 
-  test('finds another key under an id it has used before only by bringing that key itself', async () => {
-    // More than a small job may have: those bring their key along and remember none.
+  test('that reuses the id of a key gets the key that it sends, not the one used before', async () => {
+    // More than a small job may have: small jobs do not cache keys.
     const DATA_BYTES = 8 * 1_024;
     const answers: string[] = [];
     let resolve: () => void = () => undefined;
@@ -343,7 +349,7 @@ describe('a prelude that was taken over', () => {
       };
       const bytes = new Uint8Array(2 + DATA_BYTES);
       bytes.set(keyBytes);
-      jobs.ask(call, 1, JSON.stringify(request), bytes.buffer);
+      jobs.submit(call, 1, JSON.stringify(request), bytes.buffer);
       return next;
     };
     await sign([1, 1]);
@@ -387,9 +393,9 @@ describe('a prelude that was taken over', () => {
       data: 0,
       pieces: [0],
     });
-    for (let i = 0; i < 100_000; i++) jobs.ask(call, i, request, new ArrayBuffer(0));
+    for (let i = 0; i < 100_000; i++) jobs.submit(call, i, request, new ArrayBuffer(0));
     await promise;
-    // One more: what came too many is gone, and would be answered by now.
+    // A later job is done: one beyond the bound would have been answered by now.
     await subtle.digest('SHA-1', new Uint8Array());
     expect(done).toBe(32);
   });

@@ -1,6 +1,6 @@
 /**
- * Tenants that attack through the web platform: its streams, its fetches, its log. Whatever they do, their cell lives on,
- * because other installations live in it too.
+ * Tenants that attack through the web platform: its streams, its fetches, its log. Their cell,
+ * which other installations share, survives each attack.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -22,7 +22,7 @@ const RUNNER = `
     return value instanceof Response ? value : new Response(stringify(value));
   } };`;
 
-/** A body without end, slow enough to be ended by its fetch. */
+/** A body without end, slow enough that its fetch ends first. */
 const ENDLESS = `new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(10)); } })`;
 
 let annex: TestService;
@@ -33,7 +33,7 @@ let origin: string;
 let cells: number[];
 
 beforeAll(async () => {
-  // Anything else, as `/hang`, takes all and answers nothing.
+  // Other paths, such as `/hang`, read the request and never answer.
   server = createServer((request, response) => {
     request.resume();
     if (request.url === '/ok') request.once('end', () => response.end('ok'));
@@ -76,7 +76,7 @@ describe('a fetch that the cell refuses', () => {
     ['headers without end', 'origin', `{ long: 'a'.repeat(40_000) }`],
     ['a name of a header without end', 'origin', `{ ['a'.repeat(300)]: 'b' }`],
     ['too many headers', 'origin', `Array.from({ length: 300 }, (_, i) => ['x-' + i, 'y'])`],
-  ])('takes its streamed body with it: %s', async (_what, url, headers) => {
+  ])('cancels its streamed body: %s', async (_what, url, headers) => {
     const answer = await run(`
       const given = Promise.withResolvers();
       const body = new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(10)); }, cancel: given.resolve });
@@ -86,7 +86,7 @@ describe('a fetch that the cell refuses', () => {
   });
 });
 
-describe('a place that a fetch gives up', () => {
+describe('the place of a fetch that ends early', () => {
   test.each([
     ['aborted', 'signal: abort.signal', 'abort.abort()'],
     [
@@ -116,7 +116,7 @@ describe('a place that a fetch gives up', () => {
 });
 
 describe('a `then` in the place of a chunk', () => {
-  test('smuggles no more bytes out than are counted', async () => {
+  test('lets no more bytes leave than are counted', async () => {
     const response = await post(`
       const large = new ArrayBuffer(65_536);
       class Chunk extends Uint8Array { get then() {} }
@@ -143,7 +143,10 @@ describe('a `then` in the place of a chunk', () => {
 });
 
 describe('a getter on Object.prototype', () => {
-  /** Looks for a source of bytes, which would let its holder speak to the host in the name of the isolate. */
+  /**
+   * Looks for a source of bytes, whose holder could send messages to the host in the name of the
+   * isolate.
+   */
   const trap = (name: string) => `
     const leaked = [];
     Object.defineProperty(Object.prototype, '${name}', { configurable: true, get() {
@@ -152,7 +155,7 @@ describe('a getter on Object.prototype', () => {
     } });`;
 
   test.each(['body', 'type', 'headers', 'signal', 'formData'])(
-    'named %s is handed nothing of an answer',
+    'named %s gets nothing of an answer',
     async (name) => {
       const answer = await run(`
       ${trap(name)}
@@ -164,7 +167,7 @@ describe('a getter on Object.prototype', () => {
     },
   );
 
-  test.each(['body', 'formData', 'signal'])('named %s is handed nothing of an upload', async (name) => {
+  test.each(['body', 'formData', 'signal'])('named %s gets nothing of an upload', async (name) => {
     const deployed = await annex.deploy(
       `catcher-${name.toLowerCase()}`,
       `export default { fetch() {}, [Symbol.for('annex.integration')]: { components: [], events: [], async handle({ event }, execution) {
@@ -190,7 +193,7 @@ describe('a call that is over', () => {
       `fetch(origin + '/hang', { method: 'POST', duplex: 'half', body: new ReadableStream({ cancel() { for (;;); } }) }).catch(() => {});`,
     ],
   ] as const;
-  test.each(endless)('cannot spin on for ever: %s', async (_what, cancel, first) => {
+  test.each(endless)('cannot spin for ever: %s', async (_what, cancel, first) => {
     const client = new AbortController();
     const response = await post(
       `globalThis.seen = true;
@@ -221,14 +224,14 @@ test('lines logged while the script loads count among those of its first call', 
   );
 });
 
-test('a script that spins once it has loaded ends its first call, and is not tried again and again', async () => {
+test('a script that spins once it has loaded ends its first call, and is not loaded again and again', async () => {
   const spinner = await annex.deploy(
     'spinner',
-    `const isTriedOut = new Error().stack.includes('probe.js');
+    `const isProbed = new Error().stack.includes('probe.js');
      for (let i = 0; i < 300; i++) console.log('line ' + i);
      let turns = 0;
      const spin = () => { if (turns++ < 200) return Promise.resolve().then(spin); for (;;); };
-     if (!isTriedOut) spin();
+     if (!isProbed) spin();
      export default { fetch() { return new Response('never'); } };`,
   );
   const response = await fetch(spinner.endpoint);
@@ -237,13 +240,13 @@ test('a script that spins once it has loaded ends its first call, and is not tri
   expect(texts.filter((text) => text === 'line 299' || text === 'line 255')).toHaveLength(1);
 });
 
-test('a script that fetches while it loads is told that it may not, and takes no cell with it', async () => {
+test('a script that fetches while it loads gets an error that says so, and its cell survives', async () => {
   const eager = await annex.deploy(
     'eager',
-    `let said = 'nothing';
-     try { await fetch('https://example.com/'); } catch (error) { said = error.name + ': ' + error.message; }
+    `let failure = 'none';
+     try { await fetch('https://example.com/'); } catch (error) { failure = error.name + ': ' + error.message; }
      fetch('https://example.com/', { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' }).catch(() => {});
-     export default { fetch: () => new Response(said) };`,
+     export default { fetch: () => new Response(failure) };`,
   );
   expect(await (await fetch(eager.endpoint)).text()).toBe(
     'TypeError: fetch cannot be used while the script loads, only by its handlers',
@@ -251,21 +254,21 @@ test('a script that fetches while it loads is told that it may not, and takes no
   expect(await run('return 1;')).toBe(1);
 });
 
-test('fetches that are aborted as soon as they have begun, one after the other, take nothing of those that follow', async () => {
+test('fetches that are aborted as soon as they have begun, one after the other, take no place of later ones', async () => {
   const answer = await run(`
     const outcomes = [];
     for (let i = 0; i < 40; i++) {
       const abort = new AbortController();
-      const gone = fetch(origin + '/hang', { method: 'POST', duplex: 'half', body: ${ENDLESS}, signal: abort.signal });
+      const aborted = fetch(origin + '/hang', { method: 'POST', duplex: 'half', body: ${ENDLESS}, signal: abort.signal });
       abort.abort();
-      await gone.catch(({ name }) => outcomes.push(name));
+      await aborted.catch(({ name }) => outcomes.push(name));
     }
     const last = await fetch(origin + '/ok');
     return [new Set(outcomes).size, outcomes[0], await last.text()];`);
   expect(answer).toEqual([1, 'AbortError', 'ok']);
 });
 
-describe('a cell that was taken over breaks the rules of a stream with', () => {
+describe('a cell that has been taken over breaks the rules of a stream with', () => {
   const own = { id: 1, stream: 0 };
   const chunk = (bytes: number): [StreamMessage, Buffer] => [{ t: 'chunk', ...own }, Buffer.alloc(bytes)];
   const closed: [StreamMessage, Buffer] = [{ t: 'close', ...own }, Buffer.alloc(0)];
@@ -276,10 +279,10 @@ describe('a cell that was taken over breaks the rules of a stream with', () => {
     ['a chunk after the end', [closed, chunk(1)], [true, false]],
     ['two ends', [closed, closed], [true, false]],
     ['credit for what was not sent', [[{ t: 'credit', ...own, chunks: 1 }, Buffer.alloc(0)]], [false]],
-    ['a stream that nobody opened', [[{ t: 'chunk', id: 1, stream: 5 }, Buffer.alloc(1)]], [false]],
-  ])('%s', (_what, messages, obeyed) => {
+    ['a stream that was not opened', [[{ t: 'chunk', id: 1, stream: 5 }, Buffer.alloc(1)]], [false]],
+  ])('%s', (_what, messages, accepted) => {
     const streams = new CallStreams(1, () => undefined);
     streams.receive(0, 10_000_000);
-    expect(messages.map(([message, bytes]) => streams.hear(message, bytes))).toEqual(obeyed);
+    expect(messages.map(([message, bytes]) => streams.hear(message, bytes))).toEqual(accepted);
   });
 });

@@ -1,9 +1,15 @@
-/** The cell's main thread is shared: what it does for one isolate is bounded, paid for, and leaves the others their part. */
+/**
+ * The cell's main thread is shared: its work for one isolate is bounded, charged, and leaves the
+ * others their share.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 import { TestService } from '../../support/service.ts';
 
-/** Simulates isolates that always have more work: each does `stepMs` of it whenever it may. @returns what each has used */
+/**
+ * Simulates isolates that always have more work, each `stepMs` whenever it may. @returns the time
+ * that each has used
+ */
 function simulate(isolates: number, stepMs: number, forMs: number): number[] {
   const thread = new MainThread();
   const uses = Array.from({ length: isolates }, () => ({ use: thread.open(), usedMs: 0, at: 0 }));
@@ -21,7 +27,7 @@ function simulate(isolates: number, stepMs: number, forMs: number): number[] {
 }
 
 describe('the account of an isolate', () => {
-  test('lets a burst through, and then as much as its part of the thread', () => {
+  test('allows a burst, and then as much as its share of the thread', () => {
     const use = new MainThread().open();
     use.add(20, 1_000);
     expect(use.waitMs(1_000)).toBe(0);
@@ -31,15 +37,15 @@ describe('the account of an isolate', () => {
     expect(use.waitMs(1_010)).toBe(0);
   });
 
-  test.each([1, 2, 8, 64])('of %i that overdraw leaves more than half of the thread', (isolates) => {
+  test.each([1, 2, 8, 64])('leaves more than half of the thread when %i isolates overdraw', (isolates) => {
     const used = simulate(isolates, 5, 60_000);
     const sum = used.reduce((all, one) => all + one, 0);
     expect(sum).toBeLessThan(60_000 * 0.45 + isolates * 25);
-    // Fairly shared.
+    // The rest is shared fairly.
     expect(Math.max(...used)).toBeLessThan(2 * Math.min(...used));
   });
 
-  test('of one that has gone counts no longer', () => {
+  test('counts no longer when the isolate has been disposed of', () => {
     const thread = new MainThread();
     const [one, other] = [thread.open(), thread.open()];
     for (const use of [one, other]) use.add(24, 0);
@@ -61,7 +67,7 @@ describe('in a call', () => {
     const { endpoint } = await annex.deploy(name, handler(body));
     return (await fetch(endpoint)).text();
   };
-  /** How many look-ups one entry is given, of names so long. */
+  /** How many names of this length one entry can convert. */
   const lookUps = (name: string, chars: number) =>
     answer(
       name,
@@ -73,45 +79,45 @@ describe('in a call', () => {
        return new Response(String(count));`,
     );
 
-  test('look-ups are weighed by the square of their length, and one too many is an error that says so', async () => {
+  test('domain names are weighed by the square of their length, and one too many is an error that says so', async () => {
     const [short, long] = [await lookUps('short', 8), await lookUps('long', 250)];
     expect(short).toMatch(/^\d{3} RangeError Too many domain names beyond ASCII/);
     expect(long).toMatch(/^\d\d RangeError Too many domain names beyond ASCII/);
     expect(Number.parseInt(long, 10)).toBeLessThan(Number.parseInt(short, 10) / 20);
   });
 
-  test('a name of 255 characters is looked up, a longer one is none', async () => {
-    const asked = await answer(
+  test('a name of 255 characters is converted, a longer one is invalid', async () => {
+    const text = await answer(
       'lengths',
       `const of = (chars) => URL.canParse('http://' + ('ü'.repeat(49) + '.').repeat(6).slice(0, chars));
        return Response.json([of(255), of(256)]);`,
     );
-    expect(JSON.parse(asked)).toEqual([true, false]);
+    expect(JSON.parse(text)).toEqual([true, false]);
   });
 
-  test('after too many questions, timers can still be set', async () => {
-    const asked = await answer(
+  test('after too many domain names, timers can still be set', async () => {
+    const text = await answer(
       'timers',
       `try { for (let i = 0; ; i++) URL.canParse('http://ü' + i); } catch {}
        await new Promise((done) => setTimeout(done, 1));
        return new Response(String(URL.canParse('http://ü')));`,
     );
-    expect(asked).toBe('true');
+    expect(text).toBe('true');
   });
 
   test('random bytes are weighed by their number', async () => {
-    const asked = await answer(
+    const text = await answer(
       'random',
       `const bytes = new Uint8Array(65_536);
        let count = 0;
        try { for (; count < 2000; count++) crypto.getRandomValues(bytes); } catch {}
        return new Response(String(count));`,
     );
-    expect(Number(asked)).toBeGreaterThan(50);
-    expect(Number(asked)).toBeLessThan(200);
+    expect(Number(text)).toBeGreaterThan(50);
+    expect(Number(text)).toBeLessThan(200);
   });
 
-  test('what the main thread does for a call is its CPU', async () => {
+  test('work of the main thread for a call counts as its CPU', async () => {
     const { endpoint } = await annex.deploy(
       'charged',
       handler(`

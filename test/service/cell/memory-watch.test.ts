@@ -1,6 +1,7 @@
 /**
- * A cell that runs short of memory: what has grown most is ended first, and it alone is blamed where the cell dies of it all
- * the same. Who merely executes when memory runs out is neither.
+ * A cell that runs short of memory: the isolate that has grown most is ended first, and it alone is
+ * blamed where the cell dies all the same. An isolate that merely executes when memory runs out is
+ * neither ended nor blamed.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -11,7 +12,7 @@ import { type Installed, startTestService, type TestService } from '../../suppor
 
 const MIB = 2 ** 20;
 
-describe('growth is put on the account of what ran', () => {
+describe('growth is charged to the isolates that ran', () => {
   function watch() {
     vi.useFakeTimers();
     const state = {
@@ -40,7 +41,7 @@ describe('growth is put on the account of what ran', () => {
       },
     });
     const uses = new CpuUses((use) => memory.ran(use));
-    /** So much CPU of each in one sample, while the cell grows by so much. */
+    /** One sample: isolates use this CPU while the cell grows. */
     const run = (grownMib: number, usedMs: Record<string, number>) => {
       for (const [key, ms] of Object.entries(usedMs)) uses.of(key).add(ms * 1e6, state.now);
       state.peakMib += grownMib;
@@ -50,7 +51,7 @@ describe('growth is put on the account of what ran', () => {
     return { state, memory, run };
   }
 
-  test('by the CPU of each, so that one that grows again and again stands out among busy ones', () => {
+  test('by the CPU of each, so that an isolate that grows again and again stands out among busy ones', () => {
     const { state, run } = watch();
     for (let turn = 0; turn < 40; turn++) {
       run(0, { busy: 9, 'other-1': 3 });
@@ -63,49 +64,49 @@ describe('growth is put on the account of what ran', () => {
     expect(state.ended).toEqual(['hoarder']);
   });
 
-  test('what is idle when memory runs out is ended all the same, and what executes is not', () => {
+  test('the holder is ended although it is idle when memory runs out, and an executing isolate is not', () => {
     const { state, run, memory } = watch();
     run(500, { hoarder: 10 });
     run(60, { bystander: 10 });
     run(95, { bystander: 10 });
     expect(state.ended).toEqual(['hoarder']);
-    // It may take a moment until that shows.
+    // The memory may take a moment to be returned.
     memory.relieve();
     expect(state.ended).toEqual(['hoarder']);
     state.now += 2_000;
     memory.relieve();
-    // The cell has grown by 155 MiB while it ran, of which nobody knows whose they are, and it has calls.
+    // The cell has grown by 155 MiB while the bystander ran, which is no proof, and it has calls.
     expect(state.ended).toEqual(['hoarder']);
     state.idle.push('bystander');
     memory.relieve();
     expect(state.ended).toEqual(['hoarder', 'bystander']);
   });
 
-  test('a cell that dies before an ended isolate has given back what it held is laid to that one', () => {
+  test('a cell that dies before the memory of an ended isolate is returned is blamed on that isolate', () => {
     const { state, run } = watch();
     run(660, { hoarder: 10 });
     expect(state.ended).toEqual(['hoarder']);
     run(140, { bystander: 10 });
     expect(state.noted).toEqual(['hoarder']);
-    // Later it is on its own account again.
+    // Later, the bystander is noted for its own growth.
     state.now += 2_000;
     run(140, { bystander: 10 });
     expect(state.noted.at(-1)).toBe('bystander');
   });
 
-  test('and what is given back is nobody’s any more: a busy one does not inherit what others held', () => {
+  test('returned memory is charged to no isolate: a busy one does not inherit what others held', () => {
     const { state, run, memory } = watch();
     for (let round = 0; round < 10; round++) {
       run(660, { hoarder: 9, busy: 1 });
       expect(state.ended.at(-1)).toBe('hoarder');
-      // The system has forgotten the peak, and the hoarder is gone.
+      // The peak has been reset, and the hoarder has been disposed of.
       run(-650, { busy: 1 });
       memory.relieve();
     }
     expect(state.ended).toEqual(Array(10).fill('hoarder'));
   });
 
-  test('attack: many that take and give back memory in turn get no busy neighbour noted, or ended', () => {
+  test('attack: many that take and return memory in turn do not get a busy neighbour noted or ended', () => {
     const { state, run } = watch();
     for (let one = 0; one < 8; one++) run(50, { [`mallory-${one}`]: 5 });
     for (let round = 0; round < 60; round++) {
@@ -113,21 +114,21 @@ describe('growth is put on the account of what ran', () => {
       for (let half = 0; half < 2; half++) run(60, { busy: 9, [`mallory-${round % 8}`]: 9 });
       run(-120, { busy: 9 });
     }
-    // Two of them leap.
+    // Two of them grow at once.
     run(380, { busy: 9, 'mallory-1': 9 });
     run(300, { busy: 9, 'mallory-2': 9 });
     expect(state.ended.length).toBeGreaterThan(0);
     expect([...state.ended, ...state.noted]).not.toContain('busy');
   });
 
-  test('nothing is ended, or noted, that has not grown much', () => {
+  test('an isolate that has not grown much is neither ended nor noted', () => {
     const { state, run, memory } = watch();
     for (let key = 0; key < 20; key++) run(100, { [`key-${key}`]: 1 });
     memory.relieve();
     expect([state.noted, state.ended]).toEqual([[], []]);
   });
 
-  test('what the engine counts is believed before what was found out by chance', () => {
+  test('a measurement of the engine counts more than charged growth', () => {
     const { state, run, memory } = watch();
     run(300, { busy: 9, hoarder: 3 });
     state.heapMib['hoarder'] = 250;
@@ -135,7 +136,7 @@ describe('growth is put on the account of what ran', () => {
     expect(state.ended).toEqual(['hoarder']);
   });
 
-  test('the engine is asked at once what an isolate holds that grows among busy ones, and only where room is scarce', async () => {
+  test('an isolate that grows among busy ones is measured at once, and only where memory is scarce', async () => {
     const { state, run } = watch();
     state.idle = [];
     run(300, { busy: 8, hoarder: 2 });
@@ -148,7 +149,7 @@ describe('growth is put on the account of what ran', () => {
     expect(state.measured).toHaveLength(2);
   });
 
-  test('nothing is read as long as nothing runs', () => {
+  test('nothing is sampled while nothing runs', () => {
     vi.useFakeTimers();
     const peakBytes = vi.fn(() => 0);
     const parts = {
@@ -171,7 +172,7 @@ describe('growth is put on the account of what ran', () => {
   });
 });
 
-/** Keeps so many MiB with each call, and answers well. */
+/** Keeps more memory with each call, as many MiB as its path says, and answers well. */
 const HOARDER = `
   const kept = [];
   export default {
@@ -201,7 +202,7 @@ async function start(): Promise<{ annex: TestService; hoarder: Installed; bystan
   return { annex, hoarder: await annex.install('hoarder'), bystanders };
 }
 
-/** Calls all of them all the time. */
+/** Calls all bystanders, each again as soon as it has answered. */
 function keepCalling(bystanders: readonly Installed[]) {
   const failed: string[] = [];
   let over = false;
@@ -245,7 +246,7 @@ test('attack: a cell that is filled over many successful calls loses the isolate
   expect(await annex.metric('annex_installations_suspected')).toBe(0);
 }, 90_000);
 
-test('attack: a cell that leaps over its bound blames the one that leapt', async () => {
+test('attack: a cell that grows past its bound at once blames the isolate that grew', async () => {
   const { annex, hoarder, bystanders } = await start();
   const calls = keepCalling(bystanders);
   await expect.poll(calls.served, { timeout: 20_000 }).toBeGreaterThan(20);

@@ -1,4 +1,7 @@
-/** A process that has made a folder for cells in the folder it is told of: says which, and lives until it is killed. */
+/**
+ * A process that makes a folder for cells in the folder that it is given, prints its path, and
+ * lives until it is killed.
+ */
 import { makeCellFolder } from '../../../src/launch/cell-folder.ts';
 
 const { path } = await makeCellFolder(process.argv[2]);

@@ -1,4 +1,4 @@
-/** One valid message of every kind that a cell may send, and how it looks on the pipe. */
+/** One valid message of every kind that a cell may send, and frames of them. */
 import type { CallEnd, CellMessage } from '../../../src/protocol/wire.ts';
 
 const END: CallEnd = { outcome: 'ok', cpuMs: 1.5 };
@@ -7,9 +7,9 @@ const HEADERS: [string, string][] = [
   ['set-cookie', 'a=b'],
 ];
 
-/** The call that the messages speak of. */
+/** The call that the messages name. */
 export const CALL_ID = 7;
-/** Whose it is. */
+/** Its owner. */
 export const OWNER = 'inst_1';
 
 export const CELL_MESSAGES: readonly CellMessage[] = [
@@ -61,7 +61,7 @@ export const CELL_MESSAGES: readonly CellMessage[] = [
   },
   { t: 'begun', id: CALL_ID },
   { t: 'stuck', owner: OWNER },
-  { t: 'stuck', owner: 'somebody-else' },
+  { t: 'stuck', owner: 'another-owner' },
   { t: 'pulse', isolates: 3, stuck: 0, heapMib: 40 },
 ];
 

@@ -1,4 +1,7 @@
-/** A cell that was taken over whole: any program, started by the same launcher behind the same layers. */
+/**
+ * A cell that has been taken over completely: any program, started by the same launcher behind the
+ * same layers.
+ */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +32,8 @@ export const confineHere = (
 const PERL = '/usr/bin/perl';
 
 /**
- * Perl is on every Debian, and knows nothing of Node's permission model: what stops it stops native code.
+ * Perl is on every Debian, and Node's permission model does not apply to it: what stops it stops
+ * native code.
  *
  * @param scriptPath a file that any user can read; not `-e`, for which Perl wants `/dev/null`
  * @returns undefined where there is no Perl
@@ -41,36 +45,36 @@ export function perl(scriptPath: string): ConfinedProgram | undefined {
   return { path: PERL, args: [scriptPath], files: [scriptPath, ...libraries, ...modules.stdout.split('\n')] };
 }
 
-/** A script of Node in place of the cell's, with all that Node's permission model allows a cell. */
+/** A script in place of the cell's, with all that Node's permission model allows a cell. */
 export const script = (build: CellBuild, scriptPath: string): ConfinedProgram =>
   cellProgram({ ...build, scriptPath }, { jitless: false });
 
-/** Starts it; it has the pipe as descriptor 3 and a file as descriptor 4, as a cell has. */
+/** Starts a program with the pipe as descriptor 3 and a file as descriptor 4, like a cell. */
 export function launch(build: CellBuild, { confinement }: Settled, program: ConfinedProgram): LaunchedCell {
-  const marks = join(tmpdir(), `annex-marks-${process.pid}-${performance.now()}`);
-  const marksFd = openSync(marks, 'wx+', 0o600);
+  const journal = join(tmpdir(), `annex-journal-${process.pid}-${performance.now()}`);
+  const journalFd = openSync(journal, 'wx+', 0o600);
   try {
-    return new CellLauncher(build, confinement, program).launch({ marksFd, yielding: false });
+    return new CellLauncher(build, confinement, program).launch({ journalFd, yielding: false });
   } finally {
-    closeSync(marksFd);
-    rmSync(marks);
+    closeSync(journalFd);
+    rmSync(journal);
   }
 }
 
-/** What it says on the pipe before it ends, and on standard error; how it ended. */
-export async function hear(cell: LaunchedCell): Promise<{ said: string; cried: string; how: string }> {
-  let said = '';
-  let cried = '';
+/** All that a cell writes to the pipe and to standard error before it ends, and how it ended. */
+export async function runToEnd(cell: LaunchedCell): Promise<{ output: string; stderr: string; how: string }> {
+  let output = '';
+  let stderr = '';
   cell.pipe
     .on('error', () => undefined)
     .on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8');
+      output += chunk.toString('utf8');
     });
   cell.child.stderr?.on('data', (chunk: Buffer) => {
-    cried += chunk.toString('utf8');
+    stderr += chunk.toString('utf8');
   });
   const how = await new Promise<string>((resolve) =>
     cell.child.once('close', (code, signal) => resolve(cell.endOf(code, signal).how)),
   );
-  return { said, cried, how };
+  return { output, stderr, how };
 }

@@ -1,8 +1,10 @@
 /**
- * One folder of `fixtures/hostile/`: what the attacker sends, what he wants, and the answer that he is to get.
+ * One folder of `fixtures/hostile/`: what the attacker sends, what it wants, and the answer that it
+ * is to get.
  *
- * A folder has an `attack.yaml` and one of three kinds of attacker: an integration (whatever else is in the folder), an
- * `upload.js` that makes the parts of a publish no folder can hold, or a `cell.js` that stands in for a cell.
+ * A folder has an `attack.yaml` and one of three kinds of attacker: an integration (all other files
+ * of the folder), an `upload.js` that makes the parts of a publish that no folder can hold, or a
+ * `cell.js` that replaces the script of a cell.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +17,10 @@ const FOLDER = fileURLToPath(new URL('../../../fixtures/hostile/', import.meta.u
 
 export const CATEGORIES = ['cpu', 'memory', 'escape', 'network', 'boundary', 'publishing', 'cell'] as const;
 
-/** What is to come of an attack; every member that is there must hold. */
+/** The expected result of an attack; every member that is present must hold. */
 export interface Answer {
   readonly status?: number;
-  /** The call ended in this outcome, and answered as its error does. */
+  /** The call ended with this outcome and was answered with its error. */
   readonly outcome?: Outcome;
   /** Code of the error. */
   readonly code?: string;
@@ -46,7 +48,7 @@ export interface AttackRequest {
   readonly times?: number;
   /** How many are sent together. */
   readonly 'at once'?: number;
-  /** The sender goes away so many milliseconds after its request, without an answer. */
+  /** The sender disconnects so many milliseconds after its request, before an answer. */
   readonly 'leaves after'?: number;
 }
 
@@ -54,20 +56,23 @@ export interface Attack {
   readonly name: string;
   readonly title: string;
   readonly category: (typeof CATEGORIES)[number];
-  /** What the attacker is after, in a sentence. */
+  /** The attacker's aim, in a sentence. */
   readonly wants: string;
-  /** The layers that stop it, the first that it meets first. */
+  /** The defences that stop it, in the order in which the attack meets them. */
   readonly 'stopped by': readonly string[];
-  /** Any one of these; several where it hangs on the machine which bound is met first. */
+  /** Any one of these; several where the machine decides which limit is passed first. */
   readonly answers: readonly Answer[];
-  /** Texts that its log holds afterwards. */
+  /** Texts that the installation's log contains afterwards. */
   readonly log: readonly string[];
-  /** Texts that its log must not hold. */
+  /** Texts that the log must not contain. */
   readonly 'log without': readonly string[];
-  /** Whether it may cost the cell it is in. */
+  /** Whether its cell may die. */
   readonly cell: 'kept' | 'may be lost';
   readonly request: AttackRequest;
-  /** Installations of it, each of which is sent the request; more than one to look for what they share. */
+  /**
+   * Installations of the attacker, each of which gets the request; more than one to find what they
+   * share.
+   */
   readonly installations: number;
 }
 
@@ -84,7 +89,7 @@ const MEMBERS = [
 ];
 const OPTIONAL = ['request', 'installations'];
 
-/** All of them, by name. */
+/** All attacks, ordered by name. */
 export function readAttacks(): Attack[] {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -113,11 +118,11 @@ function readAttack(name: string): Attack {
     [attack.title, attack.wants].every((text) => typeof text === 'string' && text !== '') &&
     attack['stopped by'].length > 0 &&
     attack.answers.every((one) => typeof one === 'object' && one !== null && Object.keys(one).length > 0);
-  if (!isWhole) throw new Error(`${name}/attack.yaml lacks what an attack must say`);
+  if (!isWhole) throw new Error(`${name}/attack.yaml lacks a member, or is in the wrong category`);
   return attack;
 }
 
-/** The code of a cell that was taken over; undefined where the attack is of another kind. */
+/** The code of a cell that has been taken over; undefined for attacks of another kind. */
 export function cellCode({ name }: Attack): string | undefined {
   const path = join(FOLDER, name, 'cell.js');
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
@@ -125,7 +130,7 @@ export function cellCode({ name }: Attack): string | undefined {
 
 type Part = [name: string, content: string | Uint8Array<ArrayBuffer>, filename?: string];
 
-/** What is published: the folder itself, or the parts that its `upload.js` makes. */
+/** The upload: the folder itself, or the parts that its `upload.js` makes. */
 export async function uploadOf({ name }: Attack): Promise<FormData> {
   const generator = join(FOLDER, name, 'upload.js');
   const form = new FormData();

@@ -1,4 +1,7 @@
-/** A cell that was taken over: it holds the pipe to the host, and says what it likes. */
+/**
+ * A cell that has been taken over: it holds the pipe to the host, and writes whatever the attack
+ * wants.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +11,7 @@ import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
 
-/** What the attacker's code has to hand: the pipe, and `send(head, body)` for a frame that is well made. */
+/** For the attacker's code: the pipe, and `send(head, body)` for a well-formed frame. */
 const PREAMBLE = `
 const pipe = new (require('node:net').Socket)({ fd: 3 });
 const send = (head, body = Buffer.alloc(0)) => {
@@ -19,21 +22,21 @@ const send = (head, body = Buffer.alloc(0)) => {
   pipe.write(Buffer.concat([prefix, text, body]));
 };
 `;
-/** Of the call it has: long enough for a process to start on a busy machine. */
+/** Wall time of its call: long enough for a process to start on a busy machine. */
 const WALL_MS = 10_000;
-/** The host looks at its cells this often here. */
+/** How often the host checks its cells here. */
 const CHECK_EVERY_MS = 100;
 
 export interface CellFate {
   /** Why the host ended it. */
   readonly reason: string;
-  /** Whoever the host holds for the reason. */
+  /** Owners that the host takes for the cause. */
   readonly blamed: readonly string[];
-  /** What became of the call it had been given. */
+  /** End of the call that it was given. */
   readonly end: CallEnd;
 }
 
-/** Starts cells that were taken over; one build serves them all. */
+/** Starts cells that have been taken over, all from one build. */
 export class HostileCells {
   readonly #build: CellBuild;
   readonly #folder = mkdtempSync(join(tmpdir(), 'annex-hostile-cell-'));
@@ -53,11 +56,11 @@ export class HostileCells {
   }
 
   /**
-   * Gives a cell call 7, of the script `own@1`, and waits for its end.
+   * Gives a cell call 7, of the script `own@1`, and waits for the end of both.
    *
-   * @param code runs once the host has spoken
+   * @param code runs when the first message of the host has come
    */
-  async suffer(code: string): Promise<CellFate> {
+  async run(code: string): Promise<CellFate> {
     this.#started += 1;
     const scriptPath = join(this.#folder, `${this.#started}.cjs`);
     writeFileSync(scriptPath, `${PREAMBLE}pipe.once('data', () => {\n${code}\n});`);

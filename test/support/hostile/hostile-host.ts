@@ -1,6 +1,6 @@
 /**
- * A service under attack: attackers are published, installed and let loose on it, while others live in the same cells and
- * are called all the time.
+ * A service under attack: publishes attackers, installs and calls them, while bystanders in the
+ * same cells are called all the time and must be answered correctly.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
@@ -12,7 +12,7 @@ import { type Answer, type Attack, type AttackRequest, cellCode, uploadOf } from
 import { HostileCells } from './hostile-cell.ts';
 import { HostilePeer } from './hostile-peer.ts';
 
-/** Low, so that no attack takes long; the bounds are the same code at any height. */
+/** Low, so that no attack takes long; the code that enforces them is the same for any value. */
 export const LIMITS: Partial<Limits> = {
   callCpuMs: 200,
   callWallMs: 9_000,
@@ -32,7 +32,7 @@ export const LIMITS: Partial<Limits> = {
   requestsPerSecondPerAddress: 1_000_000,
   requestsPerSecondPerEndpoint: 1_000_000,
 };
-/** An attack is over long before this, however slow the machine. */
+/** An attack has ended long before this, even on a slow machine. */
 const ENDED_MS = 45_000;
 const CELLS = 2;
 /** Between two calls of a bystander. */
@@ -44,11 +44,11 @@ let calls = 0;
 export default createIntegration({
   async fetch(request, { environment }) {
     calls += 1;
-    return Response.json({ asked: await request.text(), by: environment.installation.id, calls });
+    return Response.json({ sent: await request.text(), by: environment.installation.id, calls });
   },
 });`;
 
-/** What one request came to. */
+/** The result of one request. */
 interface Outcomes extends Pick<Answer, 'outcome' | 'code' | 'breaks off'> {
   readonly status: number;
   readonly text: string;
@@ -56,7 +56,7 @@ interface Outcomes extends Pick<Answer, 'outcome' | 'code' | 'breaks off'> {
   readonly head?: string;
 }
 
-/** Whoever shares a cell with an attacker, and only wants to be served. */
+/** An innocent installation that shares a cell with an attacker. */
 export class Bystander {
   readonly installed: Installed;
   served = 0;
@@ -70,13 +70,13 @@ export class Bystander {
     this.installed = installed;
   }
 
-  /** Calls again and again, one call at a time, until told to stop. */
+  /** Calls it again and again, one call at a time, until `stop`. */
   start(): void {
     this.#calling = this.#keepCalling();
     this.#calling.catch(() => undefined);
   }
 
-  /** @throws where one of its answers was not the right one */
+  /** @throws where one of its answers was wrong */
   stop(): Promise<void> {
     this.#over = true;
     return this.#calling;
@@ -85,22 +85,22 @@ export class Bystander {
   async #keepCalling(): Promise<void> {
     while (!this.#over) {
       await this.#call();
-      // Many in a row would be an attack of their own.
+      // Without a pause, the calls would themselves be a flood.
       await wait(PACE_MS);
     }
   }
 
-  /** One call, whose answer must be right; only a cell that dies may keep it from being one. */
+  /** One call, whose answer must be right unless its cell dies. */
   async #call(): Promise<void> {
     this.#turn += 1;
-    const asked = `${this.installed.id}/${this.#turn}`;
-    const response = await fetch(this.installed.endpoint, { method: 'POST', body: asked });
+    const sent = `${this.installed.id}/${this.#turn}`;
+    const response = await fetch(this.installed.endpoint, { method: 'POST', body: sent });
     const answer = (await response.json()) as { error?: { code: string } };
     if (answer.error?.code === 'CELL_CRASHED') {
       this.lost += 1;
       return;
     }
-    const right = { asked, by: this.installed.id, calls: expect.any(Number) };
+    const right = { sent, by: this.installed.id, calls: expect.any(Number) };
     expect([response.status, answer]).toEqual([200, right]);
     this.served += 1;
   }
@@ -144,10 +144,10 @@ export class HostileHost {
     for (const one of stopped) if (one.status === 'rejected') throw one.reason;
   }
 
-  /** Lets one attacker loose and looks at what he gets for it. */
-  async suffer(attack: Attack): Promise<void> {
+  /** Runs one attack and checks its result. @throws where it is not the expected one */
+  async run(attack: Attack): Promise<void> {
     const code = cellCode(attack);
-    if (code !== undefined) return this.#sufferCell(attack, code);
+    if (code !== undefined) return this.#runCell(attack, code);
     const { status, body } = await this.annex.api('POST', '/v1/integrations', {
       form: await uploadOf(attack),
     });
@@ -155,8 +155,8 @@ export class HostileHost {
       (answer) => answer.problem !== undefined || answer.code !== undefined,
     );
     if (status !== 201 && refusals.length > 0) {
-      const said = { status, text: JSON.stringify(body), code: codeOf(body) };
-      return expectAnswer(attack, said, refusals);
+      const answer = { status, text: JSON.stringify(body), code: codeOf(body) };
+      return expectAnswer(attack, answer, refusals);
     }
     expect([attack.name, status, body]).toEqual([attack.name, 201, expect.anything()]);
     for (let i = 0; i < attack.installations; i++) {
@@ -167,9 +167,9 @@ export class HostileHost {
     expect(this.peer.reached).toBe(0);
   }
 
-  async #sufferCell(attack: Attack, code: string): Promise<void> {
-    const { reason, end, blamed } = await this.#cells.suffer(code);
-    // Whatever it says, only those whose work it had can be blamed for its end.
+  async #runCell(attack: Attack, code: string): Promise<void> {
+    const { reason, end, blamed } = await this.#cells.run(code);
+    // Whatever it writes, only owners of calls that it had can be blamed for its end.
     expect(blamed.filter((owner) => owner !== 'own')).toEqual([]);
     expect(end.outcome).toBe(attack.answers[0]?.outcome ?? 'cellCrashed');
     const expected = attack.answers.map((answer) => answer['cell ended for']);
@@ -198,7 +198,7 @@ export class HostileHost {
     try {
       const response = await fetch(`${endpoint}${path}`, {
         method,
-        // A connection that is kept for the next request would count as a descriptor that was left behind.
+        // A connection that is kept alive would count as a leaked descriptor.
         headers: { connection: 'close', ...this.peer.headers, ...headers },
         ...(body !== undefined && { body }),
         ...leaving,
@@ -273,7 +273,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
 
 const codeOf = (body: Record<string, unknown>): string => String((body['error'] as { code?: string })?.code);
 
-/** @throws where the work is not done in time: an attack that does not end has won. */
+/** @throws where the work is not done in time: an attack that does not end has succeeded */
 export async function within<T>(boundMs: number, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`It did not end within ${boundMs} ms.`)), boundMs);

@@ -1,9 +1,10 @@
 /**
- * The network as an attacker would have it: a server of his own that misbehaves by path, and a victim on this machine that
- * nobody may reach.
+ * The network of an attacker: a server of its own, whose path decides how it misbehaves, and a
+ * victim on this machine that no fetch may reach.
  *
- * The attacker's server is on the operator's list, because it is on loopback; that stands for being somewhere on the
- * internet. The victim is everything else: it counts who comes.
+ * The attacker's server is on loopback and on the operator's list of allowed addresses; it stands
+ * for a server on the internet. The victim stands for every other address: it counts its
+ * connections.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
@@ -22,10 +23,10 @@ const PRIVATE = '127.0.0.2';
 type Behaviour = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
 const BOMB = gzipSync(Buffer.alloc(64 * MIB));
-/** The same again and again: a few hundred bytes that unfold to gigabytes. */
+/** Compressed three times more: a few hundred bytes that decompress to megabytes in four stages. */
 const STACKED = [1, 2, 3].reduce((bytes: Uint8Array) => gzipSync(bytes), BOMB);
 
-/** Writes until the other side has enough, as fast as it takes it. */
+/** Writes without end, as fast as the other side reads. */
 function endlessly(socket: Socket, piece: string): void {
   const more = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -99,7 +100,7 @@ export class HostilePeer {
   static async start(): Promise<HostilePeer> {
     const peer = new HostilePeer();
     for (const server of peer.#servers) await listen(server, 0, PUBLIC);
-    // On the port that the operator's list has, so that only the address can be the reason of a refusal.
+    // On the port of the operator's list, so that only the address can be the reason of a refusal.
     await listen(peer.#victim, peer.#port(0), PRIVATE);
     return peer;
   }
@@ -109,12 +110,12 @@ export class HostilePeer {
     return address?.port ?? 0;
   }
 
-  /** What the operator lets through. */
+  /** The operator's list of allowed addresses. */
   get allowed(): string {
     return this.#servers.map((_, index) => `${PUBLIC}:${this.#port(index)}`).join(',');
   }
 
-  /** What an attacker is told, as headers of his request. */
+  /** Headers of a request to the attacker, with the URLs to use. */
   get headers(): Record<string, string> {
     return {
       'x-peer': `http://${PUBLIC}:${this.#port(0)}`,
@@ -138,7 +139,7 @@ export class HostilePeer {
 
 function behave(request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://peer');
-  // What it does not know, it never answers.
+  // Other paths are never answered.
   BEHAVIOURS[url.pathname]?.(request, response, url);
 }
 
@@ -149,13 +150,13 @@ const listen = (server: TcpServer, port: number, host: string): Promise<void> =>
   });
 
 /**
- * The attacker's own name server: `rebind.test` is where it should be the first time it is asked about, and at the
- * victim's from then on; `both.test` is in both places.
+ * The attacker's own name server: `rebind.test` is the attacker's address at the first query and
+ * the victim's from then on; `both.test` is both addresses.
  */
 export function hostileNames(): (host: string) => Promise<string[]> {
-  let asked = 0;
+  let queries = 0;
   return async (host) => {
-    if (host.endsWith('rebind.test')) return [asked++ === 0 ? PUBLIC : PRIVATE];
+    if (host.endsWith('rebind.test')) return [queries++ === 0 ? PUBLIC : PRIVATE];
     if (host === 'both.test') return [PRIVATE, PUBLIC];
     if (host === 'inside.test') return [PRIVATE];
     throw Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' });

@@ -1,4 +1,7 @@
-/** Small jobs of Web Crypto, which a cell does where it hears them: the same answers as any other way, and in batches. */
+/**
+ * Small Web Crypto jobs, which run on the cell's main thread: the same answers as Node's, in
+ * batches.
+ */
 import { webcrypto } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
@@ -8,7 +11,7 @@ import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 
 const { subtle } = webcrypto;
 const HASHES = ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];
-/** Both sides of what is small, and of the block of a hash. */
+/** Both sides of the bound on small data, and of the block of a hash. */
 const SIZES = [0, 1, 63, 64, 65, 127, 128, 129, 4_096, 4_097];
 const KEY_SIZES = [1, 32, 64, 65, 128, 129, 1_024, 1_025];
 
@@ -16,20 +19,23 @@ const bytesOf = (length: number, seed: number) =>
   Uint8Array.from({ length }, (_, i) => (i * 31 + seed) & 0xff);
 const call = (cpuMs = 10_000) => new CellCall({ id: 1, cpuMs, wallMs: 10_000 });
 
-/** A job as the prelude writes it: its members, and the pieces that they name by their number. */
-interface Asked {
+/** A job as the prelude writes it: its members, and the pieces that they refer to by number. */
+interface RequestedJob {
   readonly members: object;
   readonly pieces: readonly Uint8Array[];
 }
 
-interface Answered {
+interface JobAnswer {
   readonly answer: { valid?: boolean; error?: string };
   readonly hex: string | undefined;
 }
 
-/** Asks for jobs in one turn. @returns their answers in the order in which they entered, and how many entries that took */
-async function ask(jobs: readonly Asked[]): Promise<{ answers: Answered[]; entries: number }> {
-  const answers: Answered[] = [];
+/**
+ * Requests jobs in one turn. @returns their answers in the order in which they entered, and the
+ * number of entries
+ */
+async function runJobs(jobs: readonly RequestedJob[]): Promise<{ answers: JobAnswer[]; entries: number }> {
+  const answers: JobAnswer[] = [];
   let entries = 0;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const crypto = new CryptoJobs(new CryptoThreads(), new MainThread().open(), {
@@ -43,18 +49,18 @@ async function ask(jobs: readonly Asked[]): Promise<{ answers: Answered[]; entri
   const of = call();
   jobs.forEach(({ members, pieces }, i) => {
     const text = JSON.stringify({ ...members, pieces: pieces.map(({ byteLength }) => byteLength) });
-    crypto.ask(of, i + 1, text, new Uint8Array(Buffer.concat(pieces)).buffer);
+    crypto.submit(of, i + 1, text, new Uint8Array(Buffer.concat(pieces)).buffer);
   });
   await promise;
   return { answers, entries };
 }
 
-const read = (values: Answers, at: number): Answered => ({
-  answer: JSON.parse(values[at + 1] as string) as Answered['answer'],
+const read = (values: Answers, at: number): JobAnswer => ({
+  answer: JSON.parse(values[at + 1] as string) as JobAnswer['answer'],
   hex: values[at + 2] === undefined ? undefined : Buffer.from(values[at + 2] as Uint8Array).toString('hex'),
 });
 
-const digest = (name: string, data: Uint8Array): Asked => ({
+const digest = (name: string, data: Uint8Array): RequestedJob => ({
   members: { operation: 'digest', algorithm: { name }, data: 0 },
   pieces: [data],
 });
@@ -65,7 +71,7 @@ const hmac = (
   key: Uint8Array,
   more: readonly Uint8Array[],
   algorithm: object = {},
-): Asked => ({
+): RequestedJob => ({
   members: {
     operation,
     algorithm: { name: 'HMAC' },
@@ -94,12 +100,12 @@ async function signed(
 }
 
 test.each(HASHES)('digests and signatures by %s are those of Node, small or not', async (hash) => {
-  const digests = await ask(SIZES.map((size) => digest(hash, bytesOf(size, 1))));
+  const digests = await runJobs(SIZES.map((size) => digest(hash, bytesOf(size, 1))));
   expect(digests.answers.map((answered) => answered.hex)).toEqual(
     await Promise.all(SIZES.map(async (size) => hex(await subtle.digest(hash, bytesOf(size, 1))))),
   );
   const pairs = KEY_SIZES.flatMap((keySize) => [0, 200, 4_096].map((size) => [keySize, size] as const));
-  const signatures = await ask(
+  const signatures = await runJobs(
     pairs.map(([keySize, size]) => hmac('sign', hash, bytesOf(keySize, 2), [bytesOf(size, 3)])),
   );
   const expected = await Promise.all(
@@ -108,13 +114,13 @@ test.each(HASHES)('digests and signatures by %s are those of Node, small or not'
   expect(signatures.answers.map((answered) => answered.hex)).toEqual(expected);
 });
 
-test('a signature is valid as a whole, and no other is', async () => {
+test('the whole signature is valid, and no other one', async () => {
   const key = bytesOf(32, 2);
   const data = bytesOf(100, 3);
   const right = Buffer.from(await signed('SHA-256', key, data), 'hex');
   const wrong = Buffer.from(right);
   wrong[31] = (wrong[31] ?? 0) ^ 1;
-  const { answers } = await ask(
+  const { answers } = await runJobs(
     [right, wrong, right.subarray(1), Buffer.alloc(0), Buffer.concat([right, right])].map((signature) =>
       hmac('verify', 'SHA-256', key, [data, signature]),
     ),
@@ -122,10 +128,10 @@ test('a signature is valid as a whole, and no other is', async () => {
   expect(answers.map(({ answer }) => answer.valid)).toEqual([true, false, false, false, false]);
 });
 
-test('what is unusual about a small job is refused as by Node', async () => {
+test('unusual small jobs are refused as by Node', async () => {
   const key = bytesOf(4, 2);
   const data = bytesOf(4, 3);
-  const { answers } = await ask([
+  const { answers } = await runJobs([
     hmac('sign', 'SHA-256', bytesOf(0, 0), [data]),
     hmac('sign', 'MD5', key, [data]),
     digest('MD5', data),
@@ -143,11 +149,11 @@ test('what is unusual about a small job is refused as by Node', async () => {
   ]);
 });
 
-test('small jobs of a turn enter together, and one that is not small keeps its place among them', async () => {
+test('answers to small jobs of a turn enter together, and a larger job keeps its place among them', async () => {
   const data = bytesOf(100, 3);
   const small = Array.from({ length: 16 }, () => digest('SHA-256', data));
-  expect((await ask(small)).entries).toBe(1);
-  const mixed = await ask([
+  expect((await runJobs(small)).entries).toBe(1);
+  const mixed = await runJobs([
     digest('SHA-1', data),
     digest('SHA-1', bytesOf(100_000, 1)),
     digest('SHA-512', data),
@@ -172,7 +178,7 @@ test('attack: a flood of small jobs is charged to its call, bounded in each turn
   });
   const of = call(5);
   const flood = setInterval(() => {
-    for (let i = 0; i < 1_000; i++) crypto.ask(of, i, request, new ArrayBuffer(4_096));
+    for (let i = 0; i < 1_000; i++) crypto.submit(of, i, request, new ArrayBuffer(4_096));
   });
   await promise;
   clearInterval(flood);

@@ -1,9 +1,12 @@
-/** Who may run now in a cell: as many as there are cores, light ones first, heavy ones never in their way for long. */
+/**
+ * Slots of a cell: as many isolates run as there are cores, light ones first; heavy ones never
+ * delay them for long.
+ */
 import { describe, expect, test } from 'vitest';
 import { CpuUse, CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
 import { type Runnable, Slots } from '../../../src/cell/isolates/slots.ts';
 
-/** Runnables that write down when they are let in. */
+/** Runnables, and a list of those that have begun. */
 function runners() {
   const began: string[] = [];
   const make = (name: string, heavy = false, background = false) => ({
@@ -19,7 +22,7 @@ function runners() {
 }
 
 describe('slots', () => {
-  test('are given in the order they were asked for, one more with each that is given back', () => {
+  test('are given in the order of the requests, one more with each that is given back', () => {
     const { began, light } = runners();
     const slots = new Slots(2, 4);
     const [a, b, c, d] = [light('a'), light('b'), light('c'), light('d')];
@@ -31,7 +34,7 @@ describe('slots', () => {
     expect([began, slots.contended]).toEqual([['a', 'b', 'c', 'd'], false]);
   });
 
-  test('that are held for longer than a slice are counted apart, up to a bound', () => {
+  test('that are held for longer than a slice count as long-running, up to a bound', () => {
     const { began, light } = runners();
     const slots = new Slots(1, 1);
     const [a, b, c] = [light('a'), light('b'), light('c')];
@@ -44,7 +47,7 @@ describe('slots', () => {
     expect(began).toEqual(['a', 'b', 'c']);
   });
 
-  test('go to nobody who has given up waiting', () => {
+  test('do not go to a runnable that no longer waits', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(1, 0);
     const [a, b, c, d] = [light('a'), light('b'), heavy('c'), light('d')];
@@ -55,7 +58,7 @@ describe('slots', () => {
 });
 
 describe('heavy ones', () => {
-  test('take no slot while there is room beside the slots: a light one begins at once, however many there are', () => {
+  test('take no slot while there is a place beside the slots: a light one begins at once, however many there are', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(2, 8);
     for (let i = 0; i < 20; i++) slots.request(heavy(`heavy ${i}`));
@@ -64,7 +67,7 @@ describe('heavy ones', () => {
     expect(began.at(-1)).toBe('light');
   });
 
-  test('that wait behind light ones are let in after seven of them, and not before', () => {
+  test('that wait behind light ones begin after seven of them, and not before', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(1, 0);
     const lights = Array.from({ length: 20 }, (_, i) => light(`light ${i}`));
@@ -76,7 +79,7 @@ describe('heavy ones', () => {
     expect(began.slice(0, 9)).toEqual([...Array.from({ length: 8 }, (_, i) => `light ${i}`), 'heavy']);
   });
 
-  test('do run where nobody else wants to', () => {
+  test('run where no other waits', () => {
     const { began, heavy } = runners();
     const slots = new Slots(1, 0);
     slots.request(heavy('heavy'));
@@ -97,7 +100,7 @@ describe('heavy ones', () => {
 });
 
 describe('background ones', () => {
-  test('wait behind the others, and are let in after eight of them', () => {
+  test('wait behind the others, and begin after eight of them', () => {
     const { began, light, background } = runners();
     const slots = new Slots(1, 0);
     const lights = Array.from({ length: 20 }, (_, i) => light(`light ${i}`));
@@ -125,7 +128,7 @@ describe('background ones', () => {
       expect(began.filter((one) => one === name).length).toBeGreaterThanOrEqual(8);
   });
 
-  test('move before those that came first once a foreground call has come', () => {
+  test('move before earlier ones once a foreground call has come', () => {
     const { began, light, background } = runners();
     const slots = new Slots(1, 0);
     const holder = light('holder');
@@ -139,7 +142,7 @@ describe('background ones', () => {
     expect([began, slots.contended]).toEqual([['holder', 'lifted', 'a'], true]);
   });
 
-  test('run where no other wants to, and are forgotten when they give up', () => {
+  test('run where no other waits, and are forgotten when they no longer wait', () => {
     const { began, background } = runners();
     const slots = new Slots(1, 0);
     const [a, b, c] = [background('a'), background('b'), background('c')];
@@ -151,7 +154,7 @@ describe('background ones', () => {
 });
 
 describe('an isolate is heavy', () => {
-  test('once it has used a quarter of a core over the last second, and no longer once that is past', () => {
+  test('once it has used a quarter of a core over the last second, and no longer some time later', () => {
     const use = new CpuUse();
     use.add(240e6, 1_000);
     expect(use.isHeavy(1_000)).toBe(false);
@@ -166,7 +169,7 @@ describe('an isolate is heavy', () => {
     expect(use.isHeavy(2_000)).toBe(true);
   });
 
-  test('whichever isolate stands in its place', () => {
+  test('and so is its successor with the same key', () => {
     const uses = new CpuUses();
     uses.of('one').add(900e6, 0);
     expect([uses.of('one').isHeavy(0), uses.of('other').isHeavy(0)]).toEqual([true, false]);

@@ -1,4 +1,4 @@
-/** What the host keeps and reads of the bytes that a cell sends, where the fuzzer has once found it to be wrong. */
+/** How bytes of a cell are read: regressions that the fuzzer has found. */
 import { expect, test } from 'vitest';
 import { readFetch, readStream } from '../../../src/cell/calls/read-emission.ts';
 import type { Emission } from '../../../src/protocol/bridge.ts';
@@ -7,7 +7,7 @@ import { frame } from '../../support/cells/cell-messages.ts';
 
 const BOUNDS = { headBytes: 1_000, bodyBytes: 1_000_000 };
 
-test('a stream that was given up stays so, and what came before is not read once more', () => {
+test('after a broken frame nothing more is read, and earlier frames are not read twice', () => {
   const heads: unknown[] = [];
   const reader = new FrameReader(BOUNDS, (head) => heads.push(head));
   const broken = Buffer.concat([frame({ t: 'ready' }), frame('{')]);
@@ -29,7 +29,7 @@ test('a frame in pieces of one byte arrives whole, and so does the next', () => 
   expect(bodies).toEqual([text, 'next']);
 });
 
-test('a fetch does not go by the number of the call itself, which would cost all calls their cell', () => {
+test('a fetch as stream 0, for which the host would end the cell with all its calls, is refused', () => {
   const fetched = (stream: number): Extract<Emission, ['fetch', ...unknown[]]> => [
     ...(['fetch', 1, stream, 'GET', 'https://e.example/', 'follow', '', undefined, false, false] as const),
   ];

@@ -70,12 +70,9 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   spareCellIdleMs: ['quarantine', 'one that was executing at a crash is kept apart, and cleared by itself'],
   requestHeadBytes: [
     'request-smuggling',
-    'the head of a request has a size and a number of headers, met exactly',
+    'the head of a request is bounded in size and in number of headers',
   ],
-  requestHeaders: [
-    'request-smuggling',
-    'the head of a request has a size and a number of headers, met exactly',
-  ],
+  requestHeaders: ['request-smuggling', 'the head of a request is bounded in size and in number of headers'],
   bundleMs: ['bundler-limits', 'a build that takes too long is stopped'],
   fetchConnectMs: ['fetch-connections', 'whose name is never resolved is given up'],
   fetchConnections: ['fetch-connections', 'of all together is told at once'],

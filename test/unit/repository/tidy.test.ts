@@ -42,7 +42,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/database/', 'src/confinement/'],
   ['src/model/'],
   ['src/protocol/bridge.ts'],
-  ['src/protocol/wire.ts', 'src/protocol/frames.ts'],
+  ['src/protocol/wire.ts', 'src/protocol/parse-cell-message.ts', 'src/protocol/frames.ts'],
   ['src/errors.ts', 'src/limits.ts'],
 ];
 const layerOf = (path: string): number =>

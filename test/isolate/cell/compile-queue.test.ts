@@ -1,13 +1,16 @@
 /**
- * Attack: many installations of one script of megabytes are called at once. Each load is allowed; what the parser takes for
- * all of them together is more than a cell may have.
+ * Attack: many installations of one script of megabytes are called at once. Each load is allowed;
+ * the parser's memory for all of them together is more than a cell may have.
  */
 import ivm from 'isolated-vm';
 import { expect, test } from 'vitest';
 import { CellScript, LONG_CHARS } from '../../../src/cell/isolates/cell-script.ts';
 import { CompileQueue } from '../../../src/cell/isolates/compile-queue.ts';
 
-/** Compiles all scripts at once, each in an isolate of its own. @returns how many were compiled at the same time, and from a cache */
+/**
+ * Compiles all scripts at once, each in its own isolate. @returns how many at the same time, and
+ * how many from a cache
+ */
 async function compileAll(scripts: readonly CellScript[]): Promise<{ together: number; cached: number }> {
   let now = 0;
   let together = 0;
@@ -31,26 +34,26 @@ async function compileAll(scripts: readonly CellScript[]): Promise<{ together: n
 const long = (mark: number) => `globalThis.x = [${'()=>{},'.repeat(LONG_CHARS / 7)} ${mark}];`;
 
 test('long scripts are compiled one after the other', async () => {
-  const line = new CompileQueue();
-  const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), line));
+  const queue = new CompileQueue();
+  const scripts = Array.from({ length: 5 }, (_, mark) => new CellScript(long(mark), queue));
   expect(await compileAll(scripts)).toEqual({ together: 1, cached: 0 });
 });
 
-test('who waits for the same one finds it compiled', async () => {
+test('a load that waits for the same script finds it compiled', async () => {
   const script = new CellScript(long(0), new CompileQueue());
   expect(await compileAll(Array(5).fill(script))).toEqual({ together: 1, cached: 4 });
 });
 
-test('short ones wait for none of them', async () => {
-  const line = new CompileQueue();
-  const end = await line.turn();
-  expect(await new CellScript('1', line).turn()).toBeUndefined();
+test('short scripts do not wait', async () => {
+  const queue = new CompileQueue();
+  const end = await queue.turn();
+  expect(await new CellScript('1', queue).turn()).toBeUndefined();
   end();
 });
 
-test('one that cannot be compiled leaves the line to the next', async () => {
-  const line = new CompileQueue();
-  const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, line);
+test('a script that cannot be compiled ends its turn', async () => {
+  const queue = new CompileQueue();
+  const broken = new CellScript(`(${' '.repeat(LONG_CHARS)}`, queue);
   await expect(compileAll([broken])).rejects.toThrow(SyntaxError);
-  expect(await compileAll([new CellScript(long(1), line)])).toEqual({ together: 1, cached: 0 });
+  expect(await compileAll([new CellScript(long(1), queue)])).toEqual({ together: 1, cached: 0 });
 });
