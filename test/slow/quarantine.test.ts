@@ -161,7 +161,7 @@ test('one that was executing at a crash is kept apart, and cleared by itself onc
   // The cell it was tried in is not kept for nobody.
   await expect.poll(() => pool.cells.length, { timeout: 10_000 }).toBe(1);
   expect((await annex.log(blamed)).map(({ text }) => text)).toContainEqual(
-    expect.stringContaining('not kept apart any more'),
+    expect.stringContaining('no longer kept apart'),
   );
 }, 60_000);
 

@@ -241,7 +241,7 @@ test('calls of an installation that cools down are 503 with Retry-After, and its
   expect(await annex.metric('annex_calls_total{outcome="loadShed"}')).toBe(5);
   const told = (await annex.log(hostile)).filter(({ text }) => text.includes('cools down'));
   expect(told).toMatchObject([
-    { level: 'error', text: expect.stringContaining('2 calls of late ended over') },
+    { level: 'error', text: expect.stringContaining('2 recent calls ended over') },
   ]);
   // Its time over, it is let in again, and nobody had to do anything for it.
   await expect

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Collecting, IncomingWhole } from '../../../src/calls/incoming-body.ts';
+import { IncomingBodies, IncomingBody } from '../../../src/calls/incoming-body.ts';
 import { Outbox } from '../../../src/cell/calls/outbox.ts';
 import { FrameReader } from '../../../src/protocol/frames.ts';
 import { TestService } from '../../support/service.ts';
@@ -73,16 +73,16 @@ describe('what a cell says', () => {
 
 describe('bodies that the host collects', () => {
   /** A sender that always uses its credit. */
-  function sender(collecting: Collecting, owner: string, bytesMax = 64 * MIB) {
+  function sender(collecting: IncomingBodies, owner: string, bytesMax = 64 * MIB) {
     const state = { credit: 2, done: 0 };
-    const body = new IncomingWhole(bytesMax, collecting, owner, {
+    const body = new IncomingBody(bytesMax, collecting, owner, {
       credit: (chunks) => (state.credit += chunks),
       done: ({ byteLength }) => (state.done = byteLength),
     });
     const send = () => {
       while (state.credit > 0) {
         state.credit -= 1;
-        expect(body.hear(PIECE)).toBe(true);
+        expect(body.receive(PIECE)).toBe(true);
         if (collecting.bytes > 512 * MIB) throw new Error('There is no bound.');
         if (state.done === -1) return;
       }
@@ -91,30 +91,30 @@ describe('bodies that the host collects', () => {
   }
 
   test('are given credit for what was taken, and none beyond', () => {
-    const { body, state } = sender(new Collecting(), 'a');
+    const { body, state } = sender(new IncomingBodies(), 'a');
     expect(state.credit).toBe(8);
-    for (let piece = 0; piece < 8; piece++) expect(body.hear(PIECE)).toBe(true);
+    for (let piece = 0; piece < 8; piece++) expect(body.receive(PIECE)).toBe(true);
     expect(state.credit).toBe(16);
-    for (let piece = 0; piece < 8; piece++) expect(body.hear(PIECE)).toBe(true);
+    for (let piece = 0; piece < 8; piece++) expect(body.receive(PIECE)).toBe(true);
     expect(body.close()).toBe(true);
     expect(state.done).toBe(16 * PIECE.byteLength);
-    expect([body.hear(PIECE), body.close(), body.breakOff()]).toEqual([false, false, false]);
+    expect([body.receive(PIECE), body.close(), body.breakOff()]).toEqual([false, false, false]);
   });
 
   test('end a cell that sends more than it has credit for, or more than a body may have', () => {
-    const silent = new IncomingWhole(MIB, new Collecting(), 'a', {
+    const silent = new IncomingBody(MIB, new IncomingBodies(), 'a', {
       credit: () => undefined,
       done: () => undefined,
     });
-    const heard = Array.from({ length: 20 }, () => silent.hear(PIECE));
+    const heard = Array.from({ length: 20 }, () => silent.receive(PIECE));
     expect(heard.slice(0, 16)).toEqual(Array(16).fill(true));
     expect(heard[16]).toBe(false);
-    expect(silent.hear(Buffer.alloc(0))).toBe(false);
-    expect(silent.hear(Buffer.alloc(64 * 1024 + 1))).toBe(false);
+    expect(silent.receive(Buffer.alloc(0))).toBe(false);
+    expect(silent.receive(Buffer.alloc(64 * 1024 + 1))).toBe(false);
   });
 
   test('wait beyond the bound of their installation, but for the first, and hold nobody else', () => {
-    const collecting = new Collecting();
+    const collecting = new IncomingBodies();
     const greedy = Array.from({ length: 40 }, () => sender(collecting, 'greedy'));
     for (const { state } of greedy) expect(state.credit).toBe(8);
     // The first would go on for ever: it alone is told to stop.
@@ -123,12 +123,12 @@ describe('bodies that the host collects', () => {
     const held = collecting.bytes;
     expect(held).toBeLessThan(16 * MIB + 40 * 8 * PIECE.byteLength);
     const other = sender(collecting, 'other');
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
     expect(other.state.credit).toBe(12);
-    for (let piece = 0; piece < 100; piece++) if (first?.state.credit) first.body.hear(PIECE);
+    for (let piece = 0; piece < 100; piece++) if (first?.state.credit) first.body.receive(PIECE);
     expect(first?.state.credit).toBeGreaterThan(0);
     // Those that wait go on when others are over.
     const waiting = others.filter(({ state }) => state.credit === 0);
@@ -141,12 +141,12 @@ describe('bodies that the host collects', () => {
   });
 
   test('that nobody wants any more are let go of, and what is on its way is no breach', () => {
-    const collecting = new Collecting();
+    const collecting = new IncomingBodies();
     const { body, state } = sender(collecting, 'a');
-    body.hear(PIECE);
+    body.receive(PIECE);
     body.drop();
     expect(collecting.bytes).toBe(0);
-    expect(body.hear(PIECE)).toBe(true);
+    expect(body.receive(PIECE)).toBe(true);
     expect(body.close()).toBe(true);
     expect(state.done).toBe(0);
   });
