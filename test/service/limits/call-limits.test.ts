@@ -1,8 +1,10 @@
-/** The limits of one call inside its isolate: CPU, time, memory, its answer, its timers and its log. */
+/**
+ * The limits of one call inside its isolate: CPU, time, memory, its answer, its timers and its log.
+ */
 import { describe } from 'vitest';
 import { describeLimits, type LimitRow } from '../../support/limit-table.ts';
 
-/** Apart, so that on a machine that is busy neither is met before the other. */
+/** Tested apart, so that on a busy machine neither is met before the other. */
 const CPU = { callCpuMs: 300 };
 const WALL = { callWallMs: 1_500, firstByteMs: 900 };
 const LIMITS = {
@@ -35,7 +37,7 @@ const SOURCE = `
     },
   });`;
 
-/** Asks for `n` of something. */
+/** Requests `n` of something. */
 const ask =
   (what: string, n: number): LimitRow['within'] =>
   ({ endpoint }) =>
@@ -51,7 +53,7 @@ const cpu: LimitRow[] = [
     log: /^The call ended with exceededCpu\. The call used [\d,]+ ms of CPU; the limit is 300 ms \(callCpuMs\)\.$/,
   },
   {
-    // Entries that each end before anybody looks add up all the same.
+    // Entries that each end between two checks of the watchdog add up, too.
     limit: 'callCpuMs',
     within: ask('spinInTurns', 5),
     beyond: ask('spinInTurns', 500),
