@@ -2,7 +2,7 @@
  * `npm run bench`: the cost of one call, from socket to isolate and back.
  *
  *   warm    requests/s, p50 and p99 of envelopes: 32 connections, one installation, a tiny handler
- *   cold    p50 of the first call of an installation of a 75 KB application; every cell has its script
+ *   cold    p50 of the first call of an installation: a 75 KB application that all cells have
  *   memory  resident bytes that each of 200 installations of the tiny handler adds to the cells
  *
  * Host, cell and client share the cores of the machine. Figures of one run compare with each other;

@@ -121,8 +121,18 @@ export class CallLog implements CallObserver {
     return undefined;
   }
 
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void {
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
     this.#parts.metrics.ended(end, wallMs);
+    this.#record(target, requestId, end, end.outcome === 'loadShed' ? end.outcome : undefined);
+  }
+
+  endedByClient(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
+    this.#parts.metrics.ended(end, wallMs);
+    this.#record(target, requestId, end, 'slowClient');
+  }
+
+  /** @param countedAs where no code of the tenant is the reason: its name in the count of refusals */
+  #record(target: Target, requestId: string, end: CallEnd, countedAs: string | undefined): void {
     if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
     for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
     if (end.outcome === 'ok' || end.outcome === 'canceled') return;
@@ -132,8 +142,7 @@ export class CallLog implements CallObserver {
     // An exception has left a line with its stack; for every other outcome, the host writes the
     // only line.
     if (end.outcome === 'exception') return;
-    const reason = countedAs ?? (end.outcome === 'loadShed' ? end.outcome : undefined);
-    if (reason !== undefined && !this.#refusals.mayWrite(target, reason)) return;
+    if (countedAs !== undefined && !this.#refusals.mayWrite(target, countedAs)) return;
     const limit = limitMet(end, target.limits);
     const why = [limit && limitSentence(limit), end.detail].filter(Boolean).join(' ');
     this.log(target, requestId, 'error', `The call ended with ${end.outcome}.${why && ` ${why}`}`);
@@ -152,7 +161,8 @@ export class CallLog implements CallObserver {
   shed(target: Target, requestId: string, { code, message, limit }: AnnexError): void {
     if (limit) this.#parts.metrics.limitMet(limit.name);
     const end: CallEnd = { outcome: 'loadShed', cpuMs: 0, detail: message };
-    this.ended(target, requestId, end, 0, limit?.name ?? code);
+    this.#parts.metrics.ended(end, 0);
+    this.#record(target, requestId, end, limit?.name ?? code);
   }
 
   turnedAway(): void {

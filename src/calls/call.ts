@@ -62,13 +62,10 @@ export class BrokenOff extends Error {
 
 /** Records what happens to calls: `CallLog`, or a test. */
 export interface CallObserver {
-  /**
-   * A call has ended.
-   *
-   * @param countedAs where its client is the reason: its name among counted refusals, once these
-   * have their share of the log
-   */
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void;
+  /** A call has ended. */
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
+  /** A call has run out of time because its client sent or read too slowly. */
+  endedByClient(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
   /** The call wrote a line. */
   log(target: Target, requestId: string, level: LogLevel, text: string): void;
   /** A call has to wait for a place. */

@@ -133,7 +133,8 @@ export class Dispatch {
     // Attack: strangers send or read so slowly that calls run out of time, to open the circuit of
     // an honest installation or to fill its log.
     const isClients = end.outcome === 'exceededWallTime' && call.clientPaced;
-    observer.ended(target, requestId, end, now - startedAt, isClients ? 'slowClient' : undefined);
+    if (isClients) observer.endedByClient(target, requestId, end, now - startedAt);
+    else observer.ended(target, requestId, end, now - startedAt);
     load.add(owner, end.cpuMs);
     const opened = this.#breaker.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
     if (opened) observer.cooling(target, requestId, opened);
