@@ -91,18 +91,18 @@ async function send(
   return answer;
 }
 
-interface Told {
+interface LifecycleEvent {
   readonly id: string;
   readonly state: string;
 }
 
 /** All events of an installation, oldest first. */
-async function eventsOf(host: Host, installation: string): Promise<Told[]> {
-  const all: Told[] = [];
+async function eventsOf(host: Host, installation: string): Promise<LifecycleEvent[]> {
+  const all: LifecycleEvent[] = [];
   let cursor = '';
   do {
     const page = await send(host, 'GET', `/events?installation=${installation}&limit=100${cursor}`);
-    all.push(...(page['items'] as Told[]));
+    all.push(...(page['items'] as LifecycleEvent[]));
     cursor = page['next'] === undefined ? '' : `&cursor=${page['next']}`;
   } while (cursor !== '');
   return all.reverse();
@@ -153,7 +153,7 @@ async function editUntilTheEnd(
 }
 
 /** All events of an installation, oldest first, once each was delivered. */
-async function allDelivered(host: Host, { id }: Recorder): Promise<Told[]> {
+async function allDelivered(host: Host, { id }: Recorder): Promise<LifecycleEvent[]> {
   const undelivered = async () => (await eventsOf(host, id)).filter(({ state }) => state !== 'delivered');
   await expect.poll(undelivered, { timeout: 30_000 }).toEqual([]);
   return eventsOf(host, id);

@@ -18,7 +18,7 @@ const LIMITS = {
 const SOURCE = `
   import { createIntegration } from '@annex/sdk';
   const spin = (ms) => { for (const end = Date.now() + ms; Date.now() < end;); };
-  const told = (run) => { try { run(); return 'fine'; } catch (error) { return String(error); } };
+  const outcome = (run) => { try { run(); return 'fine'; } catch (error) { return String(error); } };
   const routes = {
     spin: (n) => spin(n),
     async spinInTurns(n) { for (let i = 0; i < n; i++) { spin(8); await new Promise((next) => setTimeout(next, 1)); } },
@@ -26,7 +26,7 @@ const SOURCE = `
     outlive(n, { waitUntil }) { waitUntil(new Promise((done) => setTimeout(done, n))); },
     heap(n) { const held = []; for (let mib = 0; mib < n; mib++) held.push(new Array(131_072).fill(mib + 0.5)); },
     answer: (n) => 'x'.repeat(n),
-    timers: (n) => told(() => { for (let i = 0; i < n; i++) setTimeout(() => {}, 1); }),
+    timers: (n) => outcome(() => { for (let i = 0; i < n; i++) setTimeout(() => {}, 1); }),
     lines(n) { for (let i = 0; i < n; i++) console.log('l'); },
     bytes(n) { console.log('y'.repeat(n)); },
   };

@@ -75,11 +75,11 @@ describe('an upload', () => {
         error: { code: string; limit: LimitMet; problems: { limit?: LimitMet; message: string }[] };
       };
       expect([status, error.code]).toEqual([422, 'PUBLISH_INVALID']);
-      const told = { name: limit, max: LIMITS[limit], ...(used !== undefined && { used }) };
-      expect(error.limit).toMatchObject(told);
+      const expected = { name: limit, max: LIMITS[limit], ...(used !== undefined && { used }) };
+      expect(error.limit).toMatchObject(expected);
       expect(error.problems).toContainEqual(
         expect.objectContaining({
-          limit: expect.objectContaining(told),
+          limit: expect.objectContaining(expected),
           message: expect.stringContaining(`(${limit})`),
         }),
       );
