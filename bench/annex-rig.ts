@@ -1,6 +1,6 @@
 /**
- * A service with many webhooks and the receiver that they post to, each in a process of its own: what the benchmarks of
- * deliveries measure.
+ * The set-up of the delivery benchmarks: a service with many webhooks and the receiver that they
+ * post to, each in a process of its own.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,25 +13,25 @@ import type { LedgerReceiver } from '../test/support/receivers/ledger-receiver.t
 import { type Allowance, feed } from './peers/feed.ts';
 import type { ProducerSettings } from './producer.ts';
 
-const LOOK_EVERY_MS = 50;
+const POLL_EVERY_MS = 50;
 
 export interface RigOptions {
   readonly receiver: LedgerReceiver;
-  /** Another receiver that is in reach, for webhooks that `urlOf` leads there. */
+  /** Another receiver that the egress may reach, for URLs of `urlOf`. */
   readonly also?: LedgerReceiver;
   readonly webhooks: number;
-  /** Webhooks of each organization, which share an isolate; one unless told. */
+  /** Webhooks of each organization, which share an isolate; default 1. */
   readonly perOrganization?: number;
   readonly verifyEvery: number;
-  /** Where the receiver of so many is; one of its own unless told. */
+  /** URL of the webhook with this index; by default each has its own path at `receiver`. */
   readonly urlOf?: (index: number) => string;
   /** Flags for the Node of the host. */
   readonly node?: readonly string[];
 }
 
-/** Events on their way in. */
+/** Events that a producer posts. */
 export interface Stream {
-  /** How many were acknowledged so far. */
+  /** The number of acknowledged events so far. */
   acknowledged(): number;
   end(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export class AnnexRig {
     this.#options = options;
   }
 
-  /** Everything is installed, and the service runs. */
+  /** Starts the service and installs everything. */
   static async start(options: RigOptions): Promise<AnnexRig> {
     const { receiver, webhooks, verifyEvery } = options;
     const data = join(await mkdtemp(join(tmpdir(), 'annex-bench-')), 'data');
@@ -63,11 +63,11 @@ export class AnnexRig {
   }
 
   get host(): HostProcess {
-    if (this.#host === undefined) throw new Error('The service does not run.');
+    if (this.#host === undefined) throw new Error('The service is not running.');
     return this.#host;
   }
 
-  /** Stops the service, has something done to its folder, and starts it again. */
+  /** Stops the service, runs `work` on its folder, and starts it again. */
   async between(work: (folder: string) => Promise<void>): Promise<void> {
     await this.host.stop();
     this.#host = undefined;
@@ -75,7 +75,7 @@ export class AnnexRig {
     this.#host = await startHost(this.data, this.#options);
   }
 
-  /** Lets events pour in, as fast as they are delivered. */
+  /** Posts events as fast as they are delivered. */
   async pour(places = this.places): Promise<Stream> {
     const stream = this.#produce({ places });
     const { received } = await this.receiver.progress();
@@ -89,12 +89,12 @@ export class AnnexRig {
     };
   }
 
-  /** Lets so many come in a second. */
+  /** Posts events at a steady rate. */
   steady(perSecond: number, places = this.places): Stream {
     return this.#produce({ places, perSecond });
   }
 
-  /** Lets them come in as fast as they are taken, delivered or not. */
+  /** Posts events as fast as they are accepted, delivered or not. */
   flood(places: readonly Posted[]): Stream {
     const stream = this.#produce({ places });
     stream.producer.send({ upTo: Number.MAX_SAFE_INTEGER } satisfies Allowance);
@@ -113,19 +113,19 @@ export class AnnexRig {
       producer,
       acknowledged: () => acknowledged,
       end: async () => {
-        if (producer.exitCode !== null) throw new Error('The producer has ended by itself.');
+        if (producer.exitCode !== null) throw new Error('The producer ended early.');
         producer.kill('SIGKILL');
         await exited;
       },
     };
   }
 
-  /** Resolves once nothing waits any more. */
+  /** Resolves when no delivery is pending. */
   async delivered(): Promise<void> {
     for (;;) {
       const { items } = await this.host.api('GET', '/deliveries?state=pending&limit=1');
       if ((items as unknown[]).length === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
     }
   }
 

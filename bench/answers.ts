@@ -1,9 +1,9 @@
-/** Reads HTTP answers with a Content-Length off a plain socket: as little client as there can be. */
+/** Minimal HTTP client: reads answers with a Content-Length from a plain socket. */
 import type { Socket } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Tells the status of each answer once its last byte is there. */
+/** Calls `answered` with the status of each answer when its last byte has arrived. */
 export function onAnswers(socket: Socket, answered: (status: string) => void): void {
   let held: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

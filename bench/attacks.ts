@@ -1,13 +1,15 @@
 /**
- * `npm run bench:attacks`: what tenants that attack nothing notice of attacks on the service that they share.
+ * `npm run bench:attacks`: how much attacks on the service affect other tenants.
  *
- *   (default)        every attack by itself, one after the other, each after a quiet phase
- *   --minutes N      random combinations of all attacks and of the hostile corpus, for N minutes; `--seed S` repeats an order
+ *   (default)        every attack alone, one after the other, each after a quiet phase
+ *   --minutes N      random combinations of all attacks and of the hostile corpus, for N minutes;
+ *                    `--seed S` repeats an order
  *
- * Four bystanders, each in an organization of its own, are called all the time. Of each phase: their calls, failures and
- * latencies, and the longest time in which the host's event loop did nothing else. The aims are no failure, a p99 of at most
- * five times the quiet one of the same run, no pause of the event loop over 250 ms, and no bystander in quarantine for longer
- * than a minute, nor at the end. It exits with 1 where one is missed.
+ * Four bystanders, each in an organization of its own, are called all the time. Shown for each
+ * phase: their calls, failures and latencies, and the longest pause of the host's event loop. Aims:
+ * no failure, a p99 of at most five times the quiet one of the same run, no pause of the event loop
+ * over 250 ms, no bystander in quarantine for longer than a minute, and none in the end. It exits
+ * with 1 where an aim is missed.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,13 +26,13 @@ const BYSTANDERS = 4;
 const EVERY_MS = 25;
 const QUIET_MS = 4_000;
 const ATTACK_MS = 8_000;
-/** Of a random combination. */
+/** Duration of a random combination. */
 const COMBINATION_MS = 6_000;
 const TOGETHER_MAX = 3;
 const P99_RATIO_MAX = 5;
 const LOOP_PAUSE_MS_MAX = 250;
 const QUARANTINE_MS_MAX = 60_000;
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 const BYSTANDER = `
 import { createIntegration } from '@annex/sdk';
@@ -57,7 +59,7 @@ interface Phase {
   readonly loopPauseMs: number;
 }
 
-/** A child process that is sent messages and answers each. */
+/** A child process that answers each message. */
 class Child {
   readonly #process: ChildProcess;
 
@@ -72,8 +74,8 @@ class Child {
   async ask<Answer>(message: object): Promise<Answer> {
     const answer = once(this.#process, 'message');
     this.send(message);
-    const [came] = (await answer) as [Answer];
-    return came;
+    const [received] = (await answer) as [Answer];
+    return received;
   }
 
   end(): void {
@@ -81,7 +83,7 @@ class Child {
   }
 }
 
-/** Looks after the promises that hold all the time: what the operator's side alone can see. */
+/** Watches what only the operator's side sees: quarantine, and pauses of the event loop. */
 class Watch {
   readonly loop = monitorEventLoopDelay({ resolution: 10 });
   readonly #isKeptApart: (id: string) => boolean;
@@ -93,7 +95,7 @@ class Watch {
     this.#ids = ids;
     this.#isKeptApart = isKeptApart;
     this.loop.enable();
-    setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   /** Bystanders that are in quarantine now. */
@@ -101,7 +103,7 @@ class Watch {
     return this.#since.size;
   }
 
-  #look(): void {
+  #check(): void {
     for (const id of this.#ids) {
       if (!this.#isKeptApart(id)) this.#since.delete(id);
       else if (!this.#since.has(id)) this.#since.set(id, performance.now());
@@ -165,7 +167,7 @@ async function main(): Promise<number> {
         ? await oneByOne(values.only === undefined ? ready : values.only.split(','), run)
         : await combined(ready, Number(values.minutes), run);
     console.log('Answers to the attackers:', JSON.stringify(last));
-    return verdict(phases, watch);
+    return report(phases, watch);
   } finally {
     bystanders.end();
     attackers.end();
@@ -201,8 +203,8 @@ async function combined(names: readonly string[], minutes: number, run: Run): Pr
   return phases;
 }
 
-/** Prints what came of it. @returns the exit code */
-function verdict(phases: readonly Phase[], watch: Watch): number {
+/** Prints the results. @returns the exit code */
+function report(phases: readonly Phase[], watch: Watch): number {
   const quiet = phases.filter(({ what }) => what === 'quiet').flatMap(({ latenciesMs }) => latenciesMs);
   const quietP99 = percentile(quiet, 0.99);
   const rows = phases.map((phase) => {

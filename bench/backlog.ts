@@ -1,12 +1,12 @@
 /**
- * `npm run bench:backlog`: what a million pending deliveries cost those who are not waiting.
+ * `npm run bench:backlog`: how much a million pending deliveries slow down other deliveries.
  *
- *   ingest    events accepted a second, for receivers that never answer: nothing of them goes out
- *   deliver   events that are taken in, claimed, and posted a second, for receivers that answer
+ *   ingest    events accepted in a second, for receivers that never answer: none is delivered
+ *   deliver   events accepted, claimed and posted in a second, for receivers that answer
  *
- * Both are measured in a store that is all but empty, and again with the backlog: half of it is due and stuck behind receivers that
- * never answer, half waits for its next attempt at those that do. The aim is to lose less than a quarter of either rate.
- * `--deliveries` asks for another backlog.
+ * Both are measured in an almost empty store, and again with the backlog: half of it is due for
+ * receivers that never answer, half waits for its next attempt at those that do. Aim: each rate
+ * drops by less than a quarter. `--deliveries` changes the backlog.
  */
 import { parseArgs } from 'node:util';
 import type { Posted } from '../test/support/deliveries/webhook-senders.ts';
@@ -21,10 +21,11 @@ const LEAST_RATIO = 0.75;
 const MEASURE_MS = 5_000;
 const WARMUP_MS = 2_000;
 /**
- * Longer than what is measured takes, and less than two minutes: what seems to rest for longer than any retry does is taken for one
- * of a clock that was set back, and is delivered at once.
+ * When the second half is due: longer than the measurement, and less than two minutes. A due time
+ * beyond any retry is taken for a clock that was set back, and such deliveries are attempted at
+ * once.
  */
-const RESTS_MS = 100_000;
+const DUE_IN_MS = 100_000;
 
 const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '1000000' } } });
 const backlog = Number(values.deliveries);
@@ -52,7 +53,7 @@ try {
       return (site: string) => sites.has(site);
     };
     await prefill(folder, { deliveries: half, dueInMs: 0, withPayload: true, isFor: of(hanging) });
-    await prefill(folder, { deliveries: half, dueInMs: RESTS_MS, withPayload: true, isFor: of(answering) });
+    await prefill(folder, { deliveries: half, dueInMs: DUE_IN_MS, withPayload: true, isFor: of(answering) });
   });
   show(empty, await rates());
 } finally {

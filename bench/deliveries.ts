@@ -1,18 +1,21 @@
 /**
- * `npm run bench:deliveries`: how many signed deliveries of 600 bytes a second leave this machine, beside other queues.
+ * `npm run bench:deliveries`: signed deliveries of 600 bytes in a second, compared with other
+ * queues.
  *
- *   isolate path    HTTP ingest in batches → fan-out → the integration's isolate → signed POST → stored result
- *   bare engine     claim → signed POST → stored result: the payloads are made already, no isolate is entered
- *   BullMQ, pg-boss the same signed POSTs out of a queue on Redis or PostgreSQL, without ingest over HTTP and without isolates;
- *                   they need `npm ci` in `bench/`, and their servers on the machine
+ *   isolate path    HTTP ingest in batches → fan-out → isolate of the integration → signed POST →
+ *                   stored result
+ *   bare engine     claim → signed POST → stored result: payloads exist, no isolate is entered
+ *   BullMQ, pg-boss the same signed POSTs from a queue on Redis or PostgreSQL, without ingest over
+ *                   HTTP and without isolates; needs `npm ci` in `bench/`, and the servers
  *
- * Every system is fed as fast as it delivers by a process of its own, and posts to the same receiver, which counts: all share
- * the machine's cores. Rates of one run compare with each other; across machines and hours only ratios do. Redis answers a
- * command after its log is synced, as Annex and PostgreSQL do; with `everysec` it may lose a second, which is shown beside.
+ * A process of its own feeds each system as fast as it delivers; all post to the same receiver,
+ * which counts, and share the cores of the machine. Rates of one run compare with each other;
+ * across machines and hours only ratios do. Redis answers a command after its log is synced, as
+ * Annex and PostgreSQL do; with `everysec`, shown beside, it may lose a second.
  *
- *   --seconds 5     how long each is measured, after a warm-up
+ *   --seconds 5     duration of each measurement, after a warm-up
  *   --only annex    without the peers
- *   --profile DIR   writes a CPU profile of the host there
+ *   --profile DIR   writes a CPU profile of the host into this folder
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -25,13 +28,16 @@ import { cpuMs } from './process-use.ts';
 
 const AIMS = { isolate: 3_000, engine: 6_000 };
 const WEBHOOKS = 60;
-/** Sites of an organization, each with a webhook: they share an isolate, and its code and data stay in the caches of a core. */
+/**
+ * Sites of an organization, each with a webhook: they share an isolate, which stays in the caches
+ * of a core.
+ */
 const PER_ORGANIZATION = 10;
 const WARMUP_MS = 2_000;
 const VERIFY_EVERY = 16;
 const IN_FLIGHT = 256;
 const SECRET = 'a secret that both sides of the peers know.';
-/** More than anything delivers, so that there is always something left to do. */
+/** More than any system delivers, so that deliveries are always left. */
 const PREFILLED_PER_S = 16_000;
 
 const { values } = parseArgs({
@@ -49,9 +55,9 @@ const RIG = { webhooks: WEBHOOKS, verifyEvery: VERIFY_EVERY, node };
 
 interface Row {
   readonly what: string;
-  /** What a delivery takes of a core: of the host, and of its cells. Annex only. */
+  /** CPU of a delivery in the host and in its cells. Annex only. */
   readonly cpu?: string;
-  /** Undefined where it could not be measured here. */
+  /** Undefined where its server is not on this machine. */
   readonly rate: number | undefined;
   readonly aim?: number;
 }
@@ -120,15 +126,21 @@ async function peers(receiver: LedgerReceiver): Promise<Row[]> {
   const settings = { verifyEvery: VERIFY_EVERY, keepsLedger: false, answerWithinMs: 0 };
   await receiver.configure({ ...settings, secrets: { '*': [SECRET] } });
   const urls = Array.from({ length: WEBHOOKS }, (_, index) => receiver.url(`peer${index}`));
-  const told = { secret: SECRET, urls, inFlight: IN_FLIGHT };
+  const peerSettings = { secret: SECRET, urls, inFlight: IN_FLIGHT };
   const run: Run = { receiver, warmupMs: WARMUP_MS, measureMs };
   return [
-    { what: 'BullMQ on Redis', rate: await measurePeer('bullmq', await startRedis('always'), told, run) },
+    {
+      what: 'BullMQ on Redis',
+      rate: await measurePeer('bullmq', await startRedis('always'), peerSettings, run),
+    },
     {
       what: 'BullMQ on Redis, everysec',
-      rate: await measurePeer('bullmq', await startRedis('everysec'), told, run),
+      rate: await measurePeer('bullmq', await startRedis('everysec'), peerSettings, run),
     },
-    { what: 'pg-boss on PostgreSQL', rate: await measurePeer('pg-boss', await startPostgres(), told, run) },
+    {
+      what: 'pg-boss on PostgreSQL',
+      rate: await measurePeer('pg-boss', await startPostgres(), peerSettings, run),
+    },
   ];
 }
 

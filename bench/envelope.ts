@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: what one call costs, from socket to isolate and back.
+ * `npm run bench`: the cost of one call, from socket to isolate and back.
  *
- *   warm    requests/s, p50 and p99 of the envelope door, 32 connections, one installation, a tiny handler
- *   cold    p50 of the first call of an installation of an application of 75 KB, its script new to no cell
+ *   warm    requests/s, p50 and p99 of envelopes: 32 connections, one installation, a tiny handler
+ *   cold    p50 of the first call of an installation: a 75 KB application that all cells have
  *   memory  resident bytes that each of 200 installations of the tiny handler adds to the cells
  *
- * Host, cell and client share the machine's cores. Figures of one run compare with each other; across machines and
- * hours only ratios do.
+ * Host, cell and client share the cores of the machine. Figures of one run compare with each other;
+ * across machines and hours only ratios do.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -114,7 +114,7 @@ async function installMany(
   return endpoints;
 }
 
-/** Milliseconds from the first byte sent to the last received, on a connection that is open. */
+/** Milliseconds from the first byte sent to the last received, on an open connection. */
 async function firstCall(endpoint: string, platform: string): Promise<number> {
   const url = new URL(endpoint);
   const socket = connect(Number(url.port), '127.0.0.1').setNoDelay(true);
@@ -125,7 +125,7 @@ async function firstCall(endpoint: string, platform: string): Promise<number> {
   const elapsedMs = performance.now() - startedAt;
   socket.destroy();
   if (status !== '200') throw new Error(`A first call answered ${status}.`);
-  // First calls of new tenants come one by one, not back to back.
+  // First calls of new tenants do not come back to back.
   await new Promise((resolve) => setTimeout(resolve, 25));
   return elapsedMs;
 }

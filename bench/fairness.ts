@@ -1,9 +1,11 @@
 /**
- * `npm run bench:fairness`: what nine receivers notice of a tenth that never answers.
+ * `npm run bench:fairness`: how much a receiver that never answers delays deliveries to nine
+ * others.
  *
- * Events come in at a steady rate for ten endpoints, each with an organization of its own. A latency is from the moment an event
- * is posted to the arrival of its request. First all ten answer, then one hangs, and both once more; the aim is that the p99 of
- * the others rises by less than a fifth. Everything shares the machine's cores, so only the ratio says something.
+ * Events are posted at a steady rate for ten endpoints, each with an organization of its own. A
+ * latency is from the post of an event to the arrival of its request. First all ten answer, then
+ * one hangs, and both phases again. Aim: the p99 of the others rises by less than a fifth. All
+ * processes share the cores of the machine, so only the ratio compares.
  */
 import { parseArgs } from 'node:util';
 import { type Latencies, LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
@@ -18,7 +20,7 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: '1
 const measureMs = Number(values.seconds) * 1_000;
 
 const receiver = await LedgerReceiver.start();
-// The last two are one endpoint that answers and one that does not: events go to either.
+// The last two are an endpoint that answers and one that hangs; each phase uses one of them.
 const urlOf = (index: number) => receiver.url(`o${index}`, index === ENDPOINTS ? 'hang' : 'r');
 const rig = await AnnexRig.start({ receiver, webhooks: ENDPOINTS + 1, verifyEvery: 16, urlOf });
 const neighbours = rig.places.slice(0, ENDPOINTS - 1);
@@ -57,7 +59,7 @@ function show([first, second, third, fourth]: readonly Latencies[]): void {
     'all answer again': row(third),
     'one hangs again': row(fourth),
   });
-  console.log(`p99 beside one that hangs: ${ratio.toFixed(2)} times that without (aim: < ${RATIO_MAX})`);
+  console.log(`p99 beside a hanging receiver: ${ratio.toFixed(2)} times that without (aim: < ${RATIO_MAX})`);
   if (!(ratio < RATIO_MAX)) process.exitCode = 1;
 }
 

@@ -1,14 +1,15 @@
 /**
- * `npm run bench:first-delivery`: how long a healthy endpoint waits for its first delivery while many deliveries wait, right after
- * a start with that backlog and later.
+ * `npm run bench:first-delivery`: how long a healthy endpoint waits for its first delivery beside a
+ * large backlog, right after a start with that backlog and later.
  *
- * The backlog belongs to two hundred organizations, and every endpoint uses the same integration. Each healthy endpoint is of an
- * organization of its own and gets an event now and then. The aim: a second in the first ten seconds, 250 ms after them.
+ * The backlog belongs to two hundred organizations, and every endpoint uses the same integration.
+ * Each healthy endpoint has an organization of its own and gets an event now and then. Aim: one
+ * second in the first ten seconds, 250 ms after them.
  *
- *   --deliveries 500000   how many wait
- *   --seconds 30          how long is measured
- *   --bound receivers     what the backlog waits for: receivers that hang, or `cpu`: payloads that are still to be made, for receivers
- *                         that answer at once
+ *   --deliveries 500000   size of the backlog
+ *   --seconds 30          duration of the measurement
+ *   --bound receivers     what the backlog waits for: `receivers` that hang, or `cpu` for payloads
+ *                         that are not made yet, for receivers that answer at once
  */
 import { parseArgs } from 'node:util';
 import { type Posted, siteView } from '../test/support/deliveries/webhook-senders.ts';

@@ -1,8 +1,9 @@
 /**
- * A load generator for one fixed request: plain sockets in a process of its own, so that little of the two cores goes to
- * the client. One request in flight per connection; latency is from the last byte written to the last byte read.
+ * Load generator for one fixed request: plain sockets in a process of its own, so that the client
+ * uses little CPU. One request in flight per connection; a latency is from the last byte written to
+ * the last byte read.
  *
- * Run as a child: takes a `Load` by message, sends a `Measured` back, exits.
+ * Run as a child: receives a `Load` by message, sends a `Measured` back, exits.
  */
 import { connect, type Socket } from 'node:net';
 import { onAnswers } from './answers.ts';
@@ -24,7 +25,7 @@ export interface Measured {
   readonly failures: number;
 }
 
-/** Sends the request over and over; `answered` hears of each answer. */
+/** Sends the request in a loop; `answered` is called for each answer. */
 function drive(socket: Socket, request: Buffer, answered: (status: string, latencyMs: number) => void): void {
   let sentAt = performance.now();
   socket.setNoDelay(true);

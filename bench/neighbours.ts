@@ -1,13 +1,14 @@
 /**
- * `npm run bench:neighbours`: what a quiet tenant notices of noisy ones.
+ * `npm run bench:neighbours`: how much noisy tenants affect a quiet one.
  *
- *   alone             a tenant that is called 50 times a second, and nobody else
- *   beside 4 …        the same, while four others spin for their whole CPU limit, each with calls in flight all the time:
- *                     first with the cool-down of installations that keep passing their limits, then without it, which no
- *                     operator would do and which is the hard case
+ *   alone             one tenant that is called 50 times a second
+ *   beside 4 …        the same, while four others spin for their whole CPU limit, with calls in
+ *                     flight all the time: first with the circuit breaker, then without it, which
+ *                     no operator would do and which is the hard case
  *
- * The aim is a p99 of at most ten times the quiet one in the same run, and no failure. The callers are a process of their own;
- * it, the host and the cells share the machine's cores, so that a part of what is measured is the caller's own wait for one.
+ * Aim: a p99 of at most ten times the quiet one in the same run, and no failure. The callers are a
+ * process of their own; it, the host and the cells share the cores of the machine, so a part of
+ * each latency is the caller's own wait for a core.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,7 @@ const MEASURE_MS = 12_000;
 const SPINNERS = 4;
 const CONNECTIONS_PER_SPINNER = 4;
 const RATIO_MAX = 10;
-/** Within the seconds that a run has; the default is more patient. */
+/** Lower than the default, so that circuits open within a run. */
 const SOON = 2;
 /** More breaches than a run can have. */
 const NEVER = 1_000_000;

@@ -1,8 +1,8 @@
 /**
- * A store that has many deliveries waiting already, put straight into its tables: events of sites, one delivery each, its payload
- * made and kept, in turn for every target in a site. For what is to be measured without the ingest, or under a backlog.
+ * Fills a store with pending deliveries, directly in its tables: events of sites with one delivery
+ * each, in turn for every target in a site. For measurements without ingest, or with a backlog.
  *
- * The service must not run meanwhile: the folder is one process's alone.
+ * The service must not run meanwhile: only one process may use the folder.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -15,16 +15,16 @@ import type { Database, Tables } from '../src/database/tables.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { bodyOf } from './peers/peer.ts';
 
-/** Rows of one transaction. */
+/** Rows in one transaction. */
 const ROWS = 20_000;
 
 export interface Prefill {
   readonly deliveries: number;
-  /** From now until it is due. */
+  /** Time from now until each is due. */
   readonly dueInMs: number;
-  /** Otherwise each waits for its isolate, too. */
+  /** Whether payloads exist; otherwise an isolate has to make each. */
   readonly withPayload: boolean;
-  /** Sites whose targets are to get them; all, unless told. */
+  /** Sites whose targets get deliveries; default: all. */
   readonly isFor?: (site: string) => boolean;
 }
 

@@ -1,25 +1,25 @@
 /**
- * What processes use, from `/proc` (Linux): CPU, which says what something costs even where others want the cores, too, and
- * resident memory.
+ * CPU and resident memory of processes, from `/proc` (Linux). CPU time measures a cost even where
+ * other processes use the cores.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const MS_PER_TICK = 10;
 const PAGE_BYTES = 4_096;
 
-/** CPU of a process so far, in milliseconds, and of those that it has started and that still run. */
+/** CPU of a process so far, in milliseconds, and of its descendants that still run. */
 export function cpuMs(pid: number): { readonly own: number; readonly children: number } {
   const children = descendants(pid).reduce((sum, child) => sum + ownCpuMs(child), 0);
   return { own: ownCpuMs(pid), children };
 }
 
-/** Resident memory, in bytes, of a process and of those that it has started. */
+/** Resident memory, in bytes, of a process and of its descendants. */
 export function residentBytes(pid: number): { readonly own: number; readonly children: number } {
   const children = descendants(pid).reduce((sum, child) => sum + ownResidentBytes(child), 0);
   return { own: ownResidentBytes(pid), children };
 }
 
-/** Of a process that is gone: 0. */
+/** CPU of one process; 0 where it has ended. */
 const ownCpuMs = (pid: number): number => {
   const [, , ...fields] = statOf(pid);
   return (Number(fields[9] ?? 0) + Number(fields[10] ?? 0)) * MS_PER_TICK;
@@ -33,7 +33,7 @@ const ownResidentBytes = (pid: number): number => {
   }
 };
 
-/** Fields of `/proc/…/stat` from the state on: a name may have spaces and brackets. */
+/** Fields of `/proc/…/stat` from the state on: the name before it may have spaces and brackets. */
 function statOf(pid: number): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,8 +1,10 @@
 /**
- * Posts events of 600 bytes to a service, in a process of its own: in batches as far as it is allowed to go, or at a steady rate.
+ * Posts events of 600 bytes to a service, in a process of its own: in batches up to an allowance,
+ * or at a steady rate.
  *
- * Run as a child: takes a `ProducerSettings` as its first argument, and allowances by message (`peers/feed.ts`) where it has no
- * rate. Sends the number of acknowledged events back after each batch.
+ * Run as a child: its first argument is a `ProducerSettings`; without a rate, it receives
+ * allowances by message (`peers/feed.ts`). Sends the number of acknowledged events after each
+ * batch.
  */
 import { Agent } from 'undici';
 import { type Posted, siteView } from '../test/support/deliveries/webhook-senders.ts';
@@ -12,11 +14,11 @@ import { endWithParent, produce } from './peers/feed.ts';
 export interface ProducerSettings {
   readonly control: string;
   readonly token: string;
-  /** Where events happen, in turn. */
+  /** Sites of the events, in turn. */
   readonly places: readonly Posted[];
   readonly batch: number;
   readonly batchesAtOnce: number;
-  /** Absent: as fast as it is allowed to. */
+  /** Absent: as fast as the allowance permits. */
   readonly perSecond?: number;
 }
 
@@ -43,7 +45,7 @@ async function main(settings: ProducerSettings): Promise<void> {
   await (perSecond === undefined ? produce(batch, batchesAtOnce, post) : steadily(perSecond, post));
 }
 
-/** One batch at each tick, of all that have become due: nothing waits for an answer. */
+/** Posts the due events at each tick as one batch, without waiting for answers. */
 async function steadily(
   perSecond: number,
   post: (first: number, count: number) => Promise<void>,
@@ -62,10 +64,10 @@ async function steadily(
   throw failed;
 }
 
-/** An event of the size that all are measured with. */
+/** An event of the size that every system is measured with. */
 function event({ places }: ProducerSettings, count: number): string {
   const place = places[count % places.length];
-  if (place === undefined) throw new Error('There is nowhere for an event to happen.');
+  if (place === undefined) throw new Error('There is no site for an event.');
   const eventId = timedEventId('b', count);
   const missing = BODY_BYTES - JSON.stringify(siteView(place, eventId)).length;
   return JSON.stringify(siteView(place, eventId, 'r'.repeat(Math.max(0, missing))));

@@ -1,10 +1,12 @@
 /**
- * `npm run bench:render`: what a drawing over the API costs, beside a bare envelope of the same event.
+ * `npm run bench:render`: the cost of a drawing over the API, compared with an envelope of the same
+ * event.
  *
- *   envelope  p50 of `ui_render` at the envelope door: the component's answer, passed on as it is
- *   render    p50 of the same at `…/render`: the answer read, checked, and written anew
+ *   envelope  p50 of `ui_render` as an envelope: the answer of the component, unchanged
+ *   render    p50 of the same at `…/render`: the answer is parsed, checked and written anew
  *
- * Both for the example `counter`, one after the other, in rounds; only the ratio means something on another machine.
+ * Both for the example `counter`, one after the other, in rounds; across machines only the ratio
+ * compares.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -30,24 +32,24 @@ const EVENT = {
 async function main(): Promise<void> {
   const { service, end } = await startTemporaryService({ flags: process.argv.slice(2), limits: {} });
   try {
-    const doors = await requests(service);
-    for (const connections of CONNECTIONS) console.table(await compare(doors, connections));
+    const subjects = await requests(service);
+    for (const connections of CONNECTIONS) console.table(await compare(subjects, connections));
   } finally {
     await end();
   }
 }
 
-interface Door {
+interface Subject {
   readonly name: string;
   readonly port: number;
   readonly request: string;
 }
 
-/** Rounds, because the machine is not the same from one second to the next; the medians are told. */
-async function compare(doors: readonly Door[], connections: number): Promise<Record<string, object>> {
-  const p50s = new Map<string, number[]>(doors.map(({ name }) => [name, []]));
+/** Measures in rounds, because the load of the machine changes; returns medians. */
+async function compare(subjects: readonly Subject[], connections: number): Promise<Record<string, object>> {
+  const p50s = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const { name, port, request } of doors) {
+    for (const { name, port, request } of subjects) {
       const measured = await load({
         ...{ port, request: Buffer.from(request).toString('base64'), connections },
         ...{ warmupMs: WARMUP_MS, measureMs: MEASURE_MS },
@@ -56,7 +58,7 @@ async function compare(doors: readonly Door[], connections: number): Promise<Rec
       p50s.get(name)?.push(measured.p50Ms);
     }
   }
-  const bare = median(p50s.get(doors[0]?.name ?? '') ?? []);
+  const bare = median(p50s.get(subjects[0]?.name ?? '') ?? []);
   return Object.fromEntries(
     [...p50s].map(([name, all]) => [
       `${name}, ${connections} connections`,
@@ -68,8 +70,8 @@ async function compare(doors: readonly Door[], connections: number): Promise<Rec
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** The same drawing, asked for at each door. */
-async function requests(service: Service): Promise<Door[]> {
+/** Requests for the same drawing: as an envelope, and over the API. */
+async function requests(service: Service): Promise<Subject[]> {
   const admin = service.firstAdminToken ?? '';
   const api = async (path: string, init: RequestInit): Promise<Record<string, unknown>> => {
     const headers = { ...init.headers, authorization: `Bearer ${admin}` };

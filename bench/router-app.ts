@@ -1,6 +1,6 @@
 /**
- * The integration whose first call the benchmark times: an application of ordinary size, about 75 KB as one script, most
- * of it a library (hono with three of its middlewares) of which a call runs a little.
+ * The integration of the cold benchmark: an application of ordinary size, about 75 KB as one
+ * script, most of it a library (hono with three middlewares) of which a call runs a little.
  */
 import { build } from 'esbuild';
 

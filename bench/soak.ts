@@ -1,10 +1,12 @@
 /**
- * `npm run bench:soak`: whether memory stays flat while events pour in at half of what the machine can deliver, for ten minutes.
+ * `npm run bench:soak`: whether memory stays flat while events are posted for ten minutes, at half
+ * of the rate that the machine can deliver.
  *
- * Resident memory of the host and of its cells is sampled; flat is where the median of the last third is at most a tenth above
- * that of the first. `--minutes` and `--rate` (deliveries a second) ask for something else, and `--webhooks` for so many
- * organizations with an installation each. Beside the resident memory of the cells stands what V8 has in its heaps there: a heap
- * grows to its own size before V8 collects it, so with many installations the cells' memory levels off late.
+ * Resident memory of the host and of its cells is sampled. It is flat where the median of the last
+ * third is at most a tenth above that of the first. `--minutes` and `--rate` (deliveries in a
+ * second) change the defaults, and `--webhooks` the number of organizations with an installation
+ * each. The V8 heaps of the cells are shown, too: a heap grows to its own size before V8 collects
+ * it, so with many installations the memory of the cells levels off late.
  */
 import { parseArgs } from 'node:util';
 import { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
@@ -14,7 +16,7 @@ import { residentBytes } from './process-use.ts';
 
 const GROWTH_MAX = 1.1;
 const SAMPLE_EVERY_MS = 1_000;
-/** Caches fill, and V8 finds the size of its heap. */
+/** While caches fill and V8 grows its heap, samples do not count. */
 const WARMUP_SHARE = 0.1;
 const SHOWN_EVERY = 30;
 

@@ -1,17 +1,18 @@
 /**
- * A caller at a steady, modest rate beside others that never pause: plain sockets in a process of its own.
+ * Calls a quiet tenant at a steady, modest rate beside busy tenants: plain sockets in a process of
+ * its own.
  *
- * The quiet tenant is called one call at a time. A latency counts from the moment its call was due, not from when it could be
- * sent: a call that has to wait for the one before it has waited all the same. The busy tenants have calls in flight all the
- * time, and try again a little later where they are refused.
+ * The quiet tenant is called one call at a time. A latency counts from the time at which its call
+ * was due: waiting for the call before it is part of it. The busy tenants have calls in flight all
+ * the time, and try again a little later where they are refused.
  *
- * Run as a child: takes a `Steady` by message, sends a `SteadyMeasured` back, exits.
+ * Run as a child: receives a `Steady` by message, sends a `SteadyMeasured` back, exits.
  */
 import { connect, type Socket } from 'node:net';
 import { onAnswers } from './answers.ts';
 
-/** How soon a busy tenant's caller that was refused tries again. */
-const AGAIN_MS = 20;
+/** How soon the caller of a busy tenant tries again after an answer. */
+const RETRY_MS = 20;
 
 export interface Steady {
   readonly port: number;
@@ -22,7 +23,7 @@ export interface Steady {
   /** Connections of each busy tenant, with one request in flight each. */
   readonly busyConnections: number;
   readonly everyMs: number;
-  /** How long the busy ones have been at it before anything is measured. */
+  /** How long the busy tenants are called before the measurement begins. */
   readonly warmupMs: number;
   readonly measureMs: number;
 }
@@ -34,7 +35,7 @@ export interface SteadyMeasured {
   readonly maxMs: number;
   /** Answers to the quiet tenant's caller with another status than 200. */
   readonly failures: number;
-  /** Answers that the busy tenants' callers had. */
+  /** Answers to the callers of the busy tenants. */
   readonly busyAnswers: number;
 }
 
@@ -54,7 +55,7 @@ async function keepBusy(socket: Socket, request: Buffer, answered: () => void): 
   while (!socket.destroyed) {
     await call(request);
     answered();
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
@@ -82,7 +83,7 @@ async function measure(steady: Steady): Promise<SteadyMeasured> {
     const sentAt = performance.now();
     const status = await call(request);
     if (i * steady.everyMs < steady.warmupMs) continue;
-    // A timer that came late is the caller's own fault; a call that had to wait for the one before it is not.
+    // A late timer does not count; waiting for the call before does.
     latencies.push(performance.now() - (early > 0 ? sentAt : dueAt));
     if (status !== '200') failures += 1;
   }

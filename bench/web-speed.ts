@@ -1,22 +1,23 @@
 /**
- * `npm run bench:web`: what the web platform of an isolate costs beside that of Node, as ratios.
+ * `npm run bench:web`: the cost of the web platform in an isolate compared with Node, as ratios.
  *
- * The same snippets run in Node, in a cell, and in a cell whose V8 interprets (`--cell-jitless on`), in turns, and of each
- * the best run counts. An isolate's clock has whole milliseconds, so each snippet repeats its work until it has taken some.
- * Node always compiles: the second column says what interpreting costs, too.
+ * The same snippets run in Node, in a cell, and in a cell whose V8 interprets (`--cell-jitless
+ * on`), in turns; the best run of each counts. The clock of an isolate has whole milliseconds, so
+ * each snippet repeats its work for several. Node always compiles, so the second ratio includes the
+ * cost of interpreting.
  */
 import { startTemporaryService, type TemporaryService } from '../src/cli/temporary-service.ts';
 
 const ROUNDS = 5;
 const RATIO_AIM = 5;
-/** Calls may take as long as they need. */
+/** Calls are not ended for their time. */
 const LIMITS = { callCpuMs: 60_000, callWallMs: 60_000, firstByteMs: 60_000 };
 
 interface Snippet {
   readonly name: string;
-  /** How often `run` is done in one measurement. */
+  /** How often `run` is repeated in one measurement. */
   readonly times: number;
-  /** What is made before. */
+  /** Statements before the measurement. */
   readonly before?: string;
   /** The body of an async function, `i` counts. */
   readonly run: string;
@@ -67,7 +68,7 @@ const SNIPPETS: readonly Snippet[] = [
   },
 ];
 
-/** The body of an async function that answers how many milliseconds a snippet took. */
+/** The body of an async function that returns the milliseconds of a snippet. */
 const measuring = ({ before = '', run, times }: Snippet): string => {
   const awaits = run.includes('await ') ? 'async ' : '';
   return `${before}
@@ -81,7 +82,7 @@ const measuring = ({ before = '', run, times }: Snippet): string => {
 const AsyncFunction = (async () => {}).constructor as new (body: string) => () => Promise<number>;
 const inNode = (snippet: Snippet): Promise<number> => new AsyncFunction(measuring(snippet))();
 
-/** Runs whatever it is posted, and answers what that returns. */
+/** Runs the posted script, and answers with its result. */
 const EVALUATOR = `
   const AsyncFunction = (async () => {}).constructor;
   export default { async fetch(request) {
@@ -89,7 +90,7 @@ const EVALUATOR = `
     return new Response(String(await new AsyncFunction(await form.get('fetch-body').text())()));
   } };`;
 
-/** A service with the evaluator in it. */
+/** A service with the evaluator installed. */
 class Cell {
   readonly #running: TemporaryService;
   readonly #endpoint: string;
@@ -151,7 +152,9 @@ async function main(): Promise<void> {
     const rows: Record<string, Record<string, string | number>> = {};
     for (const snippet of SNIPPETS) rows[snippet.name] = await compare(snippet, cell, jitless);
     console.table(rows);
-    console.log(`ratio: a cell's time by Node's; the aim is at most ${RATIO_AIM} where V8 compiles`);
+    console.log(
+      `ratio: time in a cell divided by time in Node; the aim is at most ${RATIO_AIM} where V8 compiles`,
+    );
   } finally {
     await Promise.all([cell.end(), jitless.end()]);
   }

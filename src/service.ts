@@ -188,7 +188,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
         internalOrganizations: config.internalOrganizations,
       },
       bundlers: new Launcher(bundlers.program, bundlers.confinement),
-      probe: (script) => pool.tryOut(script),
+      probe: (script) => pool.probe(script),
     });
     controlRoutes(control, {
       limits,

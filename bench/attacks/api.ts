@@ -1,6 +1,8 @@
-/** What an attacker does through the front door: publishing and installing, with the tokens that attackers have. */
+/** The API for attackers: publishing and installing. */
 
-/** Attackers have an address of their own: what the service allows an address is no concern of the bystanders. */
+/**
+ * Attackers have an address of their own, so that limits per address do not refuse the bystanders.
+ */
 export const ATTACKER = '127.0.0.2';
 
 export interface Place {
@@ -8,12 +10,12 @@ export interface Place {
   readonly endpoint: string;
 }
 
-/** The service under attack, as a child process is handed it. */
+/** The service under attack, as sent to a child process. */
 export interface Victim {
   readonly control: string;
   readonly open: string;
   readonly adminToken: string;
-  /** Endpoint of a bystander: strangers attack what they find. */
+  /** Endpoint of a bystander, which strangers attack. */
   readonly bystander: string;
 }
 
@@ -24,7 +26,7 @@ export class Api {
     this.#victim = victim;
   }
 
-  /** @returns status and body; it throws for nothing that the service answers */
+  /** Posts to the API. @returns status and body, whatever the status is */
   async post(path: string, body: FormData | object): Promise<{ status: number; text: string }> {
     const isForm = body instanceof FormData;
     const response = await fetch(`${this.#victim.control}/v1${path}`, {
@@ -38,7 +40,7 @@ export class Api {
     return { status: response.status, text: await response.text() };
   }
 
-  /** @throws where it is not published */
+  /** @throws Error where the integration is not published */
   async publish(
     name: string,
     files: Readonly<Record<string, string>>,
@@ -56,7 +58,7 @@ export class Api {
     if (status !== 201) throw new Error(`${name} was not published: ${status} ${text}`);
   }
 
-  /** @throws where it is not installed */
+  /** @throws Error where the integration is not installed */
   async install(name: string, organization: string): Promise<Place> {
     const { status, text } = await this.post(`/integrations/${name}/installations`, { organization });
     if (status !== 201) throw new Error(`${name} was not installed: ${status} ${text}`);

@@ -1,8 +1,10 @@
 /**
- * The attackers, in a process of their own at a low priority: their machines are elsewhere, and take no core from the service.
+ * The attackers, in a process of their own at a low priority: real ones have machines of their own,
+ * and take no core from the service.
  *
- * Run as a child: takes a `Victim`, publishes and installs what attacks need, and answers `{ ready }` with the names of all
- * attacks. Then `{ start: names }` lets some loose together, and `{ stop: true }` ends them; both are answered once done.
+ * Run as a child: receives a `Beginning`, publishes and installs what attacks need, and answers `{
+ * ready }` with the names of all attacks. Then `{ start: names }` starts some together, and `{
+ * stop: true }` ends them; both are answered when done.
  */
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -13,12 +15,12 @@ import { AUTHORS, LARGE_ANSWER, settle, UPLOADS } from './authors.ts';
 import { corpusAttacks } from './corpus.ts';
 import { STRANGERS, type Stranger, unreadAnswers } from './strangers.ts';
 
-/** A refused attacker tries again after this long. */
-const AGAIN_MS = 20;
+/** A refused attacker tries again after this time. */
+const RETRY_MS = 20;
 const UNREAD_PLACES = 4;
 
 export type Order = { readonly start: readonly string[] } | { readonly stop: true };
-/** The answers that attackers had from the service, by attack and status. */
+/** Numbers of answers to the attackers, by attack and status. */
 export type Report = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 setPriority(constants.priority.PRIORITY_LOW);
@@ -30,7 +32,7 @@ function note(attack: string, answer: string | number): void {
   counts[answer] = (counts[answer] ?? 0) + 1;
 }
 
-/** Calls an endpoint again and again, one call at a time. */
+/** Calls an endpoint in a loop, one call at a time. */
 async function keepCalling(attack: string, { endpoint }: Place, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const status = await new Promise<string>((resolve) => {
@@ -40,14 +42,14 @@ async function keepCalling(attack: string, { endpoint }: Place, stop: AbortSigna
       sent.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? cause.name)).end();
     });
     if (!stop.aborted) note(attack, status);
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
 async function keepUploading(attack: string, api: Api, upload: FormData, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     note(attack, (await api.post('/integrations', upload)).status);
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Attacks by authors: what a published integration does when it is called, and uploads that hold up what reads them.
+ * Attacks by authors: integrations that attack when they are called, and uploads that are costly to
+ * read.
  */
 import type { Api, Place } from './api.ts';
 
@@ -14,7 +15,7 @@ export interface Author {
   readonly callers: number;
 }
 
-/** How long an integration that is checked at publishing waits before it attacks. */
+/** How long an integration that would fail the probe waits before it attacks. */
 const HARMLESS_MS = 10_000;
 
 const worker = (body: string): string => `export default { async fetch(request, env, ctx) {
@@ -68,7 +69,7 @@ export const AUTHORS: Readonly<Record<string, Author>> = {
   },
   'a promise of everything': {
     source: `const big = Array.from({ length: 300000 }, () => ({}));
-// It is harmless while it is published.
+// Harmless during its probe.
 if (Date.now() > ${Date.now() + HARMLESS_MS}) Object.prototype.then = function (resolve) {
   delete Object.prototype.then;
   resolve({ handler: this.handler, sdk: this.sdk, fetch: this.fetch, components: big, events: '' });
@@ -101,10 +102,10 @@ ${worker('')}`,
   },
 };
 
-/** What holds up answers that are never read. */
+/** The integration whose answers strangers never read. */
 export const LARGE_ANSWER = worker(`return new Response(new Uint8Array(10 * 1024 * 1024 - 1));`);
 
-/** Uploads that cost their reader much: the corpus has what is in them. */
+/** Uploads of the hostile corpus that are costly to read. */
 export const UPLOADS = [
   'publishing-link-flood',
   'publishing-yaml-flood',
@@ -113,7 +114,7 @@ export const UPLOADS = [
   'publishing-glob-import',
 ] as const;
 
-/** Publishes and installs one. */
+/** Publishes and installs the integration of an attack. */
 export async function settle(api: Api, name: string, author: Author): Promise<Place[]> {
   const slug = `attack-${name.replaceAll(' ', '-')}`;
   const { manifest, secrets } = author;

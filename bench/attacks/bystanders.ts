@@ -1,10 +1,12 @@
 /**
- * Callers of tenants that attack nothing: plain HTTP at a steady, modest rate, in a process of its own.
+ * Callers of bystanders, tenants that do not attack: plain HTTP at a steady, modest rate, in a
+ * process of its own.
  *
- * Each bystander has one call in flight at most. Every `LARGE_EVERY`th call carries a body that does not fit into a reserve
- * for small ones. A latency counts from the moment the call was due. Every answer is checked, byte for byte.
+ * Each bystander has at most one call in flight. Every `LARGE_EVERY`th call carries a body too
+ * large for the reserve of small ones. Every answer is checked, byte for byte.
  *
- * Run as a child: takes a `Bystanders` by message, answers each `{ take: true }` with what happened since the last one.
+ * Run as a child: receives a `Bystanders` by message, answers each `{ take: true }` with the
+ * results since the last one.
  */
 import { Agent, request } from 'node:http';
 
@@ -21,10 +23,10 @@ export interface Bystanders {
   readonly everyMs: number;
 }
 
-/** What the bystanders saw since the last look. */
+/** Results since the last `take`. */
 export interface Seen {
   readonly latenciesMs: readonly number[];
-  /** Wrong answers, and connections that broke, in words. */
+  /** Wrong answers and broken connections, in words. */
   readonly failures: readonly string[];
 }
 
@@ -47,7 +49,7 @@ async function callForEver(endpoint: string, everyMs: number): Promise<never> {
   }
 }
 
-/** @returns what was wrong; undefined where the answer is right */
+/** @returns the failure; undefined where the answer is right */
 function callOnce(agent: Agent, endpoint: string, bytes: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const body = Buffer.alloc(bytes, 'b');

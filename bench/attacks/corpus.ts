@@ -1,8 +1,8 @@
-/** The hostile corpus of the tests, as attacks that go on and on: what of it is an integration that can be called. */
+/** The integrations of the hostile corpus as continuous attacks. */
 import { cellCode, readAttacks, uploadOf } from '../../test/support/hostile/hostile-attack.ts';
 import type { Api, Place } from './api.ts';
 
-/** @returns where each is installed; one that cannot be published is left out */
+/** @returns the installations of each; integrations that cannot be published are left out */
 export async function corpusAttacks(api: Api): Promise<Map<string, Place[]>> {
   const places = new Map<string, Place[]>();
   for (const attack of readAttacks()) {

@@ -1,17 +1,17 @@
 /**
- * Attacks by strangers on the public listener: raw sockets, no token. Each resolves once it has been stopped and has let go
- * of its connections.
+ * Attacks by strangers on the public listener: raw sockets, no token. Each resolves when it was
+ * stopped and its connections are closed.
  */
 import { connect, type Socket } from 'node:net';
 import { ATTACKER, type Victim } from './api.ts';
 
-/** Below the limit of a request's head. */
+/** Below the limit on the head of a request. */
 const BLANKS = 15_000;
 const MIB = 1024 * 1024;
-/** The kernel takes some of an answer that its client does not read. */
+/** The kernel buffers a part of an answer that its client does not read. */
 const UNREAD_CONNECTIONS = 40;
 
-/** An attack that goes on until it is stopped. */
+/** An attack that runs until it is stopped. */
 export type Stranger = (victim: Victim, stop: AbortSignal) => Promise<void>;
 
 const address = (victim: Victim) => {
@@ -40,7 +40,7 @@ async function connections(
       await closed;
       for (const timer of timers) clearInterval(timer);
       stop.removeEventListener('abort', end);
-      // A refused attacker tries again, as fast as a connection can be made from far away.
+      // A refused attacker tries again, as fast as a distant client can connect.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
@@ -52,7 +52,7 @@ const head = (victim: Victim, method: string, headers: string): string => {
   return `${method} ${path}/ HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`;
 };
 
-/** A `Connection` header that a careless pattern reads in quadratic time. */
+/** A `Connection` header that takes a careless pattern quadratic time. */
 const backtrackingHeader: Stranger = (victim, stop) =>
   connections(victim, stop, 4, (socket, every) => {
     const text = head(victim, 'GET', `connection: x${' '.repeat(BLANKS)}y\r\n`);
@@ -60,7 +60,7 @@ const backtrackingHeader: Stranger = (victim, stop) =>
     every(100, () => socket.write(text));
   });
 
-/** Bodies of one byte a chunk: a megabyte of body a second. */
+/** Bodies in chunks of one byte: a megabyte of body in a second. */
 const tinyChunks: Stranger = (victim, stop) =>
   connections(victim, stop, 8, (socket, every) => {
     socket.resume();
@@ -71,7 +71,7 @@ const tinyChunks: Stranger = (victim, stop) =>
     });
   });
 
-/** Uploads that come just fast enough to be allowed, to hold every place of one endpoint. */
+/** Uploads just fast enough to be allowed, to hold every place of one endpoint. */
 const slowUploads: Stranger = (victim, stop) =>
   connections(victim, stop, 40, (socket, every) => {
     socket.resume();
@@ -80,7 +80,7 @@ const slowUploads: Stranger = (victim, stop) =>
     every(1_000, () => socket.write(piece));
   });
 
-/** Envelopes with a signature that was made up, of which the last byte is never sent. */
+/** Envelopes with a forged signature whose last byte is never sent. */
 const unfinishedEnvelopes: Stranger = (victim, stop) =>
   connections(victim, stop, 24, (socket, every) => {
     const { host, path } = address(victim);
@@ -100,7 +100,7 @@ const unfinishedEnvelopes: Stranger = (victim, stop) =>
     });
   });
 
-/** Asks for answers of megabytes and never reads one. */
+/** Requests answers of megabytes and never reads them. */
 export function unreadAnswers(endpoints: readonly string[]): Stranger {
   return (victim, stop) =>
     Promise.all(

@@ -1,6 +1,6 @@
 /**
- * BullMQ on Redis: batches added by one process, worked on by another. Four tries with a growing delay, and what came of each job
- * is kept, as in Annex.
+ * BullMQ on Redis: one process adds batches, another works on them. Four attempts with growing
+ * delays, and the result of each job is kept, as in Annex.
  */
 import { Queue, Worker } from 'bullmq';
 import { endWithParent, produce } from './feed.ts';

@@ -1,12 +1,14 @@
 /**
- * What keeps a queue of the benchmark busy without burying it: the producer may be so many deliveries ahead of the receiver.
+ * Keeps a queue of the benchmark busy without a growing backlog: the producer may be `WINDOW`
+ * deliveries ahead of the receiver.
  *
- * Every system is fed in this way, by a process of its own, so that all are measured while they take in and send out at once.
+ * Every system is fed in this way by a process of its own, so each is measured while it accepts and
+ * delivers at the same time.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { LedgerReceiver } from '../../test/support/receivers/ledger-receiver.ts';
 
-/** To a producer: how many it may have produced by now, in all. */
+/** Message to a producer: how many events it may have produced in all. */
 export interface Allowance {
   readonly upTo: number;
 }
@@ -14,7 +16,7 @@ export interface Allowance {
 export const WINDOW = 4_096;
 const EVERY_MS = 5;
 
-/** Keeps telling a producer how far it may go. @returns what ends that */
+/** Keeps sending allowances to a producer. @returns a function that ends it */
 export function feed(producer: ChildProcess, receiver: LedgerReceiver, before: number): () => Promise<void> {
   let feeding = true;
   const run = async () => {
@@ -31,12 +33,12 @@ export function feed(producer: ChildProcess, receiver: LedgerReceiver, before: n
   };
 }
 
-/** Whoever was to be fed is gone as well. */
+/** Ends this process when its parent has ended. */
 export function endWithParent(): void {
   process.once('disconnect', () => process.exit(0));
 }
 
-/** In a producer: calls for one batch after the other, as far as it is allowed to go, some of them at once. */
+/** In a producer: makes batches within the allowance, `atOnce` at a time. */
 export async function produce(
   batch: number,
   atOnce: number,
@@ -58,6 +60,6 @@ export async function produce(
     }
   };
   const [ended] = await Promise.all(Array.from({ length: atOnce }, run));
-  if (ended === undefined) throw new Error('A producer does not end by itself.');
+  if (ended === undefined) throw new Error('A producer ended early.');
   return ended;
 }

@@ -1,4 +1,4 @@
-/** One peer, measured: its server, its worker and its producer are started, run for a while, and ended. */
+/** Measures one peer: starts its server, worker and producer, lets them run, and ends them. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ export interface Run {
   readonly measureMs: number;
 }
 
-/** @returns deliveries a second, as the receiver counts them */
+/** @returns deliveries in a second, as the receiver counts them */
 export async function rateOf({ receiver, warmupMs, measureMs }: Run): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, warmupMs));
   const startedAt = performance.now();
@@ -34,8 +34,8 @@ export async function measurePeer(
   if (server === undefined) return undefined;
   const children: ChildProcess[] = [];
   const start = (role: PeerSettings['role']): ChildProcess => {
-    const told = JSON.stringify({ ...settings, role, socket: server.socket } satisfies PeerSettings);
-    const child = fork(fileURLToPath(new URL(`${peer}.ts`, import.meta.url)), [told]);
+    const argument = JSON.stringify({ ...settings, role, socket: server.socket } satisfies PeerSettings);
+    const child = fork(fileURLToPath(new URL(`${peer}.ts`, import.meta.url)), [argument]);
     children.push(child);
     return child;
   };

@@ -1,13 +1,13 @@
-/** What a process of a peer is told when it starts, as JSON in its first argument. */
+/** Settings of a process of a peer, as JSON in its first argument. */
 import { timedEventId } from '../../test/support/receivers/ledger-receiver.ts';
 import type { PostJob } from './signed-post.ts';
 
 export interface PeerSettings {
   readonly role: 'produce' | 'work';
-  /** Unix socket of Redis, or folder of that of PostgreSQL. */
+  /** Unix socket of Redis, or the folder of the socket of PostgreSQL. */
   readonly socket: string;
   readonly secret: string;
-  /** Where jobs are posted to, in turn. */
+  /** URLs to which jobs are posted, in turn. */
   readonly urls: readonly string[];
   readonly inFlight: number;
 }
@@ -16,7 +16,7 @@ export const peerSettings = (): PeerSettings => JSON.parse(process.argv[2] ?? '{
 
 const BODY_BYTES = 600;
 
-/** An event of the size that all are measured with. */
+/** An event of the size that every system is measured with. */
 export function bodyOf(eventId: string): string {
   const event = {
     eventId,

@@ -1,6 +1,6 @@
 /**
- * What the benchmark uses of its peers. They are installed by `npm ci` in `bench/` alone, so the types that they bring are not
- * there when the rest of the project is checked.
+ * The parts of its peers that the benchmark uses. They are installed by `npm ci` in `bench/` only,
+ * so their own types are absent when the project is checked.
  */
 declare module 'bullmq' {
   interface Settings {

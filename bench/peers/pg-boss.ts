@@ -1,6 +1,7 @@
 /**
- * pg-boss on PostgreSQL: batches inserted by one process, fetched and completed in batches by another. Its own polling worker
- * waits between fetches, so jobs are fetched by hand, by a few loops side by side, each job with an end of its own.
+ * pg-boss on PostgreSQL: one process inserts batches, another fetches and completes them in
+ * batches. The polling worker of pg-boss waits between fetches, so a few loops fetch jobs directly,
+ * and each job is completed or failed on its own.
  */
 import { type Job, PgBoss } from 'pg-boss';
 import { endWithParent, produce } from './feed.ts';

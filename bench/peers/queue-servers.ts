@@ -1,6 +1,7 @@
 /**
- * Redis and PostgreSQL for the peers: started in folders of their own, reached by Unix sockets alone, and gone afterwards. Where
- * their programs are not on the machine, the peer is left out, and the table says so.
+ * Redis and PostgreSQL for the peers: started in folders of their own, with Unix sockets only, and
+ * removed afterwards. Where their programs are not on the machine, the peer is left out, and the
+ * table says so.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -16,11 +17,13 @@ export interface QueueServer {
 
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
-/** `nobody`, where this process is root: PostgreSQL refuses to be. */
+/** The user `nobody` where this process is root: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const POSTGRES_HOMES = '/usr/lib/postgresql';
 
-/** @param fsync `always`: what was answered is on the disk; `everysec`: the last second can be lost */
+/**
+ * @param fsync `always`: answered commands are on the disk; `everysec`: the last second can be lost
+ */
 export async function startRedis(fsync: 'always' | 'everysec'): Promise<QueueServer | undefined> {
   const program = onPath('redis-server');
   if (program === undefined) return undefined;
@@ -48,7 +51,7 @@ export async function startPostgres(): Promise<QueueServer | undefined> {
   return running(server, folder, folder, join(folder, '.s.PGSQL.5432'));
 }
 
-/** Also where folders of the system's programs are not on the path. */
+/** Finds a program even where the system folders are not on the path. */
 const onPath = (program: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(':'), '/usr/bin', '/usr/local/bin']
     .map((folder) => join(folder, program))

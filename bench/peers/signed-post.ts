@@ -1,11 +1,11 @@
 /**
- * The work that every queue of the benchmark is given: the same bytes, signed in the same way, posted to the same receiver.
- * With undici, as Annex does, and without the checks that Annex makes of addresses.
+ * The work of every queue of the benchmark: the same bytes, signed in the same way, posted to the
+ * same receiver. With undici, as in Annex, and without Annex's checks of addresses.
  */
 import { createHmac } from 'node:crypto';
 import { Agent, type Dispatcher } from 'undici';
 
-/** What a job of a peer carries. */
+/** The data of a job. */
 export interface PostJob {
   readonly url: string;
   readonly type: string;
@@ -26,7 +26,7 @@ export class SignedPosts {
     this.#agent = new Agent({ connections, pipelining: 1 });
   }
 
-  /** @throws where there is no answer, or another than 2xx: the queue's own retries are to see it */
+  /** @throws where there is no answer, or another than 2xx, so that the queue retries */
   async post(delivery: string, { url, type, payload }: PostJob): Promise<Posted> {
     const startedAt = performance.now();
     const t = Math.floor(Date.now() / 1_000);

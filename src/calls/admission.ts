@@ -1,17 +1,19 @@
 /**
- * How many calls run at once and how many may wait, of one installation and of all (REFERENCE section 8).
+ * Admission: how many calls run at once and how many may wait, of one installation and of all
+ * (docs/contract/limits.md#calls).
  *
- * Within an installation it is first come, first served. Between installations it is one each in turn: one that has many
- * waiting does not keep another from its first. The last quarter of all places is for installations that have nothing
- * running, so that a few which hold on to theirs cannot shut out everybody else. Calls whose bodies are still being sent,
- * uploads, have half of the places at most, of an installation's and of all: their senders decide how long they take. Every
- * operation takes the same time, however many calls wait; uploads that wait are looked through, of one installation's. It
- * knows no clock: who waits too long is for its caller to say.
+ * Within an installation it is first come, first served. Between installations it is one each in
+ * turn, so one with many waiting calls does not delay the first of another. The last quarter of all
+ * places is for installations without a running call, so that a few which hold theirs for long
+ * cannot shut out the others. Uploads, calls whose bodies are still being sent, have at most half
+ * of the places, of an installation and of all: their senders decide how long they take. Every
+ * operation takes constant time, except that the waiting uploads of one installation are searched.
+ * No clock: the caller ends a wait.
  */
 import type { Limits } from '../limits.ts';
 import { UploadShare } from './upload-share.ts';
 
-/** Of all places, those that only an installation's first call may have. */
+/** Share of all places that only an installation's first call may have. */
 const SHARE_FOR_FIRST = 1 / 4;
 
 export type CallLimits = Pick<Limits, 'callsInFlight' | 'callsWaiting'>;
@@ -23,22 +25,22 @@ export type Refusal =
   | 'installation'
   /** Too many calls of all installations wait. */
   | 'all'
-  /** Too many bodies of all installations' calls, or of its sender's, are still being sent. */
+  /** Too many uploads of all installations, or of its sender, are in flight. */
   | 'uploads'
-  /** Too many calls of its installation, or of its sender's for it, wait while their bodies are being sent. */
+  /** Too many uploads of its installation, or of its sender to it, wait. */
   | 'uploadsOfInstallation'
-  /** Nobody is admitted any more. */
+  /** No call is admitted any more. */
   | 'closed'
-  /** It left the queue by itself. */
+  /** Its caller ended the wait. */
   | 'left';
 
 /** A call that waits for a place. */
 export class Waiting {
-  /** The limit on calls that run, which it waits behind. */
+  /** The limit that makes it wait. */
   readonly behind: 'callsInFlight' | 'callsInFlightPerInstallation';
-  /** Which of two came first. */
+  /** The lower one came first. */
   readonly order: number;
-  /** Who sends its body, where that is still coming. */
+  /** Key of the sender of its body, where the body is still being sent. */
   readonly uploader: string | undefined;
   readonly #leave: (waiting: Waiting) => void;
   readonly #settled = Promise.withResolvers<'admitted' | Refusal>();
@@ -53,29 +55,29 @@ export class Waiting {
     this.#leave = leave;
   }
 
-  /** With `admitted`, a place is in hand, which `Admission.leave` gives back. */
+  /** With `admitted`, the call holds a place, which `Admission.leave` gives back. */
   get settled(): Promise<'admitted' | Refusal> {
     return this.#settled.promise;
   }
 
-  /** Gives its place in the queue up; too late once it has settled. */
+  /** Leaves the queue; without effect once it has settled. */
   leave(): void {
     this.#leave(this);
   }
 
   /** For `Admission` alone. */
-  settle(how: 'admitted' | Refusal): void {
-    this.#settled.resolve(how);
+  settle(outcome: 'admitted' | Refusal): void {
+    this.#settled.resolve(outcome);
   }
 }
 
 /** The calls of one installation; forgotten when there are none. */
 interface Queue {
   readonly installationId: string;
-  /** What held when its last call came. */
+  /** The limits of its last call. */
   limits: InstallationLimits;
   running: number;
-  /** Those whose bodies are there, or who have none. */
+  /** Calls whose bodies are complete or absent. */
   readonly waiting: Set<Waiting>;
   /** Made with the first upload. */
   uploads: Uploads | undefined;
@@ -93,9 +95,9 @@ export class Admission {
   /** How many may run before only first calls are admitted. */
   readonly #sharedMax: number;
   readonly #queues = new Map<string, Queue>();
-  /** Those that wait and have nothing running, in turn. */
+  /** Installations with waiting calls and none running, in turn. */
   readonly #idle = new Set<Queue>();
-  /** Those that wait, have something running and may have more, in turn. */
+  /** Installations with waiting calls and some running, which may have more, in turn. */
   readonly #busy = new Set<Queue>();
   /** Uploads of all installations, running or waiting. */
   readonly #uploads = new UploadShare();
@@ -115,8 +117,10 @@ export class Admission {
   }
 
   /**
-   * @param uploader who sends the call's body, where that is still coming
-   * @returns `admitted` with a place in hand, a place in the queue, or why there is neither
+   * Asks for a place.
+   *
+   * @param uploader key of the sender of the body, where the body is still being sent
+   * @returns `admitted`: the call holds a place; or its place in the queue; or why there is neither
    */
   enter(
     installationId: string,
@@ -139,9 +143,9 @@ export class Admission {
   }
 
   /**
-   * Gives a place back: to the next call in turn.
+   * Gives a place back, to the next call in turn.
    *
-   * @param uploader as it was said to `enter`, unless `uploaded` has been told since
+   * @param uploader as given to `enter`; absent where `uploaded` was called since
    */
   leave(installationId: string, uploader?: string): void {
     const queue = this.#queues.get(installationId);
@@ -153,7 +157,7 @@ export class Admission {
     this.#admitNext();
   }
 
-  /** The body of a call that runs is all there: its place is one like any other from now on. */
+  /** The body of a running call is complete: its place no longer counts as an upload's. */
   uploaded(installationId: string, uploader: string): void {
     const queue = this.#queues.get(installationId);
     if (queue === undefined) return;
@@ -162,7 +166,7 @@ export class Admission {
     this.#admitNext();
   }
 
-  /** Lets nobody in any more; those that wait are turned away. */
+  /** Admits no further calls, and refuses those that wait. */
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
@@ -175,7 +179,10 @@ export class Admission {
     this.#busy.clear();
   }
 
-  /** Nobody who waits could have had the place: whoever could is admitted as soon as there is one. */
+  /**
+   * A free place passes over no waiting call: one that could have it is admitted as soon as it is
+   * free.
+   */
   #hasRoom({ running, limits }: Queue): boolean {
     if (running >= limits.callsInFlightPerInstallation) return false;
     return this.#running < (running === 0 ? this.#limits.callsInFlight : this.#sharedMax);
@@ -228,7 +235,7 @@ export class Admission {
     return this.#waiting >= this.#limits.callsWaiting ? 'all' : undefined;
   }
 
-  /** Takes one out of those that wait. @returns false where it was not among them */
+  /** Takes a call out of the queue. @returns false where it was not in it */
   #unqueue(queue: Queue, waiting: Waiting): boolean {
     const { uploader } = waiting;
     const found =
@@ -246,7 +253,7 @@ export class Admission {
       if (queue === undefined || waiting === undefined) return;
       this.#unqueue(queue, waiting);
       this.#run(queue, waiting.uploader);
-      // Behind the others that wait: one each, in turn.
+      // To the end of the turn: one call each.
       this.#idle.delete(queue);
       this.#busy.delete(queue);
       this.#sort(queue);
@@ -260,7 +267,9 @@ export class Admission {
     return queue && this.#hasRoom(queue) ? queue : undefined;
   }
 
-  /** Puts an installation where it belongs. One that is there already keeps its turn. */
+  /**
+   * Puts an installation into the set where it belongs. One that is in it already keeps its turn.
+   */
   #sort(queue: Queue): void {
     const { running, limits } = queue;
     const waits = queue.waiting.size > 0 || (queue.uploads !== undefined && firstOf(queue) !== undefined);
@@ -279,13 +288,16 @@ function uploadsOf(queue: Queue): Uploads {
   return queue.uploads;
 }
 
-/** Whether the installation's uploads have room for this call; always where it is none. */
+/**
+ * Whether there is room for this call among the uploads of its installation; true where it is no
+ * upload.
+ */
 function hasUploadRoom({ uploads, limits }: Queue, uploader: string | undefined): boolean {
   if (uploader === undefined || uploads === undefined) return true;
   return uploads.running.hasRoom(limits.callsInFlightPerInstallation, uploader);
 }
 
-/** The call of an installation that is next: the first to come of those that may run. */
+/** The next call of an installation: the first to come of those that may run. */
 function firstOf(queue: Queue): Waiting | undefined {
   const [call] = queue.waiting;
   if (!queue.uploads?.waiting.size) return call;

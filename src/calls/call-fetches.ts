@@ -1,26 +1,31 @@
 /**
- * The fetches of one call, on the host's side: from a tenant's `fetch` to the network and back.
+ * The fetches of one call, on the side of the host: from a tenant's `fetch` to the network and
+ * back.
  *
- * The isolate keeps the bounds on how many there may be, in all and at once; a cell that goes beyond them is no longer the
- * one we started. What may be reached, and with what headers, is for the egress to decide; what it refused and why is told
- * to the installation's log, while the tenant's code hears a sentence that names no address.
+ * The isolate keeps the limits on their number, in all and at once; a cell that passes them was
+ * taken over. The egress decides what may be reached, and with what headers. The log of the
+ * installation says what the egress refused and why; the tenant's code gets a sentence that names
+ * no address.
  */
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Egress, EgressError, type OutboundRequest, type OutboundResponse } from '../egress/egress.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { FetchMessage, LogLevel } from '../protocol/wire.ts';
-import type { CallStreams, TellCell } from './call-streams.ts';
-import type { Collecting } from './incoming-body.ts';
+import type { CallStreams, SendToCell } from './call-streams.ts';
+import type { IncomingBodies } from './incoming-body.ts';
 import type { RefusalPace } from './refusal-pace.ts';
 
-/** How long a body may take to be all there, once the head is, to travel in one message with it. */
+/** How long after the head a body may take to be complete, to be sent in one message with it. */
 const WHOLE_WITHIN_MS = 2;
-/** What this service refuses an integration with. */
+/** Statuses with which this service refuses a request of an integration. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 429]);
 /** Larger bodies are streamed. */
 const WHOLE_BYTES_MAX = 64 * 1024;
-/** Fetches of one call that a line is written about: they cost a tenant nothing, and its calls share a log with bounds. */
+/**
+ * Failed fetches of one call that leave a line: they cost a tenant nothing, and the log of its
+ * installation is bounded.
+ */
 const FAILURES_LOGGED_MAX = 10;
 
 export interface CallFetchParts {
@@ -28,15 +33,15 @@ export interface CallFetchParts {
   readonly egress: Pick<Egress, 'fetch'>;
   /** Installation whose call this is. */
   readonly owner: string;
-  /** The hosts that the installation has said it reaches. */
+  /** The hosts that the manifest declares, where it declares any. */
   readonly hosts?: OutboundRequest['hosts'];
-  /** How many calls this one is inside of, where it is inside of any. */
+  /** How many calls this one is inside of; absent for 0. */
   readonly depth?: number;
   readonly limits: Limits;
   readonly streams: CallStreams;
-  readonly collecting: Collecting;
+  readonly collecting: IncomingBodies;
   readonly refusals: RefusalPace;
-  readonly tell: TellCell;
+  readonly send: SendToCell;
   log(level: LogLevel, text: string): void;
 }
 
@@ -46,19 +51,19 @@ export class PendingFetches {
   #begun = 0;
   #failed = 0;
   readonly #met = new Set<LimitName>();
-  /** Those that wait for their answer, as far as the isolate knows. */
+  /** Those that wait for their answer, as the isolate sees it. */
   readonly #waiting = new Set<number>();
 
   constructor(parts: CallFetchParts) {
     this.#parts = parts;
   }
 
-  /** Limits that one of them has met. */
+  /** Limits that the fetches have met. */
   get met(): ReadonlySet<LimitName> {
     return this.#met;
   }
 
-  /** Begins one. @returns false where the cell broke the rules */
+  /** Begins a fetch. @returns false where the cell passed a limit that the isolate keeps */
   begin(message: FetchMessage, body: Buffer): boolean {
     const { limits, streams } = this.#parts;
     this.#begun += 1;
@@ -71,7 +76,7 @@ export class PendingFetches {
     }
     const streamed = message.body === 'stream';
     const whole = message.body === 'whole' ? body : undefined;
-    const sent = streamed ? streams.receive(message.stream, limits.fetchRequestBodyBytes) : whole;
+    const sent = streamed ? streams.open(message.stream, limits.fetchRequestBodyBytes) : whole;
     void this.#run(message, sent, this.#open(message.stream).signal);
     return true;
   }
@@ -82,7 +87,7 @@ export class PendingFetches {
     return abort;
   }
 
-  /** The request leaves once all of its body is there: a redirect may ask for it again. */
+  /** Sends the request once its body is complete: a redirect may need the body again. */
   #collect(message: FetchMessage): void {
     const { streams, collecting, owner, limits } = this.#parts;
     const { signal } = this.#open(message.stream);
@@ -95,15 +100,16 @@ export class PendingFetches {
     signal.addEventListener('abort', () => whole.drop(), { once: true });
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The isolate no longer wants the answer. */
   drop(stream: number): void {
     this.leave(stream);
     this.#running.get(stream)?.abort();
   }
 
   /**
-   * Its place is free as soon as the isolate has given the fetch up: the next one may be in the same batch of messages, long
-   * before this one has come to its end here, and must not be taken for a breach.
+   * Frees the place of a fetch as soon as the isolate has given it up. The next fetch may be in the
+   * same batch of messages, before this one has ended on the host, and must not be taken for a
+   * breach.
    */
   leave(stream: number): void {
     this.#waiting.delete(stream);
@@ -112,7 +118,7 @@ export class PendingFetches {
   /** The call is over. */
   end(): void {
     const left = this.#failed - FAILURES_LOGGED_MAX;
-    if (left > 0) this.#parts.log('warn', `fetch: ${left} more of this call came to nothing.`);
+    if (left > 0) this.#parts.log('warn', `fetch: ${left} more of this call failed.`);
     for (const abort of this.#running.values()) abort.abort();
   }
 
@@ -121,18 +127,18 @@ export class PendingFetches {
     body: Uint8Array | Readable | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { egress, tell, owner, limits, hosts, depth = 0 } = this.#parts;
+    const { egress, send, owner, limits, hosts, depth = 0 } = this.#parts;
     this.#waiting.add(stream);
     try {
-      const asked = { method, url, headers, redirect, ...(body && { body }) };
-      const request = { ...asked, owner, depth, limits, ...(hosts && { hosts }) };
+      const requested = { method, url, headers, redirect, ...(body && { body }) };
+      const request = { ...requested, owner, depth, limits, ...(hosts && { hosts }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       const whole = await wholeBody(response);
       if (response.own && REFUSALS.has(status)) await this.#holdBack(signal);
       this.leave(stream);
       const head = { status, statusText, url: response.url, redirected, headers: [...response.headers] };
-      tell(
+      send(
         { t: 'fetched', id, stream, ...head, ...(whole ? {} : { more: true }) },
         ...(whole ? [whole] : []),
       );
@@ -141,18 +147,18 @@ export class PendingFetches {
     } catch (cause) {
       if (cause instanceof EgressError && cause.result === 'refused') await this.#holdBack(signal);
       this.leave(stream);
-      tell({ t: 'fetch-failed', id, stream, message: this.#explain(cause as Error) });
+      send({ t: 'fetch-failed', id, stream, message: this.#explain(cause as Error) });
     }
   }
 
-  /** A refusal is told at the pace of its installation, unless the fetch is called off. */
+  /** Delays a refusal to the rate of its installation, unless the fetch is aborted. */
   async #holdBack(signal: AbortSignal): Promise<void> {
     const { refusals, owner } = this.#parts;
     const waitMs = refusals.add(owner, performance.now());
     if (waitMs > 0) await wait(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  /** @returns what the tenant's code may hear; the log hears more */
+  /** Writes the cause to the log. @returns a sentence for the tenant's code, which says less */
   #explain(cause: Error): string {
     if (!(cause instanceof EgressError)) return 'The connection failed.';
     this.#failed += 1;
@@ -162,7 +168,10 @@ export class PendingFetches {
   }
 }
 
-/** The whole body, where it is small and there with the head: it then needs no stream. Otherwise nothing of it is lost. */
+/**
+ * The whole body, where it is small and arrives with the head: it then needs no stream. Otherwise
+ * all of it is left to read.
+ */
 async function wholeBody({ body }: OutboundResponse): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;

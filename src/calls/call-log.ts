@@ -1,11 +1,13 @@
 /**
- * Where calls leave their traces: the log of the installation, the metrics, the operator's log.
+ * The call log: writes what calls leave behind to the log of the installation, the metrics and the
+ * log of the operator.
  *
- * Positions in a tenant's stack traces are mapped here, on the host, to the author's own files: the source map never
- * goes into a cell. Lines keep their order while a map is being fetched.
+ * Positions in stack traces are mapped here to the author's files: the source map never goes into a
+ * cell. Lines keep their order while a map is being fetched.
  *
- * Whatever is written here, the host's own words included, is written without the secrets of its target. What strangers cause
- * without a call of the tenant's code is written a bounded number of times, then counted (`refusal-lines.ts`).
+ * Every text is written without the secrets of its target (docs/contract/calls.md#logs). Refusals
+ * that strangers cause without a call leave a bounded number of lines and are counted beyond that
+ * (`refusal-lines.ts`).
  */
 import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';
@@ -28,13 +30,19 @@ import { RefusalLines } from './refusal-lines.ts';
 import { suspicionText } from './suspicion-log-text.ts';
 
 const MAPPERS_MAX = 200;
-/** A decoded map takes some 35 times its text: authors who publish large ones and throw once must not fill the heap. */
+/**
+ * A decoded map takes some 35 times its text. Attack: authors publish large maps and throw once, to
+ * fill the heap.
+ */
 const MAPPER_BYTES_PER_MAP_BYTE = 35;
 const MAPPER_BYTES_MAX = 256 * 1024 * 1024;
 const REDACTORS_MAX = 2_000;
-/** A target's secrets can be a hundred kilobytes and more: those of many must not fill the heap. */
+/**
+ * The secrets of a target can be a hundred kilobytes and more; those of many are not to fill the
+ * heap.
+ */
 const REDACTOR_BYTES_MAX = 64 * 1024 * 1024;
-/** Lines that wait for one script's map; what comes beyond is lost, as it would be in a full log. */
+/** Lines that wait for the map of one script; further ones are dropped, as in a full log. */
 const WAITING_MAX = 1_000;
 
 type MapText = (text: string) => string;
@@ -51,18 +59,19 @@ export interface CallLogParts {
   readonly logs: Pick<Logs, 'append'>;
   readonly registry: Pick<Registry, 'sourceMap'>;
   readonly metrics: CallMetrics;
-  /** What code of an installation was shown beside its environment. */
+  /** Secrets that code of an installation has seen beside its environment. */
   readonly secrets: Pick<WebhookSecrets, 'shownTo'>;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds of the monotonic clock. */
   readonly ticks: () => number;
-  /** Runs something later. @returns what calls it off */
+  /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Lines that the log of an installation keeps. */
   readonly linesKept: number;
-  /** Tells the operator of an installation that is kept apart, or no longer. */
+  /** Reports to the operator that an installation is kept apart, or no longer. */
   contained(change: SuspicionChange): void;
-  /** Tells the operator of a call that did not end well. */
+  /** Reports to the operator a call that ended with another outcome than `ok` or `canceled`. */
   failed(target: Target, requestId: string, end: CallEnd): void;
 }
 
@@ -73,15 +82,15 @@ export class CallLog implements CallObserver {
     maxSize: MAPPER_BYTES_MAX,
   });
   /**
-   * By the secrets that an environment was built with: made when a target first logs, and again when it was built anew. And by
-   * the list of what else was shown.
+   * By the secrets object of an environment, so a new one is made when the environment was built
+   * anew; and by the list of other secrets that were shown.
    */
   readonly #redactors = new LRUCache<object, Redactor>({
     max: REDACTORS_MAX,
     maxSize: REDACTOR_BYTES_MAX,
     sizeCalculation: ({ bytes }) => bytes,
   });
-  /** Lines that wait for their script's map. */
+  /** Lines that wait for the map of their script. */
   readonly #waiting = new Map<string, Line[]>();
   readonly #refusals: RefusalLines;
 
@@ -90,7 +99,7 @@ export class CallLog implements CallObserver {
     this.#refusals = new RefusalLines({ ...parts, write: (line) => parts.logs.append(line) });
   }
 
-  /** Writes what has only been counted so far. */
+  /** Writes refusals that have only been counted so far. */
   close(): void {
     this.#refusals.close();
   }
@@ -112,18 +121,28 @@ export class CallLog implements CallObserver {
     return undefined;
   }
 
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void {
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
     this.#parts.metrics.ended(end, wallMs);
+    this.#record(target, requestId, end, end.outcome === 'loadShed' ? end.outcome : undefined);
+  }
+
+  endedByClient(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
+    this.#parts.metrics.ended(end, wallMs);
+    this.#record(target, requestId, end, 'slowClient');
+  }
+
+  /** @param countedAs where no code of the tenant is the reason: its name in the count of refusals */
+  #record(target: Target, requestId: string, end: CallEnd, countedAs: string | undefined): void {
     if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
     for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
     if (end.outcome === 'ok' || end.outcome === 'canceled') return;
     const { detail, ...rest } = end;
-    const told = detail === undefined ? rest : { ...rest, detail: this.#redacted(target, detail) };
-    this.#parts.failed(target, requestId, told);
-    // An exception has left its own line, with the stack; every other end is told by the host alone.
+    const reported = detail === undefined ? rest : { ...rest, detail: this.#redacted(target, detail) };
+    this.#parts.failed(target, requestId, reported);
+    // An exception has left a line with its stack; for every other outcome, the host writes the
+    // only line.
     if (end.outcome === 'exception') return;
-    const reason = countedAs ?? (end.outcome === 'loadShed' ? end.outcome : undefined);
-    if (reason !== undefined && !this.#refusals.mayWrite(target, reason)) return;
+    if (countedAs !== undefined && !this.#refusals.mayWrite(target, countedAs)) return;
     const limit = limitMet(end, target.limits);
     const why = [limit && limitSentence(limit), end.detail].filter(Boolean).join(' ');
     this.log(target, requestId, 'error', `The call ended with ${end.outcome}.${why && ` ${why}`}`);
@@ -142,7 +161,8 @@ export class CallLog implements CallObserver {
   shed(target: Target, requestId: string, { code, message, limit }: AnnexError): void {
     if (limit) this.#parts.metrics.limitMet(limit.name);
     const end: CallEnd = { outcome: 'loadShed', cpuMs: 0, detail: message };
-    this.ended(target, requestId, end, 0, limit?.name ?? code);
+    this.#parts.metrics.ended(end, 0);
+    this.#record(target, requestId, end, limit?.name ?? code);
   }
 
   turnedAway(): void {
@@ -153,18 +173,18 @@ export class CallLog implements CallObserver {
     this.#parts.metrics.coolDownBegun();
     const until = new Date(this.#parts.clock() + coolMs).toISOString();
     const text =
-      `The installation cools down: ${breaches} calls of late ended over a limit, and until ${until} (${coolMs} ms) ` +
-      'calls are refused. One is let in then. If it stays within its limits, so may the others; if not, the next ' +
+      `The installation cools down: ${breaches} recent calls ended over a limit, and calls are refused until ${until} ` +
+      `(${coolMs} ms). Then one call is let in. If it stays within its limits, the others are let in, too; if not, the next ` +
       'cool-down is twice as long. The lines before this one name the limits: do less in a call, or spread it over more.';
     this.log(target, requestId, 'error', text);
   }
 
-  /** An installation is kept apart, or no longer. @param script what it ran last */
+  /** An installation is kept apart, or no longer. @param script key of the last one that it ran */
   contained(change: SuspicionChange, script: string): void {
     const at = this.#parts.clock();
     const { level, text } = suspicionText(change, at);
     const { installationId } = change;
-    // It is about no single request.
+    // The line belongs to no single request.
     const line = { installationId, version: scriptVersion(script), requestId: '', level, text, at };
     this.#parts.logs.append(line);
     this.#parts.contained(change);
@@ -185,7 +205,7 @@ export class CallLog implements CallObserver {
     return shown.length === 0 ? own : this.#redactor(shown, () => shown).redact(own);
   }
 
-  /** @param of what tells the secrets from others, and stays the same while they do */
+  /** @param of the object that identifies the secrets: it stays the same as long as they do */
   #redactor(of: object, secrets: () => Iterable<string>): Redactor {
     let redactor = this.#redactors.get(of);
     if (redactor === undefined) {

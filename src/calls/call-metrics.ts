@@ -1,7 +1,8 @@
 /**
- * What the operator can measure of calls and cells, in Prometheus' text format.
+ * Metrics of calls and cells, in the text format of Prometheus.
  *
- * Labels are outcomes and names of limits only: nothing a tenant can make up becomes a label, so their number is fixed.
+ * Labels are outcomes, reasons and names of limits only. No label comes from a tenant, so the
+ * number of series is fixed.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { DEATH_REASONS, type DeathReason } from '../cells/cell-death.ts';
@@ -39,38 +40,38 @@ export class CallMetrics {
 
   readonly #deaths = new Counter({
     name: 'annex_cell_deaths_total',
-    help: 'Cells that died, by reason; those that were stopped because nobody needed them do not count.',
+    help: 'Cells that died, by reason; those that were stopped because they were not needed do not count.',
     labelNames: ['reason'],
     registers: [this.registry],
   });
 
   readonly #moved = new Counter({
     name: 'annex_calls_moved_total',
-    help: 'Calls that had not begun when their cell died, and went on in another one.',
+    help: 'Calls that had not begun when their cell died, and moved to another one.',
     registers: [this.registry],
   });
 
   readonly #limits = new Counter({
     name: 'annex_limits_met_total',
-    help: 'Limits that something came up against, by limit: what was refused, ended, cut or had to wait.',
+    help: 'Times that a limit was met, by limit: a call or request was refused, ended, cut or had to wait.',
     labelNames: ['limit'],
     registers: [this.registry],
   });
 
   readonly #coolDowns = new Counter({
     name: 'annex_cool_downs_total',
-    help: 'Times that an installation which kept passing its limits was left alone for a while.',
+    help: 'Times that calls of an installation were refused for a while because it kept passing its limits.',
     registers: [this.registry],
   });
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // An alert on a limit that has never been met needs a series to look at.
+    // An alert on a limit that was never met needs an existing series.
     for (const limit of Object.keys(DEFAULT_LIMITS)) this.#limits.inc({ limit }, 0);
     for (const reason of DEATH_REASONS) this.#deaths.inc({ reason }, 0);
   }
 
-  /** A call counts each limit once, however often it meets it. */
+  /** Counts a limit. A call counts each limit once, however often it meets it. */
   limitMet(limit: LimitName): void {
     this.#limits.inc({ limit });
   }
@@ -99,7 +100,7 @@ export class CallMetrics {
     this.#moved.inc();
   }
 
-  /** Gauges that are read when somebody asks for them. */
+  /** Registers gauges that are read at each scrape. */
   watch(pool: Pool, calls: { readonly inFlight: number; readonly waiting: number }): void {
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
@@ -117,7 +118,7 @@ export class CallMetrics {
     gauge('annex_cells', 'Cells that take calls.', () => pool.cells.length);
     gauge(
       'annex_installations_suspected',
-      'Installations that may have crashed a cell and are tried, kept apart.',
+      'Suspects: installations that may have crashed a cell and are kept apart.',
       () => pool.suspected,
     );
     gauge(
@@ -132,7 +133,7 @@ export class CallMetrics {
     );
     gauge(
       'annex_isolate_heap_bytes',
-      'V8 heaps of all isolates, as the cells tell it.',
+      'V8 heaps of all isolates, as the cells report them.',
       sum((cell) => cell.heapBytes),
     );
     gauge(

@@ -1,6 +1,6 @@
 /**
- * Everything that comes and goes while a call runs, beside its beginning and its end: the upload, the streamed answer, and
- * the fetches. Made for each call and free of cost until one of them is there.
+ * The streams and fetches of one call: its upload, its streamed answer, its outbound requests. Made
+ * when the first of them begins.
  */
 import type { Readable } from 'node:stream';
 import type { LimitName } from '../limits.ts';
@@ -11,7 +11,7 @@ import { CallStreams } from './call-streams.ts';
 /** The call's own streams: its upload one way, its answer the other. */
 const OWN_STREAM = 0;
 
-/** What its fetches need, but for the streams, which are made here. */
+/** What its fetches need, except the streams, which are made here. */
 export type CallTrafficParts = Omit<CallFetchParts, 'streams'>;
 
 export class CallTraffic {
@@ -23,31 +23,32 @@ export class CallTraffic {
     this.#parts = parts;
   }
 
-  /** Hands an upload to the isolate as it comes. */
+  /** Streams an upload to the isolate. */
   upload(source: Readable): void {
-    this.#open().send(OWN_STREAM, source, () => 'The client went away before its body was there.');
+    this.#open().send(OWN_STREAM, source, () => 'The client disconnected before its body was complete.');
   }
 
-  /** The answer's body as it comes. */
+  /** The body of the answer, as a stream. */
   answer(): Readable {
-    return this.#open().receive(OWN_STREAM, this.#parts.limits.responseBodyBytes);
+    return this.#open().open(OWN_STREAM, this.#parts.limits.responseBodyBytes);
   }
 
-  /** The answer's body, once all of it is there. */
+  /** Collects the body of the answer: `done` gets all of it. */
   collectAnswer(done: (body: Buffer) => void): void {
     const { collecting, owner, limits } = this.#parts;
     this.#open().collect(OWN_STREAM, limits.responseBodyBytes, { collecting, owner, done });
   }
 
-  /** @returns false where the cell broke the rules */
+  /** Handles a message about a stream. @returns false where the cell broke a rule */
   stream(message: StreamMessage, bytes: Buffer): boolean {
     if (message.t === 'drop') this.#fetches?.drop(message.stream);
-    // The body of a request has failed, and its fetch with it: in the isolate the next one has its place already.
+    // The body of a request has failed, and its fetch with it: in the isolate its place is free
+    // already.
     else if (message.t === 'close' && message.error !== undefined) this.#fetches?.leave(message.stream);
-    return this.#streams?.hear(message, bytes) ?? message.t === 'drop';
+    return this.#streams?.receive(message, bytes) ?? message.t === 'drop';
   }
 
-  /** @returns false where the cell broke the rules */
+  /** Begins a fetch. @returns false where the cell broke a rule */
   fetch(message: FetchMessage, body: Buffer): boolean {
     this.#fetches ??= new PendingFetches({ ...this.#parts, streams: this.#open() });
     return this.#fetches.begin(message, body);
@@ -58,14 +59,14 @@ export class CallTraffic {
     return this.#fetches?.met;
   }
 
-  /** The call is over: nothing of it goes on. */
+  /** The call is over: ends its fetches and streams. */
   end(outcome: Outcome): void {
     this.#fetches?.end();
     this.#streams?.end(outcome);
   }
 
   #open(): CallStreams {
-    this.#streams ??= new CallStreams(this.#parts.id, this.#parts.tell);
+    this.#streams ??= new CallStreams(this.#parts.id, this.#parts.send);
     return this.#streams;
   }
 }

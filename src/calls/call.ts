@@ -1,5 +1,6 @@
 /**
- * A call in the words of those who make it and of those who hear of it: what a target is handed, what comes of it, who waits.
+ * The types of a call: its envelope, its result, the caller that waits for it, the observer of its
+ * end.
  */
 import type { Readable } from 'node:stream';
 import type { AnnexError } from '../errors.ts';
@@ -8,40 +9,49 @@ import type { Target } from '../model/target.ts';
 import type { CallEnd, LogLevel, Outcome } from '../protocol/wire.ts';
 import type { CircuitOpened } from './circuit-breaker.ts';
 
-/** What a target is handed (SPEC "Request envelope"). */
+/** What a target is handed (docs/contract/calls.md#envelope). */
 export interface Envelope {
   /** JSON text of the event. */
   readonly event: Uint8Array;
-  /** JSON text of the environment: the host's own, never the sender's (REFERENCE D6). */
+  /**
+   * JSON text of the environment: built by the host, never by the sender
+   * (docs/contract/environment.md#source).
+   */
   readonly environment: Uint8Array;
-  /** `fetch-body`, byte for byte; absent where there was none. A stream is read as the integration reads it. */
+  /**
+   * `fetch-body`, byte for byte; absent where the request had none. A stream is read at the pace of
+   * the integration.
+   */
   readonly body?: Uint8Array | Readable;
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface CallResult {
   /** The outcome so far; a call with `waitUntil` work goes on after its answer. */
   readonly outcome: Outcome;
-  /** The integration's answer. Absent where the call ended without one. */
+  /** The answer of the integration. Absent where the call ended without one. */
   readonly response?: CallResponse;
   /** One sentence for the log. */
   readonly detail?: string;
   /** The limit that ended it. */
   readonly limit?: LimitMet;
-  /** What its caller is told where it was not let in; the outcome alone would not say why. */
+  /** The error for its caller where it was not admitted; the outcome alone would not say why. */
   readonly refusal?: AnnexError;
 }
 
 export interface CallResponse {
   readonly status: number;
   readonly headers: [string, string][];
-  /** A stream ends with `BrokenOff` where its author's code tears it, or the call ends before it does. */
+  /**
+   * A stream fails with `BrokenOff` where the integration breaks it off, or the call ends before it
+   * does.
+   */
   readonly body: Buffer | Readable;
 }
 
-/** A stream from an isolate that ends before all of it is there. */
+/** A stream from an isolate that ended before it was complete. */
 export class BrokenOff extends Error {
-  /** How the call ended; where the isolate itself has torn the stream, `exception`. */
+  /** The outcome of the call; where the isolate broke the stream off, `exception`. */
   readonly outcome: Outcome;
 
   constructor(message: string, outcome: Outcome) {
@@ -50,34 +60,40 @@ export class BrokenOff extends Error {
   }
 }
 
-/** Who hears of finished calls. */
+/** Records what happens to calls: `CallLog`, or a test. */
 export interface CallObserver {
-  /** @param countedAs where its client has ended it: what it is counted as when the log has its share of lines about clients */
-  ended(target: Target, requestId: string, end: CallEnd, wallMs: number, countedAs?: string): void;
+  /** A call has ended. */
+  ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
+  /** A call has run out of time because its client sent or read too slowly. */
+  endedByClient(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
+  /** The call wrote a line. */
   log(target: Target, requestId: string, level: LogLevel, text: string): void;
   /** A call has to wait for a place. */
   waits(behind: LimitName): void;
-  /** A call was not begun: too many were waiting, or it has waited too long. */
+  /** A call was not begun: too many were waiting, or it had waited too long. */
   shed(target: Target, requestId: string, refusal: AnnexError): void;
-  /** An installation begins to cool down; `requestId` is the call that was one too many. */
-  cooling(target: Target, requestId: string, begun: CircuitOpened): void;
-  /** A call was not let in because its installation cools down. */
+  /** The circuit of an installation has opened; `requestId` is that of the call that opened it. */
+  cooling(target: Target, requestId: string, opened: CircuitOpened): void;
+  /** A call was refused because its installation cools down or is in quarantine. */
   turnedAway(): void;
 }
 
 /**
- * Whoever waits for an answer, and may go away. Plain fields, because an AbortController with its events costs more
- * than the rest of a dispatch.
+ * The side that waits for the answer of a call, and may leave. Plain fields: an AbortController
+ * with its events costs more than the rest of a dispatch.
  */
 export class Caller {
-  gone = false;
-  /** The call is one of a backlog: in its cell, the calls of others go first. */
+  left = false;
+  /** The call belongs to a backlog: in its cell, foreground calls go first. */
   background = false;
   /** How many calls this one is inside of: 0 where it comes from outside. */
   readonly depth: number;
   /** Set by the dispatcher while the call runs. */
-  onGone: (() => void) | undefined;
-  /** Who sends the body of the call, by the key of the address; undefined once it is there, or where there is none. */
+  onLeft: (() => void) | undefined;
+  /**
+   * Key of the address that sends the body; undefined once the body is complete, or where there is
+   * none.
+   */
   uploader: string | undefined;
   /** Set by the dispatcher while the call runs. */
   onUploaded: (() => void) | undefined;
@@ -86,15 +102,16 @@ export class Caller {
     this.depth = depth;
   }
 
-  /** The whole body is there. */
+  /** The body is complete. */
   uploaded(): void {
     if (this.uploader === undefined) return;
     this.uploader = undefined;
     this.onUploaded?.();
   }
 
+  /** The caller no longer waits: the call is canceled. */
   leave(): void {
-    this.gone = true;
-    this.onGone?.();
+    this.left = true;
+    this.onLeft?.();
   }
 }

@@ -1,165 +1,168 @@
 /**
- * Keeps an installation that passes its limits again and again from trying at everybody's cost: it is left alone for a while,
- * twice as long each time it does it again at once, and less and less where it does well.
+ * Circuit breaker of each installation: refuses its calls for a while after it has passed its
+ * limits too often, so that other installations do not pay for it
+ * (docs/decisions/circuit-breaker.md).
  *
- * Breaches add up, fade with time and are made up for by calls that end within their limits. Once they are too many, calls are
- * refused until the time is over; then one call is let in to see (*half open*) and decides for the others. Pure: no I/O, no
- * clock of its own, and an empty map as long as everybody behaves.
+ * Breaches add up, fade with time and are made up for by calls within the limits. Once there are
+ * too many, the circuit opens: calls are refused until its time is over, which doubles at each
+ * opening in a row. Then it is *half open*: one call is let in and decides. Pure: no I/O, no clock
+ * of its own, and an empty map as long as no limit is passed.
  */
 import type { Limits } from '../limits.ts';
+import { FadingRecords } from '../model/fading-records.ts';
 import type { Outcome } from '../protocol/wire.ts';
 
-/** What ends of calls weigh: burnt memory costs the cell most, and waiting costs it least. */
+/** What a breach weighs: memory costs the cell most, waiting costs it least. */
 const BREACH_WEIGHT: Partial<Record<Outcome, number>> = {
   exceededCpu: 1,
   exceededMemory: 2,
   exceededWallTime: 0.5,
 };
-/** Ends that say nothing of how the installation behaves: somebody else's doing. */
+/** Outcomes that others cause: they say nothing about the installation. */
 const NEUTRAL: ReadonlySet<Outcome> = new Set(['canceled', 'loadShed', 'cellCrashed', 'internalError']);
-/** What one call that ends within its limits makes up for: four of them, a breach. */
+/** What one call within its limits makes up for: four of them, a breach. */
 const GOOD_WEIGHT = 0.25;
-/** In this time, half of all is forgotten. */
 const HALF_LIFE_MS = 30_000;
-/** An installation that has not been called for so long after a cool-down begins anew. */
+/** An installation without a call for so long after its circuit was open begins anew. */
 const FORGOTTEN_MS = 120_000;
 /** Installations remembered; beyond, the one whose last breach is longest ago is forgotten. */
 const REMEMBERED = 10_000;
-/** How soon to try again while the one call that was let in still runs. */
+/** How soon other calls may try again while the call that was let in still runs. */
 const PROBING_MS = 1_000;
 /**
- * How long others wait for it. Attack: a stranger who is the one that is let in, and sends so slowly that the installation
- * stays shut for as long as a call may take; so it is one call each time instead.
+ * How long other calls wait for the one that was let in. Attack: a stranger sends that call so
+ * slowly that the circuit stays open for as long as a call may take. So after this time the next
+ * call is let in.
  */
 const PROBE_MS = 2_000;
 
 export type CircuitBreakerLimits = Pick<Limits, 'breachesBeforeCoolDown' | 'coolDownMs' | 'coolDownMsMax'>;
 
-/** A cool-down that has just begun. */
+/** A circuit that has just opened. */
 export interface CircuitOpened {
   /** For how long. */
   readonly coolMs: number;
-  /** Breaches since all was well. */
+  /** Breaches since the installation was last within its limits. */
   readonly breaches: number;
 }
 
 /** What is remembered of one installation. */
-interface Conduct {
+interface Circuit {
   /** Weight of the breaches that still count. */
   score: number;
-  /** How long the last cool-down was, less what has been made up for since; 0 where there is none to come back to. */
+  /**
+   * For how long the circuit was last open, less what good calls have made up for; 0 where it
+   * begins anew.
+   */
   backOffMs: number;
   /** When the two were last brought up to date. */
   at: number;
   breaches: number;
-  /** Calls that began before do not count: they were under way when the cool-down began. */
+  /** Calls that began before do not count: they were in flight when the circuit opened. */
   since: number;
-  /** No call before this moment. */
+  /** Calls are refused until this time. */
   until: number;
-  /** After `until`: the time is over, and nobody knows yet whether it has helped. */
+  /** Set when the circuit opens; after `until`, the next call decides. */
   halfOpen: boolean;
-  /** When the call that is to show it began; none runs where it is undefined. */
+  /** When the call that decides began; undefined where none runs. */
   probedAt: number | undefined;
 }
 
 export class CircuitBreaker {
   readonly #limits: CircuitBreakerLimits;
-  readonly #conducts = new Map<string, Conduct>();
+  readonly #circuits = new FadingRecords<Circuit>({
+    halfLifeMs: HALF_LIFE_MS,
+    keysMax: REMEMBERED,
+    fade: (circuit, left) => {
+      circuit.score *= left;
+      circuit.backOffMs *= left;
+    },
+  });
 
   constructor(limits: CircuitBreakerLimits) {
     this.#limits = limits;
   }
 
-  /** @returns milliseconds after which to try again, where no call may begin now */
+  /** @returns milliseconds after which to try again; undefined where a call may begin now */
   refuses(installationId: string, now: number): number | undefined {
-    if (this.#conducts.size === 0) return undefined;
-    const conduct = this.#conducts.get(installationId);
-    if (conduct === undefined) return undefined;
-    if (now < conduct.until) return conduct.until - now;
-    // Nobody has called for long: there is nothing left to find out.
-    if (conduct.halfOpen && conduct.probedAt === undefined && now - conduct.until > FORGOTTEN_MS) {
-      this.#conducts.delete(installationId);
+    if (this.#circuits.size === 0) return undefined;
+    const circuit = this.#circuits.get(installationId);
+    if (circuit === undefined) return undefined;
+    if (now < circuit.until) return circuit.until - now;
+    if (circuit.halfOpen && circuit.probedAt === undefined && now - circuit.until > FORGOTTEN_MS) {
+      this.#circuits.delete(installationId);
       return undefined;
     }
-    const { probedAt } = conduct;
+    const { probedAt } = circuit;
     return probedAt !== undefined && now - probedAt < PROBE_MS ? PROBING_MS : undefined;
   }
 
-  /** A call begins that was not refused; to be followed by `ended`. */
+  /** A call begins that was not refused; `ended` follows. */
   began(installationId: string, now: number): void {
-    if (this.#conducts.size === 0) return;
-    const conduct = this.#conducts.get(installationId);
-    if (conduct?.halfOpen) conduct.probedAt = now;
+    if (this.#circuits.size === 0) return;
+    const circuit = this.#circuits.get(installationId);
+    if (circuit?.halfOpen) circuit.probedAt = now;
   }
 
   /**
    * A call has ended.
    *
-   * @param startedAt when it had begun
-   * @returns the cool-down, where one begins
+   * @param startedAt when it began
+   * @returns the circuit, where it opens
    */
   ended(installationId: string, outcome: Outcome, startedAt: number, now: number): CircuitOpened | undefined {
     const weight = BREACH_WEIGHT[outcome];
-    if (weight === undefined && this.#conducts.size === 0) return undefined;
-    const conduct = this.#conducts.get(installationId);
-    // It was under way when the cool-down began: one burst is one reason.
-    if (conduct !== undefined && startedAt < conduct.since) return undefined;
-    if (weight !== undefined) return this.#breached(installationId, conduct ?? fresh(now), weight, now);
-    if (conduct === undefined) return undefined;
-    conduct.probedAt = undefined;
-    if (!NEUTRAL.has(outcome)) this.#behaved(installationId, conduct, now);
+    if (weight === undefined && this.#circuits.size === 0) return undefined;
+    const circuit = this.#circuits.get(installationId);
+    // In flight when the circuit opened: one burst of calls counts once.
+    if (circuit !== undefined && startedAt < circuit.since) return undefined;
+    if (weight !== undefined) return this.#breached(installationId, circuit ?? fresh(now), weight, now);
+    if (circuit === undefined) return undefined;
+    circuit.probedAt = undefined;
+    if (!NEUTRAL.has(outcome)) this.#succeeded(installationId, circuit, now);
     return undefined;
   }
 
   #breached(
     installationId: string,
-    conduct: Conduct,
+    circuit: Circuit,
     weight: number,
     now: number,
   ): CircuitOpened | undefined {
-    fade(conduct, now);
-    conduct.score += weight;
-    conduct.breaches += 1;
-    this.#remember(installationId, conduct);
+    this.#circuits.fade(circuit, now);
+    circuit.score += weight;
+    circuit.breaches += 1;
+    this.#circuits.put(installationId, circuit);
     const { breachesBeforeCoolDown, coolDownMs, coolDownMsMax } = this.#limits;
-    const onProbation = conduct.backOffMs >= coolDownMs;
+    const onProbation = circuit.backOffMs >= coolDownMs;
     // The last breach counts in full, the others a little less each second.
-    const tooMany = conduct.score > breachesBeforeCoolDown - 1;
-    if (!tooMany && !onProbation && !conduct.halfOpen) return undefined;
-    const coolMs = Math.min(Math.max(coolDownMs, conduct.backOffMs * 2), coolDownMsMax);
-    conduct.backOffMs = coolMs;
-    conduct.until = now + coolMs;
-    conduct.since = conduct.until;
-    conduct.at = conduct.until;
-    conduct.halfOpen = true;
-    conduct.probedAt = undefined;
-    return { coolMs, breaches: conduct.breaches };
+    const tooMany = circuit.score > breachesBeforeCoolDown - 1;
+    if (!tooMany && !onProbation && !circuit.halfOpen) return undefined;
+    const coolMs = Math.min(Math.max(coolDownMs, circuit.backOffMs * 2), coolDownMsMax);
+    circuit.backOffMs = coolMs;
+    circuit.until = now + coolMs;
+    circuit.since = circuit.until;
+    circuit.at = circuit.until;
+    circuit.halfOpen = true;
+    circuit.probedAt = undefined;
+    return { coolMs, breaches: circuit.breaches };
   }
 
-  #behaved(installationId: string, conduct: Conduct, now: number): void {
-    fade(conduct, now);
-    conduct.halfOpen = false;
-    conduct.backOffMs /= 2;
-    conduct.score -= GOOD_WEIGHT;
+  #succeeded(installationId: string, circuit: Circuit, now: number): void {
+    this.#circuits.fade(circuit, now);
+    circuit.halfOpen = false;
+    circuit.backOffMs /= 2;
+    circuit.score -= GOOD_WEIGHT;
     const { coolDownMs } = this.#limits;
-    // A cool-down that is made up for takes its breaches with it.
-    if (conduct.backOffMs >= coolDownMs) return;
-    if (conduct.backOffMs > 0) conduct.score = 0;
-    conduct.backOffMs = 0;
-    if (conduct.score <= 0) this.#conducts.delete(installationId);
-  }
-
-  #remember(installationId: string, conduct: Conduct): void {
-    // Last in the map is last to be forgotten.
-    this.#conducts.delete(installationId);
-    this.#conducts.set(installationId, conduct);
-    if (this.#conducts.size <= REMEMBERED) return;
-    const [oldest] = this.#conducts.keys();
-    if (oldest !== undefined) this.#conducts.delete(oldest);
+    if (circuit.backOffMs >= coolDownMs) return;
+    // The opening is made up for, and the breaches that led to it with it.
+    if (circuit.backOffMs > 0) circuit.score = 0;
+    circuit.backOffMs = 0;
+    if (circuit.score <= 0) this.#circuits.delete(installationId);
   }
 }
 
-const fresh = (now: number): Conduct => ({
+const fresh = (now: number): Circuit => ({
   score: 0,
   backOffMs: 0,
   at: now,
@@ -169,10 +172,3 @@ const fresh = (now: number): Conduct => ({
   halfOpen: false,
   probedAt: undefined,
 });
-
-function fade(conduct: Conduct, now: number): void {
-  const left = 0.5 ** (Math.max(0, now - conduct.at) / HALF_LIFE_MS);
-  conduct.score *= left;
-  conduct.backOffMs *= left;
-  conduct.at = Math.max(now, conduct.at);
-}

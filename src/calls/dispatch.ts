@@ -1,8 +1,10 @@
 /**
- * One call, from a target and an envelope to an answer: admission, version, limits, cell, outcome.
+ * Dispatches calls: from a target and an envelope, through admission, circuit breaker and cell, to
+ * an answer.
  *
- * Every call that enters here ends in exactly one outcome, which is told to the caller, the installation's log and the
- * metrics in the same word. It knows no HTTP: doors turn what they hear into envelopes and answers into responses.
+ * Every call ends in exactly one outcome, in the same word for the caller, the log of the
+ * installation and the metrics (docs/decisions/one-outcome.md). No HTTP here: routes make envelopes
+ * of requests, and responses of answers.
  */
 import { LRUCache } from 'lru-cache';
 import type { CellProcess } from '../cells/cell-process.ts';
@@ -15,16 +17,19 @@ import { Admission, type Refusal, Waiting } from './admission.ts';
 import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import type { CpuLoad } from './cpu-load.ts';
-import { Collecting } from './incoming-body.ts';
+import { IncomingBodies } from './incoming-body.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { RunningCall, type RunningCallParts } from './running-call.ts';
 import { SHED, shedError } from './shed-error.ts';
 
-/** How many installations' current isolates are remembered, to retire the old one when its version or its cell changes. */
+/**
+ * Installations whose current isolate is remembered, to retire it when their version or their cell
+ * changes.
+ */
 const ISOLATES_REMEMBERED = 50_000;
 const MS_PER_S = 1_000;
 
-/** The isolate that had an installation's last call. */
+/** The isolate that had the last call of an installation. */
 interface LastIsolate {
   readonly cell: CellProcess;
   readonly isolate: string;
@@ -35,19 +40,19 @@ export interface DispatchParts {
   readonly observer: CallObserver;
   readonly egress: Pick<Egress, 'fetch'>;
   readonly load: Pick<CpuLoad, 'add'>;
-  /** The cell an installation lives in; an error where there is none for it. */
+  /** The cell that an installation runs in; an error where there is none for it. */
   cellFor(
     installationId: string,
     target: Pick<Target, 'organization' | 'integration'>,
   ): CellProcess | AnnexError;
-  /** Why no call of it may begin now, where its cells are the reason. */
+  /** Why no call of an installation may begin now, where its crashes are the reason. */
   refusal?(installationId: string): AnnexError | undefined;
 }
 
 export class Dispatch {
   readonly #parts: DispatchParts;
   readonly #admission: Admission;
-  readonly #coolDown: CircuitBreaker;
+  readonly #breaker: CircuitBreaker;
   readonly #running: RunningCallParts;
   readonly #lastIsolate = new LRUCache<string, LastIsolate>({ max: ISOLATES_REMEMBERED });
   #nextId = 1;
@@ -57,11 +62,11 @@ export class Dispatch {
   constructor(parts: DispatchParts) {
     this.#parts = parts;
     this.#admission = new Admission(parts.limits);
-    this.#coolDown = new CircuitBreaker(parts.limits);
+    this.#breaker = new CircuitBreaker(parts.limits);
     this.#running = {
       egress: parts.egress,
       observer: parts.observer,
-      collecting: new Collecting(),
+      collecting: new IncomingBodies(),
       refusals: new RefusalPace(),
       placed: (call, cell) => this.#retireOlder(call, cell),
       ended: (call, end) => this.#ended(call, end),
@@ -82,22 +87,22 @@ export class Dispatch {
    * Runs one call.
    *
    * @param caller ends the call as `canceled` when it leaves
-   * @returns when the answer is there, which may be before the call has ended.
+   * @returns the answer as soon as there is one: the call may go on after it
    */
   async call(target: Target, envelope: Envelope, requestId: string, caller: Caller): Promise<CallResult> {
-    if (caller.gone) return this.#canceled(target, requestId);
+    if (caller.left) return this.#canceled(target, requestId);
     const cooling = this.#cooling(target.installationId);
     if (cooling) return this.#turnAway(cooling);
     const { uploader } = caller;
     const entered = this.#admission.enter(target.installationId, target.limits, uploader);
     if (entered !== 'admitted') {
-      const instead = await this.#wait(entered, target, requestId, caller);
-      if (instead) return instead;
+      const refused = await this.#wait(entered, target, requestId, caller);
+      if (refused) return refused;
     } else if (uploader !== undefined) this.#followUpload(target, uploader, caller);
-    return new Promise((resolve) => this.#start(target, envelope, requestId, resolve, caller));
+    return this.#start(target, envelope, requestId, caller);
   }
 
-  /** Lets no new call begin and settles when those in flight have ended. */
+  /** Admits no further calls; settles when those in flight have ended. */
   async drain(): Promise<void> {
     this.#admission.close();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
@@ -107,18 +112,17 @@ export class Dispatch {
     target: Target,
     envelope: Envelope,
     requestId: string,
-    resolve: (result: CallResult) => void,
     caller: Caller,
-  ): void {
+  ): Promise<CallResult> | CallResult {
     const cell = this.#parts.cellFor(target.installationId, target);
     if (cell instanceof AnnexError) {
       this.#leave(target.installationId, caller);
-      return resolve(this.#turnAway(cell));
+      return this.#turnAway(cell);
     }
     const id = this.#nextId++;
     this.#inFlight += 1;
-    this.#coolDown.began(target.installationId, performance.now());
-    new RunningCall(id, target, requestId, caller, cell, this.#running, resolve).begin(envelope);
+    this.#breaker.began(target.installationId, performance.now());
+    return new RunningCall(this.#running, target, cell, caller).begin(id, requestId, envelope);
   }
 
   #ended(call: RunningCall, end: CallEnd): void {
@@ -126,43 +130,47 @@ export class Dispatch {
     const { observer, load } = this.#parts;
     const now = performance.now();
     this.#inFlight -= 1;
-    // Attack: strangers who send or read so slowly that calls run out of time, to have an honest installation shut or its log
-    // filled with that.
+    // Attack: strangers send or read so slowly that calls run out of time, to open the circuit of
+    // an honest installation or to fill its log.
     const isClients = end.outcome === 'exceededWallTime' && call.clientPaced;
-    observer.ended(target, requestId, end, now - startedAt, isClients ? 'slowClient' : undefined);
+    if (isClients) observer.endedByClient(target, requestId, end, now - startedAt);
+    else observer.ended(target, requestId, end, now - startedAt);
     load.add(owner, end.cpuMs);
-    const begun = this.#coolDown.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
-    if (begun) observer.cooling(target, requestId, begun);
-    // Last: whoever has the place next finds all this done.
+    const opened = this.#breaker.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
+    if (opened) observer.cooling(target, requestId, opened);
+    // Last: the next call to have the place depends on all of this.
     this.#leave(owner, call.caller);
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
-  /** Gives back a place that the caller's call has had. */
+  /** Gives back the place of the caller's call. */
   #leave(installationId: string, caller: Caller): void {
     caller.onUploaded = undefined;
     this.#admission.leave(installationId, caller.uploader);
   }
 
-  /** With a place in hand that counts as an upload's, until the body is there. */
+  /** The call has a place, which counts as an upload's until the body is complete. */
   #followUpload({ installationId }: Target, uploader: string, caller: Caller): void {
     const uploaded = () => this.#admission.uploaded(installationId, uploader);
     if (caller.uploader === undefined) uploaded();
     else caller.onUploaded = uploaded;
   }
 
-  /** An isolate belongs to one version, one set of limits and one cell: the first call of the next one retires it. */
+  /**
+   * Retires the last isolate of an installation when a call goes to another: it had another
+   * version, limits or cell.
+   */
   #retireOlder({ owner: installationId, target: { isolate } }: RunningCall, cell: CellProcess): void {
     const last = this.#lastIsolate.get(installationId);
     if (last?.isolate === isolate && last.cell === cell) return;
-    last?.cell.tell({ t: 'retire', isolate: last.isolate });
+    last?.cell.send({ t: 'retire', isolate: last.isolate });
     this.#lastIsolate.set(installationId, { cell, isolate });
   }
 
   /**
    * Waits for a place, no longer than a call may take to its response.
    *
-   * @returns how the call ends instead; undefined with a place in hand
+   * @returns the result of a call that gets no place; undefined where it has one
    */
   async #wait(
     entered: Waiting | Refusal,
@@ -174,17 +182,17 @@ export class Dispatch {
     const { uploader } = entered;
     this.#parts.observer.waits(entered.behind);
     const timer = setTimeout(() => entered.leave(), target.limits.firstByteMs);
-    caller.onGone = () => entered.leave();
-    const how = await entered.settled;
+    caller.onLeft = () => entered.leave();
+    const outcome = await entered.settled;
     clearTimeout(timer);
-    caller.onGone = undefined;
-    if (how !== 'admitted') {
-      return caller.gone ? this.#canceled(target, requestId) : this.#shed(target, requestId, how);
+    caller.onLeft = undefined;
+    if (outcome !== 'admitted') {
+      return caller.left ? this.#canceled(target, requestId) : this.#shed(target, requestId, outcome);
     }
     if (uploader !== undefined) this.#followUpload(target, uploader, caller);
-    // Much may have happened while it waited.
-    const cooling = caller.gone ? undefined : this.#cooling(target.installationId);
-    if (!caller.gone && cooling === undefined) return undefined;
+    // The caller may have left, or the circuit opened, while the call waited.
+    const cooling = caller.left ? undefined : this.#cooling(target.installationId);
+    if (!caller.left && cooling === undefined) return undefined;
     this.#leave(target.installationId, caller);
     return cooling ? this.#turnAway(cooling) : this.#canceled(target, requestId);
   }
@@ -201,16 +209,18 @@ export class Dispatch {
   }
 
   #cooling(installationId: string): AnnexError | undefined {
-    const againMs = this.#coolDown.refuses(installationId, performance.now());
-    if (againMs === undefined) return this.#parts.refusal?.(installationId);
+    const retryMs = this.#breaker.refuses(installationId, performance.now());
+    if (retryMs === undefined) return this.#parts.refusal?.(installationId);
     return new AnnexError(
       'INSTALLATION_COOLING',
-      'The installation has passed its limits again and again, and is left alone for a while; its log says why.',
-      { retryAfterS: Math.ceil(againMs / MS_PER_S), extra: SHED },
+      'The installation has passed its limits too often. Its calls are refused for a while; its log says why.',
+      { retryAfterS: Math.ceil(retryMs / MS_PER_S), extra: SHED },
     );
   }
 
-  /** Only the metrics hear of it: a line for each call that is refused would be a burden of its own. */
+  /**
+   * Counts in the metrics only: writing a line for each refused call would cost as much as a call.
+   */
   #turnAway(refusal: AnnexError): CallResult {
     this.#parts.observer.turnedAway();
     return { outcome: 'loadShed', refusal };

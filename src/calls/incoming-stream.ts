@@ -1,8 +1,10 @@
 /**
- * A stream of bytes from an isolate, as a Node `Readable`: an answer on its way to a client, or the body of a fetch.
+ * A stream of bytes from an isolate, as a Node `Readable`: an answer on its way to a client, or the
+ * body of a fetch.
  *
- * It gives the isolate credit for what has really been taken, so a slow reader holds the producer back; and destroying it
- * tells the isolate that nobody wants the rest. What it holds is bounded by the credit, whoever is on the other side.
+ * It gives the isolate credit for chunks that were read, so a slow reader slows the producer down;
+ * destroying it makes the isolate stop. What it holds is bounded by the credit, even if the cell is
+ * hostile (docs/decisions/stream-credit.md).
  */
 import { Readable } from 'node:stream';
 import { type Outcome, STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../protocol/wire.ts';
@@ -10,17 +12,19 @@ import { BrokenOff } from './call.ts';
 
 /** Credit is given in lots: each costs the isolate an entry. */
 const CREDIT_LOT = STREAM_CHUNKS_IN_FLIGHT / 2;
-/** One chunk at most is waiting in Node's own buffer. */
+/** At most one chunk waits in Node's own buffer. */
 const HIGH_WATER_BYTES = 1;
 
-/** The way back to the isolate. */
-export interface IncomingPeer {
+/** Messages to the isolate that produces a stream. */
+export interface StreamProducer {
+  /** Permits so many more chunks. */
   credit(chunks: number): void;
+  /** The rest is not wanted. */
   drop(): void;
 }
 
 export class IncomingStream extends Readable {
-  readonly #peer: IncomingPeer;
+  readonly #producer: StreamProducer;
   readonly #bytesMax: number;
   #waiting: Buffer[] = [];
   #wanted = false;
@@ -29,20 +33,23 @@ export class IncomingStream extends Readable {
   #closed = false;
 
   /** @param bytesMax more than this is a breach, because the isolate keeps the same bound */
-  constructor(bytesMax: number, peer: IncomingPeer) {
+  constructor(bytesMax: number, producer: StreamProducer) {
     super({ highWaterMark: HIGH_WATER_BYTES });
-    this.#peer = peer;
+    this.#producer = producer;
     this.#bytesMax = bytesMax;
-    // Who reads it hears of errors; one that nobody reads yet must not end the process.
+    // Its reader handles errors; one without a reader yet must not end the process.
     this.on('error', () => undefined);
   }
 
-  /** The next piece. @returns false where the sender broke the rules: no credit left, a size that no piece has, too much in all, or after its end */
-  hear(chunk: Buffer): boolean {
+  /**
+   * Takes the next piece. @returns false for a breach: no credit left, a wrong size, too much in
+   * all, or after its end
+   */
+  receive(chunk: Buffer): boolean {
     const { byteLength } = chunk;
     this.#bytes += byteLength;
     if (this.#closed || this.#bytes > this.#bytesMax) return false;
-    // Credit counts chunks: it bounds what is held only as long as each of them is bounded.
+    // Credit counts chunks: it bounds what is held only if each chunk is bounded.
     if (byteLength === 0 || byteLength > STREAM_CHUNK_BYTES_MAX) return false;
     if (this.destroyed) return true;
     if (this.#waiting.length >= STREAM_CHUNKS_IN_FLIGHT) return false;
@@ -51,7 +58,7 @@ export class IncomingStream extends Readable {
     return true;
   }
 
-  /** The sender's end: that was all. @returns false where it had ended before */
+  /** The cell ends the stream: it is complete. @returns false where it had ended before */
   close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
@@ -59,7 +66,10 @@ export class IncomingStream extends Readable {
     return true;
   }
 
-  /** The sender's end, and that was not all. @returns false where it had ended before */
+  /**
+   * The cell or the end of the call ends the stream before it is complete. @returns false where it
+   * had ended before
+   */
   breakOff(why: string, outcome: Outcome): boolean {
     if (this.#closed) return false;
     this.#closed = true;
@@ -74,7 +84,7 @@ export class IncomingStream extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#waiting = [];
-    if (!this.#closed) this.#peer.drop();
+    if (!this.#closed) this.#producer.drop();
     callback(error);
   }
 
@@ -91,7 +101,7 @@ export class IncomingStream extends Readable {
       this.#wanted = this.push(chunk);
       this.#taken += 1;
       if (this.#taken >= CREDIT_LOT && !this.#closed) {
-        this.#peer.credit(this.#taken);
+        this.#producer.credit(this.#taken);
         this.#taken = 0;
       }
     }

@@ -1,5 +1,6 @@
 /**
- * From the outcome of a call to what its caller is told: one table, so that answer, log and metric cannot disagree.
+ * The error that a caller gets for each outcome of a call: one table, so that answer, log and
+ * metric cannot disagree (docs/contract/calls.md#errors).
  */
 import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { LimitMet, Limits } from '../limits.ts';
@@ -8,7 +9,7 @@ import type { CallEnd, Outcome } from '../protocol/wire.ts';
 
 interface OutcomeRow {
   readonly code: ErrorCode;
-  /** What the caller reads. Says nothing about the integration's inner life: that is for its log. */
+  /** For the caller: what the integration did in detail is only in its log. */
   readonly message: string;
 }
 
@@ -24,24 +25,26 @@ const ROWS: Readonly<Record<Exclude<Outcome, 'ok'>, OutcomeRow>> = {
     code: 'INTEGRATION_RESPONSE_TOO_LARGE',
     message: "The integration's answer is over the response limit.",
   },
-  canceled: { code: 'CALL_CANCELED', message: 'The caller went away before the answer.' },
+  canceled: { code: 'CALL_CANCELED', message: 'The caller disconnected before the answer.' },
   loadShed: { code: 'CALL_SHED', message: 'Too many calls are waiting for this installation.' },
   cellCrashed: { code: 'CELL_CRASHED', message: 'The process that ran the integration died; try again.' },
   internalError: { code: 'INTERNAL_ERROR', message: 'A fault of the service; its log has the reason.' },
 };
 
 /**
- * The error a caller sees when a call ended without an answer of the integration's own. What the cell said of the end is
- * not in it: the journal tells that, without the secrets of its target.
+ * The error for the caller of a call that ended without an answer of the integration. Words of the
+ * cell are not in it: the call log has them, without the secrets of the target.
  */
 export function outcomeError(outcome: Outcome, { limit }: { limit?: LimitMet } = {}): AnnexError {
   if (outcome === 'ok') return new AnnexError('INTERNAL_ERROR', 'The call ended without an answer.');
   const { code, message } = ROWS[outcome];
-  const told = limit ? limitSentence(limit) : message;
-  return new AnnexError(code, told, { extra: { outcome }, ...(limit && { limit }) });
+  const sentence = limit ? limitSentence(limit) : message;
+  return new AnnexError(code, sentence, { extra: { outcome }, ...(limit && { limit }) });
 }
 
-/** The limit that ended a call, as the limits of its target have it: a cell only says which one it was. */
+/**
+ * The limit that ended a call, with its value for the target: a cell only reports which one it was.
+ */
 export function limitMet({ limit }: CallEnd, limits: Limits): LimitMet | undefined {
   if (limit === undefined) return undefined;
   const { name, used } = limit;

@@ -1,39 +1,42 @@
 /**
- * A stream of bytes to an isolate, out of a Node `Readable`: a client's upload, or the body of a fetch's answer.
+ * A stream of bytes to an isolate, out of a Node `Readable`: a client's upload, or the body of a
+ * fetch's answer.
  *
- * Sends no more than the isolate has given credit for, so that a tenant that does not read holds its sender back and not
- * the memory of the host. Small pieces are joined once there are many (`piece-pace.ts`). Ends the source when the isolate wants
- * no more, and when the call is over.
+ * It sends no more than the isolate has given credit for, so a tenant that does not read slows its
+ * sender down and fills no memory of the host (docs/decisions/stream-credit.md). Small pieces are
+ * joined once there are many (`piece-pace.ts`). The source is destroyed when the isolate wants no
+ * more, and when the call is over.
  */
 import type { Readable } from 'node:stream';
 import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../protocol/wire.ts';
 import { PiecePace } from './piece-pace.ts';
 
-/** The way to the isolate. */
-export interface OutgoingPeer {
+/** Messages to the isolate that reads a stream. */
+export interface StreamConsumer {
   chunk(bytes: Uint8Array): void;
-  /** @param error for the tenant: why there is no more, where that was not all */
+  /** @param error for the tenant: why the stream ended before it was complete */
   close(error: string | undefined): void;
 }
 
 export class OutgoingStream {
   readonly #source: Readable;
-  readonly #peer: OutgoingPeer;
+  readonly #consumer: StreamConsumer;
   /** Words for the tenant, where the source fails. */
   readonly #describe: (cause: Error) => string;
   readonly #pace = new PiecePace(performance.now());
-  /** Runs while what has come waits for more. */
+  /** Runs while small pieces wait for more. */
   #waiting: NodeJS.Timeout | undefined;
+  /** Chunks that were sent and not credited. */
   #ahead = 0;
-  /** What is left of the piece that was read last. */
+  /** The rest of the piece that was read last. */
   #rest: Buffer | undefined;
-  /** The source has given all it has; the last of it may still have to wait for credit. */
+  /** The source has ended; its last bytes may still wait for credit. */
   #drained = false;
   #over = false;
 
-  constructor(source: Readable, peer: OutgoingPeer, describe: (cause: Error) => string) {
+  constructor(source: Readable, consumer: StreamConsumer, describe: (cause: Error) => string) {
     this.#source = source;
-    this.#peer = peer;
+    this.#consumer = consumer;
     this.#describe = describe;
     source.on('readable', this.#pump);
     source.once('end', this.#ended);
@@ -43,7 +46,7 @@ export class OutgoingStream {
     else this.#pump();
   }
 
-  /** @returns false where more was taken than had been sent */
+  /** The isolate has taken chunks. @returns false where it credits more than was sent */
   credit(chunks: number): boolean {
     this.#ahead -= chunks;
     if (this.#ahead < 0) return false;
@@ -51,7 +54,7 @@ export class OutgoingStream {
     return true;
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not wanted. */
   drop(): void {
     if (this.#over) return;
     this.#stop();
@@ -65,19 +68,21 @@ export class OutgoingStream {
       const larger = piece.byteLength > STREAM_CHUNK_BYTES_MAX;
       this.#rest = larger ? piece.subarray(STREAM_CHUNK_BYTES_MAX) : undefined;
       this.#ahead += 1;
-      this.#peer.chunk(larger ? piece.subarray(0, STREAM_CHUNK_BYTES_MAX) : piece);
+      this.#consumer.chunk(larger ? piece.subarray(0, STREAM_CHUNK_BYTES_MAX) : piece);
     }
     if (this.#drained && this.#rest === undefined && !this.#over) {
       this.#stop();
-      this.#peer.close(undefined);
+      this.#consumer.close(undefined);
     }
   };
 
-  /** All that has come; null where there is nothing, and where it is to wait for more. */
+  /**
+   * All bytes that have arrived; null where there are none, and where they are to wait for more.
+   */
   #read(): Buffer | null {
     if (this.#waiting !== undefined) return null;
     const { readableLength, readableHighWaterMark } = this.#source;
-    // Where nothing is there, the source has to be asked all the same: that is how it says that it has ended.
+    // An empty source is read all the same: only then does it report its end.
     const isFull = readableLength === 0 || readableLength >= readableHighWaterMark;
     const waitMs = isFull ? 0 : this.#pace.waitMs(performance.now());
     if (waitMs > 0) {
@@ -87,7 +92,7 @@ export class OutgoingStream {
       }, waitMs);
       return null;
     }
-    // Without a length it would be what came at once, however small.
+    // Without a length, `read` returns the first piece only, however small.
     const bytes = Math.min(readableLength, STREAM_CHUNK_BYTES_MAX);
     const piece = (bytes === 0 ? this.#source.read() : this.#source.read(bytes)) as Buffer | null;
     if (piece !== null) this.#pace.took(piece.byteLength);
@@ -102,10 +107,10 @@ export class OutgoingStream {
   readonly #failed = (cause: Error): void => {
     if (this.#over || this.#drained) return;
     this.#stop();
-    this.#peer.close(this.#describe(cause));
+    this.#consumer.close(this.#describe(cause));
   };
 
-  readonly #closed = (): void => this.#failed(new Error('The sender went away.'));
+  readonly #closed = (): void => this.#failed(new Error('The sender disconnected.'));
 
   #stop(): void {
     this.#over = true;

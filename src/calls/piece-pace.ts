@@ -1,16 +1,21 @@
 /**
- * How many pieces of a body an isolate is given in a second: a token bucket of pieces, into which large pieces pay.
+ * Bounds how many pieces of a body an isolate is given in a second: a token bucket of pieces, into
+ * which large pieces pay (docs/decisions/joined-pieces.md).
  *
- * Attack: a client that sends its upload byte by byte, each in a segment of its own. Each piece is one entry into the isolate,
- * so 12 KB/s from one connection used up all CPU of an honest call within six seconds, and a few of those shut the
- * installation. A body beyond the rate is handed over later, and with all that has come by then. It reads no body.
+ * Attack: a client sends its upload byte by byte, each in a segment of its own. Each piece is one
+ * entry into the isolate, so 12 KB/s from one connection used up all CPU of an honest call within
+ * six seconds, and a few of those opened the circuit of the installation. Beyond the rate, bytes
+ * are handed over later, joined with all that have arrived by then.
  */
 
-/** Pieces that are handed over at once to begin with. */
+/** Pieces that are handed over at once in the beginning. */
 const BURST = 64;
-/** Small pieces that are handed over in a second after that: more than words of a text that is written while it is read. */
+/**
+ * Small pieces in a second after that: more than the words of a text that is generated while it is
+ * read.
+ */
 const PIECES_PER_SECOND = 100;
-/** So many bytes pay for one piece. A body of 10 MiB comes in 2,560 such pieces at the most. */
+/** So many bytes pay for one piece. A body of 10 MiB has 2,560 such pieces at most. */
 const BYTES_PER_PIECE = 4 * 1024;
 const MS_PER_S = 1_000;
 
@@ -18,7 +23,7 @@ export class PiecePace {
   #left = BURST;
   #at: number;
 
-  /** @param now milliseconds of a clock that never goes back, as all others */
+  /** @param now milliseconds of the monotonic clock, as in `waitMs` */
   constructor(now: number) {
     this.#at = now;
   }

@@ -1,19 +1,21 @@
 /**
- * How much of an installation's log requests take that never become calls, or that run out of time because of their client.
+ * Bounds the log lines about requests that never become calls, or that run out of time because of
+ * their client.
  *
- * Attack: a stranger sends thousands of bodies that are too large, and the newest lines of the log, which are all that is kept,
- * are about nothing else. So each installation has a token bucket of such lines. While it is empty, requests are counted, and
- * one line says later how many there were. The metrics count each of them all the same.
+ * Attack: a stranger sends thousands of bodies that are too large, and the log, which keeps only
+ * its newest lines, is about nothing else. So each installation has a token bucket of such lines.
+ * While it is empty, requests are counted, and one line says later how many there were. The metrics
+ * count each of them in any case.
  *
- * It decides and counts; the line of a single request is the journal's to write.
+ * It decides and counts; the call log writes the line of a single request.
  */
 import { RateLimit } from '../model/rate-limit.ts';
 import type { Target } from '../model/target.ts';
 import type { LogLine } from '../store/logs.ts';
 
-/** Of the lines that a log keeps, those that an installation may have at once: one in so many. */
+/** One in so many of the lines that a log keeps may be such lines at once. */
 const SHARE_OF_LOG = 50;
-/** How long it takes until there may be one more. */
+/** After this time there may be one more. */
 const LINE_EVERY_MS = 10 * 60_000;
 
 export interface RefusalLinesParts {
@@ -21,14 +23,14 @@ export interface RefusalLinesParts {
   readonly linesKept: number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds of the monotonic clock. */
   readonly ticks: () => number;
-  /** Runs something later. @returns what calls it off */
+  /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly write: (line: LogLine) => void;
 }
 
-/** Requests of one installation that have left no line yet. */
+/** Requests of one installation that were counted and have no line yet. */
 interface Counted {
   readonly since: number;
   version: number;
@@ -47,7 +49,10 @@ export class RefusalLines {
     this.#lines = new RateLimit({ timesMax, windowMs: timesMax * LINE_EVERY_MS, clock: parts.ticks });
   }
 
-  /** @param reason what refused it, for instance the name of a limit @returns false where the request was counted instead */
+  /**
+   * @param reason why it was refused, for instance the name of a limit @returns false where the
+   * request was counted instead
+   */
   mayWrite({ installationId, version }: Pick<Target, 'installationId' | 'version'>, reason: string): boolean {
     const counted = this.#counted.get(installationId);
     if (counted === undefined && this.#lines.take(installationId)) return true;
@@ -57,13 +62,13 @@ export class RefusalLines {
     return false;
   }
 
-  /** Writes what has been counted so far. */
+  /** Writes what was counted so far. */
   close(): void {
     for (const installationId of [...this.#counted.keys()]) this.#write(installationId);
   }
 
   #begin(installationId: string, version: number): Counted {
-    // An empty bucket has room for a line by then.
+    // By then the bucket has room for one line.
     const cancel = this.#parts.after(LINE_EVERY_MS, () => {
       this.#lines.take(installationId);
       this.#write(installationId);
@@ -91,7 +96,10 @@ export class RefusalLines {
   }
 }
 
-/** For instance "812 more requests were refused or timed out since 2026-01-02T03:04:05.678Z (requestBodyBytes: 812). …" */
+/**
+ * For instance "812 more requests were refused or timed out since 2026-01-02T03:04:05.678Z
+ * (requestBodyBytes: 812). …"
+ */
 function summary(timesByReason: ReadonlyMap<string, number>, since: number): string {
   let times = 0;
   for (const some of timesByReason.values()) times += some;

@@ -1,18 +1,20 @@
 /**
- * How quickly an installation hears that a fetch of its was refused: by the policy of the egress, or by this service itself.
+ * Bounds how quickly fetches of an installation are refused, by the policy of the egress or by this
+ * service itself.
  *
- * Attack: calls that fetch what is refused, again and again. A refusal costs the caller nothing, and the host a request to
- * its own API or a look at its policy; a few dozen such calls take the event loop that everybody needs. So each installation
- * has a token bucket of refusals. One that has overdrawn it hears of the next one later, and its calls, which wait for the
- * answer, go on more slowly. All that have overdrawn theirs share one rate; nobody else waits.
+ * Attack: calls fetch refused URLs in a loop. A refusal costs the tenant nothing, and the host a
+ * request to its own API or a check of its policy; a few dozen such calls take the whole event
+ * loop. So each installation has a token bucket of refusals. Beyond it, each refusal is delayed,
+ * which slows down the calls that wait for it. All installations beyond theirs share one rate; no
+ * other installation waits.
  */
 
-/** Refusals that an installation may have at once, */
+/** Refusals that an installation may have at once. */
 const BURST = 20;
-/** and those of all that have had more, in a second. */
+/** Refusals in a second of all installations that have had more. */
 const REFUSALS_PER_SECOND = 150;
 const MS_PER_S = 1_000;
-/** Longest that one is held back: a call is to end with its own outcome. */
+/** Longest delay: a call is to end with its own outcome. */
 const WAIT_MS_MAX = 2_000;
 
 interface Bucket {
@@ -21,7 +23,7 @@ interface Bucket {
 }
 
 export class RefusalPace {
-  /** Those that do not have all of their burst. */
+  /** Installations that have used a part of their burst. */
   readonly #buckets = new Map<string, Bucket>();
   #overdrawn = 0;
 
@@ -33,8 +35,8 @@ export class RefusalPace {
   /**
    * Counts one refusal.
    *
-   * @param now milliseconds of a clock that never goes back
-   * @returns how long it is to be held back
+   * @param now milliseconds of the monotonic clock
+   * @returns milliseconds by which to delay it
    */
   add(owner: string, now: number): number {
     const bucket = this.#buckets.get(owner) ?? { left: BURST, at: now };
@@ -47,7 +49,7 @@ export class RefusalPace {
     return bucket.left >= 0 ? 0 : Math.min(WAIT_MS_MAX, -bucket.left / this.#rate);
   }
 
-  /** Refusals in a millisecond, for each that has overdrawn. */
+  /** Refusals in a millisecond for each installation that has overdrawn its bucket. */
   get #rate(): number {
     return REFUSALS_PER_SECOND / MS_PER_S / Math.max(1, this.#overdrawn);
   }
@@ -59,7 +61,7 @@ export class RefusalPace {
     if (wasOverdrawn && bucket.left >= 0) this.#overdrawn -= 1;
   }
 
-  /** Those that were heard of longest ago come first; one that has its whole burst again need not be remembered. */
+  /** Forgets full buckets, from the one refused longest ago on. */
   #forget(now: number): void {
     for (const [owner, bucket] of this.#buckets) {
       this.#refill(bucket, now);

@@ -1,9 +1,9 @@
 /**
- * One call while a cell has it: what its cell says of it, and what becomes of that.
+ * One call while a cell runs it: sends it, handles the messages of the cell about it, and resolves
+ * its result.
  *
- * Made once for each call, on the hot path: its streams and its fetches cost nothing until there are any.
+ * On the hot path: one is made for each call, and its streams and fetches only when there are any.
  */
-
 import type { CellProcess } from '../cells/cell-process.ts';
 import type { CellTask, OtherMessage } from '../cells/in-flight-task.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -13,7 +13,7 @@ import { scriptKey, type Target } from '../model/target.ts';
 import type { CallEnd, FetchMessage, LogLevel, StreamMessage } from '../protocol/wire.ts';
 import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import { CallTraffic } from './call-traffic.ts';
-import type { Collecting } from './incoming-body.ts';
+import type { IncomingBodies } from './incoming-body.ts';
 import { limitMet } from './outcome.ts';
 import type { RefusalPace } from './refusal-pace.ts';
 
@@ -21,64 +21,71 @@ import type { RefusalPace } from './refusal-pace.ts';
 export interface RunningCallParts {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly observer: Pick<CallObserver, 'log'>;
-  /** Bodies of all calls that come in pieces. */
-  readonly collecting: Collecting;
-  /** How quickly installations hear of refused fetches. */
+  /** Bodies of all calls that arrive in pieces. */
+  readonly collecting: IncomingBodies;
+  /** The rate of refused fetches. */
   readonly refusals: RefusalPace;
-  /** It is with this cell now. */
+  /** This cell has the call now. */
   placed(call: RunningCall, cell: CellProcess): void;
-  /** Told before its caller has its answer. */
+  /** The call has ended. Called before its result resolves, unless it has answered before. */
   ended(call: RunningCall, end: CallEnd): void;
 }
 
 export class RunningCall implements CellTask {
-  readonly id: number;
   readonly target: Target;
-  readonly requestId: string;
+  /** Set by `begin`. */
+  requestId = '';
   readonly owner: string;
   readonly script: string;
   readonly wallMs: number;
   readonly startedAt = performance.now();
   readonly #parts: RunningCallParts;
   readonly caller: Caller;
-  readonly #resolve: (result: CallResult) => void;
+  #id = 0;
+  #resolve!: (result: CallResult) => void;
   #cell: CellProcess;
   #traffic: CallTraffic | undefined;
   #answered = false;
-  /** Its answer is coming in pieces. */
+  /** Its answer arrives in pieces. */
   #collecting = false;
-  /** Its client sends the body, or reads the answer, while it runs: at what pace is up to the client. */
+  /**
+   * Its client sends the body, or reads the answer, while it runs: the client decides how long it
+   * takes.
+   */
   clientPaced = false;
   #refused: AnnexError | undefined;
 
-  constructor(
-    id: number,
-    target: Target,
-    requestId: string,
-    caller: Caller,
-    cell: CellProcess,
-    parts: RunningCallParts,
-    resolve: (result: CallResult) => void,
-  ) {
-    this.id = id;
+  constructor(parts: RunningCallParts, target: Target, cell: CellProcess, caller: Caller) {
     this.target = target;
-    this.requestId = requestId;
     this.owner = target.installationId;
     this.script = scriptKey(target.integration, target.version);
     this.wallMs = target.limits.callWallMs;
     this.caller = caller;
     this.#cell = cell;
     this.#parts = parts;
-    this.#resolve = resolve;
   }
 
-  /** Gives it to its cell. */
-  begin({ event, environment, body }: Envelope): void {
-    const { id, target, script } = this;
+  /**
+   * Submits the call to its cell; to be called once.
+   *
+   * @param id unique among the tasks of all cells
+   */
+  begin(id: number, requestId: string, envelope: Envelope): Promise<CallResult> {
+    this.#id = id;
+    this.requestId = requestId;
+    const result = new Promise<CallResult>((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#submit(id, envelope);
+    return result;
+  }
+
+  #submit(id: number, { event, environment, body }: Envelope): void {
+    const { target, script } = this;
     const { callCpuMs: cpuMs, callWallMs: wallMs, firstByteMs } = target.limits;
     const whole = body instanceof Uint8Array ? body : undefined;
-    this.caller.onGone = () => this.#tell({ t: 'cancel', id });
-    this.#cell.give(
+    this.caller.onLeft = () => this.#send({ t: 'cancel', id });
+    this.#cell.submit(
       {
         t: 'call',
         id,
@@ -115,7 +122,8 @@ export class RunningCall implements CellTask {
   }
 
   response(status: number, headers: [string, string][], bytes: Buffer, more?: true | 'whole'): boolean {
-    // Attack: a cell that was taken over replaces an answer, or opens the stream of the first one anew.
+    // Attack: a cell that was taken over replaces an answer, or opens the stream of the first one
+    // again.
     if (this.#answered || this.#collecting) return false;
     if (more === 'whole') {
       this.#collecting = true;
@@ -146,22 +154,22 @@ export class RunningCall implements CellTask {
   }
 
   end(end: CallEnd): void {
-    this.caller.onGone = undefined;
+    this.caller.onLeft = undefined;
     this.#traffic?.end(end.outcome);
-    const whole = withMet(end, this.#traffic?.met);
-    this.#parts.ended(this, whole);
+    const complete = withMet(end, this.#traffic?.met);
+    this.#parts.ended(this, complete);
     if (this.#answered) return;
     const refusal = this.#refused;
-    this.#resolve(refusal ? { outcome: 'loadShed', refusal } : unanswered(whole, this.target.limits));
+    this.#resolve(refusal ? { outcome: 'loadShed', refusal } : unanswered(complete, this.target.limits));
   }
 
-  #tell(message: OtherMessage, ...bytes: Uint8Array[]): void {
-    this.#cell.tell(message, ...bytes);
+  #send(message: OtherMessage, ...bytes: Uint8Array[]): void {
+    this.#cell.send(message, ...bytes);
   }
 
   #open(): CallTraffic {
     this.#traffic ??= new CallTraffic({
-      id: this.id,
+      id: this.#id,
       egress: this.#parts.egress,
       collecting: this.#parts.collecting,
       refusals: this.#parts.refusals,
@@ -169,14 +177,14 @@ export class RunningCall implements CellTask {
       ...(this.target.egress && { hosts: this.target.egress }),
       depth: this.caller.depth,
       limits: this.target.limits,
-      tell: (message, ...bytes) => this.#tell(message, ...bytes),
+      send: (message, ...bytes) => this.#send(message, ...bytes),
       log: (level, text) => this.log(level, text),
     });
     return this.#traffic;
   }
 }
 
-/** The end of a call with what its fetches have met, of which its cell knows nothing. */
+/** The end of a call with the limits that its fetches have met on the host. */
 const withMet = (end: CallEnd, met: ReadonlySet<LimitName> | undefined): CallEnd =>
   met && met.size > 0 ? { ...end, met: [...(end.met ?? []), ...met] } : end;
 

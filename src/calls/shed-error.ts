@@ -1,14 +1,14 @@
-/** Why a call was not begun, in words for its caller: what there is too much of, whose it is, and what helps. */
+/** The error for the caller of a call that was not begun: which limit was met, and what helps. */
 import { AnnexError } from '../errors.ts';
 import type { LimitMet, Limits } from '../limits.ts';
 import { limitClause, limitSentence } from '../model/limit-met.ts';
 import type { Outcome } from '../protocol/wire.ts';
 import type { Refusal } from './admission.ts';
 
-/** What the caller of a call that was not begun is told beside the reason. */
+/** Further members of each such error. */
 export const SHED = { outcome: 'loadShed' satisfies Outcome };
 
-const SENT = 'calls whose bodies are still being sent';
+const UPLOADS = 'calls whose bodies are still being sent';
 const HELP =
   'and those of one address no more than they leave free; send fewer bodies at once, or send them faster';
 
@@ -23,7 +23,7 @@ function refused(why: Exclude<Refusal, 'closed'>, limits: Limits): { limit: Limi
   switch (why) {
     case 'left': {
       const limit: LimitMet = { name: 'firstByteMs', max: firstByteMs };
-      const message = `The call waited too long for its turn, and was not begun; ${limitClause(limit)}.`;
+      const message = `The call waited too long for a place, and was not begun; ${limitClause(limit)}.`;
       return { limit, message };
     }
     case 'all':
@@ -34,12 +34,12 @@ function refused(why: Exclude<Refusal, 'closed'>, limits: Limits): { limit: Limi
     }
     case 'uploads': {
       const limit: LimitMet = { name: 'callsInFlight', max: callsInFlight };
-      const message = `Too many ${SENT} run or wait; they have half of all places, ${HELP}; ${limitClause(limit)}.`;
+      const message = `Too many ${UPLOADS} run or wait; they have half of all places, ${HELP}; ${limitClause(limit)}.`;
       return { limit, message };
     }
     case 'uploadsOfInstallation': {
       const limit: LimitMet = { name: 'callsWaitingPerInstallation', max: callsWaitingPerInstallation };
-      const message = `Too many ${SENT} wait for the installation; they have half of its places to wait in, ${HELP}; ${limitClause(limit)}.`;
+      const message = `Too many ${UPLOADS} wait for the installation; they have half of its places to wait in, ${HELP}; ${limitClause(limit)}.`;
       return { limit, message };
     }
   }

@@ -1,11 +1,10 @@
-/** What the author of an integration reads in its log when it is kept apart for crashing cells, and when that is over. */
-
+/** Log lines for authors: their integration is kept apart because its cells crash, or no longer. */
 import type { SuspicionChange } from '../cells/suspicion.ts';
 import type { LogLevel } from '../protocol/wire.ts';
 
 const WHY =
   'Code that grows memory without end, or that the engine cannot interrupt (an array filled, sorted or searched over ' +
-  'billions of elements, a rejected proxy), does that. The lines before this one name the calls that were under way: do ' +
+  'billions of elements, a rejected proxy), does that. The lines before this one name the calls that were in flight: do ' +
   'less in one call, and bound what it keeps.';
 
 /** @param now milliseconds since 1970 */
@@ -19,13 +18,13 @@ export function suspicionText(change: SuspicionChange, now: number): { level: Lo
           : `with ${change.among - 1} other installation${change.among > 2 ? 's' : ''}`;
       const text =
         `The process that runs the integration died while it was executing, ${others}; so far this has happened ${times}. ` +
-        'It goes on in another process, apart from the others, until it has worked there for a while.';
+        'It runs in another process, apart from the others, until it has worked there for a while.';
       return { level: 'warn', text };
     }
     case 'cleared':
       return {
         level: 'info',
-        text: 'The integration has worked without crashing: it is not kept apart any more.',
+        text: 'The integration has worked without crashing: it is no longer kept apart.',
       };
     case 'quarantined': {
       const text = `The integration is in quarantine: the process that runs it died ${times} while it was executing. It runs alone from now on. ${WHY}`;
@@ -39,6 +38,9 @@ export function suspicionText(change: SuspicionChange, now: number): { level: Lo
       return { level: 'error', text };
     }
     case 'released':
-      return { level: 'info', text: 'The integration has not crashed in quarantine: it is over.' };
+      return {
+        level: 'info',
+        text: 'The integration has not crashed in quarantine: the quarantine has ended.',
+      };
   }
 }

@@ -1,23 +1,27 @@
 /**
- * The part of some places that uploads may have: calls whose bodies are still being sent.
+ * The share of places that uploads may have: calls whose bodies are still being sent.
  *
- * Attack: a stranger sends bodies to one endpoint so slowly that each call runs until its time is over, and has all places
- * of the installation. So uploads have half of the places, and one sender no more than it leaves free of that half. It
- * counts; what a place is, is up to `admission.ts`.
+ * Attack: a stranger sends bodies to one endpoint so slowly that each call runs until its time is
+ * over, and holds all places of the installation. So uploads have half of the places, and one
+ * sender no more than it leaves free of that half. This file only counts; `admission.ts` gives
+ * places.
  */
 
-/** Of the places, the part that uploads may have. */
+/** Share of the places that uploads may have. */
 const UPLOAD_SHARE = 1 / 2;
 
 export class UploadShare {
   readonly #bySender = new Map<string, number>();
   #taken = 0;
 
-  /** @param places of which this is a share @returns whether there is room for one more of the sender's */
+  /**
+   * @param places of which this is a share @returns whether there is room for one more upload of
+   * the sender
+   */
   hasRoom(places: number, sender: string): boolean {
     const left = Math.max(1, Math.floor(places * UPLOAD_SHARE)) - this.#taken - 1;
     const own = this.#bySender.get(sender) ?? 0;
-    // The first of a sender may have the last place: otherwise no sender could have the only one.
+    // The first upload of a sender may have the last place: otherwise none could have the only one.
     return own === 0 ? left >= 0 : own < left;
   }
 

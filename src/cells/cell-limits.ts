@@ -1,4 +1,4 @@
-/** What a cell is told of the limits, once and first of all: those that it keeps by itself. */
+/** The limits that a cell keeps by itself: part of the first message that it receives. */
 import type { Limits } from '../limits.ts';
 import type { CellLimits } from '../protocol/wire.ts';
 

@@ -1,16 +1,69 @@
 /**
- * Reads what a cell sends, one full piece in a turn of the host's event loop.
+ * The host's end of the pipe to one cell: writes frames, parses the frames that arrive, counts
+ * unanswered pings.
  *
- * Attack: a cell that floods. Node reads on from one pipe as long as there is something in it, up to two megabytes at a time:
- * tens of thousands of small messages, and a tenth of a second in which the host does nothing for anybody else. So after a
- * piece that was full, because more was waiting behind it, everybody else has a turn first. Smaller ones, which is all that
- * an ordinary cell ever sends, cost nothing.
+ * Whatever a cell sends is hostile input: a frame or a message of wrong shape is a breach, for
+ * which the cell is ended.
  */
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { FrameReader, FrameWriter } from '../protocol/frames.ts';
+import { parseCellMessage } from '../protocol/parse-cell-message.ts';
+import { type CellMessage, type HostMessage, WIRE_BOUNDS } from '../protocol/wire.ts';
 
-/** Node reads pieces of 64 KiB at most; one of half that tells of more behind it. */
+export const PING_EVERY_MS = 1_000;
+/** Node reads pieces of 64 KiB at most; a piece of half that size means that more is waiting. */
 const FULL_BYTES = 32 * 1024;
 
+export class CellPipe extends FrameWriter {
+  /** Pings in a row since the last byte from the cell. */
+  #unansweredPings = 0;
+
+  /** @param breach ends the cell; receives what the cell did, for the operator */
+  constructor(
+    pipe: Duplex,
+    received: (message: CellMessage, body: Buffer) => void,
+    breach: (words: string) => void,
+  ) {
+    super(pipe);
+    const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
+    const reader = new FrameReader(bounds, (head, body) => {
+      const message = parseCellMessage(head);
+      if (message === undefined) breach('sent a malformed message');
+      else received(message, body);
+    });
+    readInTurns(pipe, (piece) => {
+      // A cell that is busy writing is not silent; one that never ends a frame holds its calls past
+      // their time.
+      this.#unansweredPings = 0;
+      if (!reader.push(piece)) breach('sent a broken frame');
+    });
+    // A broken pipe ends with the exit of the process, which is where it is handled.
+    pipe.on('error', () => undefined);
+  }
+
+  /** To be called every `PING_EVERY_MS`. */
+  ping(): void {
+    this.#unansweredPings += 1;
+    this.send({ t: 'ping' } satisfies HostMessage);
+  }
+
+  /**
+   * How long the cell has been silent, in milliseconds. It counts pings and not time: a host that
+   * stalls must not take its cells for dead.
+   */
+  get silentMs(): number {
+    return this.#unansweredPings * PING_EVERY_MS;
+  }
+}
+
+/**
+ * Reads a pipe, one full piece in a turn of the host's event loop.
+ *
+ * Attack: a cell that floods. Node reads from one pipe as long as there is data, up to two
+ * megabytes at a time: tens of thousands of small messages, and a tenth of a second in which the
+ * host serves nothing else. So after a full piece, behind which more is waiting, the event loop
+ * turns first. Smaller pieces, which is all that an ordinary cell sends, cost nothing.
+ */
 export function readInTurns(pipe: Readable, take: (piece: Buffer) => void): void {
   pipe.on('data', (piece: Buffer) => {
     take(piece);

@@ -1,14 +1,14 @@
 /**
- * How much CPU a cell may say that its calls have used: no more than the time that has passed allows.
+ * Bounds the CPU time that a cell reports for its calls by the time that has passed.
  *
- * Attack: a cell that was taken over claims an hour of CPU for a call of a millisecond. That would spoil the operator's
- * counters for good, and make a neighbour look like one that burns CPU. The figure itself is the cell's own word; what
- * bounds it is the host's clock. No I/O and no clock of its own.
+ * Attack: a cell that was taken over claims an hour of CPU for a call of a millisecond. That would
+ * spoil the operator's counters for good, and make a neighbour look heavy. The figure is the
+ * cell's; its bound is the host's clock. No I/O and no clock of its own.
  */
 
 /** Threads that work for one call at once: its isolate's, and the one of its cryptographic job. */
 const THREADS_PER_CALL = 2;
-/** An honest cell estimates; one that is further off than this does not estimate. */
+/** An honest cell estimates, and is never further off than this. */
 const ERROR_MS_MAX = 5_000;
 
 export class CpuClaims {
@@ -18,7 +18,7 @@ export class CpuClaims {
 
   /**
    * @param cores of the machine
-   * @param startedAt when the cell was started, on a clock that never goes back
+   * @param startedAt when the cell was started, on the monotonic clock, in milliseconds
    */
   constructor(cores: number, startedAt: number) {
     this.#cores = cores;
@@ -28,9 +28,9 @@ export class CpuClaims {
   /**
    * Takes one claim.
    *
-   * @param claimedMs CPU of a call, by the cell's word
+   * @param claimedMs CPU of a call, as the cell reports it
    * @param since when the call was given to a cell
-   * @returns what of it counts; undefined where no honest cell would say that
+   * @returns the milliseconds that count; undefined where no honest cell would claim that
    */
   take(claimedMs: number, since: number, now: number): number | undefined {
     const possibleMs = (now - since) * Math.min(THREADS_PER_CALL, this.#cores);

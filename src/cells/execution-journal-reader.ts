@@ -1,25 +1,29 @@
 /**
- * The scratch file in which a cell notes who is executing, for the host to read once the cell has died of it.
+ * The execution journal of one cell: a scratch file in which the cell notes whose code executes.
+ * The host reads it when the cell has died (docs/decisions/execution-journal.md).
  *
- * A file and not a message: what a dying process has not sent yet is lost, what it has written to a file is there. It has
- * no name, so nobody else can open it, and it goes with its last descriptor. What it says is hostile input: it is bounded,
- * and its reader takes only those for executing that the cell had work of. A cell that was taken over can therefore blame
- * its own tenants for its end, and nobody else.
+ * A file and not a message: a dying process loses what it has not sent, and a file keeps what was
+ * written. It has no name, so no other process can open it, and it ends with its last descriptor.
+ * Its content is hostile input: it is bounded, and only owners that had tasks in the cell count. So
+ * a cell that was taken over can blame only its own tenants for its end.
  */
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXECUTION_JOURNAL } from '../protocol/wire.ts';
 
-/** What was found when the cell had died. */
+/** What the journal says when the cell has died. */
 export interface ExecutionJournalRead {
-  /** The owners whose code was executing. */
+  /** Owners whose code was executing. */
   readonly executing: ReadonlySet<string>;
-  /** Those, and the ones that had just stopped: something of their calls may not have reached the host. */
+  /**
+   * Those, and owners whose code had just stopped: messages of their calls may not have reached the
+   * host.
+   */
   readonly touched: ReadonlySet<string>;
-  /** The owner under whose isolate the cell has grown most, by the cell's own account. */
+  /** The owner during whose entries the cell has grown most, as the cell reports it. */
   readonly holder?: string;
-  /** So it is of everybody's. */
+  /** Messages of the calls of any owner may not have reached the host. */
   readonly unsure: boolean;
 }
 
@@ -27,7 +31,7 @@ const FILE_BYTES = EXECUTION_JOURNAL.recordBytes * EXECUTION_JOURNAL.records;
 const ID_AT = 2;
 
 export class ExecutionJournalReader {
-  /** For the cell to inherit. */
+  /** The descriptor that the cell inherits. */
   readonly fd: number;
   #open = true;
 
@@ -40,12 +44,14 @@ export class ExecutionJournalReader {
     }
   }
 
-  /** Whether the cell has written more than marks. Attack: a cell that was taken over fills the disk. */
+  /**
+   * Whether the file is larger than a journal. Attack: a cell that was taken over fills the disk.
+   */
   get overgrown(): boolean {
     return this.#open && fstatSync(this.fd).size > FILE_BYTES;
   }
 
-  /** What the cell has noted last. */
+  /** What the cell noted last. */
   read(): ExecutionJournalRead {
     const executing = new Set<string>();
     const touched = new Set<string>();

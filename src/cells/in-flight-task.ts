@@ -1,8 +1,10 @@
 /**
- * A task while a cell has it, and all that it takes to give it to another cell, for as long as the tenant has not seen it.
+ * A task while a cell has it, with all that is needed to give it to another cell, as long as the
+ * tenant has not seen it.
  *
- * A cell may die of one tenant with the work of many in it. What had not begun begins elsewhere, and neither the caller nor
- * the tenant can tell; what may have begun is never run twice.
+ * One tenant may crash a cell that has tasks of many. A task that has not begun moves to another
+ * cell, which neither the caller nor the tenant can notice; a task that may have begun is never run
+ * twice.
  */
 import type { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
@@ -16,43 +18,53 @@ import type {
 } from '../protocol/wire.ts';
 import type { CellProcess } from './cell-process.ts';
 
-/** Times that a task may move. It waits for the next cell each time, and something about it may be what kills them. */
+/**
+ * How often a task may move: it waits for the next cell each time, and may itself be what kills
+ * them.
+ */
 const MOVES_MAX = 3;
-/** Lines that the cell itself adds to a call's log (rejections, exceptions, what was dropped), and UTF-8 for UTF-16. */
+/**
+ * Lines that the cell itself adds to a call's log: rejections, exceptions, counts of dropped lines.
+ */
 const LOG_LINES_BEYOND = 64;
+/** Limits count UTF-16 and the wire carries UTF-8; the rest is room for lines of the cell. */
 const LOG_BYTES_FACTOR = 16;
 
-/** A message that starts something. */
+/** A message that starts a task. */
 export type StartMessage = Extract<HostMessage, { t: 'call' | 'probe' }>;
-/** One that starts nothing. */
+/** A message that starts nothing. */
 export type OtherMessage = Exclude<HostMessage, { t: 'hello' | 'call' | 'probe' }>;
 
-/** One call, or try-out, that a cell has been given. */
+/** One call, or one probe of a script, that a cell runs. */
 export interface CellTask {
-  /** Whose code it runs: an installation's, or its own alone where it is a try-out. */
+  /** Whose code it runs: the id of an installation; of a probe, an id of its own. */
   readonly owner: string;
-  /** Script the cell may ask for while it has this task. */
+  /** Key of the script, which the cell may ask for while it has this task. */
   readonly script: string;
   readonly wallMs: number;
   log(level: LogLevel, text: string): void;
-  /** It is with this cell now. Told when it is given, and each time it moves. */
+  /** This cell has the task now: called when it is submitted, and each time it moves. */
   placed?(cell: CellProcess): void;
   /**
-   * With `more`, the body follows as stream 0; where that is `whole`, it is to be collected.
-   * @returns false where it has been answered already
+   * The answer. With `more`, the body follows as stream 0; where `more` is `whole`, it is to be
+   * collected.
+   * @returns false where the call was answered before
    */
   response?(status: number, headers: [string, string][], body: Buffer, more?: true | 'whole'): boolean;
-  /** A part of a stream. @returns false where the cell broke the rules */
+  /** A part of a stream. @returns false where the cell broke a rule of streams */
   stream?(message: StreamMessage, bytes: Buffer): boolean;
-  /** @returns false where the cell broke the rules */
+  /** A fetch begins. @returns false where the cell broke a rule of fetches */
   fetch?(message: FetchMessage, body: Buffer): boolean;
-  /** It had not begun when its cell died, and no other may have it. Ends it, instead of `end`. */
+  /**
+   * The task had not begun when its cell died, and no other cell may have it. Ends it, instead of
+   * `end`.
+   */
   refuse?(refusal: AnnexError): void;
-  /** The last thing heard of it: always called, once. */
+  /** The task has ended: called once, last of all. */
   end(end: CallEnd, exports?: ScriptExports): void;
 }
 
-/** A message that came after the task, and its bytes. */
+/** A message that was sent after the task, and its bytes. */
 type Later = readonly [message: OtherMessage, ...bytes: Uint8Array[]];
 
 export class InFlightTask {
@@ -60,7 +72,7 @@ export class InFlightTask {
   readonly since = performance.now();
   #message: StartMessage | undefined;
   #body: readonly Uint8Array[] | undefined;
-  /** At most the chunks of an upload that need no credit, its end, and that its caller has left. */
+  /** At most the chunks of an upload that need no credit, its end, and its cancellation. */
   #later: Later[] | undefined;
   #moves = 0;
   #logLines = 0;
@@ -72,7 +84,10 @@ export class InFlightTask {
     this.#body = body;
   }
 
-  /** The tenant has seen it, or may have: it can no longer move, and what that would need is let go of. */
+  /**
+   * The tenant has seen the task, or may have: it can no longer move, and its messages are
+   * released.
+   */
   begin(): void {
     this.#message = undefined;
     this.#body = undefined;
@@ -83,19 +98,19 @@ export class InFlightTask {
     return this.#message === undefined;
   }
 
-  /** Whether another cell may have it. */
+  /** Whether it may move to another cell. */
   get movable(): boolean {
     return this.#message?.t === 'call' && this.#moves < MOVES_MAX;
   }
 
-  /** A message about it goes to its cell, and has to be repeated to the next one. */
+  /** Keeps a message about the task that is sent to its cell, to repeat it to the next one. */
   follow(message: OtherMessage, bytes: Uint8Array[]): void {
     if (this.begun) return;
     this.#later ??= [];
     this.#later.push([message, ...bytes]);
   }
 
-  /** Tells another cell all that the last one was told. Its deadlines stay what they were. */
+  /** Repeats all messages about the task to another cell. Its deadlines stay what they were. */
   move(send: (message: StartMessage | OtherMessage, ...bytes: Uint8Array[]) => void): void {
     if (this.#message?.t !== 'call') return;
     this.#moves += 1;
@@ -104,7 +119,10 @@ export class InFlightTask {
     for (const [message, ...bytes] of this.#later ?? []) send(message, ...bytes);
   }
 
-  /** Counts a line of its log. @returns false beyond what the prelude lets through: the cell is not the one we started */
+  /**
+   * Counts a line of its log. @returns false beyond what the prelude lets through: only a cell that
+   * was taken over sends more
+   */
   mayLog(bytes: number, limits: Limits): boolean {
     this.#logLines += 1;
     this.#logBytes += bytes;

@@ -1,10 +1,14 @@
 /**
- * Tells a SIGKILL of the kernel, which had run out of memory, from one of the operator: the first may be a tenant's doing,
- * the second is nobody's. No process does either to itself, unless it was taken over.
+ * Distinguishes a SIGKILL of the kernel, which had run out of memory, from one of the operator: a
+ * tenant may have caused the first, never the second. No process sends either to itself, unless it
+ * was taken over.
  */
 import { readFileSync } from 'node:fs';
 
-/** Linux counts its kills here, those in other containers too: one of these makes a suspect more, and no suspect less. */
+/**
+ * Linux counts its kills here, those in other containers too: these can add a suspect and never
+ * hide one.
+ */
 const COUNTERS = '/proc/vmstat';
 
 export class OomKills {
@@ -17,12 +21,12 @@ export class OomKills {
     this.note();
   }
 
-  /** To be called regularly: what has happened until now is no news any more. */
+  /** To be called regularly: `happened` is about the time since the last call. */
   note(): void {
     this.#noted = this.#count();
   }
 
-  /** Whether there was one since the last `note`; undefined where the system does not tell. */
+  /** Whether there was a kill since the last `note`; undefined where the system has no counter. */
   happened(): boolean | undefined {
     const count = this.#count();
     return count === undefined || this.#noted === undefined ? undefined : count > this.#noted;

@@ -1,13 +1,13 @@
 /**
- * Which place an installation lives in. Most share a few cells, by a stable hash, so that their isolates stay warm; some are
- * kept apart from everybody else:
+ * Which place an installation runs in. Most share a few cells, by a stable hash, so that their
+ * isolates stay warm; some are kept apart:
  *
- *   quarantine  crashes its cell: each in a cell of its own, as far as there are cells (`quarantine.ts`)
- *   trial       may have crashed a cell: as few together as there are cells for it, the likeliest ones alone
- *   heavy       burns CPU: together, in a cell that yields to the others
+ *   quarantine  guilty: each in a cell of its own, as far as there are cells (`quarantine.ts`)
+ *   trial       suspects: spread over the trial cells, the likeliest ones alone
+ *   heavy       heavy installations: together, in a cell with lower CPU priority
  *
- * It only decides. Which processes there are is for the pool, who is suspected for `suspicion.ts`, who is heavy for
- * `cpu-load.ts`; while nobody is any of it, a hash is all it takes.
+ * It only decides. The pool starts processes, `suspicion.ts` finds suspects, `cpu-load.ts` finds
+ * heavy installations; where there are none, placing costs one hash.
  */
 import type { CellProcess } from './cell-process.ts';
 import { type Origin, Quarantine } from './quarantine.ts';
@@ -18,15 +18,17 @@ export type PlaceKind = 'shared' | 'heavy' | 'trial' | 'quarantine';
 /** A place for a cell: it outlives the process in it. */
 export class Place {
   readonly kind: PlaceKind;
-  /** Absent where it is started on demand and nobody needs it. */
+  /** Absent where the cell is started on demand and not needed. */
   cell: CellProcess | undefined;
-  /** Cells in a row that died before they were ready, and no next one before this moment. */
-  stillborn = 0;
-  restAt = 0;
-  /** What lives here has changed: the next call gets a fresh cell. */
+  /** Cells in a row that died before they were ready. */
+  failedStarts = 0;
+  /** After a failed start, the next one is not before this time. */
+  retryAt = 0;
+  /** Other installations run here now: the next call gets a fresh cell. */
   stale = false;
-  /** Since when it has had nothing to do, and how many tasks it had been given by then. */
+  /** Since when the cell has had no task. */
   idleSince: number | undefined;
+  /** How many tasks the cell had been given by then. */
   tasks = 0;
 
   constructor(kind: PlaceKind) {
@@ -51,7 +53,7 @@ export class Placement {
   readonly #heavy = new Place('heavy');
   readonly #trials: readonly Place[];
   readonly #quarantine: Quarantine;
-  /** Where each suspect lives. */
+  /** The place of each suspect. */
   readonly #trialOf = new Map<string, Place>();
 
   constructor(parts: PlacementParts) {
@@ -62,7 +64,7 @@ export class Placement {
     this.apart = [this.#heavy, ...this.#trials, ...this.#quarantine.places];
   }
 
-  /** @param origin whose it is, where that is known */
+  /** @param origin organization and integration of the installation, where they are known */
   placeOf(installationId: string, origin?: Origin): Place {
     const { suspicion, isHeavy } = this.#parts;
     if (!suspicion.idle) {
@@ -72,7 +74,7 @@ export class Placement {
     return isHeavy(installationId) ? this.#heavy : this.#sharedFor(installationId);
   }
 
-  /** Sets suspects apart, from each other and from those that are there already. */
+  /** Gives suspects new places, apart from each other and from earlier suspects. */
   spread(installationIds: readonly string[]): void {
     const { suspicion } = this.#parts;
     for (const id of installationIds) this.#trialOf.delete(id);
@@ -83,7 +85,7 @@ export class Placement {
     for (const id of likeliestFirst) this.#trialFor(id);
   }
 
-  /** Nobody has needed this place for a while: another may have it. */
+  /** The place was not needed for a while: other installations may have it. */
   vacate(place: Place): void {
     this.#quarantine.vacate(place);
   }
@@ -99,7 +101,8 @@ export class Placement {
     if (known !== undefined) return known;
     const load = new Map(this.#trials.map((place) => [place, 0]));
     for (const [id, place] of this.#trialOf) {
-      // Squared, so that a likely one weighs more than several unlikely ones, who had better be together.
+      // Squared: one likely suspect weighs more than several unlikely ones, which are better
+      // together.
       load.set(place, (load.get(place) ?? 0) + this.#parts.suspicion.scoreOf(id) ** 2);
     }
     const [lightest] = [...load].sort(([, one], [, other]) => one - other);

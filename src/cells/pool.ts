@@ -1,8 +1,9 @@
 /**
- * The cells: starts them, watches them from outside, ends them, and has a new one at once for each that dies.
+ * The pool of cells: starts them, checks them from outside, ends them, and replaces each that dies.
  *
- * An unwell cell is replaced before it is ended, so that calls in it may finish. What a dead one had not begun goes to the
- * next, unseen. Who lives where is for `placement.ts`; of whom a cell has died, `suspicion.ts` finds out.
+ * An unwell cell is replaced before it is ended, so that its calls may finish. Calls of a dead cell
+ * that had not begun move to the next one. `placement.ts` decides which cell an installation runs
+ * in; `suspicion.ts` finds those that crash cells.
  */
 import { AnnexError } from '../errors.ts';
 import type { CellBuild } from '../launch/cell-build.ts';
@@ -10,7 +11,8 @@ import type { CellLauncher } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
 import { within } from '../model/within.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
-import { type CellOwner, CellProcess, PING_EVERY_MS } from './cell-process.ts';
+import { PING_EVERY_MS } from './cell-pipe.ts';
+import { type CellOwner, CellProcess } from './cell-process.ts';
 import type { InFlightTask } from './in-flight-task.ts';
 import { OomKills } from './oom-kills.ts';
 import { type Place, Placement } from './placement.ts';
@@ -20,23 +22,31 @@ import { Suspicion, type SuspicionChange } from './suspicion.ts';
 
 const CHECK_EVERY_MS = 200;
 const CHECKS_PER_PING = PING_EVERY_MS / CHECK_EVERY_MS;
-/** Unwell cells that may go on with the calls in them, each no longer than a call may take; the oldest makes room. */
+/**
+ * Unwell cells that may finish their calls, each no longer than a call may take; beyond, the oldest
+ * is ended.
+ */
 const DRAINING_MAX = 4;
-/** Wait before the next start, once cells have died before they were ready; doubles up to the maximum. */
+/** Back-off after a cell that died before it was ready; doubles up to the maximum. */
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 5_000;
 const MS_PER_S = 1_000;
-/** How long processes that were sent SIGKILL are waited for. */
+/** How long a stop waits for processes that were sent SIGKILL. */
 const STOP_MS = 2_000;
 
-/** What the pool tells the operator. */
+/** What the pool reports to the operator. */
 export interface PoolEvents {
-  /** `how` is in words; `suspects` are installations that were executing. */
+  /**
+   * `how` is in words; `lastWords` is the end of stderr; `suspects` are installations that were
+   * executing.
+   */
   cellDied(reason: DeathReason, how: string, lastWords: string, suspects: readonly string[]): void;
   cellUnwell(how: string): void;
-  /** An installation is kept apart, or no longer. `script` is what it ran last. */
+  /**
+   * An installation is kept apart, or no longer. `script` is the key of the last one that it ran.
+   */
   contained(change: SuspicionChange, script: string): void;
-  /** A call that had not begun goes on in another cell. */
+  /** A call that had not begun has moved to another cell. */
   callMoved(): void;
 }
 
@@ -47,7 +57,7 @@ export interface PoolParts {
   readonly cells: number;
   readonly events: PoolEvents;
   script(key: string): Promise<Uint8Array | undefined>;
-  /** Whether an installation burns CPU. */
+  /** Whether an installation is heavy on CPU. */
   isHeavy(installationId: string): boolean;
 }
 
@@ -55,18 +65,18 @@ export class Pool {
   readonly #parts: PoolParts;
   readonly #suspicion = new Suspicion();
   readonly #placement: Placement;
-  readonly #tryOuts: ScriptProbes;
+  readonly #probes: ScriptProbes;
   readonly #oomKills = new OomKills();
-  /** What those that are kept apart ran last. */
+  /** The last script of each installation that is kept apart. */
   readonly #scripts = new Map<string, string>();
   /** Every process that has not ended. */
   readonly #alive = new Set<CellProcess>();
-  /** Of a stop: settles with the end of the last process. */
-  readonly #allGone = Promise.withResolvers<void>();
-  /** Of those, replaced ones that finish what they have. */
+  /** Settles, during a stop, with the end of the last process. */
+  readonly #allEnded = Promise.withResolvers<void>();
+  /** Unwell cells that were replaced and finish their calls. */
   readonly #draining = new Set<CellProcess>();
-  /** Healthy ones whose place another one has now. */
-  readonly #leaving = new Set<CellProcess>();
+  /** Healthy cells that were replaced and finish their calls. */
+  readonly #retiring = new Set<CellProcess>();
   readonly #interval: NodeJS.Timeout;
   #checks = 0;
   #checkedAt = performance.now();
@@ -78,35 +88,44 @@ export class Pool {
     const { trialCells, quarantineCells } = limits;
     const suspicion = this.#suspicion;
     this.#placement = new Placement({ cells, trialCells, quarantineCells, suspicion, isHeavy });
-    this.#tryOuts = new ScriptProbes({ limits, start: () => this.#startForTryOuts() });
+    this.#probes = new ScriptProbes({ limits, start: () => this.#startForProbes() });
     for (const place of this.#placement.shared) this.#start(place);
     this.#interval = setInterval(() => this.#check(), CHECK_EVERY_MS);
   }
 
-  /** Settles when every shared cell can take calls; rejects with the last words of one that cannot. */
+  /**
+   * Settles when every shared cell can take calls; rejects with the stderr of one that died before.
+   */
   async ready(): Promise<void> {
     await Promise.all(this.#placement.shared.map(({ cell }) => cell?.ready));
   }
 
-  /** @returns why no call of an installation may begin now: 503 INSTALLATION_QUARANTINED; undefined where it may */
+  /**
+   * @returns why no call of an installation may begin now: 503 INSTALLATION_QUARANTINED; undefined
+   * where it may
+   */
   refusal(installationId: string): AnnexError | undefined {
     if (this.#suspicion.idle) return undefined;
-    const againMs = this.#suspicion.refuses(installationId, performance.now());
-    return againMs === undefined ? undefined : quarantined(Math.ceil(againMs / MS_PER_S));
+    const retryMs = this.#suspicion.refuses(installationId, performance.now());
+    return retryMs === undefined ? undefined : quarantined(Math.ceil(retryMs / MS_PER_S));
   }
 
-  /** The cell an installation lives in. @param origin whose it is, where that is known */
+  /**
+   * The cell that an installation runs in, started where it has none.
+   *
+   * @param origin organization and integration of the installation, where they are known
+   */
   cellFor(installationId: string, origin?: Origin): CellProcess {
     const place = this.#placement.placeOf(installationId, origin);
     if (place.stale) this.#drain(place);
     const { cell } = place;
-    if (cell !== undefined && (cell.takesTasks || performance.now() < place.restAt)) return cell;
+    if (cell !== undefined && (cell.takesTasks || performance.now() < place.retryAt)) return cell;
     return this.#start(place);
   }
 
-  /** Runs a script once, where no tenant lives. @throws AnnexError SERVICE_STOPPING */
-  tryOut(source: string): Promise<Probed> {
-    return this.#tryOuts.run(source);
+  /** Loads a script once, in a cell without tenants. @throws AnnexError SERVICE_STOPPING */
+  probe(source: string): Promise<Probed> {
+    return this.#probes.run(source);
   }
 
   /** The cells that take calls. */
@@ -115,7 +134,9 @@ export class Pool {
     return [...shared, ...apart].flatMap(({ cell }) => cell ?? []);
   }
 
-  /** Every process, those for try-outs and those that finish what they have too. */
+  /**
+   * Every process, including those of probes and those that were replaced and finish their calls.
+   */
   get processes(): readonly CellProcess[] {
     return [...this.#alive];
   }
@@ -128,25 +149,29 @@ export class Pool {
     return this.#suspicion.quarantined;
   }
 
-  /** Whether an installation runs alone because it crashes its cells. */
+  /** Whether an installation is in quarantine because it crashes its cells. */
   isQuarantined(installationId: string): boolean {
     return this.#suspicion.isGuilty(installationId);
   }
 
-  /** Ends every cell. Calls still in them are answered as crashed. Resolves once all processes are gone. */
+  /**
+   * Ends every cell. Calls still in them end with `cellCrashed`. Resolves when all processes have
+   * ended.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#tryOuts.stop();
+    this.#probes.stop();
     clearInterval(this.#interval);
     for (const cell of this.#alive) cell.kill('was stopped with the service', 'retired');
-    if (this.#alive.size > 0) await within(STOP_MS, this.#allGone.promise);
+    if (this.#alive.size > 0) await within(STOP_MS, this.#allEnded.promise);
   }
 
   #start(place: Place): CellProcess {
-    const cell = this.#launch(place.kind === 'heavy', {
+    const cell = this.#launch({
+      yielding: place.kind === 'heavy',
       unwell: (unwell, how, suspects) => this.#replaceUnwell(place, unwell, how, suspects),
       exited: (dead, how, death) => this.#exited(place, dead, how, death),
-      requeue: (given) => this.#requeue(given),
+      requeue: (inFlight) => this.#requeue(inFlight),
       ...(place.kind === 'trial' && { ended: (owner) => this.#worked(owner) }),
     });
     place.cell = cell;
@@ -155,21 +180,21 @@ export class Pool {
     return cell;
   }
 
-  #startForTryOuts(): CellProcess {
-    return this.#launch(false, {
+  #startForProbes(): CellProcess {
+    return this.#launch({
       unwell: (cell, how) => cell.kill(how, 'stuck'),
       exited: (cell, how, death) => this.#died(cell, how, { ...death, suspects: [] }),
     });
   }
 
-  #launch(yielding: boolean, owner: Omit<CellOwner, 'script' | 'outOfMemory'>): CellProcess {
+  #launch(owner: Omit<CellOwner, 'script' | 'outOfMemory'>): CellProcess {
     const { build, launcher, limits } = this.#parts;
     const whole: CellOwner = {
       ...owner,
       script: (key) => this.#parts.script(key),
       outOfMemory: () => this.#oomKills.happened(),
     };
-    const cell = new CellProcess(build, launcher, limits, whole, yielding);
+    const cell = new CellProcess(build, launcher, limits, whole);
     this.#alive.add(cell);
     return cell;
   }
@@ -185,16 +210,16 @@ export class Pool {
       if (pinging) cell.ping();
     }
     for (const cell of this.#draining) if (cell.inFlight === 0) cell.kill('had finished its calls', 'stuck');
-    for (const cell of this.#leaving)
+    for (const cell of this.#retiring)
       if (cell.inFlight === 0) cell.kill('was not needed any more', 'retired');
     for (const place of this.#placement.apart) this.#retireIdle(place, now);
-    this.#tryOuts.pass(now);
+    this.#probes.pass(now);
     if (!pinging) return;
     this.#oomKills.note();
-    for (const change of this.#suspicion.pass(now)) this.#tell(change);
+    for (const change of this.#suspicion.pass(now)) this.#report(change);
   }
 
-  /** Ends a cell that nobody has needed for a while, where one is started on demand. */
+  /** Ends a cell that is started on demand and was not needed for a while. */
   #retireIdle(place: Place, now: number): void {
     const { cell } = place;
     if (cell === undefined) return;
@@ -210,13 +235,13 @@ export class Pool {
     }
   }
 
-  /** The next call of a place gets a fresh cell; the last one finishes what it has. */
+  /** Lets the next call of a place start a fresh cell; the last one finishes its calls. */
   #drain(place: Place): void {
     place.stale = false;
     const { cell } = place;
     place.cell = undefined;
     if (cell === undefined) return;
-    this.#leaving.add(cell);
+    this.#retiring.add(cell);
     setTimeout(() => cell.kill('was not needed any more', 'retired'), this.#parts.limits.callWallMs).unref();
   }
 
@@ -227,7 +252,7 @@ export class Pool {
     const [oldest] = this.#draining;
     if (this.#draining.size >= DRAINING_MAX) oldest?.kill('made room for another unwell one', 'stuck');
     this.#draining.add(cell);
-    // Meanwhile its lost thread burns a core: nobody in another cell is to feel it.
+    // Its lost thread burns a core until the cell ends; other cells are to have the CPU first.
     cell.yieldCores();
     this.#renew(place);
     setTimeout(() => cell.kill(how, 'stuck'), this.#parts.limits.callWallMs).unref();
@@ -235,17 +260,17 @@ export class Pool {
 
   #exited(place: Place, cell: CellProcess, how: string, death: CellDeath): void {
     this.#draining.delete(cell);
-    this.#leaving.delete(cell);
+    this.#retiring.delete(cell);
     this.#died(cell, how, death);
     if (this.#stopping) return;
     if (cell.worked) this.#blame(cell, death.suspects);
-    // One that was killed from outside before it was ready says nothing of how the next will fare.
+    // Where it was killed from outside before it was ready, the next start is not to back off.
     if (place.cell === cell) this.#revive(place, cell, cell.worked || death.reason === 'killed');
   }
 
   #died(cell: CellProcess, how: string, { reason, suspects }: CellDeath): void {
     this.#alive.delete(cell);
-    if (this.#stopping && this.#alive.size === 0) this.#allGone.resolve();
+    if (this.#stopping && this.#alive.size === 0) this.#allEnded.resolve();
     if (this.#stopping || reason === undefined) return;
     this.#parts.events.cellDied(reason, how, cell.lastWords, suspects);
   }
@@ -258,49 +283,52 @@ export class Pool {
       const { installationId } = change;
       const script = cell.scriptOf(installationId);
       if (script !== undefined) this.#scripts.set(installationId, script);
-      this.#tell(change);
+      this.#report(change);
     }
   }
 
   #worked(installationId: string): void {
     const change = this.#suspicion.worked(installationId, performance.now());
-    if (change) this.#tell(change);
+    if (change) this.#report(change);
   }
 
-  #tell(change: SuspicionChange): void {
+  #report(change: SuspicionChange): void {
     const { installationId, now } = change;
     const script = this.#scripts.get(installationId);
     if (script !== undefined) this.#parts.events.contained(change, script);
     if (now === 'cleared' || now === 'released') this.#scripts.delete(installationId);
   }
 
-  /** A cell that had worked is replaced at once; one that never came up, after a growing pause. */
+  /**
+   * Replaces a dead cell: at once where it had been ready, otherwise after a back-off that doubles.
+   */
   #revive(place: Place, dead: CellProcess, atOnce: boolean): void {
-    place.stillborn = atOnce ? 0 : place.stillborn + 1;
+    place.failedStarts = atOnce ? 0 : place.failedStarts + 1;
     if (atOnce) return this.#renew(place);
-    const restMs = Math.min(RESTART_MS_MIN * 2 ** (place.stillborn - 1), RESTART_MS_MAX);
-    place.restAt = performance.now() + restMs;
-    setTimeout(() => place.cell === dead && this.#renew(place), restMs).unref();
+    const backOffMs = Math.min(RESTART_MS_MIN * 2 ** (place.failedStarts - 1), RESTART_MS_MAX);
+    place.retryAt = performance.now() + backOffMs;
+    setTimeout(() => place.cell === dead && this.#renew(place), backOffMs).unref();
     return undefined;
   }
 
-  /** The next cell of a place: at once where installations share it, when somebody comes where one is started on demand. */
+  /** Starts the next cell of a shared place; any other is started with its next call. */
   #renew(place: Place): void {
     place.cell = undefined;
     if (place.kind === 'shared' && !this.#stopping) this.#start(place);
   }
 
-  #requeue(given: InFlightTask): boolean {
+  #requeue(inFlight: InFlightTask): boolean {
     if (this.#stopping) return false;
-    const refusal = this.refusal(given.task.owner);
+    const { task } = inFlight;
+    const refusal = this.refusal(task.owner);
     if (refusal !== undefined) {
-      given.task.refuse?.(refusal);
-      return given.task.refuse !== undefined;
+      task.refuse?.(refusal);
+      return task.refuse !== undefined;
     }
-    const cell = this.cellFor(given.task.owner);
+    const cell = this.cellFor(task.owner);
     if (!cell.takesTasks) return false;
     this.#parts.events.callMoved();
-    cell.resubmit(given);
+    cell.resubmit(inFlight);
     return true;
   }
 }
@@ -308,6 +336,6 @@ export class Pool {
 const quarantined = (retryAfterS: number): AnnexError =>
   new AnnexError(
     'INSTALLATION_QUARANTINED',
-    'The integration keeps crashing the process it runs in, and is left alone for a while; its log says why.',
+    'The integration keeps crashing the process it runs in. Its calls are refused for a while; its log says why.',
     { retryAfterS, extra: { outcome: 'loadShed' } },
   );

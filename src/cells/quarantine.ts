@@ -1,16 +1,17 @@
 /**
- * Shares the places of quarantine among those that crash their cells.
+ * Shares the quarantine cells among guilty installations.
  *
- * Each has a place of its own as long as there are places. One organization, or one integration, holds half of them at most;
- * its further installations share those. Where all are held, the two whose last death is longest ago move together, and
- * the newcomer has the place that this frees. So there is always a place: nobody waits for another one to behave, and an
- * innocent installation that was framed is with the calm ones and not with the one that crashes at every call.
- * Attack: a few guilty installations hold every place, and an innocent one that needs one is refused everything.
+ * Each has a place of its own as long as there are places. One organization, or one integration,
+ * holds half of them at most; its further installations share those. Where all are held, the two
+ * places whose last death is longest ago are joined, and the new installation has the place that
+ * this frees. So there is always a place, and an innocent installation that was framed shares with
+ * calm ones and not with one that crashes at every call. Attack: a few guilty installations hold
+ * every place, and an innocent one that needs one is refused everything.
  */
 import type { Place } from './placement.ts';
 import type { Suspicion } from './suspicion.ts';
 
-/** Whose an installation is, and whose code it runs. */
+/** The organization that owns an installation, and the integration whose code it runs. */
 export interface Origin {
   readonly organization: string;
   readonly integration: string;
@@ -42,12 +43,14 @@ export class Quarantine {
     return place;
   }
 
-  /** Nobody has needed this place for a while: another may have it. */
+  /** The place was not needed for a while: other installations may have it. */
   vacate(place: Place): void {
     for (const [id, resident] of this.#residents) if (resident.place === place) this.#residents.delete(id);
   }
 
-  /** Where its relatives hold as many places as they may: the emptiest of these. */
+  /**
+   * The emptiest place of its organization and integration, where these hold as many as they may.
+   */
   #ownShare(origin: Origin | undefined): Place | undefined {
     if (origin === undefined) return undefined;
     const own = new Set<Place>();
@@ -72,7 +75,7 @@ export class Quarantine {
       const resident = this.#residents.get(id);
       if (resident !== undefined) resident.place = kept;
     }
-    // What the others have left running there is not the newcomer's to die of.
+    // The installations that ran there may have left something in the cell that crashes it.
     freed.stale = true;
     return freed;
   }

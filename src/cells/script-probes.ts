@@ -1,18 +1,20 @@
 /**
- * Runs scripts once before they are published, in a cell where no tenant lives: it is started for the first, shared by those
- * that come meanwhile, and ended when there has been none for a while.
+ * Probes scripts: loads each once before it is published, in a cell without tenants. The cell is
+ * started for the first probe, shared by probes at the same time, and ended when there was none for
+ * a while (docs/decisions/publish-probe.md).
  *
- * Attack: publishes that crash their cell, so that everybody else's are told that their code crashes. A script whose cell
- * dies is therefore tried out again, alone in a cell: what crashes then is its own doing.
+ * Attack: an upload crashes the cell, so that other authors are told that their code crashes. A
+ * script whose cell dies is therefore probed again, alone in a cell: a crash there is its own.
  */
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { type CallEnd, PROBED_SCRIPT, probe, type ScriptExports } from '../protocol/wire.ts';
 import type { CellProcess } from './cell-process.ts';
 
-/** What was found out (REFERENCE D10). */
+/** What a probe has found (docs/contract/api.md#publishing). */
 export interface Probed {
   readonly end: CallEnd;
+  /** Absent where the script did not load. */
   readonly exports?: ScriptExports;
 }
 
@@ -26,7 +28,7 @@ export class ScriptProbes {
   #shared: CellProcess | undefined;
   #usedAt = 0;
   #nextId = 1;
-  /** The last one that has a cell to itself. */
+  /** The last probe with a cell of its own: these run one after the other. */
   #alone: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -34,7 +36,10 @@ export class ScriptProbes {
     this.#parts = parts;
   }
 
-  /** @throws AnnexError SERVICE_STOPPING: that its cell was ended then says nothing of the script */
+  /**
+   * Probes one script. @throws AnnexError SERVICE_STOPPING: its cell is ended then, whatever the
+   * script does
+   */
   async run(source: string): Promise<Probed> {
     this.#check();
     this.#usedAt = performance.now();
@@ -43,12 +48,12 @@ export class ScriptProbes {
     this.#usedAt = performance.now();
     this.#check();
     if (first.end.outcome !== 'cellCrashed') return first;
-    const again = this.#alone.then(() => this.#runAlone(source));
-    this.#alone = again.catch(() => undefined);
-    return again;
+    const repeated = this.#alone.then(() => this.#runAlone(source));
+    this.#alone = repeated.catch(() => undefined);
+    return repeated;
   }
 
-  /** To be called regularly. */
+  /** Ends the shared cell where it is idle. To be called regularly. */
   pass(now: number): void {
     const idle = this.#shared?.inFlight === 0 && now - this.#usedAt > this.#parts.limits.spareCellIdleMs;
     if (!idle) return;
@@ -56,7 +61,7 @@ export class ScriptProbes {
     this.#shared = undefined;
   }
 
-  /** Nothing is tried out any more. */
+  /** Refuses further probes. */
   stop(): void {
     this.#stopped = true;
   }
@@ -72,11 +77,11 @@ export class ScriptProbes {
 
   #attempt(source: string, cell: CellProcess): Promise<Probed> {
     const { callCpuMs, callWallMs, probeWallMs } = this.#parts.limits;
-    // What takes longer to load than a call may take could never be called.
+    // A script that takes longer to load than a call may take could never be called.
     const wallMs = Math.min(callWallMs, probeWallMs);
     const id = this.#nextId++;
     return new Promise((resolve) => {
-      cell.give(
+      cell.submit(
         { t: 'probe', id, cpuMs: callCpuMs, wallMs },
         {
           owner: probe(id),

@@ -1,41 +1,52 @@
 /**
- * Who crashes cells? From what was executing at each death, to the one that must run alone.
+ * Finds the installations that crash cells, by what was executing at each death.
  *
- * A death is shared among those that were executing. They are *suspects*, and kept apart from everybody and from each other
- * until they have worked for a while without another death; so the guilty one is soon alone with its deaths, and the innocent
- * are cleared by themselves. One that is alone at two deaths, the second while it is kept apart, or had its share in many, is
- * *guilty*: it runs in quarantine, with a pause after each further death, twice as long each time. Quarantine is over after
- * half a minute without a death, and after twice as long for each death that is *proven*: one at which it was alone where it
- * is kept apart. So an innocent installation that others have framed is out of it within a minute, whoever they are, and
- * takes no score along. Half of all is forgotten every ten minutes. Pure: no I/O, no clock of its own, and an empty map as long as nothing
+ * A death is shared among the installations that were executing. They become *suspects* and are
+ * kept apart, from other installations and from each other, until they have worked for a while
+ * without another death. So a guilty one is soon alone with its deaths, and innocent ones are
+ * cleared. One that is alone at two deaths, the second while it is kept apart, or has its share in
+ * many, is *guilty*: it runs in quarantine, with a pause after each further death, twice as long
+ * each time.
+ *
+ * Quarantine ends after half a minute without a death, and after twice as long for each *proven*
+ * death: one at which the installation was alone while it was kept apart. So others can frame an
+ * innocent installation for less than a minute, and its score is then reset. Half of each score is
+ * forgotten in ten minutes. Pure: no I/O, no clock of its own, and an empty map as long as no cell
  * dies.
  */
+import { FadingRecords } from '../model/fading-records.ts';
 
-/** In this time, half of all is forgotten. */
 const HALF_LIFE_MS = 600_000;
-/** Shares of deaths that make one guilty, whoever else was there. */
+/** Shares of deaths that make an installation guilty. */
 const GUILTY_SCORE = 2;
-/** The same of deaths at which it was alone: two within the half-life, the second while it was kept apart. */
+/**
+ * The same of deaths at which it was alone: two within the half-life, the second while it was kept
+ * apart.
+ */
 const GUILTY_ALONE = 1.5;
-/** What clears a suspect: so many calls and so much time without a death, or one call and longer. */
+/** A suspect is cleared by this many calls and this much time without a death, */
 const TRIAL_CALLS = 20;
-const SELF_TEST_MS = 5_000;
+const TRIAL_MS = 5_000;
+/** or by one call and this much time. */
 const SLOW_TRIAL_MS = 60_000;
-/** Each trial that turns out too short makes the next one twice as long, up to here. */
+/** Each further trial of an installation takes twice as long, so many times at most. */
 const TRIAL_DOUBLINGS_MAX = 6;
-const BACK_OFF_MS_MIN = 1_000;
-const BACK_OFF_MS_MAX = 300_000;
-/** Time without a death after which quarantine is over: the first where no death is proven, doubled for each one that is. */
+const PAUSE_MS_MIN = 1_000;
+const PAUSE_MS_MAX = 300_000;
+/**
+ * Time without a death after which quarantine ends: the first without a proven death, doubled for
+ * each proven one.
+ */
 const RELEASE_MS_MIN = 30_000;
 const RELEASE_MS_MAX = 600_000;
-/** Less than this of proven deaths is none: one of them, faded. */
+/** A figure of proven deaths below this counts as none: one death, faded. */
 const PROVEN_MIN = 0.5;
-/** Less of a score is none. */
+/** A score below this counts as none. */
 const FORGOTTEN_BELOW = 0.02;
 /** Installations remembered; beyond, the one blamed longest ago is forgotten. */
 const REMEMBERED = 10_000;
 
-/** What has changed for an installation, for whoever is to be told. */
+/** What has changed for an installation. */
 export type SuspicionChange = { readonly installationId: string; readonly deaths: number } & (
   | { readonly now: 'suspected'; readonly among: number }
   | { readonly now: 'cleared' | 'quarantined' | 'released' }
@@ -44,11 +55,13 @@ export type SuspicionChange = { readonly installationId: string; readonly deaths
 
 /** What is remembered of one installation. */
 interface Suspected {
-  standing: 'noted' | 'suspect' | 'guilty';
+  state: 'noted' | 'suspect' | 'guilty';
   /** Its shares of deaths, and of those at which it was alone. */
   score: number;
   alone: number;
-  /** Of the latter, those while it was kept apart: nobody else can have been the reason. */
+  /**
+   * Of the latter, those while it was kept apart: no other installation can have been the reason.
+   */
   proven: number;
   /** When these were last brought up to date. */
   at: number;
@@ -60,16 +73,25 @@ interface Suspected {
   /** Of its trial: calls that have ended, and when the first one did. */
   calls: number;
   callsSince: number;
-  /** Of its quarantine: the last pause, and when it is over. */
+  /** Of its quarantine: the last pause, and when it ends. */
   pauseMs: number;
   pausedUntil: number;
 }
 
 export class Suspicion {
-  readonly #records = new Map<string, Suspected>();
+  readonly #records = new FadingRecords<Suspected>({
+    halfLifeMs: HALF_LIFE_MS,
+    keysMax: REMEMBERED,
+    fade: (record, left) => {
+      record.score *= left;
+      record.alone *= left;
+      record.proven *= left;
+      record.pauseMs *= left;
+    },
+  });
   readonly #counts = { suspect: 0, guilty: 0 };
 
-  /** Whether anybody is to be kept apart: as long as nobody is, nothing else need be asked. */
+  /** Whether no installation is kept apart: all other questions are needless then. */
   get idle(): boolean {
     return this.#counts.suspect + this.#counts.guilty === 0;
   }
@@ -83,19 +105,19 @@ export class Suspicion {
   }
 
   isSuspect(installationId: string): boolean {
-    return this.#records.get(installationId)?.standing === 'suspect';
+    return this.#records.get(installationId)?.state === 'suspect';
   }
 
   isGuilty(installationId: string): boolean {
-    return this.#records.get(installationId)?.standing === 'guilty';
+    return this.#records.get(installationId)?.state === 'guilty';
   }
 
-  /** How likely it is the one, as far as is known: what placement keeps apart first. */
+  /** How likely the installation is the reason: placement keeps the likeliest apart first. */
   scoreOf(installationId: string): number {
     return this.#records.get(installationId)?.score ?? 0;
   }
 
-  /** @returns milliseconds after which to try again, where no call of it may begin now */
+  /** @returns milliseconds until its pause ends; undefined where its calls may begin now */
   refuses(installationId: string, now: number): number | undefined {
     const until = this.#records.get(installationId)?.pausedUntil ?? 0;
     return until > now ? until - now : undefined;
@@ -104,8 +126,8 @@ export class Suspicion {
   /** A cell has died. @param executing installations that may have caused it, each once */
   died(executing: readonly string[], now: number): SuspicionChange[] {
     const guilty = executing.filter((id) => this.isGuilty(id));
-    // One that is known for it explains a death by itself: the others were only there. In a cell that several guilty ones
-    // share, those of which it is proven explain it for those of which it is not.
+    // A guilty installation explains a death by itself. In a cell that several guilty ones share,
+    // those with proven deaths explain it for those without.
     const blamed = guilty.length > 0 ? this.#likeliest(guilty) : executing;
     return blamed.map((id) => this.#blame(id, blamed.length, now));
   }
@@ -115,34 +137,36 @@ export class Suspicion {
     return this.#records.get(installationId)?.diedAt ?? 0;
   }
 
-  /** A call has ended where it is kept apart. */
+  /** A call of a suspect has ended in its trial cell. */
   worked(installationId: string, now: number): SuspicionChange | undefined {
     const record = this.#records.get(installationId);
-    if (record?.standing !== 'suspect') return undefined;
+    if (record?.state !== 'suspect') return undefined;
     if (record.calls === 0) record.callsSince = now;
     record.calls += 1;
     return this.#clear(installationId, record, now);
   }
 
-  /** To be called regularly: those whose time is over. */
+  /** Clears, releases and forgets where it is time to. To be called regularly. */
   pass(now: number): SuspicionChange[] {
     const changes: SuspicionChange[] = [];
     for (const [installationId, record] of this.#records) {
-      fade(record, now);
+      this.#records.fade(record, now);
       const cleared = this.#clear(installationId, record, now);
       if (cleared) changes.push(cleared);
-      const { standing, deaths } = record;
+      const { state, deaths } = record;
       const quietSince = Math.max(record.diedAt, record.pausedUntil);
-      if (standing === 'guilty' && now - quietSince >= releaseMs(record)) {
-        this.#stand(record, 'noted');
-        // It was never alone at a death, and has worked alone since: what it was there for were the deaths of others.
+      if (state === 'guilty' && now - quietSince >= releaseMs(record)) {
+        this.#setState(record, 'noted');
+        // It was never alone at a death and has worked alone since: the deaths were caused by
+        // others.
         if (record.proven < PROVEN_MIN) record.score = record.alone = 0;
         changes.push({ installationId, deaths, now: 'released' });
       }
-      if (record.standing === 'guilty' || record.score + record.proven >= FORGOTTEN_BELOW) continue;
-      // A suspect that is never called is not one for ever.
-      if (record.standing === 'suspect') changes.push({ installationId, deaths, now: 'cleared' });
-      this.#forget(installationId, record);
+      if (record.state === 'guilty' || record.score + record.proven >= FORGOTTEN_BELOW) continue;
+      // A suspect that is never called is cleared in the end, too.
+      if (record.state === 'suspect') changes.push({ installationId, deaths, now: 'cleared' });
+      this.#setState(record, 'noted');
+      this.#records.delete(installationId);
     }
     return changes;
   }
@@ -154,64 +178,52 @@ export class Suspicion {
 
   #blame(installationId: string, among: number, now: number): SuspicionChange {
     const record = this.#records.get(installationId) ?? fresh(now);
-    // Last in the map is last to be forgotten.
-    this.#records.delete(installationId);
-    this.#records.set(installationId, record);
-    fade(record, now);
+    const forgotten = this.#records.put(installationId, record);
+    if (forgotten) this.#setState(forgotten, 'noted');
+    this.#records.fade(record, now);
     record.score += 1 / among;
     if (among === 1) record.alone += 1;
-    if (among === 1 && record.standing !== 'noted') record.proven += 1;
+    if (among === 1 && record.state !== 'noted') record.proven += 1;
     record.deaths += 1;
     record.diedAt = now;
     record.calls = 0;
-    this.#limit();
     const { deaths } = record;
-    if (record.standing === 'guilty') {
-      record.pauseMs = Math.min(Math.max(BACK_OFF_MS_MIN, record.pauseMs * 2), BACK_OFF_MS_MAX);
+    if (record.state === 'guilty') {
+      record.pauseMs = Math.min(Math.max(PAUSE_MS_MIN, record.pauseMs * 2), PAUSE_MS_MAX);
       record.pausedUntil = now + record.pauseMs;
       return { installationId, deaths, now: 'paused', pauseMs: record.pauseMs };
     }
-    // Among many, being alone may be chance, and a fault of the platform's own; where it is kept apart, it is evidence.
-    const proven = record.standing === 'suspect' && record.alone >= GUILTY_ALONE;
+    // In a shared cell, being alone may be chance, or a fault of the platform; in a trial cell it
+    // is evidence.
+    const proven = record.state === 'suspect' && record.alone >= GUILTY_ALONE;
     if (proven || record.score >= GUILTY_SCORE) {
-      this.#stand(record, 'guilty');
+      this.#setState(record, 'guilty');
       return { installationId, deaths, now: 'quarantined' };
     }
-    this.#stand(record, 'suspect');
+    this.#setState(record, 'suspect');
     return { installationId, deaths, now: 'suspected', among };
   }
 
   #clear(installationId: string, record: Suspected, now: number): SuspicionChange | undefined {
-    if (record.standing !== 'suspect' || record.calls === 0) return undefined;
+    if (record.state !== 'suspect' || record.calls === 0) return undefined;
     const workedMs = now - record.callsSince;
     const times = 2 ** Math.min(record.cleared, TRIAL_DOUBLINGS_MAX);
-    const quick = record.calls >= TRIAL_CALLS && workedMs >= SELF_TEST_MS * times;
+    const quick = record.calls >= TRIAL_CALLS && workedMs >= TRIAL_MS * times;
     if (!quick && workedMs < SLOW_TRIAL_MS * times) return undefined;
     record.cleared += 1;
-    this.#stand(record, 'noted');
+    this.#setState(record, 'noted');
     return { installationId, deaths: record.deaths, now: 'cleared' };
   }
 
-  #stand(record: Suspected, standing: Suspected['standing']): void {
-    if (record.standing !== 'noted') this.#counts[record.standing] -= 1;
-    if (standing !== 'noted') this.#counts[standing] += 1;
-    record.standing = standing;
-  }
-
-  #forget(installationId: string, record: Suspected): void {
-    this.#stand(record, 'noted');
-    this.#records.delete(installationId);
-  }
-
-  #limit(): void {
-    if (this.#records.size <= REMEMBERED) return;
-    const [oldest] = this.#records;
-    if (oldest !== undefined) this.#forget(...oldest);
+  #setState(record: Suspected, state: Suspected['state']): void {
+    if (record.state !== 'noted') this.#counts[record.state] -= 1;
+    if (state !== 'noted') this.#counts[state] += 1;
+    record.state = state;
   }
 }
 
 const fresh = (now: number): Suspected => ({
-  standing: 'noted',
+  state: 'noted',
   score: 0,
   alone: 0,
   proven: 0,
@@ -225,15 +237,6 @@ const fresh = (now: number): Suspected => ({
   pausedUntil: 0,
 });
 
-/** How long a guilty one has to be quiet. */
+/** How long a guilty installation has to be without a death. */
 const releaseMs = ({ proven }: Suspected): number =>
   Math.min(RELEASE_MS_MIN * 2 ** Math.round(proven), RELEASE_MS_MAX);
-
-function fade(record: Suspected, now: number): void {
-  const left = 0.5 ** (Math.max(0, now - record.at) / HALF_LIFE_MS);
-  record.score *= left;
-  record.alone *= left;
-  record.proven *= left;
-  record.pauseMs *= left;
-  record.at = Math.max(now, record.at);
-}

@@ -53,7 +53,7 @@ async function forged(
     exited: (_cell, reason, { suspects }) => resolve({ reason, suspects }),
   });
   const ended = new Promise<CallEnd>((end) =>
-    cell.give(
+    cell.submit(
       { t: 'probe', id: 7, cpuMs: 1_000, wallMs: 1_000 },
       { owner: 'probe-7', script: 'own@1', wallMs: 1_000, log: () => undefined, ...task, end },
     ),
@@ -175,5 +175,5 @@ test('a cell that writes more than its execution journal is ended before it fill
     'disk',
     `setInterval(() => require('node:fs').writeSync(4, Buffer.alloc(65536), 0, 65536, 65536), 10);`,
   );
-  expect(fate.reason).toContain('wrote more than its marks');
+  expect(fate.reason).toContain('wrote more than its execution journal');
 });

@@ -1,4 +1,7 @@
-/** `npm run backup`: one file, made beside a running service, with everything that was acknowledged before. */
+/**
+ * `npm run backup`: one file, made beside a running service, with every event that was acknowledged
+ * before.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -44,7 +47,7 @@ function idsIn(file: string): Set<string> {
   }
 }
 
-/** Posts events without pause, until it is ended. */
+/** Posts events without pause, until `end`. */
 function flood(host: HostProcess, places: readonly Posted[]) {
   const client = new PostingClient(host, () => 0);
   let next = 0;
@@ -70,7 +73,7 @@ function flood(host: HostProcess, places: readonly Posted[]) {
   };
 }
 
-test('beside a service that takes in events, a backup has each that was acknowledged before it, and is sound', async () => {
+test('beside a service that accepts events, a backup has each that was acknowledged before it, and is sound', async () => {
   const receiver = await LedgerReceiver.start();
   onTestFinished(() => receiver.stop());
   const folder = await temporaryFolder();
@@ -88,7 +91,7 @@ test('beside a service that takes in events, a backup has each that was acknowle
     const to = join(folder, `backup-${round}.db`);
     const { code, output } = await run('--data', data, '--to', to);
     expect({ code, output }).toMatchObject({ code: 0 });
-    // Events came in all the while.
+    // Events were accepted during the backup.
     expect(stream.acknowledged().length).toBeGreaterThan(before.length);
     const held = idsIn(to);
     expect(before.filter((id) => !held.has(id))).toEqual([]);
@@ -97,7 +100,7 @@ test('beside a service that takes in events, a backup has each that was acknowle
   await stream.end();
   expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([]);
 
-  // A restore: the file takes its name in a folder with the key, and the service starts.
+  // A restore: the file is renamed in a folder with the key, and the service starts.
   const restored = join(folder, 'restored');
   await mkdir(restored, { mode: 0o700 });
   await copyFile(join(folder, 'backup-2.db'), join(restored, 'annex.db'));
@@ -110,7 +113,7 @@ test('beside a service that takes in events, a backup has each that was acknowle
   await again.stop();
 }, 120_000);
 
-describe('of a service that is stopped', () => {
+describe('of a stopped service', () => {
   async function stoppedFolder(): Promise<string> {
     const folder = await temporaryFolder();
     const store = await openStore(storeOptions(folder));
@@ -120,7 +123,7 @@ describe('of a service that is stopped', () => {
     return folder;
   }
 
-  test('it is one file, which says what keys a restore needs, and holds none', async () => {
+  test('it is one file without keys, and the command says which keys a restore needs', async () => {
     const folder = await stoppedFolder();
     const to = join(folder, 'backup.db');
     const { code, output } = await run('--data', folder, '--to', to);
@@ -133,14 +136,14 @@ describe('of a service that is stopped', () => {
     expect((await readFile(to)).includes(Buffer.from(key, 'base64'))).toBe(false);
     expect(output).not.toContain(key);
 
-    // With another ring, the command says that it lacks what the backup needs.
+    // With another key ring, the command says that the needed key is missing.
     const other = join(folder, 'other.key');
     await writeFile(other, `${Buffer.alloc(32, 7).toString('base64url')}\n`, { mode: 0o600 });
     const warned = await run('--data', folder, '--to', `${to}.2`, '--vault-key-file', other);
     expect(warned.output).toContain(`WARNING: ${other} does not hold`);
   });
 
-  test('it never takes the place of another file', async () => {
+  test('it never replaces another file', async () => {
     const folder = await stoppedFolder();
     const to = join(folder, 'backup.db');
     await writeFile(to, 'kept');
@@ -151,7 +154,7 @@ describe('of a service that is stopped', () => {
   });
 
   test.each(['annex.db-journal', 'annex.db-wal', 'annex.db-lock-journal', 'vault.key.next'])(
-    'it is not made in the data folder as %s, which something else would read',
+    'it is not made in the data folder as %s, which the service would read',
     async (name) => {
       const folder = await stoppedFolder();
       const before = await readdir(folder);
@@ -161,10 +164,10 @@ describe('of a service that is stopped', () => {
     },
   );
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('broken off by %s, it leaves nothing', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('canceled by %s, it leaves no file', async (signal) => {
     const folder = await stoppedFolder();
     const database = new DatabaseSync(join(folder, 'annex.db'));
-    // So that there is something to check.
+    // The check of the copy has to take some time.
     database.exec(`create table bulk as with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000)
       select i, hex(randomblob(40)) as text from n; create index bulk_text on bulk (text)`);
     database.close();
@@ -180,8 +183,8 @@ describe('of a service that is stopped', () => {
     ).toEqual([]);
   });
 
-  // Attack: SQLite reads a log without its lock too, and drops what is behind the damage.
-  test('a damaged log gives no backup either where nothing can be written, as in a snapshot', async () => {
+  // SQLite reads a log without its lock, too, and drops all frames after the damage.
+  test('a damaged log gives no backup where the folder is read-only, as in a snapshot', async () => {
     const [alive, snapshot, to] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
     const store = await openStore(storeOptions(alive));
     await installWebhook(store);
@@ -234,7 +237,7 @@ describe('of a service that is stopped', () => {
   });
 });
 
-test('it says what it needs: a file to make, and a folder with a database', async () => {
+test('it names what is missing: the file to make, or a folder with a database', async () => {
   const folder = await temporaryFolder();
   expect(await run('--data', folder)).toMatchObject({ code: 2, output: expect.stringContaining('--to') });
   const nothing = await run('--data', folder, '--to', join(folder, 'x.db'));
@@ -244,7 +247,7 @@ test('it says what it needs: a file to make, and a folder with a database', asyn
   expect(twice).toMatchObject({ code: 2, output: expect.stringContaining('--to is there twice') });
   await (await openStore(storeOptions(folder))).close();
   const absent = await run('--data', folder, '--to', join(folder, 'absent', 'x.db'));
-  const told = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);
-  expect(absent).toMatchObject({ code: 1, output: told });
+  const message = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);
+  expect(absent).toMatchObject({ code: 1, output: message });
   expect((await run('--help')).output).toContain('usage: npm run backup');
 });

@@ -1,24 +1,27 @@
-/** Events and the end of the host: what was acknowledged arrives, whatever the process was in the middle of. */
+/**
+ * Events and crashes of the host: every acknowledged event arrives, whenever the process is killed.
+ */
 import { expect, test } from 'vitest';
 import { crashRounds } from '../support/crash/crash-rounds.ts';
 
-test('a host that is killed ten times while events pour in loses none that it has acknowledged', async () => {
+test('a host that is killed ten times while events are posted loses none that it has acknowledged', async () => {
   const { acknowledged, givenUp, requests, duplicates, duplicatesMax, ...wrong } = await crashRounds({
     rounds: 10,
     events: 2_000,
     chance: Math.random,
   });
-  // One request of a delivery in each life of the host at the most: a crash costs one duplicate of what was under way.
+  // At most one request of a delivery by each process: a crash costs one duplicate of each delivery
+  // in flight.
   expect(wrong).toEqual({
     lost: [],
-    outOfThinAir: [],
-    twiceInOneLife: [],
-    astray: [],
-    torn: 0,
+    neverPosted: [],
+    postedTwice: [],
+    misrouted: [],
+    partialBatches: 0,
     badSignatures: 0,
   });
   expect(duplicates).toBeLessThanOrEqual(duplicatesMax);
-  // It was a test: most were acknowledged, and there were crashes in the middle of deliveries.
+  // The rounds were real: most events were acknowledged, and crashes hit deliveries in flight.
   expect(acknowledged).toBeGreaterThan(1_000);
   expect(acknowledged + givenUp).toBe(2_000);
   expect(requests).toBeGreaterThanOrEqual(acknowledged);

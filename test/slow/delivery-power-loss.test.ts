@@ -1,9 +1,10 @@
 /**
- * Events and the end of the power: what was acknowledged is on the disk, whenever it goes.
+ * Events and power failures: every acknowledged event is on the disk, whenever the power fails.
  *
- * The disk is simulated (`test/support/crash/power-cut.ts`), everything else is real: the host as `npm start` runs it, and the order in which
- * it writes, syncs and answers, as the kernel saw it. At moments all over that list the power goes; the files that would be found
- * are opened as any data folder is, and asked for every event whose 202 was written to its socket by then.
+ * The disk is simulated (`test/support/crash/power-cut.ts`); the host is real, as `npm start` runs
+ * it, and so is the order in which it writes, syncs and answers, as the kernel saw it. At many
+ * moments of that order the power fails; the remaining files are opened as any data folder is, and
+ * must have every event whose 202 was written to its socket by then.
  *
  * It needs `strace`, and is skipped where there is none.
  */
@@ -27,9 +28,9 @@ const EVENTS = 1_500;
 const BATCH = 10;
 const WRITERS = 6;
 const RECEIVERS = 10;
-/** Moments at which the power goes, of each kind. */
+/** Power failures in each test. */
 const MOMENTS = 16;
-const LOOK_EVERY_MS = 20;
+const POLL_EVERY_MS = 20;
 const DATABASE = 'annex.db';
 
 interface Traced {
@@ -38,7 +39,7 @@ interface Traced {
   readonly calls: readonly TracedCall[];
 }
 
-/** Events pour in and are delivered, under the eyes of `strace`. */
+/** Posts events to a host under `strace` until all are delivered. */
 async function trace(folder: string): Promise<Traced> {
   const receiver = await LedgerReceiver.start();
   const data = join(folder, 'data');
@@ -52,7 +53,7 @@ async function trace(folder: string): Promise<Traced> {
     const before = await filesOf(data);
 
     const out = join(folder, 'trace');
-    // Node's cache of compiled code would be in the trace, too.
+    // Writes of Node's compile cache would be in the trace.
     const env = { NODE_DISABLE_COMPILE_CACHE: '1' };
     const second = await HostProcess.start({ data, flags, env, under: strace(out) });
     const client = new PostingClient(second, () => 0);
@@ -68,8 +69,8 @@ async function trace(folder: string): Promise<Traced> {
     };
     await Promise.all(Array.from({ length: WRITERS }, write));
     await client.close();
-    while ((await receiver.progress()).received < EVENTS) await passed(LOOK_EVERY_MS);
-    // In order: the log goes into the database at the latest now.
+    while ((await receiver.progress()).received < EVENTS) await passed(POLL_EVERY_MS);
+    // An orderly stop: the log is written into the database now at the latest.
     await second.stop();
     return { before, calls: readTrace(await readFile(out, 'latin1')) };
   } finally {
@@ -78,7 +79,7 @@ async function trace(folder: string): Promise<Traced> {
 }
 
 function never(): never {
-  throw new Error('There is no such place.');
+  throw new Error('There is no such site.');
 }
 
 async function filesOf(data: string): Promise<Map<string, Buffer>> {
@@ -99,11 +100,11 @@ const startsWith = (bytes: Buffer, text: string): boolean =>
 const acknowledgedBy = (call: TracedCall): string[] =>
   call.kind === 'send' && startsWith(call.bytes, 'HTTP/1.1 202') ? idsIn(call.bytes) : [];
 
-/** Ids of the events that a request to a receiver is about. */
+/** Ids of the events in a request to a receiver. */
 const postedBy = (call: TracedCall): string[] =>
   call.kind === 'send' && startsWith(call.bytes, 'POST /r/') ? idsIn(call.bytes) : [];
 
-/** Of the places in a list, so many, evenly spread. */
+/** `MOMENTS` of these positions, evenly spread. */
 const some = (all: readonly number[]): number[] =>
   Array.from(
     { length: Math.min(MOMENTS, all.length) },
@@ -115,13 +116,13 @@ const placesOf = (calls: readonly TracedCall[], is: (call: TracedCall) => boolea
 
 interface Found {
   readonly integrity: string;
-  /** Event → its deliveries that are there. */
+  /** Event → the number of its deliveries. */
   readonly events: ReadonlyMap<string, number>;
 }
 
-/** Opens what is left, as the service does at its start. */
+/** Opens the remaining files, as the service does at its start. */
 async function open(files: ReadonlyMap<string, Buffer>): Promise<Found> {
-  // The disk is over; what it has left is only looked at.
+  // In memory: the simulated disk has done its part.
   const folder = await mkdtemp(join(memory(), 'annex-after-'));
   try {
     for (const [name, content] of files) await writeFile(join(folder, name), content);
@@ -145,7 +146,10 @@ async function open(files: ReadonlyMap<string, Buffer>): Promise<Found> {
   }
 }
 
-/** Lets the power go at each of the moments. @returns how many acknowledged or posted events were lost at them in all */
+/**
+ * Cuts the power at each of the moments. @returns how many acknowledged or posted events were lost
+ * at all of them
+ */
 async function cutAt(
   { before, calls }: Traced,
   moments: readonly number[],
@@ -153,7 +157,7 @@ async function cutAt(
   syncs: 'count' | 'do nothing' = 'count',
 ): Promise<{ lost: number; broken: string[] }> {
   const disk = new PowerCut(before, Math.random);
-  const promised = new Set<string>();
+  const durable = new Set<string>();
   const cuts = new Set(moments);
   const all = { lost: 0, broken: [] as string[] };
   for (const [index, call] of calls.entries()) {
@@ -162,10 +166,10 @@ async function cutAt(
       if (isOurs && !(call.kind === 'sync' && syncs === 'do nothing'))
         disk.take({ ...call, file: basename(call.file) });
     }
-    for (const id of [...acknowledgedBy(call), ...postedBy(call)]) promised.add(id);
+    for (const id of [...acknowledgedBy(call), ...postedBy(call)]) durable.add(id);
     if (!cuts.has(index)) continue;
     const { integrity, events } = await open(disk.found(unsynced));
-    all.lost += [...promised].filter((id) => events.get(id) !== 1).length;
+    all.lost += [...durable].filter((id) => events.get(id) !== 1).length;
     if (integrity !== 'ok') all.broken.push(integrity);
   }
   return all;
@@ -173,7 +177,7 @@ async function cutAt(
 
 const NOTHING_LOST = { lost: 0, broken: [] };
 
-describe.skipIf(!canTrace())('when the power goes', () => {
+describe.skipIf(!canTrace())('when the power fails', () => {
   let traced: Traced;
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'annex-power-'));
@@ -184,16 +188,16 @@ describe.skipIf(!canTrace())('when the power goes', () => {
     }
   }, 120_000);
 
-  test('the list has every answer, every request, and the database being written and synced', () => {
+  test('the trace has every answer, every request, and the writes and syncs of the database', () => {
     const { calls } = traced;
     expect(new Set(calls.flatMap(acknowledgedBy)).size).toBe(EVENTS);
     expect(new Set(calls.flatMap(postedBy)).size).toBe(EVENTS);
-    // At places alone, as the disk is simulated.
+    // The database is written at offsets only, which is all that the simulated disk knows.
     expect(calls.filter((call) => call.kind === 'send' && basename(call.to).startsWith(DATABASE))).toEqual(
       [],
     );
     const synced = new Set(calls.flatMap((call) => (call.kind === 'sync' ? [basename(call.file)] : [])));
-    // The log at each commit; the file itself where the log was full, and went into it.
+    // The log is synced at each commit; the file itself when the full log is written into it.
     expect([...synced].filter((name) => name.startsWith(DATABASE)).sort()).toEqual([
       DATABASE,
       `${DATABASE}-wal`,
@@ -201,7 +205,7 @@ describe.skipIf(!canTrace())('when the power goes', () => {
   });
 
   test.each(['lost', 'kept', 'torn'] as const)(
-    'right after an answer, what was acknowledged is there: what was not synced is %s',
+    'right after an answer, acknowledged events are on the disk; unsynced writes are %s',
     async (unsynced) => {
       const answers = placesOf(traced.calls, (call) => acknowledgedBy(call).length > 0);
       expect(await cutAt(traced, some(answers), unsynced)).toEqual(NOTHING_LOST);
@@ -209,7 +213,7 @@ describe.skipIf(!canTrace())('when the power goes', () => {
   );
 
   test.each(['lost', 'kept', 'torn'] as const)(
-    'while the database itself is written, too: what was not synced is %s',
+    'while the database file is written, too; unsynced writes are %s',
     async (unsynced) => {
       const writes = placesOf(
         traced.calls,
@@ -225,7 +229,7 @@ describe.skipIf(!canTrace())('when the power goes', () => {
     expect(await cutAt(traced, any, 'torn')).toEqual(NOTHING_LOST);
   });
 
-  test('a disk that ignores that it is to sync loses some: this way of looking sees it', async () => {
+  test('a disk that ignores syncs loses events, and this test can see it', async () => {
     const { calls } = traced;
     const end = [calls.length - 1];
     expect((await cutAt(traced, end, 'lost', 'do nothing')).lost).toBe(EVENTS);

@@ -1,4 +1,4 @@
-/** Uploads as nobody writes them: each is read in little time, and every problem is told at a line that is there. */
+/** Fuzzed uploads: each is read in little time, and every problem names a line that exists. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import { mutateBytes, mutateText } from '../support/fuzz/mutations.ts';
 import { png } from '../support/png.ts';
 import { TestService } from '../support/service.ts';
 
-/** CPU that one small manifest may take: what else the machine does must not fail the test. */
+/** CPU that one small manifest may take; wall time would depend on the load of the machine. */
 const CPU_MS_MAX = 250;
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
@@ -24,7 +24,7 @@ const written = readdirSync(FIXTURES).flatMap((name) => {
     return [];
   }
 });
-/** Every member a manifest can have, in every notation of YAML. */
+/** Every member of a manifest, in every notation of YAML. */
 const RICH = `
 # A comment
 name: rich
@@ -65,7 +65,7 @@ contentSecurityPolicy: {default-src: "'self'", img-src: https}
 egress: [api.e.example]
 `;
 const MANIFESTS = [...written, RICH, 'name: a\n', '{"name": "json", "scopes": []}', '- a\n- b\n'];
-/** What YAML is made of. */
+/** Tokens of YAML. */
 const WORDS = [
   ...[
     '&a ',
@@ -147,14 +147,14 @@ function assertPlaces(text: string, parsed: ParsedManifest): void {
   }
 }
 
-/** Values of a manifest, down to the leaves: plain, and none with a prototype of its own making. */
+/** All values of a manifest are plain, without a prototype from the text. */
 function assertPlain(value: unknown): void {
   if (typeof value !== 'object' || value === null) return assert.notEqual(typeof value, 'function');
   assert([Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value)));
   for (const member of Object.values(value)) assertPlain(member);
 }
 
-test('a manifest is read, or its problems are told where they are, in little time', async () => {
+test('a manifest is read, or its problems name their lines, in little time', async () => {
   let read = 0;
   await fuzz('manifests', {
     make: (chance) => mutateText(chance, MANIFESTS, WORDS),
@@ -171,14 +171,14 @@ test('a manifest is read, or its problems are told where they are, in little tim
       if (!parsed.ok) return assert(parsed.problems.length > 0);
       read += 1;
       assertPlain(parsed.manifest);
-      // It is stored as JSON and comes back the same.
+      // It survives storage as JSON.
       assert.deepEqual(JSON.parse(JSON.stringify(parsed.manifest)), parsed.manifest);
     },
   });
   expect(read).toBeGreaterThan(0);
 });
 
-test('bytes are a PNG image of a size, or it is told what is wrong with them', async () => {
+test('bytes are a PNG image of a size, or their fault is named', async () => {
   const images = [png(1, 1), png(64, 64), png(16, 8, 100)];
   const words = ['IHDR', 'IDAT', 'IEND', '\0\0\0\0', '\xff\xff\xff\xff', '\x89PNG\r\n\x1a\n'];
   await fuzz('images', {
@@ -203,7 +203,7 @@ async function tar(
   return Buffer.concat(await Array.fromAsync(packing as AsyncIterable<Buffer>));
 }
 
-/** Makes the sums of all headers right again, so that a change in one is looked at. */
+/** Corrects the checksums of all headers, so that mutated headers are parsed. */
 function withChecksums(archive: Buffer): Buffer {
   const sums = Buffer.from(archive);
   for (let at = 0; at + 512 <= sums.length; at += 512) {
@@ -227,7 +227,7 @@ const TAR_WORDS = [
   '12 size=9\n',
 ];
 
-test('an archive is unpacked into files with plain names within the limits, or its problems are told', async () => {
+test('an archive is unpacked into files with plain names within the limits, or its problems are named', async () => {
   const archives = [
     await tar([{ name: 'src/a.ts' }, 'a'], [{ name: 'empty' }, ''], [{ name: 'folder', type: 'directory' }]),
     await tar([{ name: `${'long/'.repeat(40)}späße.ts` }, 'x'], [{ name: 'b' }, 'b'.repeat(1_500)]),
@@ -288,10 +288,10 @@ const UPLOAD_WORDS = [
   '\0',
 ];
 
-/** The images are not among the files. */
+/** A manifest without images, which are not among the files. */
 const PUBLISHABLE = RICH.replaceAll(/^(icon|previewImages): .*\n/gm, '');
 
-/** An upload whose manifest is wrong, or whose multipart is. */
+/** An upload with a mutated manifest, or with mutated multipart. */
 function hostileUpload(chance: Chance): Buffer {
   const manifest = chance.once(2) ? mutateText(chance, [RICH, ...written], WORDS) : PUBLISHABLE;
   const upload =
@@ -300,7 +300,7 @@ function hostileUpload(chance: Chance): Buffer {
   return manifest === PUBLISHABLE ? mutateBytes(chance, [body], UPLOAD_WORDS) : body;
 }
 
-test('an upload is published, or refused for what is wrong with it', async () => {
+test('an upload is published, or refused with a reason', async () => {
   const statuses = new Set<number>();
   await fuzz('uploads', {
     atOnce: 2,

@@ -1,4 +1,7 @@
-/** Life events and the end of the host: every change that was committed is told after the restart, and nothing else is. */
+/**
+ * Lifecycle events and crashes of the host: every committed change has its event after the restart,
+ * and no other change has.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,16 +13,16 @@ import { HttpReceiver } from '../support/receivers/http-receiver.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Hears, in its own time, and tells whoever asks what it has heard. */
+/** Handles events slowly, and answers requests with the ids that it has handled. */
 const RECORDER = `
   import { createIntegration } from '@annex/sdk';
-  const heard = [];
+  const handled = [];
   export default createIntegration({
-    fetch: async () => Response.json(heard),
+    fetch: async () => Response.json(handled),
     events: {
       async installation_setup(event) {
         await new Promise((done) => setTimeout(done, 30));
-        heard.push(event.eventId);
+        handled.push(event.eventId);
         console.log(event.eventId);
       },
     },
@@ -28,7 +31,7 @@ const RECORDER = `
 const MANIFEST = `
 name: recorder
 title: Recorder
-description: Hears.
+description: Records events.
 organization: acme
 visibility: public
 scopes: []
@@ -88,18 +91,18 @@ async function send(
   return answer;
 }
 
-interface Told {
+interface LifecycleEvent {
   readonly id: string;
   readonly state: string;
 }
 
 /** All events of an installation, oldest first. */
-async function eventsOf(host: Host, installation: string): Promise<Told[]> {
-  const all: Told[] = [];
+async function eventsOf(host: Host, installation: string): Promise<LifecycleEvent[]> {
+  const all: LifecycleEvent[] = [];
   let cursor = '';
   do {
     const page = await send(host, 'GET', `/events?installation=${installation}&limit=100${cursor}`);
-    all.push(...(page['items'] as Told[]));
+    all.push(...(page['items'] as LifecycleEvent[]));
     cursor = page['next'] === undefined ? '' : `&cursor=${page['next']}`;
   } while (cursor !== '');
   return all.reverse();
@@ -127,7 +130,10 @@ async function installRecorder(host: Host, source = RECORDER): Promise<Recorder>
   return { id, path: `/integrations/recorder/installations/${id}` };
 }
 
-/** Edits from several sides, without a pause, until the host is gone. @returns how many edits were answered */
+/**
+ * Edits from several clients, without pause, until the host has ended. @returns how many edits were
+ * answered
+ */
 async function editUntilTheEnd(
   host: Host,
   { path }: Recorder,
@@ -146,14 +152,14 @@ async function editUntilTheEnd(
   return answered;
 }
 
-/** All events of an installation, oldest first, once each has been told. */
-async function allTold(host: Host, { id }: Recorder): Promise<Told[]> {
-  const untold = async () => (await eventsOf(host, id)).filter(({ state }) => state !== 'delivered');
-  await expect.poll(untold, { timeout: 30_000 }).toEqual([]);
+/** All events of an installation, oldest first, once each was delivered. */
+async function allDelivered(host: Host, { id }: Recorder): Promise<LifecycleEvent[]> {
+  const undelivered = async () => (await eventsOf(host, id)).filter(({ state }) => state !== 'delivered');
+  await expect.poll(undelivered, { timeout: 30_000 }).toEqual([]);
   return eventsOf(host, id);
 }
 
-test('a host that is killed in the middle of edits tells every change that was committed, and no other', async () => {
+test('a host that is killed during edits delivers an event for every committed change, and no other', async () => {
   const data = await dataFolder();
   const first = await start(data);
   const recorder = await installRecorder(first);
@@ -164,24 +170,24 @@ test('a host that is killed in the middle of edits tells every change that was c
   );
 
   const second = await start(data);
-  const events = await allTold(second, recorder);
+  const events = await allDelivered(second, recorder);
   const { etag, urls } = (await send(second, 'GET', recorder.path)) as {
     etag: string;
     urls: { publicEndpoint: string };
   };
-  // One for the installation, and one for each edit. Those that were answered are all among them; of the others, those that
-  // were committed before the end.
+  // One for the installation, and one for each committed edit: all that were answered, and some
+  // that were not.
   expect(events).toHaveLength(Number(/-(\d+)"$/.exec(etag)?.[1]));
   expect(events.length).toBeGreaterThanOrEqual(1 + answered);
   expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
 
-  // What the second process has told is the end of the list, in its order, each once.
-  const heard = (await (await fetch(urls.publicEndpoint)).json()) as string[];
-  expect(heard.length).toBeGreaterThan(0);
-  expect(heard).toEqual(events.slice(-heard.length).map((event) => event.id));
+  // The second process has delivered the last events of the list, in order, each once.
+  const handled = (await (await fetch(urls.publicEndpoint)).json()) as string[];
+  expect(handled.length).toBeGreaterThan(0);
+  expect(handled).toEqual(events.slice(-handled.length).map((event) => event.id));
 }, 60_000);
 
-test('an orderly stop lets the handler that is under way finish; the rest is told by the next process, each once', async () => {
+test('an orderly stop lets the handler in flight finish; the next process delivers the other events, each once', async () => {
   const data = await dataFolder();
   const first = await start(data);
   const recorder = await installRecorder(first);
@@ -189,29 +195,29 @@ test('an orderly stop lets the handler that is under way finish; the rest is tol
   expect(first.child.exitCode).toBe(0);
 
   const second = await start(data);
-  const events = await allTold(second, recorder);
-  // Lines can be read a little later than they were written.
-  const heard = async () => {
+  const events = await allDelivered(second, recorder);
+  // Lines are readable a little after they are written.
+  const logged = async () => {
     const { items } = await send(second, 'GET', `/logs?installation=${recorder.id}&limit=100`);
     return (items as { text: string }[]).map(({ text }) => text).reverse();
   };
-  await expect.poll(heard).toEqual(events.map((event) => event.id));
+  await expect.poll(logged).toEqual(events.map((event) => event.id));
 }, 60_000);
 
-/** Posts what it hears to a ledger, at the place where the statement stands. */
+/** Posts the id of each event to a ledger: `statement` decides when. */
 const ledgerSource = (statement: string): string => `
   import { createIntegration } from '@annex/sdk';
   export default createIntegration({
     fetch: async () => new Response('Nothing here.'),
     events: {
       async installation_setup(event, context) {
-        const note = () => fetch(LEDGER, { method: 'POST', body: event.eventId });
+        const post = () => fetch(LEDGER, { method: 'POST', body: event.eventId });
         ${statement}
       },
     },
   });`;
 
-/** Ids of the events that are marked as delivered in the files that a killed host has left. */
+/** Ids of the events that are delivered according to the database of a killed host. */
 function delivered(data: string): string[] {
   const database = new DatabaseSync(join(data, 'annex.db'), { readOnly: true });
   try {
@@ -227,45 +233,45 @@ function delivered(data: string): string[] {
   }
 }
 
-test('an event that is marked as delivered has been handled: what its handler awaited is done, whenever the host is killed', async () => {
+test('a delivered event was handled: work that its handler awaited is done, whenever the host is killed', async () => {
   const data = await dataFolder();
   const ledger = await HttpReceiver.start();
   const reach = ['--egress-allow', new URL(ledger.url).host];
-  const noted = () => new Set(ledger.requests.map(({ body }) => body));
+  const posted = () => new Set(ledger.requests.map(({ body }) => body));
   let host = await start(data, reach);
-  const source = ledgerSource('await note();').replace('LEDGER', JSON.stringify(ledger.url));
+  const source = ledgerSource('await post();').replace('LEDGER', JSON.stringify(ledger.url));
   const recorder = await installRecorder(host, source);
   for (let round = 1; round <= 4; round += 1) {
     const { child } = host;
     const before = ledger.requests.length;
-    // The call for the second begins once the first is marked.
+    // The call for the second event begins when the first is settled.
     await editUntilTheEnd(host, recorder, (so) => {
       if (so >= 10 && ledger.requests.length >= before + 2) child.kill('SIGKILL');
     });
     const marked = delivered(data);
     expect(marked.length).toBeGreaterThan(0);
-    expect(marked.filter((id) => !noted().has(id))).toEqual([]);
+    expect(marked.filter((id) => !posted().has(id))).toEqual([]);
     host = await start(data, reach);
   }
-  const events = await allTold(host, recorder);
-  expect(events.filter(({ id }) => !noted().has(id))).toEqual([]);
+  const events = await allDelivered(host, recorder);
+  expect(events.filter(({ id }) => !posted().has(id))).toEqual([]);
 }, 120_000);
 
-test('what a handler leaves to waitUntil is not part of that: the host may end between the answer and the work', async () => {
+test('work in waitUntil is not covered: the host may end between the answer and the work', async () => {
   const data = await dataFolder();
   const ledger = await HttpReceiver.start();
   const reach = ['--egress-allow', new URL(ledger.url).host];
   const first = await start(data, reach);
-  const later = 'context.waitUntil(new Promise((done) => setTimeout(done, 20_000)).then(note));';
+  const later = 'context.waitUntil(new Promise((done) => setTimeout(done, 20_000)).then(post));';
   const source = ledgerSource(later).replace('LEDGER', JSON.stringify(ledger.url));
   const recorder = await installRecorder(first, source);
-  await allTold(first, recorder);
+  await allDelivered(first, recorder);
   first.child.kill('SIGKILL');
   await first.exited;
   expect(delivered(data)).toHaveLength(1);
   expect(ledger.requests).toEqual([]);
-  // Delivered is final: the next process does not tell it again.
+  // `delivered` is final: the next process does not deliver the event again.
   const second = await start(data, reach);
-  expect((await allTold(second, recorder)).map(({ state }) => state)).toEqual(['delivered']);
+  expect((await allDelivered(second, recorder)).map(({ state }) => state)).toEqual(['delivered']);
   expect(ledger.requests).toEqual([]);
 }, 60_000);

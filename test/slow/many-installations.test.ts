@@ -1,4 +1,7 @@
-/** Scale: ten thousand installations are rows, and only as many isolates as there is room for are in memory. */
+/**
+ * Scale: ten thousand installations are rows, and only as many isolates as the limit allows are in
+ * memory.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startTestService } from '../support/service.ts';
@@ -9,7 +12,7 @@ const CALLED = 200;
 const ROOM = 50;
 const ROUNDS = 3;
 
-/** What each isolate would keep if it were never let go: enough to tell 50 of them from 200. */
+/** Each isolate holds enough memory to distinguish 50 of them from 200. */
 const WORKER = `
   const kept = new Array(200_000).fill(0).map((_, i) => i);
   export default {
@@ -27,7 +30,7 @@ test('of 10,000 installations 200 are called in turn with room for 50 isolates: 
   const annex = await startTestService({ limits: { isolatesPerCell: ROOM }, flags: ['--data', data] });
   await annex.publish('worker', { 'index.js': WORKER });
   const { registry, installations, lifeEvents } = annex.service.store;
-  // Nobody hears of them: that would be 10,000 calls more.
+  // No lifecycle events: they would be 10,000 further calls.
   lifeEvents.onWritten = undefined;
   const installed: { id: string; endpoint: string }[] = [];
   for (let i = 0; i < INSTALLATIONS; i++) {
@@ -55,7 +58,7 @@ test('of 10,000 installations 200 are called in turn with room for 50 isolates: 
   }
   expect(annex.cellPids).toEqual([pid]);
   await expect.poll(() => annex.metric('annex_isolates')).toBeLessThanOrEqual(ROOM);
-  // Later rounds make another 400 isolates; if any were kept, memory would have grown with them.
+  // Later rounds make another 400 isolates; memory would grow if they were kept.
   const [first = 0] = rssAfterRound;
   expect(rssAfterRound.at(-1)).toBeLessThan(first * 1.5);
 }, 180_000);

@@ -1,15 +1,18 @@
-/** A tenant that crashes its cell: it is found within a few crashes and runs alone, and the others see no further failure. */
+/**
+ * A tenant that crashes its cell is found within a few crashes and runs alone; other tenants see no
+ * further failure.
+ */
 import { expect, test } from 'vitest';
 import type { DEATH_REASONS } from '../../src/cells/cell-death.ts';
 import { UNTHROTTLED } from '../support/fuzz/fuzz.ts';
 import { type Installed, startTestService, type TestService } from '../support/service.ts';
 
-/** The ways that a tenant can end its cell with one call. */
+/** Ways to end a cell with one call. */
 const BOMBS = `
   const BOMB = {
-    // Grows outside of the heap that the engine bounds, in one built-in that cannot be interrupted.
+    // Grows outside of the heap limit, in one built-in that cannot be interrupted.
     fill() { const kept = []; for (;;) kept.push(new Array(2 ** 26).fill(kept.length)); },
-    // Reading any property of what was rejected hangs the thread that does it.
+    // Reading any property of the rejection hangs the thread that reads it.
     trap() { Promise.reject(new Proxy(new Error('x'), { get() { for (;;); } })); return new Promise(() => {}); },
   };
   export default {
@@ -19,7 +22,7 @@ const BOMBS = `
     },
   };`;
 
-/** Counts each call it executes, and answers after a few entries. */
+/** Counts each call that it executes, and answers after a few entries. */
 const INNOCENT = `
   const seen = new Map();
   export default {
@@ -49,7 +52,10 @@ const deaths = async (annex: TestService) => {
 const total = (counts: Record<string, number>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Calls all of them without pause, in so many streams; `failed` are answers other than their own token, once. */
+/**
+ * Calls all innocents in turn, without pause, in several streams; `failed` are all answers other
+ * than the token and a count of 1.
+ */
 class Load {
   readonly failed: string[] = [];
   calls = 0;
@@ -99,7 +105,7 @@ test('a tenant that crashes its cell at every call is alone in quarantine after 
     crashes += 1;
   }
   expect(crashes).toBeLessThanOrEqual(5);
-  // Whatever failed, failed with the cell of a crash.
+  // Calls failed only with the cell of a crash.
   expect(load.failed.filter((failure) => !failure.includes('CELL_CRASHED'))).toEqual([]);
 
   const failed = load.failed.length;
@@ -113,8 +119,8 @@ test('a tenant that crashes its cell at every call is alone in quarantine after 
   expect(load.failed.slice(failed)).toEqual([]);
 
   const texts = (await annex.log(guilty)).map(({ text }) => text);
-  for (const said of ['died while it was executing', 'in quarantine', 'Calls are refused until'])
-    expect(texts).toContainEqual(expect.stringContaining(said));
+  for (const line of ['died while it was executing', 'in quarantine', 'Calls are refused until'])
+    expect(texts).toContainEqual(expect.stringContaining(line));
 }, 120_000);
 
 const SPINNER = `
@@ -127,21 +133,21 @@ const SPINNER = `
     },
   };`;
 
-/** Has an installation execute, and crashes its cell meanwhile, as the engine would. */
+/** Crashes the cell of an installation while its code executes, as the engine does. */
 async function crashUnder(annex: TestService, target: Installed): Promise<number> {
   const lines = (await annex.log(target)).length;
   const spinning = status(fetch(`${target.endpoint}/spin`));
   await expect.poll(async () => (await annex.log(target)).length, { timeout: 10_000 }).toBeGreaterThan(lines);
   const cell = annex.service.pool.cellFor(target.id);
-  if (cell instanceof Error || cell.pid === undefined) throw new Error('It has no cell.');
+  if (cell instanceof Error || cell.pid === undefined) throw new Error('The installation has no cell.');
   process.kill(cell.pid, 'SIGABRT');
   return spinning;
 }
 
-test('one that was executing at a crash is kept apart, and cleared by itself once it has worked there', async () => {
+test('an installation that was executing at a crash is kept apart, and cleared once it has worked there', async () => {
   const annex = await startTestService({
     limits: { ...UNTHROTTLED, callCpuMs: 10_000, spareCellIdleMs: 500 },
-    // The first process of a namespace is deaf to signals from outside.
+    // The first process of a namespace ignores signals from outside.
     flags: ['--cell-sandbox', 'off'],
   });
   await annex.publish('spinner', { 'index.js': SPINNER });
@@ -158,23 +164,23 @@ test('one that was executing at a crash is kept apart, and cleared by itself onc
   };
   await expect.poll(works, { timeout: 20_000, interval: 100 }).toBe(0);
   expect(pool.cellFor(blamed.id)).toBe(shared);
-  // The cell it was tried in is not kept for nobody.
+  // The trial cell ends when it is not needed.
   await expect.poll(() => pool.cells.length, { timeout: 10_000 }).toBe(1);
   expect((await annex.log(blamed)).map(({ text }) => text)).toContainEqual(
-    expect.stringContaining('not kept apart any more'),
+    expect.stringContaining('no longer kept apart'),
   );
 }, 60_000);
 
-test('what had not begun when a cell died goes on in the next, and what had begun does not', async () => {
+test('calls that had not begun when a cell died move to the next, and calls that had begun do not', async () => {
   const annex = await startTestService({ limits: { ...UNTHROTTLED, callCpuMs: 10_000 } });
   await annex.publish('spinner', { 'index.js': SPINNER });
   const [blamed, begun, fresh] = await Promise.all([1, 2, 3].map(() => annex.install('spinner')));
-  if (!(blamed && begun && fresh)) throw new Error('They are not installed.');
+  if (!(blamed && begun && fresh)) throw new Error('The installations are missing.');
   const waits = status(fetch(`${begun.endpoint}/wait`));
   await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(1);
-  // Stopped by the system, the cell takes a call and does not get to it.
+  // The stopped cell takes calls and does not begin them.
   const cell = annex.service.pool.cellFor(fresh.id);
-  if (cell instanceof Error || cell.pid === undefined) throw new Error('It has no cell.');
+  if (cell instanceof Error || cell.pid === undefined) throw new Error('The installation has no cell.');
   await status(fetch(`${blamed.endpoint}/fine`));
   process.kill(cell.pid, 'SIGSTOP');
   const uploaded = new ReadableStream({

@@ -1,4 +1,4 @@
-/** The process an operator runs: first start, settings, orderly stop. */
+/** The process that an operator runs: first start, settings, orderly stop. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 interface Running {
   readonly child: ChildProcess;
   readonly output: () => string;
-  /** The URLs it says it listens at. */
+  /** The URLs that it prints when it listens. */
   readonly ready: Promise<{ control: string; public: string }>;
   readonly exited: Promise<number | null>;
 }
@@ -81,7 +81,8 @@ test('the first start makes an admin token, prints it once and keeps it where on
   }
 });
 
-// Ctrl-C, and a supervisor that stops a whole group, tell the cells as well: those must not end before the host has ended.
+// Ctrl-C, and a supervisor that stops a whole group, signal the cells, too: these must not end
+// before the host has ended.
 test.each([
   ['SIGTERM to the host', 'SIGTERM', 1, []],
   ['SIGINT to all its processes', 'SIGINT', -1, []],
@@ -97,7 +98,7 @@ test.each([
     'name: slow\ntitle: Slow\ndescription: Takes its time.\norganization: acme\nvisibility: public\nscopes: []\nscript: index.js\n',
   );
   const source =
-    'export default { async fetch() { await new Promise((done) => setTimeout(done, 1_000)); return new Response("late, but whole"); } };';
+    'export default { async fetch() { await new Promise((done) => setTimeout(done, 1_000)); return new Response("late, but complete"); } };';
   form.append('files', new Blob([source]), 'index.js');
   expect((await fetch(`${control}/v1/integrations`, { method: 'POST', headers, body: form })).status).toBe(
     201,
@@ -109,41 +110,41 @@ test.each([
   });
   const { urls } = (await installed.json()) as { urls: { publicEndpoint: string } };
   const metrics = async () => (await fetch(`${control}/metrics`)).text();
-  // The worker has heard of its installation: the call in flight is the request's.
+  // The lifecycle event was delivered, so the call in flight is that of the request.
   await expect.poll(metrics, { timeout: 20_000 }).toContain('annex_calls_total{outcome="ok"} 1');
   const answer = fetch(urls.publicEndpoint);
   await expect.poll(metrics).toContain('annex_calls_in_flight 1');
   process.kill(whom * (annex.child.pid ?? Number.NaN), signal);
-  expect(await (await answer).text()).toBe('late, but whole');
+  expect(await (await answer).text()).toBe('late, but complete');
   expect(await annex.exited).toBe(0);
 });
 
-test('every mistake in the settings is named at once, and nothing is started', async () => {
+test('all mistakes in the settings are named at once, and nothing is started', async () => {
   const wrong = start(['--control-port', '70000', '--cells', 'many', '--public-url', 'ftp://x'], {
     ANNEX_LIMIT_CALL_CPU_MS: '-1',
     ANNEX_LIMIT_CALL_CPU: '5',
     ANNEX_EGRES_DENY: 'planted-value',
-    // As Kubernetes sets them where a service has this name.
+    // Kubernetes sets these where a service has this name.
     ANNEX_SERVICE_HOST: '10.0.0.1',
     ANNEX_SERVICE_PORT_HTTP: '7701',
     ANNEX_PORT: 'tcp://10.0.0.1:7701',
     ANNEX_PORT_7701_TCP_ADDR: '10.0.0.1',
   });
   expect(await wrong.exited).toBe(2);
-  for (const said of [
+  for (const name of [
     '--control-port',
     '--cells',
     '--public-url',
     'ANNEX_LIMIT_CALL_CPU_MS',
     'ANNEX_LIMIT_CALL_CPU ',
   ]) {
-    expect(wrong.output()).toContain(said);
+    expect(wrong.output()).toContain(name);
   }
   expect(wrong.output()).toContain(
     'ANNEX_EGRES_DENY is not the name of a setting (did you mean ANNEX_EGRESS_DENY?).',
   );
-  for (const unsaid of ['planted-value', 'ANNEX_SERVICE', 'ANNEX_PORT'])
-    expect(wrong.output()).not.toContain(unsaid);
+  for (const name of ['planted-value', 'ANNEX_SERVICE', 'ANNEX_PORT'])
+    expect(wrong.output()).not.toContain(name);
 });
 
 test('a mistyped flag is refused, and --help lists the right ones', async () => {
@@ -173,7 +174,7 @@ test('a port that is taken ends the start with its number, and leaves nothing ru
   expect(second.output()).toContain(`--control-port: ${port} is taken`);
 });
 
-test('a data folder and a key file that cannot be are named with their flags', async () => {
+test('an impossible data folder or key file is named with its flag', async () => {
   const data = await folder();
   const isFile = start(['--data', MAIN]);
   expect(await isFile.exited).toBe(1);
@@ -200,7 +201,7 @@ test('a start with a damaged log says what to do, and --accept-loss starts and k
   expect(await refused.exited).toBe(1);
   expect(refused.output()).toContain(`${wal}, the write-ahead log of the database, is damaged`);
   expect(refused.output()).toContain('--accept-loss');
-  // A variable would be set for the starts after this one, too.
+  // No variable: it would hold for later starts, too.
   const byVariable = start(free(data), { ANNEX_ACCEPT_LOSS: 'true' });
   expect(await byVariable.exited).toBe(2);
   expect(byVariable.output()).toContain('ANNEX_ACCEPT_LOSS is not the name of a setting');

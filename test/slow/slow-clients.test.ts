@@ -1,4 +1,7 @@
-/** Clients that send or read too slowly hold nothing for long; tenants that read slowly do not make a client slow. */
+/**
+ * Clients that send or read too slowly are cut off; a tenant that reads slowly does not make its
+ * client count as slow.
+ */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Pace } from '../../src/http/sender-pace.ts';
 import { type Sender, SlowSenders } from '../../src/http/slow-senders.ts';
@@ -11,21 +14,21 @@ const ECHO = `export default { async fetch(envelope) {
   return new Response(String((await form.get('fetch-body')?.arrayBuffer())?.byteLength ?? 0));
 } };`;
 
-describe('a pace', () => {
+describe('the rate of a sender', () => {
   const limits = { stallMs: 10_000, paceBytesPerSecond: 100 };
 
   test('is too slow after a silence, and not before', () => {
     const pace = new Pace(limits, 0);
     expect([pace.isTooSlow(0, 9_999), pace.isTooSlow(0, 1)]).toEqual([false, true]);
-    const spoken = new Pace(limits, 0);
+    const sending = new Pace(limits, 0);
     expect([
-      spoken.isTooSlow(0, 9_000),
-      spoken.isTooSlow(5_000, 1_000),
-      spoken.isTooSlow(5_000, 9_000),
+      sending.isTooSlow(0, 9_000),
+      sending.isTooSlow(5_000, 1_000),
+      sending.isTooSlow(5_000, 9_000),
     ]).toEqual([false, false, false]);
   });
 
-  // One byte every nine seconds is never silent.
+  // Attack: one byte every nine seconds, which is never a silence.
   test('is too slow at a trickle', () => {
     const pace = new Pace(limits, 0);
     expect([pace.isTooSlow(1, 9_000), pace.isTooSlow(2, 9_000)]).toEqual([false, true]);
@@ -33,7 +36,8 @@ describe('a pace', () => {
     for (let at = 1; at <= 20; at += 1) expect(steady.isTooSlow(at * 900, 9_000)).toBe(false);
   });
 
-  // Most of a body at once, and then a trickle: an average over all of it would be good for hours.
+  // Attack: most of a body at once, and then a trickle: an average over all of it would be high for
+  // hours.
   test('is too slow at a trickle after a burst, too', () => {
     const pace = new Pace(limits, 0);
     expect([
@@ -43,7 +47,7 @@ describe('a pace', () => {
     ]).toEqual([false, false, true]);
   });
 
-  test('is nobody’s while somebody else is waited for', () => {
+  test('does not count while the host does not wait for the sender', () => {
     let now = 0;
     const senders = new SlowSenders(limits, () => now);
     onTestFinished(() => senders.stop());
@@ -76,7 +80,7 @@ describe('a pace', () => {
   });
 });
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   const limits = { requestStallMs: 300 };
   const head = (url: string, tail: string, framing: string, more = '') =>
     `POST ${new URL(url).pathname}${tail} HTTP/1.1\r\nhost: x\r\n${framing}\r\n${more}\r\n`;
@@ -86,7 +90,7 @@ describe('a body that does not come', () => {
     ['of a large one', '', 'content-length: 100000'],
     ['of unknown length', '', 'transfer-encoding: chunked'],
     ['of an envelope', '/v1', 'content-length: 100'],
-  ])('%s is 408, and the connection ends', async (_what, tail, framing) => {
+  ])('%s is 408, and the connection closes', async (_what, tail, framing) => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy('echo', ECHO);
     const { socket, closed } = await dial(endpoint);
@@ -95,7 +99,7 @@ describe('a body that does not come', () => {
     expect([statuses(text), errorOf(text).code]).toEqual([[408], 'REQUEST_TOO_SLOW']);
   });
 
-  test('comes to a trickle, and is 408 all the same', async () => {
+  test('is 408 where it becomes a trickle, too', async () => {
     const annex = await startTestService({ limits: { requestStallMs: 1_000, paceBytesPerSecond: 10_000 } });
     const { endpoint } = await annex.deploy('echo', ECHO);
     const { socket, closed } = await dial(endpoint);
@@ -105,7 +109,7 @@ describe('a body that does not come', () => {
     expect(errorOf(await closed).code).toBe('REQUEST_TOO_SLOW');
   });
 
-  test('of a call that is under way ends it, and its place is given back', async () => {
+  test('ends its call where that is in flight, and the place is given back', async () => {
     const annex = await startTestService({
       limits: { ...limits, callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 },
     });
@@ -116,7 +120,8 @@ describe('a body that does not come', () => {
     expect(await (await fetch(endpoint, { method: 'POST', body: 'abc' })).text()).toBe('3');
   });
 
-  // A hundred clients that announce a body and send nothing took all places of an installation.
+  // Attack: a hundred clients announce a body and send nothing, to take all places of an
+  // installation.
   test('takes no place of the installation', async () => {
     const annex = await startTestService({
       limits: { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 },
@@ -126,11 +131,11 @@ describe('a body that does not come', () => {
       const { socket } = await dial(endpoint);
       socket.write(head(endpoint, '', 'transfer-encoding: chunked'));
     }
-    // The host has seen those heads before this one.
+    // The host has read the other heads before this one.
     expect(await (await fetch(endpoint, { method: 'POST', body: 'abc' })).text()).toBe('3');
   });
 
-  // 116 KiB a second of 32 uploads were enough to have all places of an endpoint.
+  // Attack: 32 uploads of together 116 KiB a second were enough to take all places of an endpoint.
   test('leaves other calls of the endpoint their places, and uploads of other addresses theirs', async () => {
     const annex = await startTestService({
       limits: { callsInFlightPerInstallation: 8, callsWaitingPerInstallation: 8 },
@@ -165,7 +170,7 @@ describe('a body that does not come', () => {
     expect(await annex.metric('annex_calls_in_flight')).toBe(2);
   });
 
-  test('because the tenant does not read is nobody’s fault', async () => {
+  test('because the tenant does not read is no fault of the client', async () => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy(
       'lazy',
@@ -205,9 +210,9 @@ describe('a client that does not read', () => {
     ['a stream', `new Response(new Blob([new Uint8Array(${BYTES})]).stream())`],
   ] as const;
 
-  // Its call is over, or will be; what is left of the answer is the host's memory.
+  // The call ends, but the rest of its answer stays in the memory of the host.
   test.each(kinds)(
-    'is cut off from an answer that is %s, and what it held is given back',
+    'is disconnected from an answer that is %s, and its memory is released',
     async (_what, answer) => {
       const annex = await startTestService({
         limits: { answerStallMs: 500, bufferedAnswerBytes: 2 * BYTES + 4_000_000 },
@@ -229,7 +234,7 @@ describe('a client that does not read', () => {
     },
   );
 
-  test('all at once, but steadily, has it all', async () => {
+  test('all at once, but steadily, gets the whole answer', async () => {
     const annex = await startTestService({ limits: { answerStallMs: 1_000 } });
     const { endpoint } = await annex.deploy('large', `export default { fetch: () => ${kinds[0][1]} };`);
     const { socket, seen } = await dial(endpoint);

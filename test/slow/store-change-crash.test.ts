@@ -1,7 +1,8 @@
 /**
- * A crash between any two statements of a change leaves all of it or nothing: each change of the store is made in a process
- * of its own, which is killed after its first statement, after its second, and so on until it gets through. What is found
- * by whoever opens the store next is compared byte by byte.
+ * A crash between any two statements of a change leaves all of it or nothing: each change of the
+ * store is made in a process of its own, which is killed after its first statement, after its
+ * second, and so on until it completes. The content of the store after the next start is compared
+ * byte by byte.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
@@ -16,17 +17,17 @@ import { memory } from '../support/store/temporary-store.ts';
 
 const CRASH_PROCESS = fileURLToPath(new URL('../support/crash/crash-process.ts', import.meta.url));
 
-let home = '';
-const filled = () => join(home, 'filled');
-const crashScript = () => join(home, 'crash-process.mjs');
+let root = '';
+const filled = () => join(root, 'filled');
+const crashScript = () => join(root, 'crash-process.mjs');
 
 beforeAll(async () => {
-  // A process that dies leaves what it has written to whoever has the file, on a disk or not.
-  home = await mkdtemp(join(memory(), 'annex-crash-'));
+  // In memory: writes of a killed process survive it on any file system.
+  root = await mkdtemp(join(memory(), 'annex-crash-'));
   const store = await open(filled(), 'fill');
   await fill(store);
   await store.close();
-  // Hundreds of processes run it: in one file, and without types, each is up in half the time.
+  // Hundreds of processes run it: as one file without types, each starts in half the time.
   await build({
     entryPoints: [CRASH_PROCESS],
     outfile: crashScript(),
@@ -34,23 +35,23 @@ beforeAll(async () => {
     format: 'esm',
     platform: 'node',
     target: 'esnext',
-    // For what it depends on and is no ES module.
+    // For dependencies that are CommonJS.
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
     },
   });
 });
-afterAll(() => rm(home, { recursive: true, force: true }));
+afterAll(() => rm(root, { recursive: true, force: true }));
 
 interface Ended {
   readonly signal: string | null;
   readonly statements: readonly string[];
 }
 
-/** Makes a change in a process that is killed after so many statements; with 0 it lives. */
+/** Makes a change in a process that is killed after so many statements; with 0 it survives. */
 function makeChange(folder: string, change: string, killAfter: number): Promise<Ended> {
   const args = [crashScript(), folder, change, String(killAfter)];
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(home, 'compiled') };
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(root, 'compiled') };
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
       if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr, { cause: error }));
@@ -69,7 +70,8 @@ async function contentOf(folder: string): Promise<Content> {
     .prepare(`select name from sqlite_master where type = 'table' and name not like 'kysely%' order by name`)
     .all()
     .map((row) => String(row['name']));
-  // Lines of what is gone, which nobody can read, are removed after the commit, or by the next sweep.
+  // Log lines of deleted installations cannot be read; they are removed after the commit, or by the
+  // next sweep.
   const readable = 'where installation_id in (select installation_id from targets)';
   const rowsOf = (table: string) =>
     database
@@ -84,12 +86,12 @@ async function contentOf(folder: string): Promise<Content> {
 
 /** A copy of the filled store, for one process. */
 async function copy(name: string): Promise<string> {
-  const folder = join(home, name);
+  const folder = join(root, name);
   await cp(filled(), folder, { recursive: true });
   return folder;
 }
 
-/** How many statements it takes until each of a change's transactions is there. */
+/** After how many statements each transaction of a change is committed. */
 function commits(statements: readonly string[]): number[] {
   const of = statements.flatMap((sql, index) => (sql === 'commit' ? [index + 1] : []));
   if (of.length > 0) return of;
@@ -97,7 +99,7 @@ function commits(statements: readonly string[]): number[] {
 }
 
 describe.each(Object.keys(CHANGES))('%s', (change) => {
-  test('is all there or not at all, wherever the process is killed', { timeout: 240_000 }, async () => {
+  test('is complete or absent, wherever the process is killed', { timeout: 240_000 }, async () => {
     const whole = await copy(`${change} whole`);
     const before = await contentOf(await copy(`${change} untouched`));
     const { statements } = await makeChange(whole, change, 0);

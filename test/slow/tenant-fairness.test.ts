@@ -1,4 +1,7 @@
-/** What a noisy tenant cannot do to quiet ones: take their turn, their place, or the host's time. */
+/**
+ * Fairness: a noisy tenant takes neither the turns nor the places of quiet ones, nor the event loop
+ * of the host.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -18,7 +21,7 @@ const announcedSpinner = (port: number): string => `export default {
     for (;;);
   },
 };`;
-/** Single bytes: as many as \`?\` says, or without end, as fast as somebody reads. */
+/** A stream of single bytes: as many as \`?\` says, or endless, as fast as they are read. */
 const BYTES = `export default {
   async fetch(request) {
     const { request: { url } } = JSON.parse((await request.formData()).get('event'));
@@ -54,7 +57,7 @@ describe('four tenants that spin for their whole CPU limit without pause', () =>
     const answers: string[] = [];
     for (let i = 0; i < 100; i++) answers.push(await (await fetch(quiet.endpoint)).text());
     expect(answers).toEqual(Array(100).fill('ok'));
-    // They had not stopped meanwhile.
+    // The spinners have not stopped meanwhile.
     const before = await ended();
     await expect.poll(ended, { timeout: 30_000 }).toBeGreaterThan(before);
     stop.abort();
@@ -62,7 +65,7 @@ describe('four tenants that spin for their whole CPU limit without pause', () =>
   });
 });
 
-test('a caller that goes away while its call spins does not hide what the call uses', async () => {
+test('a caller that leaves while its call spins does not hide the CPU of the call', async () => {
   const spinning = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void spinning.close());
   await once(spinning, 'listening');
@@ -70,10 +73,10 @@ test('a caller that goes away while its call spins does not hide what the call u
   const flags = ['--egress-allow', `127.0.0.1:${port}`];
   const annex = await startTestService({ flags, limits: { callCpuMs: 300 } });
   const spinner = await annex.deploy('spinner', announcedSpinner(port));
-  const gone = new AbortController();
-  const call = fetch(spinner.endpoint, { signal: gone.signal });
+  const client = new AbortController();
+  const call = fetch(spinner.endpoint, { signal: client.signal });
   const [announcement] = (await once(spinning, 'connection')) as [Socket];
-  gone.abort();
+  client.abort();
   announcement.destroy();
   await expect(call).rejects.toThrow();
   await expect.poll(() => annex.metric('annex_calls_in_flight'), { timeout: 20_000 }).toBe(0);
@@ -81,7 +84,7 @@ test('a caller that goes away while its call spins does not hide what the call u
 });
 
 describe('when all places are taken', () => {
-  test('an installation with many calls waiting does not keep another from its first', async () => {
+  test('an installation with many waiting calls does not delay the first call of another', async () => {
     const annex = await startTestService({ limits: { callsInFlight: 2, callsWaiting: 40 } });
     await annex.publish('held', { 'index.js': HELD });
     const [busy, quiet] = [await annex.install('held'), await annex.install('held')];
@@ -94,11 +97,11 @@ describe('when all places are taken', () => {
     await expect.poll(() => annex.metric('annex_calls_waiting')).toBe(10);
     calls.push(call('quiet', quiet.endpoint));
     await Promise.all(calls);
-    // Two ran already; of the two places that came free next, one was its.
+    // Two calls ran already; one of the next two free places went to the quiet one.
     expect(order.indexOf('quiet')).toBeLessThanOrEqual(4);
   });
 
-  test('the next call is refused in words that name the limit', async () => {
+  test('the next call is refused with the name of the limit', async () => {
     const annex = await startTestService({ limits: { callsInFlight: 1, callsWaiting: 1 } });
     const held = await annex.deploy('held', HELD);
     const other = await annex.install('held');
@@ -112,7 +115,7 @@ describe('when all places are taken', () => {
     for (const call of calls) expect((await call).status).toBe(200);
   });
 
-  test('a call that waits longer than it may take to answer is refused, and one whose caller goes gives its place up', async () => {
+  test('a call that waits longer than firstByteMs is refused, and one whose caller leaves gives its place up', async () => {
     const annex = await startTestService({
       limits: { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1, firstByteMs: 700 },
     });
@@ -124,10 +127,10 @@ describe('when all places are taken', () => {
     } };`,
     );
     expect(await (await fetch(stuck.endpoint)).text()).toBe('ok');
-    const gone = new AbortController();
-    const leaving = fetch(stuck.endpoint, { signal: gone.signal });
+    const client = new AbortController();
+    const leaving = fetch(stuck.endpoint, { signal: client.signal });
     await expect.poll(() => annex.metric('annex_calls_waiting')).toBe(1);
-    gone.abort();
+    client.abort();
     await expect(leaving).rejects.toThrow();
     await expect.poll(() => annex.metric('annex_calls_waiting')).toBe(0);
     const waiting = await fetch(stuck.endpoint);
@@ -139,7 +142,7 @@ describe('when all places are taken', () => {
 });
 
 describe('a stream of single bytes', () => {
-  test('leaves in a few pieces, and arrives whole', async () => {
+  test('is sent in a few pieces, and arrives complete', async () => {
     const annex = await startTestService();
     const { endpoint } = await annex.deploy('bytes', BYTES);
     const { body } = await fetch(`${endpoint}/?20000`);
@@ -152,7 +155,7 @@ describe('a stream of single bytes', () => {
     expect(pieces).toBeLessThan(200);
   });
 
-  test('without end leaves the host its event loop, and a neighbour its answers', async () => {
+  test('without end blocks neither the event loop of the host nor the answers of a neighbour', async () => {
     const annex = await startTestService({ limits: { callCpuMs: 5_000 } });
     const quiet = await annex.deploy('quiet', QUIET);
     const { endpoint } = await annex.deploy('bytes', BYTES);
@@ -176,7 +179,7 @@ describe('a stream of single bytes', () => {
   });
 });
 
-/** Both ends of a connection, as a cell and the host have one. */
+/** Both ends of a connection, like that of a cell and the host. */
 async function connection(): Promise<[Socket, Socket]> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -189,7 +192,7 @@ async function connection(): Promise<[Socket, Socket]> {
   return [near, far];
 }
 
-test('a cell that floods the host is read a piece at each turn of its event loop', async () => {
+test('a cell that floods the host is read one piece in each turn of its event loop', async () => {
   const [near, far] = await connection();
   const flood = Buffer.alloc(4 * 1024 * 1024);
   let turn = 0;
@@ -201,7 +204,7 @@ test('a cell that floods the host is read a piece at each turn of its event loop
   const readIn: number[] = [];
   let bytes = 0;
   const { promise, resolve } = Promise.withResolvers<void>();
-  // What has piled up before the host looks is what it would read in one go.
+  // Lets data pile up, which the host would otherwise read at once.
   far.write(flood);
   await new Promise((done) => setTimeout(done, 50));
   readInTurns(near, (piece) => {

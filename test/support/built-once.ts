@@ -1,6 +1,6 @@
 /**
- * What is built once in a run of the tests, and used by every file of it: the same code would come of it again and again.
- * Whichever file needs it first builds it.
+ * Results that are built once in a run of the tests and shared by all files: the sources of cells,
+ * the bundler. The first file that needs one builds it.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,13 +10,16 @@ import { Launcher } from '../../src/confinement/launch.ts';
 import { UNCONFINED } from '../../src/confinement/layers.ts';
 import { buildSources, type CellSources, findEsbuild } from '../../src/launch/cell-build.ts';
 
-/** @param name of the file that it is kept in */
+/**
+ * Returns a result from the folder of the run, or builds it. @param name file in which it is kept;
+ * the result is JSON
+ */
 export async function builtOnce<T>(name: string, build: () => Promise<T>): Promise<T> {
   const path = join(inject('runFolder'), name);
   const kept = await readFile(path, 'utf8').catch(() => undefined);
   if (kept !== undefined) return JSON.parse(kept) as T;
   const built = await build();
-  // Two files may build it at once, and others read meanwhile: they find all of it or nothing.
+  // Two files may build it at once while others read: renaming lets them find all of it or nothing.
   const part = `${path}.${process.pid}`;
   await writeFile(part, JSON.stringify(built));
   await rename(part, path);
@@ -25,7 +28,7 @@ export async function builtOnce<T>(name: string, build: () => Promise<T>): Promi
 
 let sources: Promise<CellSources> | undefined;
 
-/** What cells run. */
+/** The sources that cells run. */
 export function cellSources(): Promise<CellSources> {
   sources ??= builtOnce('cell-sources.json', buildSources);
   return sources;
@@ -33,7 +36,7 @@ export function cellSources(): Promise<CellSources> {
 
 let launcher: Promise<Launcher> | undefined;
 
-/** Starts the process that reads and bundles an upload, with no layer around it. */
+/** Starts the process that reads and bundles an upload, without layers of confinement. */
 export function bundlerLauncher(): Promise<Launcher> {
   launcher ??= cellSources().then(async ({ bundler }) => {
     const folder = inject('runFolder');

@@ -1,5 +1,6 @@
 /**
- * The host as `npm start` runs it, on a data folder that outlives it: to be killed in the middle of its work, and started again.
+ * The host as `npm start` runs it, on a data folder that survives it: tests kill it and start it
+ * again.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -8,15 +9,15 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** What is kept of its last words. */
-const WORDS_MAX = 20;
+/** Last lines of output that are kept for an error. */
+const LINES_MAX = 20;
 
 export interface HostOptions {
   readonly data: string;
   readonly flags?: readonly string[];
-  /** Limits, as variables. */
+  /** Limits, as environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A program that runs it, and that program's arguments: one that notes its system calls, or profiles it. */
+  /** A program that runs it, with its arguments: a tracer of system calls, or a profiler. */
   readonly under?: readonly string[];
   /** Flags for Node. */
   readonly node?: readonly string[];
@@ -33,17 +34,17 @@ export class HostProcess {
   private constructor(
     child: ChildProcess,
     exited: Promise<unknown>,
-    said: { control: string; public: string },
+    urls: { control: string; public: string },
     adminToken: string,
   ) {
     this.#child = child;
     this.#exited = exited;
-    this.control = said.control;
-    this.open = said.public;
+    this.control = urls.control;
+    this.open = urls.public;
     this.adminToken = adminToken;
   }
 
-  /** Resolves once it listens. @throws its last words, where it ends before that */
+  /** Resolves when it listens. @throws an error with its last lines where it ends before that */
   static async start({
     data,
     flags = [],
@@ -61,27 +62,27 @@ export class HostProcess {
       ...flags,
     ];
     const child = spawn(program, rest, {
-      // What it leaves behind when it is killed goes with the folder that its data is in.
+      // Temporary files of a killed process are removed with the folder of its data.
       env: { ...process.env, TMPDIR: dirname(data), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const exited = new Promise((resolve) => child.once('close', resolve));
-    const said = await ready(child, exited);
+    const urls = await ready(child, exited);
     const adminToken = (await readFile(join(data, 'admin-token'), 'utf8')).trim();
-    return new HostProcess(child, exited, said, adminToken);
+    return new HostProcess(child, exited, urls, adminToken);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** At once and without a word, as a crash does. Resolves once it is gone. */
+  /** Kills it like a crash. Resolves when the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
   }
 
-  /** In order. */
+  /** Stops it in an orderly way. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     await this.#exited;
@@ -104,17 +105,17 @@ export class HostProcess {
 }
 
 function ready(child: ChildProcess, exited: Promise<unknown>): Promise<{ control: string; public: string }> {
-  const words: string[] = [];
+  const lines: string[] = [];
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
-      // Every line is read to the end: a full pipe would hold the host up.
+      // Every line is read to the end: a full pipe would block the host.
       createInterface(stream).on('line', (line) => {
-        words.push(line);
-        if (words.length > WORDS_MAX) words.shift();
+        lines.push(line);
+        if (lines.length > LINES_MAX) lines.shift();
         if (line.includes('"annex is ready"')) resolve(JSON.parse(line));
       });
     }
-    void exited.then(() => reject(new Error(`It ended before it was ready: ${words.join('\n')}`)));
+    void exited.then(() => reject(new Error(`The host ended before it was ready: ${lines.join('\n')}`)));
   });
 }

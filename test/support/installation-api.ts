@@ -1,6 +1,6 @@
 /**
- * The API of installations as a client of it sees it: whole answers, with what their headers say, and the same paths at each
- * level.
+ * The API of installations as a client sees it: whole answers with their headers, and the paths at
+ * each level.
  */
 import type { Level } from '../../src/model/installation.ts';
 import type { TestService } from './service.ts';
@@ -21,7 +21,7 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request to the control listener, as the operator unless told otherwise. */
+/** Sends one request to the control listener, with the operator's token unless another is given. */
 export async function ask(
   annex: TestService,
   method: string,
@@ -51,7 +51,7 @@ const PROPERTIES = `properties:
       oauth_credentials: { type: button, title: Connect, description: By OAuth., button_text: Go, callback_url: /oauth }
     required: [url]`;
 
-/** A manifest with the same settings at each level: active once `url` is set. */
+/** A manifest with the same settings at each level: a target is active once `url` is set. */
 export const CONFIGURED = `configurations:
   account:
     ${PROPERTIES}
@@ -66,14 +66,14 @@ import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: () => new Response('ok') });
 `;
 
-/** How a level is created, and where its targets are then. */
+/** How a target of a level is created, and its path. */
 export interface LevelPaths {
   readonly level: Level;
-  /** Where it is created. */
+  /** The path to which it is posted. */
   readonly list: string;
-  /** What creates it. */
+  /** The body that creates it. */
   readonly body: Record<string, unknown>;
-  /** Where it is, of the answer that created it. */
+  /** Its path, from the answer that created it. */
   readonly at: (created: Answer) => string;
 }
 
@@ -96,12 +96,12 @@ export function levelPaths(name: string, organization: string, installation: str
   ];
 }
 
-/** One way to ask something of an installation. */
+/** One route of an installation. */
 export interface InstallationRoute {
   readonly level: Level;
   readonly method: string;
   readonly path: string;
-  /** A body that would be taken, where one is. */
+  /** A valid body, where the route takes one. */
   readonly json?: Record<string, unknown>;
 }
 
@@ -125,7 +125,10 @@ export function installationRoutes(name: string, id: string, organization: strin
   ];
 }
 
-/** Everything that could be changed by mistake: what is installed, its revisions, and what is noted of changes. */
+/**
+ * All targets with their revisions, and the audit: the state that a refused request must not
+ * change.
+ */
 export async function everythingInstalled(annex: TestService, integration: string): Promise<string> {
   const { installations, audit } = annex.service.store;
   const { items } = await installations.list({ integration, limit: 100 });

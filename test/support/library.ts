@@ -1,4 +1,7 @@
-/** Libraries of npm inside integrations, as an author's own bundler would put them there, and what their tests need. */
+/**
+ * Bundles libraries of npm into integrations, as the bundler of an author does, and helps tests of
+ * such integrations.
+ */
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +12,7 @@ import type { Installed, TestService } from './service.ts';
 /**
  * Publishes and installs code that finds a library in `./library.js`.
  *
- * @param library what of it is wanted: `export { Hono } from 'hono';`
+ * @param library the exports that the code uses: `export { Hono } from 'hono';`
  */
 export async function deployWithLibrary(
   annex: TestService,
@@ -30,14 +33,14 @@ export async function deployWithLibrary(
   return annex.install(name);
 }
 
-/** A POST of JSON. */
+/** Options of a POST with JSON. */
 export const postJson = (value: unknown): RequestInit => ({
   method: 'POST',
   body: JSON.stringify(value),
   headers: { 'content-type': 'application/json' },
 });
 
-/** The messages of an answer that is a stream of server-sent events, each as soon as it is there. */
+/** The messages of a stream of server-sent events, each as soon as it arrives. */
 export async function* messagesOf(response: Response): AsyncGenerator<EventSourceMessage> {
   const ready: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => ready.push(message) });
@@ -48,7 +51,7 @@ export async function* messagesOf(response: Response): AsyncGenerator<EventSourc
   }
 }
 
-/** A server for integrations to fetch from; whoever starts it closes it. */
+/** Starts a server for integrations to fetch from; the caller closes it. */
 export async function serve(handler: RequestListener): Promise<Server> {
   const server = createServer(handler);
   server.listen(0, '127.0.0.1');

@@ -1,6 +1,7 @@
 /**
- * Limits as a table: what works at the limit, what does not one beyond it, and who is told. Each row is run on a service
- * that has the limit, and, where an integration can have it lowered, on one that has it for that integration alone.
+ * Limits as a table: a request at the limit works, and one beyond it is refused and reported. Each
+ * row runs on a service with that limit, and, where the limit can be lowered for an integration, on
+ * one that has it for that integration alone.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LimitMet, LimitName, Limits } from '../../src/limits.ts';
@@ -9,15 +10,18 @@ import { type Installed, TestService } from './service.ts';
 
 export interface LimitRow {
   readonly limit: LimitName;
-  /** Sends what the limit just allows; answered 200. */
+  /** Sends as much as the limit allows; answered 200. */
   readonly within: (at: Installed, annex: TestService) => Promise<Response>;
   /** Sends one more. */
   readonly beyond: (at: Installed, annex: TestService) => Promise<Response>;
-  /** What the caller gets: a status and a code where the limit ends the request, or a text where the integration goes on. */
+  /**
+   * The answer: status and code where the limit ends the request, or a text where the integration
+   * continues.
+   */
   readonly answer: readonly [status: number, code: string] | RegExp;
-  /** What it came to, where the answer says so. */
+  /** The used amount, where the answer has it. */
   readonly used?: number | 'more';
-  /** What the installation's log says; nothing where the integration alone is told. */
+  /** The line in the log of the installation; absent where only the integration sees the error. */
   readonly log?: RegExp;
 }
 
@@ -58,7 +62,7 @@ export function describeLimits({ source, limits, rows, flags = () => [] }: Limit
     });
     afterAll(() => annex.stop());
 
-    test.each(rows)('$limit: what it allows works, and one more is told', async (row) => {
+    test.each(rows)('$limit: a request at the limit works, and one beyond it is refused', async (row) => {
       const { limit, within, beyond, answer, log } = row;
       const max = limits[limit] ?? 0;
       const before = await metric(annex, limit);

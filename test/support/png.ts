@@ -1,4 +1,6 @@
-/** PNG images for tests: real ones, of any size, and taken apart where a test wants a broken one. */
+/**
+ * PNG images for tests: valid ones of any size, and their parts, of which tests make broken ones.
+ */
 import { crc32, deflateSync } from 'node:zlib';
 
 export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -13,7 +15,7 @@ export function pngChunk(type: string, data: Uint8Array = Buffer.alloc(0)): Buff
   return chunk;
 }
 
-/** Header of an image of one grey tone of one bit. */
+/** Header of an image with one bit of grey for each pixel. */
 export function pngHeader(width: number, height: number): Buffer {
   const data = Buffer.alloc(13);
   data.writeUInt32BE(width, 0);

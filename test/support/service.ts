@@ -1,6 +1,6 @@
 /**
- * A real service for tests: own data folder, free ports, real cells. What tests do with it goes over HTTP, as anybody's
- * requests do; only the operator's side (pids of cells, the store) is reached directly.
+ * A real service for tests: own data folder, free ports, real cells. Tests use it over HTTP, like
+ * clients; only the operator's side (pids of cells, the store) is reached directly.
  */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -44,7 +44,7 @@ export class TestService {
     this.platform = platform;
   }
 
-  /** Starts one; it stops by itself when the test, or the suite that asked, is over. */
+  /** Starts a service; the caller stops it. */
   static async start(
     options: {
       cells?: number;
@@ -55,7 +55,8 @@ export class TestService {
     } = {},
   ): Promise<TestService> {
     const { service, end } = await startTemporaryService({
-      // What comes with Annex is not there unless asked for: lists and counts are of what a test has published.
+      // No built-in integrations by default: lists and counts are of integrations that the test has
+      // published.
       flags: ['--built-ins', 'none', '--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
       limits: options.limits ?? {},
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
@@ -70,7 +71,7 @@ export class TestService {
     return this.#end();
   }
 
-  /** One request to the control listener. */
+  /** Sends one request to the control listener. */
   async api(
     method: string,
     path: string,
@@ -107,12 +108,16 @@ export class TestService {
   }
 
   /**
-   * Installs for an organization nobody has used yet, or the one given. Its integration does not hear of it, so that a test's
-   * calls are the only ones; with `told` it does, as it would anywhere else.
+   * Installs for a new organization, or the given one. The integration gets no lifecycle event, so
+   * that calls of the test are the only ones; with `notified` it gets one, as usual.
    */
-  install(name: string, organization = this.#newOrganization(), { told = false } = {}): Promise<Installed> {
+  install(
+    name: string,
+    organization = this.#newOrganization(),
+    { notified = false } = {},
+  ): Promise<Installed> {
     const install = () => this.#install(name, organization);
-    return told ? install() : this.#quiet.run(install);
+    return notified ? install() : this.#quiet.run(install);
   }
 
   async #install(name: string, organization: string): Promise<Installed> {
@@ -124,7 +129,7 @@ export class TestService {
     return { id, endpoint: urls.publicEndpoint };
   }
 
-  /** Installs what an organization has installed into a space or a site of it, too. */
+  /** Creates a space or site installation below an installation. */
   async installBelow(
     name: string,
     { id }: Installed,
@@ -148,13 +153,13 @@ export class TestService {
     return `org-${this.#organizations}`;
   }
 
-  /** Publishes and installs at once. */
-  async deploy(name: string, source: string, { told = false } = {}): Promise<Installed> {
+  /** Publishes and installs. */
+  async deploy(name: string, source: string, { notified = false } = {}): Promise<Installed> {
     await this.publish(name, { 'index.js': source });
-    return this.install(name, undefined, { told });
+    return this.install(name, undefined, { notified });
   }
 
-  /** One envelope, with the platform's token unless told otherwise. */
+  /** Sends one envelope, with the platform's token unless another is given. */
   envelope(
     { endpoint }: Installed,
     event: unknown,
@@ -175,14 +180,14 @@ export class TestService {
     });
   }
 
-  /** The log of an installation, oldest first, after everything so far has been written. */
+  /** The log of an installation, oldest line first, after waiting lines were written. */
   async log({ id }: Installed): Promise<LogLine[]> {
     await this.service.store.logs.pass();
     const { body } = await this.api('GET', `/v1/logs?installation=${id}&limit=100`);
     return (body['items'] as LogLine[]).toReversed();
   }
 
-  /** Counters of the metrics, by name with labels. */
+  /** The value of a metric, by its name with labels. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.service.controlUrl}/metrics`)).text();
     const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
@@ -194,13 +199,15 @@ export class TestService {
   }
 }
 
-/** Installs of which no integration hears: their events are over before the courier knows of them. */
+/**
+ * Installs without lifecycle events: settles each event before the lifecycle worker learns of it.
+ */
 class QuietInstalls {
   readonly #events: Store['lifeEvents'];
-  /** Whom the courier is to look at once nobody installs. */
+  /** Installations to report to the lifecycle worker when no install runs. */
   readonly #held = new Set<string>();
   #running = 0;
-  #tell: Store['lifeEvents']['onWritten'];
+  #onWritten: Store['lifeEvents']['onWritten'];
 
   constructor(events: Store['lifeEvents']) {
     this.#events = events;
@@ -208,21 +215,21 @@ class QuietInstalls {
 
   async run(install: () => Promise<Installed>): Promise<Installed> {
     if (this.#running === 0) {
-      this.#tell = this.#events.onWritten;
+      this.#onWritten = this.#events.onWritten;
       this.#events.onWritten = (id) => this.#held.add(id);
     }
     this.#running += 1;
     try {
       const installed = await install();
       const event = await this.#events.first(installed.id);
-      const end = { state: 'canceled', outcome: 'not told in this test', called: false } as const;
+      const end = { state: 'canceled', outcome: 'not delivered in this test', called: false } as const;
       if (event) await this.#events.finish(event, end);
       return installed;
     } finally {
       this.#running -= 1;
       if (this.#running === 0) {
-        this.#events.onWritten = this.#tell;
-        for (const id of this.#held) this.#tell?.(id);
+        this.#events.onWritten = this.#onWritten;
+        for (const id of this.#held) this.#onWritten?.(id);
         this.#held.clear();
       }
     }

@@ -1,5 +1,6 @@
 /**
- * The service as `npm start` runs it: its own `main.ts`, in a folder of its own beside the fixtures, on free ports.
+ * The service as `npm start` runs it: its own `main.ts`, in a folder of its own beside the
+ * fixtures, on free ports.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export class StartedService {
-  /** Its working directory: `data` and `fixtures` are in it, and a folder beside it is nobody's. */
+  /** Its working directory, with `data` and `fixtures`; the parent folder is removed with it. */
   readonly folder: string;
   /** URLs of the two listeners. */
   readonly control: string;
@@ -52,7 +53,7 @@ export class StartedService {
     return new StartedService(folder, service, exited, await listening(service, exited));
   }
 
-  /** Documents name the default ports; a machine that runs tests may have them taken. */
+  /** Replaces the default ports, which documents name, by those of this service. */
   onFreePorts(printed: string): string {
     return printed
       .replaceAll('http://127.0.0.1:7700', this.control)
@@ -74,10 +75,10 @@ async function listening(
   if (stdout === null || stderr === null) throw new Error('The service was started without its output.');
   const complaints = text(stderr);
   return new Promise((resolve, reject) => {
-    // Every line is read to the end: a full pipe would hold the service up.
+    // Every line is read to the end: a full pipe would block the service.
     createInterface(stdout).on('line', (line) => {
-      const said = line.startsWith('{') ? (JSON.parse(line) as Record<string, string>) : {};
-      if (said['msg'] === 'annex is ready') resolve([said['control'] ?? '', said['public'] ?? '']);
+      const entry = line.startsWith('{') ? (JSON.parse(line) as Record<string, string>) : {};
+      if (entry['msg'] === 'annex is ready') resolve([entry['control'] ?? '', entry['public'] ?? '']);
     });
     void exited.then(async (code) => reject(new Error(`Exit code ${code}. ${await complaints}`)));
   });

@@ -106,7 +106,8 @@ async function dispatching(limits: Partial<Limits> = {}) {
   const dispatch = new Dispatch({
     limits: held,
     observer: {
-      ...{ ended: silent, log: silent, waits: silent, shed: silent, cooling: silent, turnedAway: silent },
+      ...{ ended: silent, endedByClient: silent, log: silent, waits: silent },
+      ...{ shed: silent, cooling: silent, turnedAway: silent },
     },
     egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
     load: { add: silent },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CallTraffic } from '../../../src/calls/call-traffic.ts';
-import { Collecting } from '../../../src/calls/incoming-body.ts';
+import { IncomingBodies } from '../../../src/calls/incoming-body.ts';
 import { RefusalPace } from '../../../src/calls/refusal-pace.ts';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
@@ -91,14 +91,14 @@ test('whatever a cell sends, the host ends each of its calls once, and blames no
       const cell = launch(Buffer.concat(frames), cells++, chance, resolve);
       const ends = CALLS.map(() => 0);
       const answered = new Set<number>();
-      const collecting = new Collecting();
+      const collecting = new IncomingBodies();
       const refusals = new RefusalPace();
       CALLS.forEach((id, index) => {
         const traffic = new CallTraffic({
           ...{ id, egress, owner: OWNER, limits: DEFAULT_LIMITS, log: () => undefined, collecting, refusals },
-          tell: (message, ...bytes) => cell.tell(message, ...bytes),
+          send: (message, ...bytes) => cell.send(message, ...bytes),
         });
-        cell.give(
+        cell.submit(
           { t: 'probe', id, cpuMs: 1_000, wallMs: 5_000 },
           {
             owner: OWNER,

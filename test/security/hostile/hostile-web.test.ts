@@ -282,7 +282,7 @@ describe('a cell that has been taken over breaks the rules of a stream with', ()
     ['a stream that was not opened', [[{ t: 'chunk', id: 1, stream: 5 }, Buffer.alloc(1)]], [false]],
   ])('%s', (_what, messages, accepted) => {
     const streams = new CallStreams(1, () => undefined);
-    streams.receive(0, 10_000_000);
-    expect(messages.map(([message, bytes]) => streams.hear(message, bytes))).toEqual(accepted);
+    streams.open(0, 10_000_000);
+    expect(messages.map(([message, bytes]) => streams.receive(message, bytes))).toEqual(accepted);
   });
 });

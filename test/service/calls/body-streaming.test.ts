@@ -1,4 +1,7 @@
-/** Bodies that are streams, both ways, through a real service: as they are made, no faster than they are read, bounded. */
+/**
+ * Streamed bodies in both directions, through a real service: passed on at once, no faster than
+ * they are read, bounded.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
@@ -6,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
-/** Answers by path; what happened to its streams is told at `/state`. */
+/** Answers by path; `/state` reports what happened to its streams. */
 const STREAMER = `
   import { createIntegration } from '@annex/sdk';
   const state = { produced: 0, cancelled: null, aborted: false, seen: [], gate: Promise.withResolvers() };
@@ -84,7 +87,7 @@ interface State {
 const state = async ({ endpoint } = streamer): Promise<State> =>
   (await (await fetch(`${endpoint}/state`)).json()) as State;
 
-/** Asks for the state until it is as expected; each question is a call of its own, so time passes by work alone. */
+/** Polls the state until it is as expected; each poll is a call of its own. */
 async function until(expected: (state: State) => boolean, installed = streamer): Promise<State> {
   for (let i = 0; i < 2_000; i++) {
     const now = await state(installed);
@@ -93,18 +96,18 @@ async function until(expected: (state: State) => boolean, installed = streamer):
   throw new Error(`It never came to that: ${JSON.stringify(await state(installed))}`);
 }
 
-/** The log of the integration says so, sooner or later: the connection breaks first. */
+/** Waits until the log of the integration has these words: the connection breaks first. */
 const logged = (words: string): Promise<void> =>
   vi.waitFor(async () => {
     const lines = await annex.log(streamer);
     expect(lines.some(({ level, text }) => level === 'error' && text.includes(words))).toBe(true);
   });
 
-/** Opens a request by hand, to control when its parts leave. */
+/** Opens a request by hand, to control when its parts are sent. */
 function open(path: string, options: object = {}, { endpoint } = streamer): ClientRequest {
   return request(`${endpoint}${path}`, { method: 'GET', agent: false, ...options });
 }
-/** A connection on which a request can be written as it stands. */
+/** A connection for a request that is written byte for byte. */
 function dial({ endpoint } = streamer): Socket {
   const { port, hostname } = new URL(endpoint);
   return connect(Number(port), hostname);
@@ -118,7 +121,7 @@ async function head(sent: ClientRequest): Promise<IncomingMessage> {
 }
 
 describe('an answer that is a stream', () => {
-  test('reaches the client as it is made: the first byte before the last exists', async () => {
+  test('reaches the client at once: the first byte before the last exists', async () => {
     const response = await fetch(`${streamer.endpoint}/two`);
     expect(response.headers.get('content-length')).toBeNull();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -129,14 +132,14 @@ describe('an answer that is a stream', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  test('sends its head before there is any body', async () => {
+  test('sends its head before its body has begun', async () => {
     const response = await fetch(`${streamer.endpoint}/late`);
     expect(response.status).toBe(202);
     await (await fetch(`${streamer.endpoint}/open`)).text();
     expect(await response.text()).toBe('');
   });
 
-  test('is held back by a client that does not read', async () => {
+  test('waits for a client that does not read', async () => {
     const slow = await startTestService({ limits: { responseBodyBytes: 256 * 1024 * 1024 } });
     const installed = await slow.deploy('streamer', STREAMER);
     const sent = open('/endless', {}, installed).end();
@@ -147,13 +150,13 @@ describe('an answer that is a stream', () => {
       before = produced;
       for (let i = 0; i < 50; i++) await state(installed);
     }
-    // What the sockets of both ends and the window hold; never the 256 MiB that it would have made.
+    // As much as the sockets of both ends and the window hold; never the 256 MiB of the whole body.
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(64 * 1024 * 1024);
     sent.destroy();
   });
 
-  test('is cancelled, and its request aborted, when the client goes away', async () => {
+  test('is canceled, and its request aborted, when the client disconnects', async () => {
     const sent = open('/endless').end();
     const response = await head(sent);
     await once(response, 'data');
@@ -165,13 +168,13 @@ describe('an answer that is a stream', () => {
     expect((await state()).produced).toBe(produced);
   });
 
-  test('that breaks breaks the connection, and the log says why', async () => {
+  test('that fails breaks the connection, and the log says why', async () => {
     const response = await fetch(`${streamer.endpoint}/breaks`);
     await expect(response.text()).rejects.toThrow();
     await logged('the source broke');
   });
 
-  test('that breaks resets the connection of a client of HTTP/1.0, which could take half of it for all', async () => {
+  test('that fails resets the connection of an HTTP/1.0 client, which could take half of it for all', async () => {
     for (const path of ['/breaks', '/words']) {
       const socket = dial();
       socket.write(`${line('GET', path, '1.0')}\r\n`);
@@ -180,13 +183,13 @@ describe('an answer that is a stream', () => {
     }
   });
 
-  test('of anything but bytes is the integration’s mistake', async () => {
+  test('of anything but bytes is a fault of the integration', async () => {
     const response = await fetch(`${streamer.endpoint}/words`);
     await expect(response.text()).rejects.toThrow();
     await logged('A chunk of the body is not a Uint8Array but a string');
   });
 
-  test('over the limit on a body is broken off there, never passed off as whole', async () => {
+  test('over the limit on a body is broken off there, and never looks complete', async () => {
     const annex = await startTestService({ limits: { responseBodyBytes: 200_000 } });
     const installed = await annex.deploy('streamer', STREAMER);
     const response = await fetch(`${installed.endpoint}/endless`);
@@ -200,7 +203,7 @@ describe('an answer that is a stream', () => {
     expect(await annex.metric('annex_calls_total{outcome="responseTooLarge"}')).toBe(1);
   });
 
-  test('to a HEAD request is not made', async () => {
+  test('to a HEAD request is not produced', async () => {
     const sent = open('/endless', { method: 'HEAD' }).end();
     const response = await head(sent);
     response.resume();
@@ -208,7 +211,7 @@ describe('an answer that is a stream', () => {
     expect((await until((now) => now.cancelled !== null)).cancelled).toBeTruthy();
   });
 
-  test('to a HEAD request announces the length that the integration knows, or none, never a wrong one', async () => {
+  test('to a HEAD request announces the length that the integration gives, or none, never a wrong one', async () => {
     const lengths = [];
     for (const path of ['/measured', '/empty', '/ignore']) {
       const response = await fetch(`${streamer.endpoint}${path}`, { method: 'HEAD' });
@@ -217,12 +220,12 @@ describe('an answer that is a stream', () => {
     expect(lengths).toEqual(['1234', null, '14']);
   });
 
-  test('does not keep waitUntil from being done', async () => {
+  test('does not keep waitUntil from finishing', async () => {
     expect(await (await fetch(`${streamer.endpoint}/waits`)).text()).toBe('x');
     await until((now) => now.waited === true);
   });
 
-  test('breaks off when its cell is killed, and nobody hangs', async () => {
+  test('breaks off when its cell is killed, and the client does not hang', async () => {
     const annex = await startTestService();
     const installed = await annex.deploy('streamer', STREAMER);
     const response = await fetch(`${installed.endpoint}/two`);
@@ -265,23 +268,23 @@ describe('an upload', () => {
     }
   });
 
-  test('that nobody reads does not keep the answer, nor the next request, from coming', async () => {
+  test('that is not read delays neither the answer nor the next request', async () => {
     for (let i = 0; i < 3; i++) {
       const response = await fetch(`${streamer.endpoint}/ignore`, { method: 'POST', body: megabytes }).catch(
         () => undefined,
       );
-      // The connection closes behind the answer; a client still sending may hear of that first.
+      // The connection closes behind the answer; a client that still sends may see that first.
       if (response) expect(await response.text()).toBe('not interested');
     }
     expect((await fetch(`${streamer.endpoint}/state`)).status).toBe(200);
   });
 
-  test('is held back by an integration that does not read', async () => {
+  test('waits for an integration that does not read', async () => {
     const sent = open('/two', { method: 'POST' });
     const response = head(sent);
     let accepted = 0;
     const piece = Buffer.alloc(256 * 1024);
-    // As long as the other side takes it at once; the sockets take some of it in any case.
+    // Until a write has to wait; the sockets take some of it in any case.
     while (accepted < 64 * 1024 * 1024 && sent.write(piece)) accepted += piece.byteLength;
     expect(accepted).toBeLessThan(64 * 1024 * 1024);
     await (await fetch(`${streamer.endpoint}/open`)).text();
@@ -289,7 +292,7 @@ describe('an upload', () => {
     sent.destroy();
   });
 
-  test('that is not there when the answer is out breaks off for whoever still reads it', async () => {
+  test('that is incomplete when the answer is sent breaks off for code that still reads it', async () => {
     const sent = open('/early', { method: 'POST', headers: { 'content-length': '1000000' } });
     sent.on('error', () => undefined);
     sent.write(Buffer.alloc(100_000));
@@ -297,7 +300,7 @@ describe('an upload', () => {
     expect((await until((now) => now.read !== undefined)).read).toBe('TypeError');
   });
 
-  test('of a call that is shed is not waited for: its connection closes behind the answer', async () => {
+  test('of a shed call is not read to its end: the connection closes behind the answer', async () => {
     const full = await startTestService({
       limits: { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 },
     });
@@ -306,7 +309,7 @@ describe('an upload', () => {
     await head(running);
     const waiting = open('/state', {}, installed).end();
     waiting.on('error', () => undefined);
-    // Once there is no place left, a call is shed at once.
+    // A call is shed at once where there is no place left.
     await vi.waitFor(async () => expect((await fetch(`${installed.endpoint}/state`)).status).toBe(503));
     const socket = dial(installed);
     socket.on('error', () => undefined);
@@ -334,16 +337,16 @@ describe('an upload', () => {
     expect(JSON.parse(String(body))).toMatchObject({ error: { code: 'REQUEST_TOO_LARGE' } });
   });
 
-  test('whose sender goes away before the call has begun begins none', async () => {
+  test('whose sender disconnects before the call has begun starts no call', async () => {
     const annex = await startTestService();
     const installed = await annex.deploy('streamer', STREAMER);
     const { registry } = annex.service.store;
     const asked = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<void>();
+    const disconnected = Promise.withResolvers<void>();
     const look = registry.target.bind(registry);
     vi.spyOn(registry, 'target').mockImplementationOnce(async (key) => {
       asked.resolve();
-      await gone.promise;
+      await disconnected.promise;
       return look(key);
     });
     const socket = dial(installed);
@@ -352,14 +355,14 @@ describe('an upload', () => {
     socket.destroy();
     await once(socket, 'close');
     const counter = (outcome: string) => annex.metric(`annex_calls_total{outcome="${outcome}"}`);
-    // Answers to later requests: the listener has heard of the close by then.
+    // Later requests were answered, so the listener has seen the close.
     for (let i = 0; i < 3; i++) await counter('canceled');
-    gone.resolve();
+    disconnected.resolve();
     await vi.waitFor(async () => expect(await counter('canceled')).toBe(1));
     expect([await counter('ok'), await counter('exception')]).toEqual([0, 0]);
   });
 
-  test('whose sender goes away fails for the integration that reads it', async () => {
+  test('whose sender disconnects fails for the integration that reads it', async () => {
     const sent = open('/chunks', { method: 'POST' });
     sent.on('error', () => undefined);
     sent.write('only this');
@@ -371,7 +374,7 @@ describe('an upload', () => {
   });
 });
 
-test('a plain module worker is handed the whole envelope, however its upload came', async () => {
+test('a plain module worker gets the whole envelope, however its upload was sent', async () => {
   const plain = await annex.deploy(
     'plain-upload',
     `export default { async fetch(request) {

@@ -1,4 +1,7 @@
-/** A call that ends leaves nothing running, whatever it has begun; and what it used until then is its own. */
+/**
+ * A call that ends leaves nothing running, whatever it has begun, and is charged what it used until
+ * then.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,7 +26,7 @@ afterAll(async () => {
   stop(silent);
 });
 
-/** Counts what goes on in the background; `?done` asks how much that was. */
+/** Counts background work in `done`; `?done` returns the count. */
 const deployed = (name: string, body: string): Promise<Installed> =>
   annex.deploy(
     name,
@@ -40,7 +43,7 @@ const doneBy = async ({ endpoint }: Installed): Promise<string> => {
   return `${response.status} ${await response.text()}`;
 };
 
-/** CPU of all cells so far, in ticks of the system's clock. */
+/** CPU of all cells so far, in clock ticks of the system. */
 function cellTicks(): number {
   const fieldsOf = (pid: number) =>
     readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -49,7 +52,7 @@ function cellTicks(): number {
     .reduce((sum, fields) => sum + Number(fields[11] ?? 0) + Number(fields[12] ?? 0), 0);
 }
 
-/** No call is under way, and the cells rest: in a tenth of a second they use less than half of it. */
+/** No call is in flight, and the cells are idle: they use less than half of a tenth of a second. */
 async function nothingRuns(): Promise<void> {
   await expect.poll(() => annex.metric('annex_calls_in_flight'), { timeout: 5_000 }).toBe(0);
   const used = async () => {
@@ -64,7 +67,7 @@ const LEFT: [what: string, body: string, outcome: 'ok' | 'exceededCpu'][] = [
   ['a loop of microtasks', '(async () => { for (;;) await null; })();', 'exceededCpu'],
   ['an interval', 'setInterval(() => { done += 1; }, 1);', 'ok'],
   [
-    'a stream that is filled for nobody',
+    'a stream that is filled without a reader',
     `const { writable } = new TransformStream(); const writer = writable.getWriter();
      (async () => { for (;;) { await writer.write('x'); done += 1; } })();`,
     'ok',
@@ -81,7 +84,7 @@ const LEFT: [what: string, body: string, outcome: 'ok' | 'exceededCpu'][] = [
   ],
 ];
 
-describe('a call that answers and leaves', () => {
+describe('a call that answers and leaves behind', () => {
   test.each(LEFT)(
     '%s behind is answered; then nothing runs, and the next call pays for nothing',
     async (what, body, outcome) => {
@@ -97,33 +100,33 @@ describe('a call that answers and leaves', () => {
       expect(await ended()).toBe(before + 1);
       const first = await doneBy(left);
       expect(first).toMatch(/^200 \d+$/);
-      // Of those whose isolate lives on, none has done more meanwhile.
+      // Where the isolate lives on, it has done no more meanwhile.
       expect(await doneBy(left)).toBe(first);
     },
   );
 });
 
-describe('a call whose client goes away', () => {
-  /** Asks, waits until the call is under way, and leaves. */
+describe('a call whose client disconnects', () => {
+  /** Sends a request, waits until its call is in flight, and disconnects. */
   async function leave({ endpoint }: Installed, meanwhile = async (): Promise<void> => {}): Promise<void> {
-    const gone = new AbortController();
-    const call = fetch(endpoint, { signal: gone.signal });
+    const client = new AbortController();
+    const call = fetch(endpoint, { signal: client.signal });
     const underWay = () => annex.metric('annex_calls_in_flight');
     await expect.poll(underWay, { timeout: 5_000 }).toBe(1);
     await meanwhile();
-    gone.abort();
+    client.abort();
     await expect(call).rejects.toThrow();
   }
 
-  test('in the middle of a stream without end stops making it', async () => {
+  test('in the middle of an endless stream stops producing it', async () => {
     const streaming = await deployed(
       'streaming',
       `return new Response(new ReadableStream({ async pull(controller) { done += 1; await null; controller.enqueue(new Uint8Array(1_000)); } }));`,
     );
-    const gone = new AbortController();
-    const response = await fetch(streaming.endpoint, { signal: gone.signal });
+    const client = new AbortController();
+    const response = await fetch(streaming.endpoint, { signal: client.signal });
     await response.body?.getReader().read();
-    gone.abort();
+    client.abort();
     await nothingRuns();
     const first = await doneBy(streaming);
     expect(await doneBy(streaming)).toBe(first);
@@ -131,19 +134,18 @@ describe('a call whose client goes away', () => {
 
   const STUBBORN = `for (;;) { try { await fetch('BASE'); } catch { done += 1; } }`;
 
-  test('and whose code goes on all the same is stopped, and its neighbours are served', async () => {
+  test('and whose code goes on is stopped, and its neighbours are served', async () => {
     const stubborn = await deployed('stubborn', STUBBORN.replace('BASE', base));
     await leave(stubborn);
     expect(await doneBy(stubborn)).toMatch(/^200 /);
     await nothingRuns();
   });
 
-  // One that is retired was not looked at any more.
   test('and whose isolate is retired at that moment is stopped, too', async () => {
     const retired = await deployed('retired', STUBBORN.replace('BASE', base));
     await leave(retired, async () => {
       await lower(annex, 'retired', { logLinesPerCall: 5 });
-      // Its target is read again, so that the next call, which retires the isolate, is not held up.
+      // Reads the target again, so that the next call, which retires the isolate, starts at once.
       expect((await fetch(`${retired.endpoint}/v2`, { method: 'POST' })).status).toBe(400);
     });
     expect(await doneBy(retired)).toBe('200 0');

@@ -1,4 +1,7 @@
-/** An installation that passes its limits again and again is left alone for a while; its neighbours are not. */
+/**
+ * The circuit breaker: calls of an installation that passes its limits too often are refused for a
+ * while; its neighbours are served.
+ */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CircuitBreaker } from '../../../src/calls/circuit-breaker.ts';
@@ -8,12 +11,12 @@ import { startTestService } from '../../support/service.ts';
 
 const LIMITS = { breachesBeforeCoolDown: 3, coolDownMs: 1_000, coolDownMsMax: 8_000 };
 
-/** One installation, and a clock that goes when it is told to. */
+/** One installation, and a clock that the test moves. */
 function installation(limits = LIMITS) {
   const coolDown = new CircuitBreaker(limits);
   let now = 0;
   const refuses = () => coolDown.refuses('one', now);
-  /** @returns for how long the installation is left alone, where it has to be */
+  /** @returns for how long the circuit opens, where it does */
   const call = (outcome: Outcome, tookMs = 0) => {
     expect(refuses()).toBeUndefined();
     const startedAt = now;
@@ -41,7 +44,7 @@ describe('a cool-down', () => {
     expect(refuses()).toBeUndefined();
   });
 
-  test('is over for one call at first, and for all once that has done well', () => {
+  test('ends for one call at first, and for all once that call was within its limits', () => {
     const { coolDown, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
@@ -52,7 +55,7 @@ describe('a cool-down', () => {
     expect(breach(2)).toEqual([undefined, undefined]);
   });
 
-  test('is for the next call to end where the first one was broken off by somebody else', () => {
+  test('is decided by the next call where the first one was canceled', () => {
     const { coolDown, call, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
@@ -64,8 +67,9 @@ describe('a cool-down', () => {
     expect(refuses()).toBe(1_000);
   });
 
-  // Attack: whoever is let in first sends so slowly that nobody else is for as long as a call may take.
-  test('is not prolonged by a first call that goes on and on: two seconds later the next one may show it', () => {
+  // Attack: the call that is let in sends so slowly that no other is for as long as a call may
+  // take.
+  test('is not prolonged by a first call that does not end: two seconds later the next one is let in', () => {
     const { coolDown, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
@@ -79,7 +83,7 @@ describe('a cool-down', () => {
     expect(refuses()).toBe(1_000);
     coolDown.ended('one', 'ok', now(), now());
     expect(refuses()).toBeUndefined();
-    // The slow one ends long after, by its own fault, and is a breach like any other.
+    // The slow call ends long after with a breach of its own, which counts like any other.
     wait(20_000);
     expect(coolDown.ended('one', 'exceededWallTime', slowSince, now())).toBeUndefined();
   });
@@ -105,14 +109,14 @@ describe('a cool-down', () => {
     expect(breach(2)).toEqual([undefined, undefined]);
   });
 
-  test('does not double for calls that were under way when it began', () => {
+  test('does not double for calls that were in flight when it began', () => {
     const { coolDown, breach, refuses } = installation();
     breach(3);
     for (let i = 0; i < 31; i++) expect(coolDown.ended('one', 'exceededCpu', 0, 500)).toBeUndefined();
     expect(refuses()).toBe(1_000);
   });
 
-  test('is forgotten with time: after a quiet minute or two, one breach is one breach', () => {
+  test('is forgotten with time: after a quiet minute or two, one breach counts as one', () => {
     const { breach, wait } = installation();
     breach(3);
     wait(1_000);
@@ -136,7 +140,7 @@ describe('breaches', () => {
     }
   });
 
-  test('that are every other call add up all the same', () => {
+  test('of every other call add up', () => {
     const { call, refuses } = installation();
     for (let i = 0; i < 4 && refuses() === undefined; i++) {
       call('exceededCpu');
@@ -153,7 +157,7 @@ describe('breaches', () => {
     expect([needed('exceededMemory'), needed('exceededCpu'), needed('exceededWallTime')]).toEqual([2, 4, 7]);
   });
 
-  test('are not exceptions, crashes of a cell, and callers that go away', () => {
+  test('are not exceptions, crashes of a cell, or callers that leave', () => {
     const { call } = installation();
     for (let i = 0; i < 50; i++) {
       for (const outcome of ['exception', 'cellCrashed', 'canceled', 'responseTooLarge'] as const) {
@@ -162,7 +166,7 @@ describe('breaches', () => {
     }
   });
 
-  test('of one installation are no other’s', () => {
+  test('of one installation do not count for another', () => {
     const { coolDown, breach } = installation();
     breach(3);
     expect(coolDown.refuses('other', 0)).toBeUndefined();
@@ -189,7 +193,7 @@ describe('an installation is heavy', () => {
     expect([isHeavy(), load.isHeavy('other')]).toEqual([true, false]);
   });
 
-  test('until it has been quiet for a while: not lighter at once than it had to be to become heavy', () => {
+  test('until it has been quiet for a while: the bound to become light is lower than that to become heavy', () => {
     const { load, wait, isHeavy } = loaded();
     load.add('one', 2_000);
     wait(5_000);
@@ -239,19 +243,20 @@ test('calls of an installation that cools down are 503 with Retry-After, and its
   expect(await (await fetch(`${neighbour.endpoint}/quick`)).text()).toBe('ok');
   expect(await annex.metric('annex_cool_downs_total')).toBe(1);
   expect(await annex.metric('annex_calls_total{outcome="loadShed"}')).toBe(5);
-  const told = (await annex.log(hostile)).filter(({ text }) => text.includes('cools down'));
-  expect(told).toMatchObject([
-    { level: 'error', text: expect.stringContaining('2 calls of late ended over') },
+  const lines = (await annex.log(hostile)).filter(({ text }) => text.includes('cools down'));
+  expect(lines).toMatchObject([
+    { level: 'error', text: expect.stringContaining('2 recent calls ended over') },
   ]);
-  // Its time over, it is let in again, and nobody had to do anything for it.
+  // After its time, calls are let in again without any action of the operator.
   await expect
     .poll(async () => (await fetch(`${hostile.endpoint}/quick`)).status, { timeout: 10_000 })
     .toBe(200);
   expect(await (await fetch(`${hostile.endpoint}/quick`)).text()).toBe('ok');
 });
 
-// Else strangers could have an honest installation shut: by uploads that they never finish, by answers that they never read.
-test('a call that its client has held beyond its time is no breach of the installation', async () => {
+// Attack: strangers open the circuit of an honest installation by uploads that they never finish,
+// or answers that they never read.
+test('a call that its client held beyond its wall time is no breach of the installation', async () => {
   const annex = await startTestService({ limits: { breachesBeforeCoolDown: 1 } });
   const honest = await annex.deploy(
     'honest',
@@ -262,7 +267,7 @@ test('a call that its client has held beyond its time is no breach of the instal
        return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }));
      } });`,
   );
-  // Not before it is published: on a busy machine the script would not have been loaded in that time.
+  // After publishing: on a busy machine the script would not load within that time.
   const lowered = { json: { callWallMs: 500 } };
   expect((await annex.api('PUT', '/v1/integrations/honest/limits', lowered)).status).toBe(200);
   const upload = request(`${honest.endpoint}/`, {

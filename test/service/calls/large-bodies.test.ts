@@ -1,9 +1,12 @@
-/** Large bodies on their way out of a cell: in pieces, as the host takes them, and never in the way of anybody else. */
+/**
+ * Large bodies on their way out of a cell: in pieces, with credit from the host, and without
+ * delaying other calls.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Collecting, IncomingWhole } from '../../../src/calls/incoming-body.ts';
+import { IncomingBodies, IncomingBody } from '../../../src/calls/incoming-body.ts';
 import { Outbox } from '../../../src/cell/calls/outbox.ts';
 import { FrameReader } from '../../../src/protocol/frames.ts';
 import { TestService } from '../../support/service.ts';
@@ -11,7 +14,7 @@ import { TestService } from '../../support/service.ts';
 const MIB = 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024);
 
-/** A pipe that takes nothing until it is told to, and tells the frames that it was given. */
+/** A pipe that takes nothing until the test lets it, and records the frames written to it. */
 function slowPipe() {
   const frames: { t: string; id?: number }[] = [];
   const reader = new FrameReader({ headBytes: MIB, bodyBytes: MIB }, (head) =>
@@ -38,8 +41,8 @@ function slowPipe() {
   };
 }
 
-describe('what a cell says', () => {
-  test('does not wait for pieces of bodies, of which few are in the pipe at once', async () => {
+describe('a message of a cell', () => {
+  test('does not wait behind pieces of bodies, of which few are in the pipe at once', async () => {
     const { pipe, frames, open } = slowPipe();
     const outbox = new Outbox(pipe);
     for (let piece = 0; piece < 100; piece++)
@@ -54,13 +57,14 @@ describe('what a cell says', () => {
     expect(order.indexOf('pulse')).toBeLessThan(10);
     expect(order.indexOf('response')).toBeLessThan(10);
     expect(order.filter((t) => t === 'chunk')).toHaveLength(100);
-    // Behind all pieces of its own call, and not behind those of the other.
+    // The end of a call is sent after its own pieces, and does not wait for those of the other
+    // call.
     const ofOne = frames.filter(({ id }) => id === 1).map(({ t }) => t);
     expect(ofOne.indexOf('end')).toBe(50);
     expect(outbox.flush()).toBe(true);
   });
 
-  test('lets the calls whose pieces wait take turns', async () => {
+  test('that is a piece takes turns with pieces of other calls', async () => {
     const { pipe, frames, open } = slowPipe();
     const outbox = new Outbox(pipe);
     for (const id of [1, 2, 3])
@@ -72,17 +76,17 @@ describe('what a cell says', () => {
 });
 
 describe('bodies that the host collects', () => {
-  /** A sender that always uses its credit. */
-  function sender(collecting: Collecting, owner: string, bytesMax = 64 * MIB) {
+  /** A sender that always uses all its credit. */
+  function sender(collecting: IncomingBodies, owner: string, bytesMax = 64 * MIB) {
     const state = { credit: 2, done: 0 };
-    const body = new IncomingWhole(bytesMax, collecting, owner, {
+    const body = new IncomingBody(bytesMax, collecting, owner, {
       credit: (chunks) => (state.credit += chunks),
       done: ({ byteLength }) => (state.done = byteLength),
     });
     const send = () => {
       while (state.credit > 0) {
         state.credit -= 1;
-        expect(body.hear(PIECE)).toBe(true);
+        expect(body.receive(PIECE)).toBe(true);
         if (collecting.bytes > 512 * MIB) throw new Error('There is no bound.');
         if (state.done === -1) return;
       }
@@ -90,47 +94,47 @@ describe('bodies that the host collects', () => {
     return { body, state, send };
   }
 
-  test('are given credit for what was taken, and none beyond', () => {
-    const { body, state } = sender(new Collecting(), 'a');
+  test('get credit for pieces that were taken, and no more', () => {
+    const { body, state } = sender(new IncomingBodies(), 'a');
     expect(state.credit).toBe(8);
-    for (let piece = 0; piece < 8; piece++) expect(body.hear(PIECE)).toBe(true);
+    for (let piece = 0; piece < 8; piece++) expect(body.receive(PIECE)).toBe(true);
     expect(state.credit).toBe(16);
-    for (let piece = 0; piece < 8; piece++) expect(body.hear(PIECE)).toBe(true);
+    for (let piece = 0; piece < 8; piece++) expect(body.receive(PIECE)).toBe(true);
     expect(body.close()).toBe(true);
     expect(state.done).toBe(16 * PIECE.byteLength);
-    expect([body.hear(PIECE), body.close(), body.breakOff()]).toEqual([false, false, false]);
+    expect([body.receive(PIECE), body.close(), body.breakOff()]).toEqual([false, false, false]);
   });
 
-  test('end a cell that sends more than it has credit for, or more than a body may have', () => {
-    const silent = new IncomingWhole(MIB, new Collecting(), 'a', {
+  test('end a cell that sends more than its credit, or more than a body may have', () => {
+    const silent = new IncomingBody(MIB, new IncomingBodies(), 'a', {
       credit: () => undefined,
       done: () => undefined,
     });
-    const heard = Array.from({ length: 20 }, () => silent.hear(PIECE));
-    expect(heard.slice(0, 16)).toEqual(Array(16).fill(true));
-    expect(heard[16]).toBe(false);
-    expect(silent.hear(Buffer.alloc(0))).toBe(false);
-    expect(silent.hear(Buffer.alloc(64 * 1024 + 1))).toBe(false);
+    const accepted = Array.from({ length: 20 }, () => silent.receive(PIECE));
+    expect(accepted.slice(0, 16)).toEqual(Array(16).fill(true));
+    expect(accepted[16]).toBe(false);
+    expect(silent.receive(Buffer.alloc(0))).toBe(false);
+    expect(silent.receive(Buffer.alloc(64 * 1024 + 1))).toBe(false);
   });
 
-  test('wait beyond the bound of their installation, but for the first, and hold nobody else', () => {
-    const collecting = new Collecting();
+  test('wait beyond the bound of their installation, except the first, and delay no other installation', () => {
+    const collecting = new IncomingBodies();
     const greedy = Array.from({ length: 40 }, () => sender(collecting, 'greedy'));
     for (const { state } of greedy) expect(state.credit).toBe(8);
-    // The first would go on for ever: it alone is told to stop.
+    // The first alone gets further credit.
     const [first, ...others] = greedy;
     for (const { send } of others) send();
     const held = collecting.bytes;
     expect(held).toBeLessThan(16 * MIB + 40 * 8 * PIECE.byteLength);
     const other = sender(collecting, 'other');
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
-    other.body.hear(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
+    other.body.receive(PIECE);
     expect(other.state.credit).toBe(12);
-    for (let piece = 0; piece < 100; piece++) if (first?.state.credit) first.body.hear(PIECE);
+    for (let piece = 0; piece < 100; piece++) if (first?.state.credit) first.body.receive(PIECE);
     expect(first?.state.credit).toBeGreaterThan(0);
-    // Those that wait go on when others are over.
+    // The others continue when it has ended.
     const waiting = others.filter(({ state }) => state.credit === 0);
     expect(waiting.length).toBeGreaterThan(0);
     for (const one of greedy) if (!waiting.includes(one as never)) one.body.close();
@@ -140,13 +144,13 @@ describe('bodies that the host collects', () => {
     expect(collecting.bytes).toBe(0);
   });
 
-  test('that nobody wants any more are let go of, and what is on its way is no breach', () => {
-    const collecting = new Collecting();
+  test('that are no longer wanted are released, and pieces in flight are no breach', () => {
+    const collecting = new IncomingBodies();
     const { body, state } = sender(collecting, 'a');
-    body.hear(PIECE);
+    body.receive(PIECE);
     body.drop();
     expect(collecting.bytes).toBe(0);
-    expect(body.hear(PIECE)).toBe(true);
+    expect(body.receive(PIECE)).toBe(true);
     expect(body.close()).toBe(true);
     expect(state.done).toBe(0);
   });
@@ -176,8 +180,8 @@ describe('a service', () => {
     server.close();
   });
 
-  test('answers with large texts and bytes as they are, and with their length', async () => {
-    // A pair of surrogates stands across the end of each piece of the text, wherever that is.
+  test('answers with large texts and bytes unchanged, and with their length', async () => {
+    // A surrogate pair lies across the end of each piece of the text, wherever that is.
     const { endpoint } = await annex.deploy(
       'large',
       `const bytes = new Uint8Array(10 * 2 ** 20).map((_, i) => i % 251);
@@ -195,7 +199,7 @@ describe('a service', () => {
     expect(head.headers.get('content-length')).toBe(String(10 * MIB));
   });
 
-  test('refuses a text that is too large as bytes, though not as characters', async () => {
+  test('refuses a text that is too large in bytes, though not in characters', async () => {
     const { endpoint } = await annex.deploy(
       'too-large',
       `const text = 'é'.repeat(6 * 2 ** 20);
@@ -217,7 +221,7 @@ describe('a service', () => {
     await expect.poll(async () => (await annex.log(installed)).map(({ text }) => text)).toEqual(['later']);
   });
 
-  test('sends large bodies of fetches with their length, once more after a redirect', async () => {
+  test('sends large bodies of fetches with their length, and again after a redirect', async () => {
     const { endpoint } = await annex.deploy(
       'sends',
       `export default { async fetch() {

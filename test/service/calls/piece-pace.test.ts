@@ -1,10 +1,10 @@
-/** Pieces of a body: as many as an isolate is given at once and in a second, and joined beyond that. */
+/** The rate of pieces of a body: a burst, then so many in a second, and joined beyond that. */
 import { describe, expect, test } from 'vitest';
 import { PiecePace } from '../../../src/calls/piece-pace.ts';
 import { dial, statuses } from '../../support/http/raw-http.ts';
 import { startTestService } from '../../support/service.ts';
 
-/** What is handed over at once, and then in a second; so many bytes pay for one more. */
+/** Pieces that are handed over at once, and then in a second; so many bytes pay for one more. */
 const BURST = 64;
 const PER_SECOND = 100;
 const BYTES_PER_PIECE = 4_096;
@@ -19,7 +19,7 @@ function take(pace: PiecePace, now: number, bytes = 1): { pieces: number; waitMs
   return { pieces: 10 * BURST, waitMs: 0 };
 }
 
-describe('the pace of pieces', () => {
+describe('the rate of pieces', () => {
   test('is a burst, and then one piece in ten milliseconds', () => {
     const pace = new PiecePace(0);
     const first = take(pace, 0);
@@ -30,7 +30,7 @@ describe('the pace of pieces', () => {
     expect(take(pace, 1_010).pieces).toBe(BURST);
   });
 
-  test('does not hold back what comes no faster', () => {
+  test('does not delay a body that is no faster', () => {
     const pace = new PiecePace(0);
     for (let now = 0; now < 10_000; now += 1_000 / PER_SECOND) {
       expect(pace.waitMs(now)).toBe(0);
@@ -38,7 +38,7 @@ describe('the pace of pieces', () => {
     }
   });
 
-  test('has no end for large pieces, and is twice as slow to end for half as large ones', () => {
+  test('does not bound large pieces, and allows twice as many of half the size', () => {
     expect(take(new PiecePace(0), 0, BYTES_PER_PIECE)).toEqual({ pieces: 10 * BURST, waitMs: 0 });
     expect(take(new PiecePace(0), 0, BYTES_PER_PIECE / 2).pieces).toBeLessThanOrEqual(2 * BURST);
   });
@@ -73,7 +73,7 @@ test('an upload in segments of one byte enters the isolate in few pieces', async
   const text = await closed;
   const seconds = (performance.now() - startedAt) / 1_000;
   expect(statuses(text)).toEqual([200]);
-  const heard = JSON.parse(text.slice(text.indexOf('{'))) as { bytes: number; pieces: number };
-  expect(heard.bytes).toBe(bytes);
-  expect(heard.pieces).toBeLessThanOrEqual(BURST + PER_SECOND * seconds + bytes / BYTES_PER_PIECE + 8);
+  const counted = JSON.parse(text.slice(text.indexOf('{'))) as { bytes: number; pieces: number };
+  expect(counted.bytes).toBe(bytes);
+  expect(counted.pieces).toBeLessThanOrEqual(BURST + PER_SECOND * seconds + bytes / BYTES_PER_PIECE + 8);
 });

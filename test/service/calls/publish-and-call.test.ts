@@ -1,4 +1,7 @@
-/** The main job: what is published and installed answers, as given, from its own isolate. */
+/**
+ * The main purpose: a published and installed integration answers from its own isolate, and its
+ * answer is unchanged.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestService } from '../../support/service.ts';
 
@@ -9,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => annex.stop());
 
 describe('raw traffic', () => {
-  test('reaches the fetch handler with method, URL, headers and body as they came', async () => {
+  test('reaches the fetch handler with unchanged method, URL, headers and body', async () => {
     const echo = await annex.deploy(
       'echo',
       `import { createIntegration } from '@annex/sdk';
@@ -46,12 +49,13 @@ describe('raw traffic', () => {
   );
 });
 
-test('raw traffic hands no token of Annex to a tenant, and every other credential as it came', async () => {
+test('raw traffic hands no token of Annex to a tenant, and every other credential unchanged', async () => {
   const { endpoint } = await deployed(
     'credentials',
     'export default { async fetch(r) { return new Response(JSON.parse((await r.formData()).get("event")).request.headers.authorization ?? "none") } }',
   );
-  // A client that mistypes the envelope door must not leak the platform's token to the integration.
+  // A client that mistypes the path of envelopes must not leak the platform's token to the
+  // integration.
   for (const token of [annex.admin, annex.platform]) {
     const response = await fetch(`${endpoint}/v1/`, {
       method: 'POST',
@@ -81,7 +85,7 @@ test('a misspelt handler is refused when it is published', async () => {
 });
 
 describe('an answer', () => {
-  test('comes back as given: status, several headers of one name, binary body', async () => {
+  test('comes back unchanged: status, several headers of one name, binary body', async () => {
     const { endpoint } = await deployed(
       'as-given',
       `export default { fetch() {
@@ -99,7 +103,7 @@ describe('an answer', () => {
     );
   });
 
-  test('may not touch the framing of the connection', async () => {
+  test('cannot change the framing of the connection', async () => {
     const { endpoint } = await deployed(
       'framing',
       `export default { fetch: () => new Response('exact', { headers: { 'transfer-encoding': 'chunked', connection: 'close', 'content-length': '999', 'x-kept': 'yes' } }) };`,
@@ -109,7 +113,7 @@ describe('an answer', () => {
     expect([response.headers.get('content-length'), response.headers.get('x-kept')]).toEqual(['5', 'yes']);
   });
 
-  test('leaves before the work it handed to waitUntil is done, which still gets done', async () => {
+  test('is sent before the work of waitUntil is finished, and the work is finished after it', async () => {
     const worker = await deployed(
       'background',
       `export default { fetch(request, env, ctx) {
@@ -149,7 +153,7 @@ describe('an envelope', () => {
     });
   });
 
-  test('cannot grant itself an environment: what the sender claims is replaced, foreign keys pass through', async () => {
+  test('cannot bring its own environment: that of the sender is replaced, foreign keys pass through', async () => {
     const worker = await deployed(
       'claims',
       `export default { async fetch(request) { return new Response((await request.formData()).get('environment')) } };`,
@@ -181,7 +185,7 @@ describe('an envelope', () => {
 describe('globals', () => {
   const COUNTING = 'let n = 0; export default { fetch: () => new Response(String(++n)) };';
 
-  test('are not shared by two installations, and live on between the calls of one', async () => {
+  test('are not shared by two installations, and are kept between the calls of one', async () => {
     await annex.publish('counting', { 'index.js': COUNTING });
     const [one, two] = [await annex.install('counting'), await annex.install('counting')];
     const answers = [];
@@ -189,7 +193,7 @@ describe('globals', () => {
     expect(answers).toEqual(['1', '2', '1', '3', '2']);
   });
 
-  test('are gone after an eviction', async () => {
+  test('are lost after an eviction', async () => {
     const small = await TestService.start({ limits: { isolatesPerCell: 1 } });
     try {
       await small.publish('counting', { 'index.js': COUNTING });
@@ -204,7 +208,7 @@ describe('globals', () => {
 });
 
 describe('the log', () => {
-  test('shows an exception at the line of its own source, and the caller nothing of it', async () => {
+  test('shows an exception with its line in the source, and the caller sees nothing of it', async () => {
     await annex.publish('failing', {
       'src/index.ts': `import { fail } from './deep/fail.ts';\nexport default { fetch(): Response { return fail('secret reason') } };`,
       'src/deep/fail.ts': `interface Unused { a: string }\n\nexport function fail(why: string): never {\n  throw new Error(why);\n}`,
@@ -220,7 +224,7 @@ describe('the log', () => {
     expect(line?.text).not.toContain('annex:/');
   });
 
-  test('takes what console prints, in order, with its level', async () => {
+  test('has what console prints, in order, with its level', async () => {
     const worker = await deployed(
       'printing',
       `export default { fetch() { console.log('one', { a: [1] }); console.warn('two'); console.error(new TypeError('three').message); return new Response() } };`,
@@ -233,7 +237,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('is bounded for one call, and says how much was dropped', async () => {
+  test('is bounded for each call, and says how much was dropped', async () => {
     const worker = await deployed(
       'flood',
       `export default { fetch() { for (let i = 0; i < 300; i++) console.log('line ' + i); return new Response() } };`,

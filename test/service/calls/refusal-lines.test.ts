@@ -1,6 +1,7 @@
 /**
- * What strangers add to the log of an installation without any call of its code: a bounded number of lines, and then a count. So
- * the lines that matter stay among the newest, which are all that is kept.
+ * Requests that are refused without a call leave a bounded number of lines in the log of an
+ * installation, and then a count. So the lines of its own code stay among the newest ones, which
+ * are all that is kept.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RefusalLines } from '../../../src/calls/refusal-lines.ts';
@@ -39,7 +40,7 @@ describe('a log with room for 100 lines', () => {
     expect((await fetch(`${worker.endpoint}/log`)).status).toBe(200);
   });
 
-  /** How many lines the installation's own code has left, and how many others there are. */
+  /** How many lines of the installation's own code there are, and how many others. */
   async function lines(): Promise<[real: number, others: number]> {
     const all = await annex.log(worker);
     const real = all.filter(({ text }) => text.startsWith('real ')).length;
@@ -54,7 +55,7 @@ describe('a log with room for 100 lines', () => {
     expect(await lines()).toEqual([REAL, OF_STRANGERS]);
   });
 
-  test('keeps them while strangers call more often than there are places', async () => {
+  test('keeps its own lines while strangers call more often than there are places', async () => {
     const statuses: number[] = [];
     while (statuses.filter((status) => status === 503).length < KEPT) {
       const answers = await Promise.all(Array.from({ length: 30 }, () => fetch(`${worker.endpoint}/wait`)));
@@ -87,7 +88,7 @@ describe('lines about refused requests', () => {
     lines.mayWrite({ installationId, version: 7 }, reason);
   const refused = (times: number) => Array.from({ length: times }, () => refuse()).filter(Boolean).length;
 
-  test('are 20 at once of a log of 1,000; what comes then is counted by reason, and told ten minutes later', () => {
+  test('are 20 at once in a log of 1,000; further ones are counted by reason, and reported ten minutes later', () => {
     expect(refused(20)).toBe(20);
     const since = new Date(time.now).toISOString();
     expect(refused(800)).toBe(0);
@@ -109,12 +110,12 @@ describe('lines about refused requests', () => {
     ]);
   });
 
-  test('are of each installation on its own', () => {
+  test('are counted for each installation on its own', () => {
     refused(50);
     expect(refuse('requestBodyBytes', 'another')).toBe(true);
   });
 
-  test('are no more than 20 and six in an hour, however many requests there are', () => {
+  test('are at most 20 and six in an hour, however many requests there are', () => {
     let single = 0;
     for (let minute = 0; minute < DAY_MINUTES; minute += 1) {
       single += refused(100);
@@ -135,7 +136,7 @@ describe('lines about refused requests', () => {
     expect(refused(30)).toBe(20);
   });
 
-  test('are written at the end of the service, and then no timer is left', () => {
+  test('are written when the service stops, and then no timer is left', () => {
     refused(21);
     lines.close();
     expect(written.map(({ text }) => text)).toEqual([

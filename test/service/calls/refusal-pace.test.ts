@@ -1,9 +1,15 @@
-/** Fetches that are refused: one installation's refusals take a share of the host, and nobody else's wait for them. */
+/**
+ * Refused fetches: those of one installation take a bounded share of the host, and delay no other
+ * installation.
+ */
 import { expect, test } from 'vitest';
 import { RefusalPace } from '../../../src/calls/refusal-pace.ts';
 import { TestService } from '../../support/service.ts';
 
-/** Callers that ask again as soon as they have heard. @returns refusals of each installation */
+/**
+ * Simulates callers that fetch again as soon as they are refused. @returns refusals of each
+ * installation
+ */
 function simulate(installations: number, callers: number, forMs: number): number[] {
   const pace = new RefusalPace();
   const askers = Array.from({ length: installations * callers }, (_, i) => ({
@@ -21,7 +27,7 @@ function simulate(installations: number, callers: number, forMs: number): number
   return refusals;
 }
 
-test('a few refusals are told at once', () => {
+test('a few refusals are not delayed', () => {
   const pace = new RefusalPace();
   expect(Array.from({ length: 20 }, () => pace.add('one', 0))).toEqual(Array(20).fill(0));
   expect(pace.add('one', 0)).toBeGreaterThan(0);
@@ -35,18 +41,18 @@ test.each([
 ])('%i installations with %i callers each have no more than one rate together', (installations, callers) => {
   const refusals = simulate(installations, callers, 20_000);
   const sum = refusals.reduce((all, one) => all + one, 0);
-  // The rate, the bursts, and what each caller has under way.
+  // The rate, the bursts, and one in flight for each caller.
   expect(sum).toBeLessThan(20 * 150 * 1.2 + installations * 20 + installations * callers);
   expect(Math.min(...refusals)).toBeGreaterThan(sum / installations / 2);
 });
 
-test('nobody is remembered for longer than it takes to have the whole burst again', () => {
+test('an installation is forgotten once its bucket is full again', () => {
   const pace = new RefusalPace();
   for (let i = 0; i < 1_000; i++) pace.add(`installation ${i}`, i);
   expect(pace.size).toBeLessThan(50);
 });
 
-test('a call whose fetches are refused goes on more slowly, and another is told at once', async () => {
+test('a call whose fetches are refused is slowed down, and a call of another installation is not', async () => {
   const annex = await TestService.start();
   try {
     const source = `let done = 0;

@@ -1,5 +1,6 @@
 /**
- * Cells killed at random under load: no call hangs, none gets an answer that is not its own, and none runs twice.
+ * Cells killed at random under load: no call hangs, none gets an answer that is not its own, and
+ * none runs twice.
  *
  * `ANNEX_TEST_KILLS` says how many kills.
  */
@@ -10,11 +11,11 @@ import { type Installed, startTestService } from '../../support/service.ts';
 
 const KILLS = Number(process.env['ANNEX_TEST_KILLS'] ?? 30);
 const CALL_WALL_MS = 5_000;
-/** Beyond its deadline: the host looks several times a second, and this machine may be busy. */
+/** Beyond its deadline: the host checks several times a second, and this machine may be busy. */
 const GRACE_MS = 5_000;
 const STREAMS = 24;
 
-/** Answers with the token it was given: at once, later, or after it has told a counter of it. */
+/** Answers with the token of the request: at once, later, or after it was sent to a counter. */
 const worker = (counter: string) => `
   export default {
     async fetch(request) {
@@ -44,7 +45,7 @@ async function called({ endpoint }: Installed, token: string, how: number): Prom
 const isCrash = ({ status, text }: Answered) =>
   status === 503 && JSON.parse(text).error.code === 'CELL_CRASHED';
 
-test(`${KILLS} kills of random cells under load: every call is answered in time, by itself or as crashed`, async () => {
+test(`${KILLS} kills of random cells under load: every call is answered in time, with its own answer or as crashed`, async () => {
   const chance = new Chance(1_303);
   const seen = new Map<string, number>();
   const counter = await serve(({ url = '' }, response) => {
@@ -86,20 +87,20 @@ test(`${KILLS} kills of random cells under load: every call is answered in time,
     `${KILLS} kills: ${calls} calls, ${crashed} crashed, ${moved} moved unseen, the slowest took ${Math.round(slowestMs)} ms`,
   );
   expect(wrong).toEqual([]);
-  // What has begun never begins again.
+  // A call that has begun never begins again.
   expect(Math.max(...seen.values())).toBe(1);
   expect(slowestMs).toBeLessThan(CALL_WALL_MS + GRACE_MS);
   expect(await annex.metric('annex_calls_in_flight')).toBe(0);
-  // Nobody is blamed for what was done from outside.
+  // No installation is blamed for a kill from outside.
   expect(await annex.metric('annex_installations_suspected')).toBe(0);
   for (const target of installed) expect((await called(target, 'last', 0)).text).toBe('last');
 }, 900_000);
 
-/** The one that was picked may have ended meanwhile. */
+/** The picked process may have ended meanwhile. */
 function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has.
+    // It has ended.
   }
 }

@@ -485,7 +485,7 @@ describe('addresses', () => {
     );
     await expect
       .poll(async () => (await annex.log(installed)).at(-1)?.text)
-      .toBe('fetch: 40 more of this call came to nothing.');
+      .toBe('fetch: 40 more of this call failed.');
     expect(await annex.log(installed)).toHaveLength(11);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What the API of installations refuses, route by route: each refusal has its status, its code and a message that says what
- * to do, and leaves everything as it was.
+ * What the API of installations refuses, route by route: each refusal has its status, its code and
+ * a message that says what to do, and leaves everything as it was.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LEVELS } from '../../../src/model/installation.ts';
@@ -272,7 +272,7 @@ test('an installation is in so many places, and is not changed faster than its i
     const source = `import { createIntegration } from '@annex/sdk';
       export default createIntegration({ fetch: () => new Response('ok'), events: { ${event} } });`;
     await small.publish(name, { 'index.js': source });
-    return `/integrations/${name}/installations/${(await small.install(name, undefined, { told: true })).id}`;
+    return `/integrations/${name}/installations/${(await small.install(name, undefined, { notified: true })).id}`;
   };
   const quick = await install('quick', '');
   const add = (space: string) => ask(small, 'POST', `${quick}/spaces`, { json: { space } });

@@ -239,7 +239,7 @@ describe('a cell', () => {
         let logged = '';
         const budgets = { cpuMs: 1_000, wallMs: 10_000, firstByteMs: 10_000 };
         const lengths = { eventBytes: event.byteLength, environmentBytes: environment.byteLength };
-        cell.give(
+        cell.submit(
           {
             t: 'call',
             id,

@@ -1,4 +1,7 @@
-/** Two hundred edits of one installation at once: none is lost, and the integration hears of each, once, in their order. */
+/**
+ * Two hundred edits of one installation at once: none is lost, and the integration hears of each,
+ * once, in their order.
+ */
 import { expect, test } from 'vitest';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 
@@ -37,7 +40,7 @@ async function recorder(
   );
   const manifest = `configurations:\n  account:\n    properties:\n${lines.join('\n')}\n`;
   await annex.publish('recorder', { 'index.js': RECORDER }, manifest);
-  return { annex, installed: await annex.install('recorder', undefined, { told: true }) };
+  return { annex, installed: await annex.install('recorder', undefined, { notified: true }) };
 }
 
 async function send(
@@ -80,7 +83,8 @@ test('200 edits at once: no lost update, and one event each, in the order of the
   const order = answers.toSorted((a, b) => a.revision - b.revision);
   expect(order.map(({ revision }) => revision)).toEqual(order.map((_, index) => index + 2));
 
-  // What there was after the installation and after each edit, had they come one after the other in this order.
+  // What there was after the installation and after each edit, had they come one after the other in
+  // this order.
   const states: Record<string, number>[] = [{}];
   for (const { patch } of order) states.push({ ...states.at(-1), ...patch });
   expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));

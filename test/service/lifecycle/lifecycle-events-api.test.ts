@@ -35,8 +35,8 @@ beforeAll(async () => {
     tokens[organization] = String(body['token']);
   }
   await annex.publish('teller', { 'index.js': SOURCE }, CONFIGURATION);
-  installed = await annex.install('teller', 'beach', { told: true });
-  deleted = await annex.install('teller', 'desert', { told: true });
+  installed = await annex.install('teller', 'beach', { notified: true });
+  deleted = await annex.install('teller', 'desert', { notified: true });
   const path = `/v1/integrations/teller/installations/${installed.id}`;
   await annex.api('PATCH', path, { json: { configuration: { word: SECRET } } });
   await annex.api('POST', `${path}/spaces`, { json: { space: 'x1' } });
@@ -136,7 +136,7 @@ describe('the events of an installation', () => {
 
 test('attack: to take the name of an integration that is gone, for the events of its former owner', async () => {
   await annex.publish('taken', { 'index.js': SOURCE });
-  const former = await annex.install('taken', 'beach', { told: true });
+  const former = await annex.install('taken', 'beach', { notified: true });
   await expect.poll(async () => itemsOf(await list(undefined, former))[0]?.state).toBe('delivered');
   await annex.api('DELETE', '/v1/integrations/taken?cascade=true');
   const form = new FormData();

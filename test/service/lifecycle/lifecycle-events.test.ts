@@ -1,4 +1,7 @@
-/** Events in the life of an installation: its integration hears of them, after the commit, in order, and once. */
+/**
+ * Events in the life of an installation: its integration hears of them, after the commit, in order,
+ * and once.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
@@ -76,7 +79,7 @@ async function heardBy({
 describe('installation_setup', () => {
   test('is heard after an install and after each edit, with what was before and the environment of now', async () => {
     await annex.publish('settings', { 'index.js': listener() }, SETTINGS);
-    const installed = await annex.install('settings', 'beach', { told: true });
+    const installed = await annex.install('settings', 'beach', { notified: true });
     await settled(installed);
     await change('PATCH', pathOf('settings', installed), { configuration: { needed: 'yes' } });
     await settled(installed);
@@ -115,7 +118,7 @@ describe('installation_setup', () => {
     const installed = await annex.deploy(
       'deaf',
       "import { createIntegration } from '@annex/sdk'; export default createIntegration({ fetch: async () => new Response() });",
-      { told: true },
+      { notified: true },
     );
     expect(await settled(installed)).toMatchObject([
       { state: 'unhandled', attempts: 0, outcome: 'no handler' },
@@ -125,7 +128,7 @@ describe('installation_setup', () => {
 
   test('goes to a worker without the SDK, which alone can tell; 406 says that it has no handler', async () => {
     const source = 'export default { fetch: async () => new Response("", { status: 406 }) };';
-    const installed = await annex.deploy('worker', source, { told: true });
+    const installed = await annex.deploy('worker', source, { notified: true });
     expect(await settled(installed)).toMatchObject([
       { state: 'unhandled', attempts: 1, outcome: 'answered 406' },
     ]);
@@ -134,7 +137,7 @@ describe('installation_setup', () => {
   test('whose handler throws has failed, which is final; the log has the trace, and the next one is told', async () => {
     const source = listener("if (event.status === 'pending') throw new Error('not like this');");
     await annex.publish('thrower', { 'index.js': source }, SETTINGS);
-    const installed = await annex.install('thrower', undefined, { told: true });
+    const installed = await annex.install('thrower', undefined, { notified: true });
     await change('PATCH', pathOf('thrower', installed), { configuration: { needed: 'yes' } });
     const events = await settled(installed);
     expect(events.map(({ state }) => state)).toEqual(['failed', 'delivered']);
@@ -148,7 +151,7 @@ describe('installation_setup', () => {
     const installed = await annex.deploy(
       'spinner',
       "import { createIntegration } from '@annex/sdk'; export default createIntegration({ events: { installation_setup() { for (;;); } } });",
-      { told: true },
+      { notified: true },
     );
     expect(await settled(installed)).toMatchObject([
       { state: 'failed', attempts: 1, outcome: 'exceededCpu' },
@@ -157,7 +160,7 @@ describe('installation_setup', () => {
 
   test('of edits while a target is paused is told once, with the state that it is resumed with', async () => {
     await annex.publish('sleeper', { 'index.js': listener() }, SETTINGS);
-    const installed = await annex.install('sleeper', undefined, { told: true });
+    const installed = await annex.install('sleeper', undefined, { notified: true });
     await settled(installed);
     await change('POST', `${pathOf('sleeper', installed)}/pause`);
     for (const configuration of [{ needed: 'yes' }, { word: 'sun' }, { word: 'rain' }, { word: 'rain' }])
@@ -188,7 +191,7 @@ describe('below an installation', () => {
   ])('a %s has events of its own, from setup to deletion', async (level, plural, idName, tone) => {
     const name = `${level}-teller`;
     await annex.publish(name, { 'index.js': listener() }, SETTINGS);
-    const installed = await annex.install(name, undefined, { told: true });
+    const installed = await annex.install(name, undefined, { notified: true });
     const below = `${pathOf(name, installed)}/${plural}`;
     await change('POST', below, { [level]: 'x1' });
     await change('PATCH', `${below}/x1`, { configuration: { tone: 'warm' } });
@@ -241,7 +244,7 @@ describe('installation_deleted', () => {
       },
       'configurations: { account: { properties: { tell: { type: string, title: Tell, description: A URL. } } } }',
     );
-    const installed = await annex.install('leaver', 'gone-away', { told: true });
+    const installed = await annex.install('leaver', 'gone-away', { notified: true });
     await change('PATCH', pathOf('leaver', installed), { configuration: { tell: `${witness.endpoint}/` } });
     await settled(installed);
     await change('DELETE', pathOf('leaver', installed));
@@ -284,7 +287,7 @@ describe('a fault of the platform', () => {
          console.log('heard ' + eventId);
          await new Promise((done) => setTimeout(done, 2_500));
        } } });`,
-      { told: true },
+      { notified: true },
     );
     const heard = async () => (await crashing.log(installed)).filter(({ text }) => text.startsWith('heard'));
     await expect.poll(async () => (await heard()).length, { timeout: 10_000 }).toBe(1);
@@ -318,7 +321,7 @@ describe('attack: a handler that edits its own configuration whenever it hears t
       { 'index.js': source },
       'configurations: { account: { properties: { count: { type: number, title: Count, description: How often. } } } }',
     );
-    const installed = await service.install('loop', undefined, { told: true });
+    const installed = await service.install('loop', undefined, { notified: true });
     await expect
       .poll(async () => (await service.log(installed)).map(({ text }) => text).join('\n'), {
         timeout: 10_000,
@@ -347,8 +350,9 @@ describe('attack: a publisher whose handlers take all their time, in many instal
     expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
     const slow: Installed[] = [];
     // More than there are turns at once; each would have its own for half a minute.
-    for (let at = 0; at < 20; at += 1) slow.push(await service.install('slow', `s-${at}`, { told: true }));
-    const good = await service.install('good', undefined, { told: true });
+    for (let at = 0; at < 20; at += 1)
+      slow.push(await service.install('slow', `s-${at}`, { notified: true }));
+    const good = await service.install('good', undefined, { notified: true });
     expect(await settled(good, service)).toMatchObject([{ state: 'delivered' }]);
     for (const { id } of slow) {
       const { body } = await service.api('GET', `/v1/events?installation=${id}`);

@@ -1,8 +1,10 @@
-/** The limits of one call inside its isolate: CPU, time, memory, its answer, its timers and its log. */
+/**
+ * The limits of one call inside its isolate: CPU, time, memory, its answer, its timers and its log.
+ */
 import { describe } from 'vitest';
 import { describeLimits, type LimitRow } from '../../support/limit-table.ts';
 
-/** Apart, so that on a machine that is busy neither is met before the other. */
+/** Tested apart, so that on a busy machine neither is met before the other. */
 const CPU = { callCpuMs: 300 };
 const WALL = { callWallMs: 1_500, firstByteMs: 900 };
 const LIMITS = {
@@ -16,7 +18,7 @@ const LIMITS = {
 const SOURCE = `
   import { createIntegration } from '@annex/sdk';
   const spin = (ms) => { for (const end = Date.now() + ms; Date.now() < end;); };
-  const told = (run) => { try { run(); return 'fine'; } catch (error) { return String(error); } };
+  const outcome = (run) => { try { run(); return 'fine'; } catch (error) { return String(error); } };
   const routes = {
     spin: (n) => spin(n),
     async spinInTurns(n) { for (let i = 0; i < n; i++) { spin(8); await new Promise((next) => setTimeout(next, 1)); } },
@@ -24,7 +26,7 @@ const SOURCE = `
     outlive(n, { waitUntil }) { waitUntil(new Promise((done) => setTimeout(done, n))); },
     heap(n) { const held = []; for (let mib = 0; mib < n; mib++) held.push(new Array(131_072).fill(mib + 0.5)); },
     answer: (n) => 'x'.repeat(n),
-    timers: (n) => told(() => { for (let i = 0; i < n; i++) setTimeout(() => {}, 1); }),
+    timers: (n) => outcome(() => { for (let i = 0; i < n; i++) setTimeout(() => {}, 1); }),
     lines(n) { for (let i = 0; i < n; i++) console.log('l'); },
     bytes(n) { console.log('y'.repeat(n)); },
   };
@@ -35,7 +37,7 @@ const SOURCE = `
     },
   });`;
 
-/** Asks for `n` of something. */
+/** Requests `n` of something. */
 const ask =
   (what: string, n: number): LimitRow['within'] =>
   ({ endpoint }) =>
@@ -51,7 +53,7 @@ const cpu: LimitRow[] = [
     log: /^The call ended with exceededCpu\. The call used [\d,]+ ms of CPU; the limit is 300 ms \(callCpuMs\)\.$/,
   },
   {
-    // Entries that each end before anybody looks add up all the same.
+    // Entries that each end between two checks of the watchdog add up, too.
     limit: 'callCpuMs',
     within: ask('spinInTurns', 5),
     beyond: ask('spinInTurns', 500),

@@ -1,4 +1,4 @@
-/** The limits of cells and of the service itself: what they keep, how large they grow, how long they are waited for. */
+/** The limits of cells and of the service itself: isolates, memory, heartbeat, the time to stop. */
 import ivm from 'isolated-vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../../src/cell/engine.ts';
@@ -20,7 +20,7 @@ async function callEach(annex: TestService, source: string, installations: numbe
 
 const isolates = (annex: TestService) => annex.metric('annex_isolates');
 
-test('isolatesPerCell: so many are kept, and with one more the oldest goes', async () => {
+test('isolatesPerCell: so many are kept, and one more evicts the oldest', async () => {
   const annex = await startTestService({ limits: { isolatesPerCell: 2 } });
   await callEach(annex, `export default { fetch: () => new Response('fine') };`, 2);
   await expect.poll(() => isolates(annex), { timeout: 5_000 }).toBe(2);
@@ -29,7 +29,7 @@ test('isolatesPerCell: so many are kept, and with one more the oldest goes', asy
   await expect.poll(() => isolates(annex), { timeout: 5_000 }).toBe(2);
 });
 
-test('cellHeapMib: heaps that fit are kept, and with one more the least recently used goes', async () => {
+test('cellHeapMib: heaps that fit are kept, and one more evicts the least recently used', async () => {
   const holding = `const held = Array.from({ length: 16 }, (_, i) => new Array(131_072).fill(i + 0.5));
     export default { fetch: () => new Response(String(held.length)) };`;
   const annex = await startTestService({ limits: { cellHeapMib: 60 } });
@@ -46,7 +46,7 @@ test('cellHeapMib: heaps that fit are kept, and with one more the least recently
   expect(await isolates(annex)).toBeGreaterThanOrEqual(2);
 });
 
-test('cellRssMib: a cell may grow so large, and beyond that what has grown is gone, with the cell or without', async () => {
+test('cellRssMib: a cell may grow so large, and beyond that the grown isolate is ended, with the cell or without', async () => {
   const annex = await startTestService({
     limits: { cellRssMib: 500, isolateHeapMib: 2_000, callCpuMs: 20_000, callWallMs: 20_000 },
   });
@@ -96,9 +96,9 @@ describe('warmIsolatesPerCell', () => {
   });
 });
 
-// A process that is stopped says nothing, whatever it would have to say.
+// A stopped process is silent.
 test.skipIf(process.platform === 'win32')(
-  'cellHeartbeatMs: a cell may be silent for so long, and is replaced after that',
+  'cellHeartbeatMs: a cell may be silent for so long, and is then replaced',
   async () => {
     const annex = await startTestService({ limits: { cellHeartbeatMs: 2_000 } });
     const [pid = 0] = annex.cellPids;
@@ -114,7 +114,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('stopMs: calls that end in time are answered, those that do not are given up', async () => {
+test('stopMs: calls that end in time are answered, and others are ended', async () => {
   const source = `export default { async fetch(request) {
     const { request: { url } } = JSON.parse((await request.formData()).get('event'));
     await new Promise((done) => { if (url.endsWith('/soon')) setTimeout(done, 300); });

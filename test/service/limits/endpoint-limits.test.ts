@@ -1,4 +1,7 @@
-/** The limits of a request before it becomes a call: its body, the parts of an envelope, and how many calls there may be. */
+/**
+ * The limits of a request before it becomes a call: its body, the parts of an envelope, calls in
+ * flight and waiting.
+ */
 import { expect, test } from 'vitest';
 import { describeLimits, type LimitRow, lower } from '../../support/limit-table.ts';
 import { startTestService } from '../../support/service.ts';
@@ -11,7 +14,7 @@ const raw =
   (bytes: number): LimitRow['within'] =>
   ({ endpoint }) =>
     fetch(endpoint, { method: 'POST', body: 'x'.repeat(bytes) });
-/** Of no announced length. */
+/** Without a content-length. */
 const streamed =
   (bytes: number): LimitRow['within'] =>
   ({ endpoint }) =>

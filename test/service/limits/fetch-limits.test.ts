@@ -1,4 +1,4 @@
-/** The limits of an integration's fetches: how many, how large, how long. */
+/** The limits of an integration's fetches: number, size, time. */
 import { createServer } from 'node:http';
 import { afterAll, beforeAll } from 'vitest';
 import { portOf, stop } from '../../support/http/egress.ts';
@@ -15,7 +15,7 @@ const LIMITS = {
   fetchHeaderBytes: 4_096,
 };
 
-/** Answers with what the path asks for. */
+/** Answers as its path says. */
 const server = createServer((request, response) => {
   const [what = '', n = ''] = (request.url ?? '').split('/').slice(1);
   request.resume().on('end', () => {
@@ -35,12 +35,12 @@ afterAll(() => stop(server));
 
 const SOURCE = `
   import { createIntegration } from '@annex/sdk';
-  const told = (run) => run().then((text) => text || 'fine', (error) => String(error));
+  const outcome = (run) => run().then((text) => text || 'fine', (error) => String(error));
   const read = async (url, init) => void (await (await fetch(url, init)).text());
   const routes = {
     async inTurn(base, n) { for (let i = 0; i < n; i++) await read(base); },
     async atOnce(base, n) { await Promise.all(Array.from({ length: n }, () => read(base))); },
-    // Answers that nobody reads are in flight, and wait for nothing.
+    // Unread answers are in flight.
     async unread(base, n) { for (let i = 0; i < n; i++) await fetch(base + '/open'); },
     upload: (base, n) => read(base, { method: 'POST', body: 'x'.repeat(n) }),
     uploadStream: (base, n) => read(base, { method: 'POST', duplex: 'half', body: new Blob(['x'.repeat(n)]).stream() }),
@@ -52,7 +52,7 @@ const SOURCE = `
   export default createIntegration({
     async fetch(request) {
       const [what, port, n] = new URL(request.url).pathname.split('/').slice(-3);
-      return new Response(await told(() => routes[what]('http://127.0.0.1:' + port, Number(n))));
+      return new Response(await outcome(() => routes[what]('http://127.0.0.1:' + port, Number(n))));
     },
   });`;
 
@@ -61,18 +61,18 @@ const ask =
   ({ endpoint }) =>
     fetch(`${endpoint}/${what}/${port}/${n}`);
 
-/** From `n` of something, where so many are allowed, to one more. */
+/** A limit of `n`: `n` of something work, and one more fails with `message`. */
 const row = (
   limit: LimitRow['limit'] & keyof typeof LIMITS,
   what: string,
-  told: string,
+  message: string,
   log = false,
 ): LimitRow => ({
   limit,
   within: ask(what, LIMITS[limit]),
   beyond: ask(what, LIMITS[limit] + 1),
-  answer: new RegExp(`^TypeError: .*${told} \\(${limit}\\)`),
-  ...(log && { log: new RegExp(`^fetch: .*${told} \\(${limit}\\)\\.$`) }),
+  answer: new RegExp(`^TypeError: .*${message} \\(${limit}\\)`),
+  ...(log && { log: new RegExp(`^fetch: .*${message} \\(${limit}\\)\\.$`) }),
 });
 
 const rows: LimitRow[] = [
@@ -89,7 +89,7 @@ const rows: LimitRow[] = [
   },
   {
     ...row('fetchHeaderBytes', 'header', 'the limit is 4 KiB', true),
-    // Its name, and four characters around them.
+    // Leaves room for its name and the four characters around name and value.
     within: ask('header', LIMITS.fetchHeaderBytes - 100),
   },
   row('fetchesInFlightPerInstallation', 'unread', 'the limit is 3', true),

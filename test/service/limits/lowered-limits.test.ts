@@ -1,4 +1,7 @@
-/** The limits of one integration, as the operator lowers them: who may, what is taken, and from when on it holds. */
+/**
+ * Lowered limits of one integration: who may set them, which values are valid, and from when on
+ * they hold.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { LOWERABLE_LIMITS, limitsUnder } from '../../../src/model/lowered-limits.ts';
@@ -46,7 +49,7 @@ describe('limits of an integration', () => {
     expect((await annex.api('GET', PATH)).body).toEqual({ limits: all, deployment: all, lowered: [] });
   });
 
-  test('are read by the owner, changed by the operator alone, and unknown to anybody else', async () => {
+  test('are read by the owner, changed by the operator alone, and unknown to other organizations', async () => {
     expect((await annex.api('GET', PATH, { token: owner })).status).toBe(200);
     expect(errorOf(await annex.api('GET', PATH, { token: stranger }))).toMatchObject({
       status: 404,
@@ -69,7 +72,7 @@ describe('limits of an integration', () => {
     }
   });
 
-  test('are whole numbers up to those of the deployment, and every mistake is told at once', async () => {
+  test('are whole numbers up to those of the deployment, and all mistakes are listed at once', async () => {
     const { callCpuMs } = DEFAULT_LIMITS;
     expect((await put({ callCpuMs, timersPerCall: 1, isolateHeapMib: 8 })).status).toBe(200);
     const wrong = await put({
@@ -83,7 +86,7 @@ describe('limits of an integration', () => {
     });
     const { status, code, message } = errorOf(wrong);
     expect([status, code]).toEqual([400, 'REQUEST_INVALID']);
-    for (const told of [
+    for (const problem of [
       "callCpuMs must be a whole number from 1 to 1000, the deployment's limit of 1,000 ms.",
       'timersPerCall must be a whole number from 1 to 1000',
       'isolateHeapMib must be a whole number from 8 to 128',
@@ -92,7 +95,7 @@ describe('limits of an integration', () => {
       '"calCpuMs" is not a limit that an integration can have lowered. Did you mean "callCpuMs"?',
       '"cellRssMib" is not a limit that an integration can have lowered.',
     ])
-      expect(message).toContain(told);
+      expect(message).toContain(problem);
     // Nothing has changed.
     expect((await annex.api('GET', PATH)).body['lowered']).toEqual(['isolateHeapMib', 'timersPerCall']);
     expect(errorOf(await put([]))).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
@@ -119,12 +122,12 @@ describe('limits of an integration', () => {
     }
     await annex.api('DELETE', PATH);
     expect(await statuses()).toEqual([200, 200]);
-    // The isolates of the limits before are gone.
+    // The isolates with earlier limits were ended.
     await expect.poll(() => annex.metric('annex_isolates'), { timeout: 5_000 }).toBe(2);
   });
 });
 
-test('a limit of the deployment that has come down since counts, whatever was set for the integration', () => {
+test('a limit of the deployment that was lowered later holds, even if the integration has a higher one', () => {
   const deployment = { ...DEFAULT_LIMITS, callCpuMs: 100 };
   expect(limitsUnder(deployment, { callCpuMs: 500 })).toBe(deployment);
   expect(limitsUnder(deployment, { callCpuMs: 99 }).callCpuMs).toBe(99);

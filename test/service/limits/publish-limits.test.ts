@@ -1,4 +1,4 @@
-/** The limits of an upload: its files, its script, its secrets, and the time to try it out. */
+/** The limits of an upload: its files, its script, its secrets, and the time to probe it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LimitMet, LimitName } from '../../../src/limits.ts';
 import { TestService } from '../../support/service.ts';
@@ -31,7 +31,7 @@ const filesOf = (count: number): Sent => ({
   files: Object.fromEntries(Array.from({ length: count - 1 }, (_, index) => [`f${index}.txt`, 'x'])),
 });
 
-/** Publishes under a name of its own each time. */
+/** Publishes under a new name each time. */
 let names = 0;
 function publish({ files = {}, secrets = {} }: Sent) {
   names += 1;
@@ -62,29 +62,32 @@ const rows: { limit: LimitName & keyof typeof LIMITS; within: Sent; beyond: Sent
 ];
 
 describe('an upload', () => {
-  test.each(rows)('$limit: what it allows is published, and one more is a problem', async (row) => {
-    const { limit, within, beyond, used } = row;
-    const met = () => annex.metric(`annex_limits_met_total{limit="${limit}"}`);
-    const before = await met();
-    expect((await publish(within)).status).toBe(201);
-    expect(await met()).toBe(before);
-    const { status, body } = await publish(beyond);
-    const { error } = body as {
-      error: { code: string; limit: LimitMet; problems: { limit?: LimitMet; message: string }[] };
-    };
-    expect([status, error.code]).toEqual([422, 'PUBLISH_INVALID']);
-    const told = { name: limit, max: LIMITS[limit], ...(used !== undefined && { used }) };
-    expect(error.limit).toMatchObject(told);
-    expect(error.problems).toContainEqual(
-      expect.objectContaining({
-        limit: expect.objectContaining(told),
-        message: expect.stringContaining(`(${limit})`),
-      }),
-    );
-    expect(await met()).toBe(before + 1);
-  });
+  test.each(rows)(
+    '$limit: an upload at the limit is published, and one beyond it has a problem',
+    async (row) => {
+      const { limit, within, beyond, used } = row;
+      const met = () => annex.metric(`annex_limits_met_total{limit="${limit}"}`);
+      const before = await met();
+      expect((await publish(within)).status).toBe(201);
+      expect(await met()).toBe(before);
+      const { status, body } = await publish(beyond);
+      const { error } = body as {
+        error: { code: string; limit: LimitMet; problems: { limit?: LimitMet; message: string }[] };
+      };
+      expect([status, error.code]).toEqual([422, 'PUBLISH_INVALID']);
+      const expected = { name: limit, max: LIMITS[limit], ...(used !== undefined && { used }) };
+      expect(error.limit).toMatchObject(expected);
+      expect(error.problems).toContainEqual(
+        expect.objectContaining({
+          limit: expect.objectContaining(expected),
+          message: expect.stringContaining(`(${limit})`),
+        }),
+      );
+      expect(await met()).toBe(before + 1);
+    },
+  );
 
-  test('uploadBytes: as many as allowed are published, and one more is 413', async () => {
+  test('uploadBytes: an upload at the limit is published, and one byte more is 413', async () => {
     const manifestBytes = (name: string) =>
       // A form sends line breaks as two characters.
       `name: ${name}\r\ntitle: ${name}\r\ndescription: for a test\r\norganization: acme\r\nvisibility: public\r\nscopes: []\r\nscript: index.js\r\n`

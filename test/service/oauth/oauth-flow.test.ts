@@ -1,6 +1,7 @@
 /**
- * The whole life of an OAuth connection, against a real provider and through a real browser's doings: the button, consent,
- * credentials in the configuration, and a token that is renewed once however many calls want it (REFERENCE 6).
+ * The whole life of an OAuth connection, against a real provider and through a real browser's
+ * doings: the button, consent, credentials in the configuration, and a token that is renewed once
+ * however many calls want it (REFERENCE 6).
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -24,8 +25,8 @@ beforeAll(async () => {
   const form = await uploadFolder(FIXTURE, secrets);
   const { status, body } = await annex.api('POST', '/v1/integrations', { form });
   expect({ status, body }).toMatchObject({ status: 201 });
-  here = await annex.install('oauth', 'acme', { told: true });
-  untouched = await annex.install('oauth', 'other', { told: true });
+  here = await annex.install('oauth', 'acme', { notified: true });
+  untouched = await annex.install('oauth', 'other', { notified: true });
   oidc.knows([here, untouched].map(({ endpoint }) => `${endpoint}/oauth`));
 });
 afterAll(async () => {
@@ -73,7 +74,8 @@ describe('from the button to a token that is renewed', () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => fetch(`${here.endpoint}/me`)));
     expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(Array(6).fill('Hello, ada!'));
     expect(oidc.grants).toEqual(['refresh_token']);
-    // The new token is stored, and good for a while; a refresh token spent twice would have ended it.
+    // The new token is stored, and good for a while; a refresh token spent twice would have ended
+    // it.
     expect(await (await fetch(`${here.endpoint}/me`)).text()).toBe('Hello, ada!');
     expect(oidc.grants).toEqual(['refresh_token']);
   });

@@ -1,4 +1,4 @@
-/** The check of the database: what it finds, that it is bounded, and where its result shows. */
+/** The integrity check of the database: its findings, its bounds, and its result on /healthz. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -60,7 +60,7 @@ describe.each([
     expect(notes).toMatchObject([{ level: 'info' }]);
   });
 
-  test('a damaged page is found, with its table, and stays until it is mended', async () => {
+  test('a damaged page is found, with its table, and reported until it is repaired', async () => {
     const file = await database();
     const intact = await readFile(file);
     await damagePage(file, 200);
@@ -76,7 +76,7 @@ describe.each([
   });
 });
 
-test('a file that is no database any more is found damaged', async () => {
+test('a file that is no longer a database is found damaged', async () => {
   const file = await database();
   await damagePage(file, 0);
   const { integrity } = checker(file);
@@ -84,14 +84,14 @@ test('a file that is no database any more is found damaged', async () => {
   expect(integrity.state.integrity).toBe('damaged');
 });
 
-test('a check is ended when its time is over, and is told of as unfinished', async () => {
+test('a check is ended when its time is over, and is reported as unfinished', async () => {
   const { integrity, notes } = checker(await database(), { ...BESIDE, checkMs: 1 });
   await integrity.start();
   expect(integrity.state).toMatchObject({ integrity: 'unfinished', checkedAt: 7 });
   expect(notes).toMatchObject([{ level: 'warn' }]);
 });
 
-test('a check that is stopped says nothing, and leaves no process', async () => {
+test('a stopped check reports nothing, and leaves no process', async () => {
   const { integrity, notes } = checker(await database(), BESIDE);
   const over = integrity.start();
   await integrity.stop();
@@ -100,7 +100,7 @@ test('a check that is stopped says nothing, and leaves no process', async () => 
   expect(integrity.state.integrity).toBe('checking');
 });
 
-test('a service whose database is damaged says so on /healthz, with a status that is not 200', async () => {
+test('a service with a damaged database is reported on /healthz with status 503', async () => {
   const data = join(await temporaryFolder(), 'data');
   const first = await HostProcess.start({ data, flags: ['--cells', '1'] });
   const sound = await fetch(`${first.control}/healthz`);
@@ -110,7 +110,7 @@ test('a service whose database is damaged says so on /healthz, with a status tha
 
   const file = join(data, 'annex.db');
   const at = new DatabaseSync(file);
-  // The page of a table that nothing reads at a start.
+  // A page of a table that a start does not read.
   const page = Number(
     at.prepare(`select rootpage from sqlite_schema where name = 'delivery_attempts'`).get()?.rootpage,
   );

@@ -22,7 +22,7 @@ const FINE = 'export default { fetch: () => new Response() };';
 function publisherWith(meanwhile: () => void) {
   const { pool, store } = annex.service;
   const probe: Probe = (script) => {
-    const probing = pool.tryOut(script);
+    const probing = pool.probe(script);
     meanwhile();
     return probing;
   };

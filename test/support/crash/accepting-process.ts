@@ -1,8 +1,9 @@
 /**
- * A process that accepts events one after the other, several at a time, and prints the id of each that is acknowledged:
- * `accepting-process.ts <folder>`. It never ends by itself: whoever started it kills it.
+ * A process that accepts events, several at a time, and prints the id of each acknowledged one:
+ * `accepting-process.ts <folder>`. It runs until it is killed.
  *
- * A line is printed by a synchronous write, so that what a reader has seen was acknowledged before.
+ * A line is printed by a synchronous write, so an id that a reader has seen was acknowledged
+ * before.
  */
 import { writeSync } from 'node:fs';
 import { open } from '../store/store-changes.ts';

@@ -1,9 +1,10 @@
 /**
- * A process that makes one change of a store and kills itself after so many statements of it: `crash-process.ts <folder>
- * <change> <statements>`. With 0 it lives, and prints the statements as JSON.
+ * A process that makes one change of a store and kills itself after a number of statements:
+ * `crash-process.ts <folder> <change> <statements>`. With 0 it survives, and prints the statements
+ * as JSON.
  *
- * SIGKILL is the end of a crash: nothing is flushed, nothing is closed, no handler runs. Statements are counted where they
- * reach SQLite, `begin` and `commit` among them.
+ * SIGKILL is like a crash: nothing is flushed, nothing is closed, no handler runs. Statements are
+ * counted where they reach SQLite, including `begin` and `commit`.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { CHANGES, look, open } from '../store/store-changes.ts';

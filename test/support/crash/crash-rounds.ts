@@ -1,6 +1,7 @@
 /**
- * Rounds of `kill -9`: events pour in from a client that remembers what was acknowledged, the host is killed in the middle of it
- * and started again, over and over, and at the end the client's ledger is compared with the receiver's.
+ * Rounds of `kill -9`: a client posts events and records which were acknowledged, while the host is
+ * killed and started again. In the end the ledger of the client is compared with that of the
+ * receiver.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,43 +16,49 @@ export interface CrashOptions {
   readonly rounds: number;
   readonly events: number;
   readonly chance: () => number;
-  /** Told after each round. */
+  /** Called after each round. */
   readonly onRound?: (round: number, acknowledged: number) => void;
 }
 
-/** Two ledgers, compared. */
+/** The differences of the two ledgers. */
 export interface Comparison {
   readonly acknowledged: number;
-  /** Events of batches that had no answer and were not posted again: all of a batch may have arrived, or none. */
+  /**
+   * Events of batches without an answer that were not posted again: all of a batch may have
+   * arrived, or none.
+   */
   readonly givenUp: number;
   readonly requests: number;
-  /** Requests of a delivery beyond its first. */
+  /** Requests of deliveries beyond their first. */
   readonly duplicates: number;
-  /** The most deliveries that can have been under way at the crashes, all of them together. */
+  /** The most deliveries that can have been in flight at all crashes together. */
   readonly duplicatesMax: number;
-  /** Acknowledged events that have not arrived. */
+  /** Acknowledged events that did not arrive. */
   readonly lost: readonly string[];
   /** Ids that arrived and were never posted. */
-  readonly outOfThinAir: readonly string[];
-  /** Deliveries that were posted more than once in one life of the host. */
-  readonly twiceInOneLife: readonly string[];
-  /** Events that came as more than one delivery, or to another receiver than theirs. */
-  readonly astray: readonly string[];
-  /** Batches of which a part has arrived. */
-  readonly torn: number;
+  readonly neverPosted: readonly string[];
+  /** Deliveries that one process of the host posted more than once. */
+  readonly postedTwice: readonly string[];
+  /** Events that arrived as more than one delivery, or at a wrong receiver. */
+  readonly misrouted: readonly string[];
+  /** Batches of which only a part arrived. */
+  readonly partialBatches: number;
   readonly badSignatures: number;
 }
 
 const RECEIVERS = 20;
 const WRITERS = 8;
-/** Events that may be ahead of their deliveries: so a host takes in and sends out all its life, until it is killed. */
+/**
+ * Events that may be ahead of their deliveries: so the host accepts and delivers at the same time
+ * until it is killed.
+ */
 const AHEAD_MAX = 120;
-const LOOK_EVERY_MS = 2;
+const POLL_EVERY_MS = 2;
 const BATCH_MAX = 24;
-/** Answers take a moment, so that there is always something under way. */
+/** Answers take some time, so that deliveries are always in flight. */
 const ANSWER_WITHIN_MS = 20;
 const IN_FLIGHT_MAX = 100;
-/** Long enough for a lease of a dead process, were one to be waited for, and for the last retries. */
+/** Long enough for a lease of a dead process and for the last retries. */
 const SETTLED_WITHIN_MS = 60_000;
 
 export async function crashRounds(options: CrashOptions): Promise<Comparison> {
@@ -69,10 +76,10 @@ class CrashRounds {
   readonly #options: CrashOptions;
   readonly #receiver: LedgerReceiver;
   readonly #data: string;
-  /** Event → where it belongs. */
+  /** Event → the site where it was posted. */
   readonly #posted = new Map<string, Posted>();
   #hosts = 0;
-  /** Events of this life of the host, and requests of all lives before. */
+  /** Events posted to the running process, and requests of all processes before it. */
   #sent = 0;
   #arrivedBefore = 0;
 
@@ -118,27 +125,29 @@ class CrashRounds {
 
   #start(): Promise<HostProcess> {
     this.#hosts += 1;
-    // Everything is posted to this machine, which nobody may do unless the operator says so.
+    // Receivers are on this machine, which the egress refuses unless the operator allows it.
     const flags = ['--cells', '1', '--webhook-http', 'allow'];
     const reach = ['--egress-allow', `127.0.0.1:${this.#receiver.port}`];
     const env = { ANNEX_LIMIT_DELIVERIES_IN_FLIGHT: String(IN_FLIGHT_MAX) };
     return HostProcess.start({ data: this.#data, flags: [...flags, ...reach], env });
   }
 
-  /** So many acknowledged events after which it is killed, one for each round, anywhere in its share of them. */
+  /**
+   * Numbers of acknowledged events after which the host is killed: one in the share of each round.
+   */
   #crashPoints(): number[] {
     const { rounds, events, chance } = this.#options;
     const share = Math.floor(events / (rounds + 1));
     return Array.from({ length: rounds }, (_, round) => Math.floor(share * (round + 0.5 + chance() / 2)));
   }
 
-  /** Looks again and again: what it waits for goes on in other processes. */
+  /** Waits until so many events were acknowledged and some have arrived. */
   async #reached(client: PostingClient, acknowledged: number): Promise<void> {
     while (client.acknowledgedEvents < acknowledged || (await this.#arrived()) === 0)
-      await passed(LOOK_EVERY_MS);
+      await passed(POLL_EVERY_MS);
   }
 
-  /** Requests in this life of the host. */
+  /** Requests of the running process. */
   async #arrived(): Promise<number> {
     return (await this.#receiver.progress()).received - this.#arrivedBefore;
   }
@@ -146,9 +155,9 @@ class CrashRounds {
   async #write(client: PostingClient, places: readonly Posted[]): Promise<void> {
     const { events, chance } = this.#options;
     while (this.#posted.size < events) {
-      while (this.#sent - (await this.#arrived()) > AHEAD_MAX) await passed(LOOK_EVERY_MS);
+      while (this.#sent - (await this.#arrived()) > AHEAD_MAX) await passed(POLL_EVERY_MS);
       const count = Math.min(1 + Math.floor(chance() * BATCH_MAX), events - this.#posted.size);
-      // Others have written the last of them meanwhile.
+      // Other writers have posted the last events meanwhile.
       if (count <= 0) return;
       const batch = Array.from({ length: count }, () => {
         const place = places[Math.floor(chance() * places.length)] as Posted;
@@ -173,8 +182,9 @@ class CrashRounds {
     const eventsOf = (state: Batch['state']) =>
       batches.filter((batch) => batch.state === state).flatMap(({ eventIds }) => eventIds);
     const acknowledged = eventsOf('acknowledged');
-    const isTorn = ({ eventIds }: Batch) => new Set(eventIds.map((eventId) => arrived.has(eventId))).size > 1;
-    const isAstray = (eventId: string) => {
+    const isPartial = ({ eventIds }: Batch) =>
+      new Set(eventIds.map((eventId) => arrived.has(eventId))).size > 1;
+    const isMisrouted = (eventId: string) => {
       const [entry, ...more] = arrived.get(eventId) ?? [];
       const url = this.#posted.get(eventId)?.url ?? '';
       return more.length > 0 || (entry !== undefined && !url.endsWith(entry.path));
@@ -187,24 +197,24 @@ class CrashRounds {
       duplicates: requests - ledger.length,
       duplicatesMax: this.#options.rounds * IN_FLIGHT_MAX,
       lost: acknowledged.filter((eventId) => !arrived.has(eventId)),
-      outOfThinAir: [...arrived.keys()].filter((eventId) => !this.#posted.has(eventId)),
-      twiceInOneLife: ledger
+      neverPosted: [...arrived.keys()].filter((eventId) => !this.#posted.has(eventId)),
+      postedTwice: ledger
         .filter(({ lives }) => new Set(lives).size < lives.length)
         .map(({ deliveryId }) => deliveryId),
-      astray: [...this.#posted.keys()].filter(isAstray),
-      torn: batches.filter(isTorn).length,
+      misrouted: [...this.#posted.keys()].filter(isMisrouted),
+      partialBatches: batches.filter(isPartial).length,
       badSignatures,
     };
   }
 }
 
-/** Until nothing waits any more. */
+/** Waits until no delivery is pending. */
 async function settled(host: HostProcess): Promise<void> {
   const until = performance.now() + SETTLED_WITHIN_MS;
   for (;;) {
     const { items } = await host.api('GET', '/deliveries?state=pending&limit=1');
     if ((items as unknown[]).length === 0) return;
-    if (performance.now() > until) throw new Error(`Some still wait: ${JSON.stringify(items)}`);
+    if (performance.now() > until) throw new Error(`Deliveries are still pending: ${JSON.stringify(items)}`);
     await passed(20);
   }
 }

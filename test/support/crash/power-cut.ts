@@ -1,13 +1,14 @@
 /**
- * A disk whose power goes: files as they would be found afterwards, given what was written and what was synced.
+ * Simulates a disk that loses power: computes the files as they are afterwards, from the writes and
+ * syncs before.
  *
- * What was synced is there. Of what was written since, anything may be: nothing, all of it, or some sectors and not others, in
- * whatever order the disk found convenient. That a file is there, or gone, is taken to be known at once, as file systems with a
- * journal have it by the time that anything later is synced.
+ * Synced bytes are kept. Of later writes, none, all or some sectors may be kept, in any order. That
+ * a file exists or was removed is taken to be on the disk at once, as file systems with a journal
+ * have it by the next sync.
  */
 import type { TracedCall } from './traced-writes.ts';
 
-/** What becomes of what was written and not synced. */
+/** What happens to writes that were not synced; `torn`: some sectors of them are kept. */
 export type Unsynced = 'lost' | 'kept' | 'torn';
 
 const SECTOR_BYTES = 512;
@@ -16,7 +17,7 @@ type Change = Extract<TracedCall, { kind: 'write' | 'truncate' }>;
 
 interface File {
   readonly synced: Content;
-  /** Since then. */
+  /** Writes since the last sync. */
   changes: Change[];
 }
 
@@ -51,7 +52,7 @@ export class PowerCut {
     file.changes = [];
   }
 
-  /** The files, were the power to go now. */
+  /** The files as they are if power fails now. */
   found(unsynced: Unsynced): Map<string, Buffer> {
     return new Map([...this.#files].map(([path, file]) => [path, this.#after(file, unsynced)]));
   }
@@ -69,13 +70,13 @@ export class PowerCut {
     return found.bytes;
   }
 
-  /** Those that have reached the disk, each by chance. */
+  /** A random choice of the sectors of a write. */
   #sectorsOf(change: Change): Change[] {
     if (change.kind === 'truncate') return this.#chance() < 0.5 ? [change] : [];
     const { file, at, bytes } = change;
     const sectors: Change[] = [];
     for (let from = 0; from < bytes.length; ) {
-      // Sectors of the disk, not of the write.
+      // Aligned to sectors of the disk, not to the write.
       const to = Math.min(bytes.length, from + SECTOR_BYTES - ((at + from) % SECTOR_BYTES));
       if (this.#chance() < 0.5)
         sectors.push({ kind: 'write', file, at: at + from, bytes: bytes.subarray(from, to) });
@@ -85,7 +86,10 @@ export class PowerCut {
   }
 }
 
-/** A file's content. It changes in place: there are thousands of syncs, and a copy at each would take longer than all else. */
+/**
+ * The content of a file, changed in place: a copy at each of thousands of syncs would take most of
+ * the time.
+ */
 class Content {
   #room: Buffer;
   #length: number;
@@ -116,7 +120,7 @@ class Content {
 
   #truncate(size: number): void {
     this.#grow(size);
-    // What a file loses comes back as zeros where it grows again.
+    // Bytes that a file loses are zeros when it grows again.
     if (size < this.#length) this.#room.fill(0, size, this.#length);
     this.#length = size;
   }

@@ -1,40 +1,43 @@
 /**
- * What a process writes, in the order in which it does: `strace` watches its main thread, where the database is written and
- * synced and where answers are written to their sockets, so one list has both.
+ * The writes of a process, in order: `strace` traces its main thread, which writes and syncs the
+ * database and writes answers to sockets, so one list has both.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /** One system call that has succeeded. */
 export type TracedCall =
-  /** Bytes at a place of a file: not on the disk yet. */
+  /** Bytes at an offset of a file: not on the disk yet. */
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly kind: 'truncate'; readonly file: string; readonly size: number }
-  /** From here on, what was written to the file is on the disk. */
+  /** All earlier writes to the file are on the disk. */
   | { readonly kind: 'sync'; readonly file: string }
   | { readonly kind: 'remove'; readonly file: string }
   | { readonly kind: 'rename'; readonly file: string; readonly to: string }
-  /** Bytes for a socket or a pipe, or at the end of a file that is none of a database. */
+  /** Bytes for a socket or a pipe, or appended to a file that is no database. */
   | { readonly kind: 'send'; readonly to: string; readonly bytes: Buffer };
 
 const CALLS =
   'pwrite64,pwritev,pwritev2,write,writev,sendto,sendmsg,ftruncate,truncate,fallocate,fsync,fdatasync,sync_file_range,unlink,unlinkat,rename,renameat2';
 
-/** Whole buffers, as hexadecimal, with the names of files and sockets. `-D`: the traced process is its starter's own child. */
+/**
+ * Whole buffers in hexadecimal, with the names of files and sockets. `-D`: the traced process is a
+ * direct child.
+ */
 export const strace = (out: string): readonly string[] => [
   'strace',
   '-D',
   ...['-o', out, '-y', '-xx', '-s', '8000000', '-e', 'signal=none', '-e', `trace=${CALLS}`],
 ];
 
-/** Whether there is an `strace`, and it may. */
+/** Whether `strace` is installed and permitted. */
 export const canTrace = (): boolean => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 
 const CALL = /^(\w+)\((.*)\)\s+= (-?\d+)/s;
 const FILE = /^\d+<([^>]*)>/;
 const STRING = /"((?:\\x[0-9a-f]{2})*)"/g;
 
-/** @throws at a call that it does not know: a write that was left out would make the disk look better than it is */
+/** @throws at an unknown call: an omitted write would make the simulated disk too reliable */
 export function readTrace(trace: string): TracedCall[] {
   return trace.split('\n').flatMap((line) => {
     const [, name = '', parameters = '', result] = CALL.exec(line) ?? [];
@@ -68,11 +71,11 @@ function readCall(name: string, parameters: string, result: number): TracedCall[
       return [{ kind: 'rename', file: unhex(from).toString(), to: unhex(to).toString() }];
     }
     default:
-      throw new Error(`A call that is not known: ${name}(${parameters.slice(0, 200)}`);
+      throw new Error(`Unknown system call: ${name}(${parameters.slice(0, 200)}`);
   }
 }
 
-/** All strings of a call, one behind the other; of what was to be written, so much as was. */
+/** All strings of a call, joined, up to the number of bytes that were written. */
 function bytesOf(parameters: string, written = Number.POSITIVE_INFINITY): Buffer {
   return unhex(stringsOf(parameters).join('')).subarray(0, written);
 }

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CellProcess, PING_EVERY_MS } from '../../../src/cells/cell-process.ts';
+import { PING_EVERY_MS } from '../../../src/cells/cell-pipe.ts';
+import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -81,7 +82,7 @@ export class HostileCells {
     const pinging = setInterval(() => cell.ping(), PING_EVERY_MS);
     try {
       const end = new Promise<CallEnd>((resolve) =>
-        cell.give(
+        cell.submit(
           { t: 'probe', id: 7, cpuMs: 1_000, wallMs: WALL_MS },
           { owner: 'own', script: 'own@1', wallMs: WALL_MS, log: () => undefined, end: resolve },
         ),

@@ -1,6 +1,6 @@
-/** What a piece of work costs: CPU time and not time, which says more of a machine's other work than of this. */
+/** Measures the cost of work in CPU time: wall time depends on what else the machine does. */
 
-/** Milliseconds of CPU that this process spends on it. */
+/** Milliseconds of CPU that this process spends on the work. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -1,10 +1,13 @@
 /**
- * The order of the files: those that take longest first, so that none of them is left for the end, where nobody works beside
- * it any more. Vitest alone knows how long a file takes only where it has run before.
+ * The order of test files: the longest first, so that none of them runs alone in the end. Vitest
+ * itself knows durations only of files that it has run before.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** By name, each with those beside it that it disturbs least: one that keeps a core busy, one that mostly waits. */
+/**
+ * By name; neighbours run at the same time, so files that keep a core busy alternate with files
+ * that mostly wait.
+ */
 const LONGEST = [
   'hostile-corpus-all',
   'slow-clients',

@@ -1,4 +1,7 @@
-/** Who is let in next: within an installation the first to come, between installations one each in turn. */
+/**
+ * Admission: within an installation first come, first served; between installations one each in
+ * turn.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   Admission,
@@ -14,7 +17,7 @@ import { Chance } from '../../support/fuzz/chance.ts';
 const WIDE: InstallationLimits = { callsInFlightPerInstallation: 100, callsWaitingPerInstallation: 100 };
 const ALL: CallLimits = { callsInFlight: 4, callsWaiting: 100 };
 
-/** An admission that writes down who was let in, by installation. */
+/** An admission that records which calls were admitted, by installation. */
 function gate(limits: CallLimits = ALL, each: InstallationLimits = WIDE) {
   const admission = new Admission(limits);
   const inside: string[] = [];
@@ -28,7 +31,7 @@ function gate(limits: CallLimits = ALL, each: InstallationLimits = WIDE) {
     }
     return entered;
   };
-  /** Gives a place back, and lets those hear of it that wait. */
+  /** Gives a place back, and lets the promises of waiting calls settle. */
   const leave = async (installation: string) => {
     admission.leave(installation);
     await Promise.resolve();
@@ -51,7 +54,7 @@ describe('one installation', () => {
     expect(enter('a')).toBeInstanceOf(Waiting);
   });
 
-  test('whose call goes away while it waits has room for the next', () => {
+  test('has room for the next call when a waiting one leaves', () => {
     const { enter } = gate(ALL, { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 });
     enter('a');
     const waiting = enter('a') as Waiting;
@@ -62,7 +65,7 @@ describe('one installation', () => {
 });
 
 describe('all installations', () => {
-  test('have so many calls wait, and the next is refused, whosever it is', () => {
+  test('have so many calls wait, and the next is refused, of whichever installation', () => {
     const { enter, admission } = gate({ callsInFlight: 1, callsWaiting: 2 });
     enter('a');
     const first = enter('b') as Waiting;
@@ -72,7 +75,7 @@ describe('all installations', () => {
     expect([enter('d'), admission.waiting]).toEqual([expect.any(Waiting), 2]);
   });
 
-  test('take turns: sixty-four that wait do not keep another one from its first', async () => {
+  test('take turns: sixty-four waiting calls of one do not delay the first of another', async () => {
     const { enter, leave, inside } = gate({ callsInFlight: 1, callsWaiting: 100 });
     enter('a');
     for (let i = 0; i < 64; i++) enter('a');
@@ -92,7 +95,7 @@ describe('all installations', () => {
     expect(inside).toEqual(['a', 'b', 'a']);
   });
 
-  test('leave the last quarter of the places to those that have nothing running', async () => {
+  test('leave the last quarter of the places to those without a running call', async () => {
     const { enter, leave, inside } = gate({ callsInFlight: 8, callsWaiting: 100 });
     for (let i = 0; i < 9; i++) enter('a');
     expect(inside.length).toBe(6);
@@ -105,21 +108,21 @@ describe('all installations', () => {
   });
 });
 
-test('a place given up while waiting goes to nobody: the next one in turn has it', async () => {
+test('a place that is left while waiting is not lost: the next call in turn has it', async () => {
   const { enter, leave, inside } = gate({ callsInFlight: 1, callsWaiting: 100 });
   enter('a');
-  const gone = enter('b') as Waiting;
+  const leaving = enter('b') as Waiting;
   enter('c');
-  gone.leave();
-  expect(await gone.settled).toBe('left');
+  leaving.leave();
+  expect(await leaving.settled).toBe('left');
   await leave('a');
   expect(inside).toEqual(['a', 'c']);
-  gone.leave();
+  leaving.leave();
   await leave('c');
   expect(enter('d')).toBe('admitted');
 });
 
-test('once closed, nobody is let in, and those that wait are turned away', async () => {
+test('once closed, no call is admitted, and waiting ones are refused', async () => {
   const { enter, admission, leave } = gate({ callsInFlight: 1, callsWaiting: 100 });
   enter('a');
   const waiting = enter('b') as Waiting;
@@ -150,7 +153,7 @@ describe('uploads', () => {
     expect(entered(admission, 5)).toEqual([...Array(4).fill('waits'), 'installation']);
   });
 
-  test('of one sender have no more than they leave to others', () => {
+  test('of one sender have no more places than they leave to others', () => {
     const admission = new Admission(wide);
     expect(entered(admission, 5, 's')).toEqual([
       'admitted',
@@ -162,7 +165,7 @@ describe('uploads', () => {
     expect(entered(admission, 1, 't')).toEqual(['admitted']);
   });
 
-  test('that wait let calls behind them pass, and go before those that come later', async () => {
+  test('that wait are passed by calls behind them, and go before later ones', async () => {
     const { admission, inside } = gate(wide);
     const follow = (found: ReturnType<Admission['enter']>, name: string) => {
       if (found instanceof Waiting)
@@ -183,7 +186,7 @@ describe('uploads', () => {
     expect(inside).toEqual(['call', 'upload']);
   });
 
-  test('are calls like any other once the body is there', async () => {
+  test('are calls like any other once the body is complete', async () => {
     const { admission } = gate(wide);
     for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
     const waiting = admission.enter('a', each, 'w') as Waiting;
@@ -201,7 +204,7 @@ describe('uploads', () => {
     expect(entered(admission, 1, undefined, 'f')).toEqual(['admitted']);
   });
 
-  test('that go away while they wait are counted no longer', () => {
+  test('that leave while they wait are no longer counted', () => {
     const admission = new Admission(wide);
     for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
     for (let at = 0; at < 50; at += 1) {
@@ -211,7 +214,7 @@ describe('uploads', () => {
     }
   });
 
-  // Whatever happens in whatever order, everybody who waits runs in the end, and nothing is left.
+  // In any order of events, every waiting call runs in the end, and nothing is left.
   test('and calls in any order keep the bounds and leave nothing behind', async () => {
     const chance = new Chance(7);
     const limits = { callsInFlight: 12, callsWaiting: 20 };

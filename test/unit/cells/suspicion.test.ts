@@ -1,4 +1,7 @@
-/** Who is found to crash cells, who is cleared, and how long either takes: with a clock that the test moves. */
+/**
+ * Suspicion and placement: which installations are found to crash cells, which are cleared, and
+ * when; the test moves the clock.
+ */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OomKills } from '../../../src/cells/oom-kills.ts';
 import { Placement } from '../../../src/cells/placement.ts';
@@ -20,13 +23,13 @@ const work = (id: string, calls: number, forMs: number) => {
     if (call === 1) now += forMs;
   }
 };
-/** Everything that time alone changes. */
+/** Changes that time alone causes. */
 const pass = (ms: number) => {
   now += ms;
   return suspicion.pass(now).map(({ installationId, now: what }) => [installationId, what]);
 };
 
-describe('the guilty', () => {
+describe('a guilty installation', () => {
   test('is found at the second death at which it was alone', () => {
     expect(died('bad')).toEqual(['suspected']);
     expect(suspicion.isSuspect('bad')).toBe(true);
@@ -34,19 +37,19 @@ describe('the guilty', () => {
     expect(suspicion.isGuilty('bad')).toBe(true);
   });
 
-  test('is not found where the second is long after the first', () => {
+  test('is not found where the second death is long after the first', () => {
     died('bad');
     pass(11 * MINUTE_MS);
     expect(died('bad')).toEqual(['suspected']);
   });
 
-  test('is found by its shares of many deaths, and those that were there once are not', () => {
+  test('is found by its shares of many deaths, and those that were executing at one are not', () => {
     for (let death = 0; death < 3; death++) expect(died('bad', `other-${death}`)[0]).toBe('suspected');
     expect(died('bad', 'other-3')[0]).toBe('quarantined');
     for (let death = 0; death < 4; death++) expect(suspicion.isGuilty(`other-${death}`)).toBe(false);
   });
 
-  test('explains a death by itself: whoever was there too is not blamed for it', () => {
+  test('explains a death by itself: others that were executing are not blamed for it', () => {
     died('bad');
     died('bad');
     expect(died('bad', 'innocent')).toEqual(['paused']);
@@ -67,7 +70,7 @@ describe('the guilty', () => {
     expect(suspicion.refuses('bad', now)).toBeUndefined();
   });
 
-  test('is released after good behaviour, the longer the more deaths are proven, and found again at once where that was a pretence', () => {
+  test('is released after a time without deaths, longer for each proven one, and found again at its next death', () => {
     for (let death = 0; death < 3; death++) died('bad');
     expect(pass(120_000)).toEqual([]);
     expect(pass(1_000)).toEqual([['bad', 'released']]);
@@ -79,7 +82,7 @@ describe('the guilty', () => {
     expect(pass(6 * MINUTE_MS)).toEqual([['bad', 'released']]);
   });
 
-  test('of which it is proven explains a death in a cell that it shares with others in quarantine', () => {
+  test('with proven deaths explains a death in a cell that it shares with others in quarantine', () => {
     for (let death = 0; death < 4; death++) died('framed', `mallory-${death}`);
     died('bad');
     died('bad');
@@ -90,7 +93,7 @@ describe('the guilty', () => {
   });
 });
 
-describe('the innocent', () => {
+describe('an innocent installation', () => {
   test('is cleared after twenty calls and five seconds without a death, and after neither alone', () => {
     died('good');
     work('good', 20, 4_900);
@@ -104,7 +107,7 @@ describe('the innocent', () => {
     expect(suspicion.isSuspect('other')).toBe(false);
   });
 
-  test('is cleared after a minute where it is seldom called, and not before its first call', () => {
+  test('is cleared after a minute where it is rarely called, and not before its first call', () => {
     died('good', 'idle');
     work('good', 1, 0);
     expect(pass(59_000)).toEqual([]);
@@ -112,13 +115,13 @@ describe('the innocent', () => {
     expect(suspicion.isSuspect('idle')).toBe(true);
   });
 
-  test('that was alone at two deaths, each among many that share a cell, is only suspected', () => {
+  test('that was alone at two deaths, both in a shared cell, is only suspected', () => {
     expect(died('good')).toEqual(['suspected']);
     work('good', 20, 5_000);
     expect(died('good')).toEqual(['suspected']);
   });
 
-  test('is never found guilty of one death among ever new others', () => {
+  test('is never found guilty by deaths that it shares with ever new others', () => {
     for (let death = 0; death < 20; death++) {
       died('good', ...Array.from({ length: 9 }, (_, index) => `crowd-${death}-${index}`));
       pass(2 * MINUTE_MS);
@@ -126,8 +129,9 @@ describe('the innocent', () => {
     expect(suspicion.isGuilty('good')).toBe(false);
   });
 
-  // Attack: an author with many integrations has each of them crash a cell in which the same neighbour executes.
-  test('that others have framed is out of quarantine within a minute, with nothing left against it, again and again', () => {
+  // Attack: an author with many integrations has each of them crash a cell in which the same
+  // neighbour executes.
+  test('that others have framed is out of quarantine within a minute, with a score of 0, each time', () => {
     for (let round = 0; round < 3; round++) {
       for (let death = 0; death < 4; death++) died('good', `mallory-${round}-${death}`);
       expect(suspicion.isGuilty('good')).toBe(true);
@@ -136,7 +140,7 @@ describe('the innocent', () => {
     }
   });
 
-  test('is tried twice as long each time that it is suspected again', () => {
+  test('has a trial twice as long each time that it is suspected again', () => {
     died('odd', 'a', 'b', 'c');
     work('odd', 20, 5_000);
     died('odd', 'd', 'e', 'f');
@@ -146,7 +150,7 @@ describe('the innocent', () => {
     expect(suspicion.worked('odd', now)?.now).toBe('cleared');
   });
 
-  test('and never called is forgotten with time', () => {
+  test('that is never called is forgotten with time', () => {
     died('gone', 'too');
     expect(pass(60 * MINUTE_MS)).toEqual([
       ['gone', 'cleared'],
@@ -163,7 +167,7 @@ describe('a place', () => {
       isHeavy: (id) => heavy.includes(id),
     });
 
-  test('is shared, and stays the same, as long as nothing is known of an installation', () => {
+  test('is shared, and stays the same, for an installation without deaths', () => {
     const own = placement();
     const place = own.placeOf('ins_a');
     expect(place?.kind).toBe('shared');
@@ -171,7 +175,7 @@ describe('a place', () => {
     expect(new Set(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => own.placeOf(`ins_${id}`))).size).toBe(2);
   });
 
-  test('is another one for each suspect of a death, as far as there are cells; the likeliest is alone', () => {
+  test('is a different one for each suspect of a death, as far as there are cells; the likeliest is alone', () => {
     const own = placement();
     died('bad', 'x');
     died('bad', 'y', 'z');
@@ -181,7 +185,7 @@ describe('a place', () => {
     for (const place of others) expect(place).not.toBe(bad);
   });
 
-  test('is the old one again for who is cleared', () => {
+  test('is the old one again for an installation that is cleared', () => {
     const own = placement();
     const before = own.placeOf('good');
     died('good');
@@ -201,7 +205,7 @@ describe('a place', () => {
     };
     const from = (organization: string, integration = organization) => ({ organization, integration });
 
-    test('is for one alone as long as there are places', () => {
+    test('is for one installation alone as long as there are places', () => {
       const own = quarantine(3);
       const places = ['one', 'two', 'three'].map((id) => own.placeOf(guilty(id), from(id)));
       expect(places.map(({ kind }) => kind)).toEqual(Array(3).fill('quarantine'));
@@ -209,7 +213,8 @@ describe('a place', () => {
       expect(own.placeOf('one')).toBe(places[0]);
     });
 
-    // Attack: four guilty installations hold every place, and an innocent one that was framed is refused everything.
+    // Attack: four guilty installations hold every place, and an innocent one that was framed is
+    // refused everything.
     test.each([
       ['one organization', (id: string) => from('mallory', id)],
       ['one integration', (id: string) => from(id, 'mallory')],
@@ -221,7 +226,7 @@ describe('a place', () => {
       expect(new Set([good, other, ...theirs]).size).toBe(4);
     });
 
-    test('that is full has the two calmest move together, and a place of its own for the newcomer', () => {
+    test('that is full joins the two calmest places, and gives the new installation a place of its own', () => {
       const own = quarantine(3);
       const ids = ['one', 'two', 'three'];
       const places = ids.map((id) => own.placeOf(guilty(id), from(id)));
@@ -230,7 +235,7 @@ describe('a place', () => {
       expect(freed).toBe(places[2]);
       expect(freed.stale).toBe(true);
       expect(ids.map((id) => own.placeOf(id))).toEqual([places[0], places[1], places[1]]);
-      // However many there are, each has a place.
+      // Each has a place, however many there are.
       for (let more = 0; more < 20; more++)
         expect(own.placeOf(guilty(`more-${more}`)).kind).toBe('quarantine');
     });
@@ -240,7 +245,7 @@ describe('a place', () => {
       expect(own.placeOf(guilty('one'))).toBe(own.placeOf(guilty('two')));
     });
 
-    test('that is left is free for the next', () => {
+    test('that was vacated is free for the next', () => {
       const own = quarantine(1);
       const place = own.placeOf(guilty('one'));
       own.vacate(place);
@@ -249,7 +254,7 @@ describe('a place', () => {
     });
   });
 
-  test('for those that burn CPU is one of their own, unless they are suspects', () => {
+  test('for heavy installations is the heavy one, unless they are suspects', () => {
     const own = placement(2, ['busy', 'both']);
     expect(own.placeOf('busy')?.kind).toBe('heavy');
     expect(own.placeOf('quiet')?.kind).toBe('shared');
@@ -258,7 +263,7 @@ describe('a place', () => {
   });
 });
 
-test('a kill for want of memory is told from one by hand, where the system counts them', () => {
+test('a kill for lack of memory is distinguished from one by hand, where the system counts them', () => {
   let counters = 'nr_free_pages 7\noom_kill 3\n';
   const kills = new OomKills(() => counters);
   expect(kills.happened()).toBe(false);

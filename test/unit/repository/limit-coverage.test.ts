@@ -1,6 +1,6 @@
 /**
- * Every limit has a test that looks at both its sides: where it is. A limit that is added without one fails here, and so
- * does a test that is renamed without a word to this table.
+ * Every limit has a test that looks at both its sides: where it is. A limit that is added without
+ * one fails here, and so does a test that is renamed without a word to this table.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: what it allows is held'],
   requestHeadMs: ['slow-clients', "['head', { requestHeadMs: 300 }"],
   requestMs: ['slow-clients', '{ requestHeadMs: 300, requestMs: 300 }'],
-  requestStallMs: ['slow-clients', 'a body that does not come'],
+  requestStallMs: ['slow-clients', 'a body that does not arrive'],
   answerStallMs: ['slow-clients', 'a client that does not read'],
   paceBytesPerSecond: ['slow-clients', 'is too slow at a trickle'],
   connections: ['rate-limits', "describe('connections'"],
@@ -66,8 +66,8 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'envelopeSignatureAgeMs: met exactly, and passed by one second',
   ],
   trialCells: ['suspicion', 'as far as there are cells; the likeliest is alone'],
-  quarantineCells: ['suspicion', 'that is full has the two calmest move together'],
-  spareCellIdleMs: ['quarantine', 'one that was executing at a crash is kept apart, and cleared by itself'],
+  quarantineCells: ['suspicion', 'that is full joins the two calmest places'],
+  spareCellIdleMs: ['quarantine', 'an installation that was executing at a crash is kept apart'],
   requestHeadBytes: [
     'request-smuggling',
     'the head of a request is bounded in size and in number of headers',

@@ -165,7 +165,7 @@ async function ask(
     return read.options;
   } catch (cause) {
     if (cause instanceof AnnexError) throw cause;
-    if (caller.gone) throw outcomeError('canceled');
+    if (caller.left) throw outcomeError('canceled');
     // An answer that breaks off: its call has ended before it did, as a rule because of its time.
     const isLate = performance.now() - startedAt >= limits.completionMs && bounded !== target;
     throw isLate ? late() : refuse('The integration answered with something that breaks off.');

@@ -1,0 +1,67 @@
+/**
+ * Records by key whose figures fade: half of each is forgotten in a half-life. Pure: no I/O, no
+ * clock of its own.
+ *
+ * The number of keys is bounded: beyond it, the record that was put longest ago is dropped. An
+ * empty map costs nothing, so callers ask for `size` first.
+ */
+
+export interface FadingRecord {
+  /** When the figures were last brought up to date, in milliseconds of the caller's clock. */
+  at: number;
+}
+
+export interface FadingRecordsParts<R> {
+  readonly halfLifeMs: number;
+  readonly keysMax: number;
+  /** Multiplies each figure that fades by `left`, a number up to 1. */
+  fade(record: R, left: number): void;
+}
+
+export class FadingRecords<R extends FadingRecord> {
+  readonly #parts: FadingRecordsParts<R>;
+  /** In the order in which they were last put. */
+  readonly #records = new Map<string, R>();
+
+  constructor(parts: FadingRecordsParts<R>) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  /** The record as it is: call `fade` before its figures are used. */
+  get(key: string): R | undefined {
+    return this.#records.get(key);
+  }
+
+  [Symbol.iterator](): Iterator<[key: string, record: R]> {
+    return this.#records[Symbol.iterator]();
+  }
+
+  /**
+   * Brings the figures of a record up to date. A record whose time lies in the future does not fade
+   * yet.
+   */
+  fade(record: R, now: number): void {
+    const { halfLifeMs, fade } = this.#parts;
+    fade(record, 0.5 ** (Math.max(0, now - record.at) / halfLifeMs));
+    record.at = Math.max(now, record.at);
+  }
+
+  /** Stores a record as the last to be dropped. @returns the record that made room for it */
+  put(key: string, record: R): R | undefined {
+    this.#records.delete(key);
+    this.#records.set(key, record);
+    if (this.#records.size <= this.#parts.keysMax) return undefined;
+    const [oldest] = this.#records;
+    if (oldest === undefined) return undefined;
+    this.#records.delete(oldest[0]);
+    return oldest[1];
+  }
+
+  delete(key: string): void {
+    this.#records.delete(key);
+  }
+}
