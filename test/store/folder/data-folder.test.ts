@@ -83,7 +83,7 @@ test('a file that is no database, or a damaged one, is named, and a backup is as
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'annex.db'), 'x'.repeat(10_000));
   await expect(openStore(storeOptions(folder))).rejects.toThrow(
-    /annex\.db is damaged, or is no database.*Restore a backup/,
+    /annex\.db is damaged or not an SQLite database.*Restore a backup/,
   );
 });
 
