@@ -1,8 +1,9 @@
 /**
  * The store, opened: a data folder becomes a registry, tokens and logs.
  *
- * The folder holds the database (`annex.db` and its write-ahead log) and, unless a setting says otherwise, the vault's keys
- * (`vault.key`). One process at a time may have a folder open, because targets and principals are cached in its memory.
+ * The folder holds the database (`annex.db` and its write-ahead log) and, unless a setting says
+ * otherwise, the vault's keys (`vault.key`). One process at a time may have a folder open, because
+ * targets and principals are cached in its memory.
  */
 import { join } from 'node:path';
 import { openDatabase } from '../database/database.ts';
@@ -52,7 +53,9 @@ export interface StoreOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
-  /** Told when a pass over the logs fails; its lines are lost, and the next pass runs all the same. */
+  /**
+   * Told when a pass over the logs fails; its lines are lost, and the next pass runs all the same.
+   */
   readonly onError: (error: unknown) => void;
   /** Where the vault's keys are; `vault.key` in the folder unless told. */
   readonly keys?: KeySource;
@@ -60,7 +63,10 @@ export interface StoreOptions {
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
   /** Version of this Annex, which is noted in the database; none is noted unless told. */
   readonly version?: string;
-  /** Whether to start although the write-ahead log is damaged, without what was committed in it; no unless told. */
+  /**
+   * Whether to start although the write-ahead log is damaged, without what was committed in it; no
+   * unless told.
+   */
   readonly acceptLoss?: boolean;
   /** Receives what an operator has to know about the write-ahead log that was found. */
   readonly onWal?: (note: WalNote) => void;
@@ -94,7 +100,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** @throws where the folder cannot be written, the schema cannot be migrated, or a key is missing that values are sealed with. */
+/**
+ * @throws where the folder cannot be written, the schema cannot be migrated, or a key is missing
+ * that values are sealed with.
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, limits, randomBytes, onError } = options;
   const file = await prepareFolder(folder);
@@ -112,9 +121,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const shared = { database, vault, commits, backlog: await Backlog.count(database) };
     const parts = { ...options, ...shared, auditIds: new Sequence(randomBytes) };
     const registry = new Registry(parts);
-    const audience = new RecipientResolver(parts);
-    registry.onVersionChanged = (integration) => audience.forgetIntegration(integration);
-    const acceptedEvents = new AcceptedEvents({ ...parts, audience });
+    const recipients = new RecipientResolver(parts);
+    registry.onVersionChanged = (integration) => recipients.forgetIntegration(integration);
+    const acceptedEvents = new AcceptedEvents({ ...parts, recipients });
     const deliveries = new Deliveries(parts);
     const logs = new Logs({ database, limits, randomBytes });
     const lifeEvents = new LifecycleEvents(parts);
@@ -131,7 +140,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const pruneTimer = setInterval(prune, PRUNE_EVERY_MS).unref();
     const changed = (installationId: string, organization: string) => {
       registry.installationChanged(installationId);
-      audience.forgetOrganization(organization);
+      recipients.forgetOrganization(organization);
       webhookSecrets.forgetInstallation(installationId);
       lifeEvents.onWritten?.(installationId);
     };

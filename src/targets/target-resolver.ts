@@ -1,9 +1,9 @@
 /**
- * Targets by endpoint key, cached: what every call of every integration asks for first.
+ * Resolves targets by endpoint key or name, cached: the first step of every call.
  *
- * A cached target is dropped after the commit that changes anything in it and before that commit is answered, so a call
- * that starts after the answer sees the change. Keys that no installation has are not kept: guessing keys must not push
- * real targets out.
+ * A target is dropped from the cache after the commit of a change to it and before the answer to
+ * that change, so a call that starts after the answer sees the change. Unknown keys are not cached.
+ * Attack: to evict real targets by guessing keys.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/tables.ts';
@@ -33,16 +33,22 @@ import { LiveEnvironment } from './live-environment.ts';
 import { RuntimeTokenMint, type RuntimeTokenSubject } from './runtime-tokens.ts';
 
 const TARGETS_CACHED = 20_000;
-/** An environment can hold 100 KiB of secrets: bounding the number of targets alone would allow gigabytes. */
+/**
+ * An environment can hold 100 KiB of secrets: a bound on the number of targets alone would allow
+ * gigabytes.
+ */
 const TARGET_BYTES_CACHED = 128 * 1024 * 1024;
-/** What a target weighs beside its environment's text, roughly, the parsed copy left out. */
+/** Estimated size of a target beside its environment. */
 const TARGET_BASE_BYTES = 2 * 1024;
 
-/** The two base URLs, without a trailing slash. Read at each use, since a port may be known only after listening. */
+/**
+ * Both base URLs, without a trailing slash. Read at each use, because a port may be known only
+ * after listening.
+ */
 export interface Origins {
-  /** Of the public listener; `endpointUrl` makes an endpoint's of it. */
+  /** Of the public listener; `endpointUrl` derives endpoints from it. */
   readonly publicUrl: string;
-  /** Of the API, as integrations see it. */
+  /** Of the control API, as integrations and browsers reach it. */
   readonly apiUrl: string;
 }
 
@@ -50,18 +56,19 @@ export interface TargetsParts {
   readonly database: Database;
   readonly vault: Vault;
   readonly origins: Origins;
-  /** The deployment's; an integration may have lower ones. */
+  /** The deployment's limits; an integration may have lower ones. */
   readonly limits: Limits;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** A target's row, and the row of the installation it is part of: the same one, for the installation itself. */
+/** The rows of a target and its installation; the same row if the target is an installation. */
 interface TargetRows {
   readonly own: SealedInstallation;
   readonly installation: SealedInstallation;
 }
 
+/** The URL of a target's endpoint (docs/contract/endpoints.md#urls). */
 export const publicEndpoint = (origins: Origins, endpointKey: string): string =>
   endpointUrl(origins.publicUrl, endpointKey);
 
@@ -70,12 +77,17 @@ export class Targets {
   readonly #cache = new LRUCache<string, Target>({
     max: TARGETS_CACHED,
     maxSize: TARGET_BYTES_CACHED,
-    // Twice: the text and the object it was made of.
+    // Twice: the JSON text and the parsed object.
     sizeCalculation: (target) => TARGET_BASE_BYTES + 2 * target.environmentJson.byteLength,
   });
-  /** Endpoint keys by target name. A target keeps its key for life; one that is gone is found not to be there by it. */
+  /**
+   * Endpoint keys by target name. A target keeps its key for life; the key of a deleted target
+   * resolves to none.
+   */
   readonly #keys = new LRUCache<string, string>({ max: TARGETS_CACHED });
-  /** Reads under way, shared by all who ask meanwhile: a cold endpoint under load is read once. */
+  /**
+   * Reads in flight, shared by concurrent callers: an uncached endpoint under load is read once.
+   */
   readonly #reading = new Map<string, Promise<Target | undefined>>();
   readonly #mint: RuntimeTokenMint;
 
@@ -84,6 +96,7 @@ export class Targets {
     this.#mint = new RuntimeTokenMint(parts.vault);
   }
 
+  /** The target with this endpoint key; undefined if there is none. */
   async get(endpointKey: string): Promise<Target | undefined> {
     const known = this.#cache.get(endpointKey) ?? this.#reading.get(endpointKey);
     if (known !== undefined) return known;
@@ -92,7 +105,7 @@ export class Targets {
     this.#reading.set(endpointKey, reading);
     try {
       const target = await reading;
-      // A read that `forget` has disowned may be from before the change.
+      // A read dropped by `forget` may have seen the state before the change.
       if (target !== undefined && this.#reading.get(endpointKey) === reading)
         this.#cache.set(endpointKey, target);
       return target;
@@ -117,7 +130,7 @@ export class Targets {
     }
   }
 
-  /** A target by its name rather than its endpoint; undefined where there is none. */
+  /** The target of this name; undefined if there is none. */
   async named(name: TargetName): Promise<Target | undefined> {
     const named = `${name.installationId} ${name.level} ${name.place}`;
     const key = this.#keys.get(named);
@@ -130,14 +143,16 @@ export class Targets {
   }
 
   /**
-   * A target that is deleted, as it was; undefined where its integration is gone, too. Never cached. It speaks for nothing
-   * that is there, so of the tokens it has the integration's alone.
+   * A deleted target as it was; undefined if its integration is deleted, too. Never cached. It gets
+   * only an integration token, because its installation token would name a target that does not
+   * exist.
    */
   async gone({ target, installation }: GoneTarget): Promise<Target | undefined> {
     const rows = await this.#rows(target, installation);
     if (rows === undefined) return undefined;
     const integration = await readActiveVersion(this.#parts.database, target.integration);
-    // Attack: to take the name of an integration that is gone, and be handed what its installations were deleted with.
+    // Attack: to republish under the name of a deleted integration, and receive the secrets of its
+    // deleted installations.
     if (integration === undefined || integration.created_at > rows.installation.createdAt) return undefined;
     return this.#build(rows, integration, 'gone');
   }
@@ -150,7 +165,7 @@ export class Targets {
     return integration && this.#build(rows, integration, 'there');
   }
 
-  /** @param above the installation of a target in a space or a site, where it is known */
+  /** @param above the installation of a space or site target, if it was read already */
   async #rows(own: SealedInstallation, above?: SealedInstallation): Promise<TargetRows | undefined> {
     if (own.level === 'organization') return { own, installation: own };
     const installation =
@@ -224,7 +239,7 @@ export class Targets {
     return new LiveEnvironment({ environment, limits, clock: this.#parts.clock, mint });
   }
 
-  /** A target as its own code sees it: with its credentials. */
+  /** A target as its own code sees it: with credentials opened. */
   #opened(row: SealedInstallation): TargetParts {
     const { installationId, level, place, status, configuration, externalIds, sealedCredentials } = row;
     const credentials =
@@ -255,5 +270,7 @@ function policyOf({
   return header === '' ? {} : { contentSecurityPolicy: header };
 }
 
-/** An integration's row, as far as a target needs it, and its active version. */
+/**
+ * The active version of an integration, with the columns of the integration that a target needs.
+ */
 type ActiveIntegration = Exclude<Awaited<ReturnType<typeof readActiveVersion>>, undefined>;

@@ -1,4 +1,7 @@
-/** Pages of the audit, and of installations: what one looks at is bounded, however much there is that it does not show. */
+/**
+ * Pages of the audit, and of installations: what one looks at is bounded, however much there is
+ * that it does not show.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -15,7 +18,10 @@ async function storeOf() {
 
 const idOf = (at: number) => String(at).padStart(26, '0');
 
-/** So many edits of one installation in each of two organizations, the oldest of which is a deletion by the first. */
+/**
+ * So many edits of one installation in each of two organizations, the oldest of which is a deletion
+ * by the first.
+ */
 function fill(file: string, entries: number): void {
   const database = new DatabaseSync(file);
   const insert = database.prepare(

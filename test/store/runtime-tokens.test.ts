@@ -37,7 +37,9 @@ const FOR_SITE: RuntimeClaims = {
 };
 
 const read = (token: string, now = NOW) => readRuntimeToken([KEY], token, now);
-/** Signs any payload with the right key: what a token of another version of the service would be. */
+/**
+ * Signs any payload with the right key: what a token of another version of the service would be.
+ */
 const signed = (payload: string, key = KEY): string => {
   const text = Buffer.from(payload).toString('base64url');
   return `annex_run_${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;

@@ -1,9 +1,10 @@
 /**
  * The registry: integrations and their versions, and what a call to an endpoint is for.
  *
- * Draws the transactions around the rows (`integration-rows.ts`) and keeps the targets (`target-resolver.ts`) true to them. A
- * publish is one transaction: a crash leaves all of it or nothing. Who may ask for what is decided at the doors; what no
- * caller may break (one owner a name) is held here, inside the transaction.
+ * Draws the transactions around the rows (`integration-rows.ts`) and keeps the targets
+ * (`target-resolver.ts`) true to them. A publish is one transaction: a crash leaves all of it or
+ * nothing. Who may ask for what is decided at the doors; what no caller may break (one owner a
+ * name) is held here, inside the transaction.
  */
 
 import type { Page, PageRequest } from '../../database/page.ts';
@@ -72,7 +73,10 @@ export interface Publication extends VersionCode {
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #targets: Targets;
-  /** Told after a commit that has made another version the active one, or has deleted the integration; before its answer. */
+  /**
+   * Told after a commit that has made another version the active one, or has deleted the
+   * integration; before its answer.
+   */
   onVersionChanged: ((integration: string) => void) | undefined;
 
   constructor(parts: RegistryParts) {
@@ -81,10 +85,11 @@ export class Registry {
   }
 
   /**
-   * Stores a new version and makes it the active one; the integration's first publish creates it. The oldest versions
-   * beyond `versionsPerIntegration` are forgotten.
+   * Stores a new version and makes it the active one; the integration's first publish creates it.
+   * The oldest versions beyond `versionsPerIntegration` are forgotten.
    *
-   * @returns the version's number, or undefined, with nothing changed, where the name belongs to another organization.
+   * @returns the version's number, or undefined, with nothing changed, where the name belongs to
+   * another organization.
    */
   async publish(
     { manifest, secrets, images = [], ...code }: Publication,
@@ -143,8 +148,9 @@ export class Registry {
   }
 
   /**
-   * Makes a version the active one: how a publish is rolled back. That it is so already changes and notes nothing.
-   * Installations keep their status, also where the version asks for other settings: each edit looks at them anew.
+   * Makes a version the active one: how a publish is rolled back. That it is so already changes and
+   * notes nothing. Installations keep their status, also where the version asks for other settings:
+   * each edit looks at them anew.
    *
    * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
    */
@@ -173,7 +179,10 @@ export class Registry {
     return readLoweredLimits(this.#parts.database, integration);
   }
 
-  /** Lowers these limits for an integration and no others: calls that start after it are held to them. @throws `INTEGRATION_UNKNOWN` */
+  /**
+   * Lowers these limits for an integration and no others: calls that start after it are held to
+   * them. @throws `INTEGRATION_UNKNOWN`
+   */
   async lowerLimits(integration: string, lowered: LoweredLimits, by: Actor): Promise<void> {
     const { database, clock, auditIds } = this.#parts;
     const now = clock();
@@ -190,12 +199,14 @@ export class Registry {
   }
 
   /**
-   * Deletes an integration with its versions, images and secrets. Its installations are told nothing: the code that would
-   * hear of it is gone, too. Calls under way may finish.
+   * Deletes an integration with its versions, images and secrets. Its installations are told
+   * nothing: the code that would hear of it is gone, too. Calls under way may finish.
    *
-   * @param owner whose it was when the caller's right to this was looked at: the name may have changed hands since
+   * @param owner whose it was when the caller's right to this was looked at: the name may have
+   * changed hands since
    * @param cascade whether its installations, and what is theirs, go with it
-   * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED` where there are installations and `cascade` is not said
+   * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED` where there are installations and
+   * `cascade` is not said
    */
   async delete(
     { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
@@ -224,8 +235,8 @@ export class Registry {
       return installations;
     });
     this.#versionChanged(integration);
-    // By far the most of what was theirs, and nobody can read it any more: not while everybody waits for the transaction.
-    // What a crash leaves here, `Logs.sweep` finds.
+    // By far the most of what was theirs, and nobody can read it any more: not while everybody
+    // waits for the transaction. What a crash leaves here, `Logs.sweep` finds.
     await deleteLogs(database, gone);
   }
 
@@ -249,12 +260,17 @@ export class Registry {
     return this.#targets.named(name);
   }
 
-  /** What a call to a target that is deleted is for; undefined where its integration is gone, too. */
+  /**
+   * What a call to a target that is deleted is for; undefined where its integration is gone, too.
+   */
   goneTarget(gone: GoneTarget): Promise<Target | undefined> {
     return this.#targets.gone(gone);
   }
 
-  /** Has calls that start from now on see what has become of an integration. Called after a commit, before its answer. */
+  /**
+   * Has calls that start from now on see what has become of an integration. Called after a commit,
+   * before its answer.
+   */
   integrationChanged(integration: string): void {
     this.#targets.forget(integration);
   }
@@ -264,7 +280,10 @@ export class Registry {
     this.onVersionChanged?.(integration);
   }
 
-  /** Has calls that start from now on see what has become of an installation. Called after a commit, before its answer. */
+  /**
+   * Has calls that start from now on see what has become of an installation. Called after a commit,
+   * before its answer.
+   */
   installationChanged(installationId: string): void {
     this.#targets.forgetInstallation(installationId);
   }

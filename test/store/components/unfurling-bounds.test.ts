@@ -1,4 +1,7 @@
-/** What a pasted URL is held against is bounded, and others have their turn of the event loop meanwhile. */
+/**
+ * What a pasted URL is held against is bounded, and others have their turn of the event loop
+ * meanwhile.
+ */
 import { expect, test } from 'vitest';
 import { Unfurling } from '../../../src/http/control/components/unfurling.ts';
 import {

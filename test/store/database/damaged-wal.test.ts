@@ -1,6 +1,6 @@
 /**
- * A write-ahead log that is damaged stops the start, and one that a crash has left does not: nothing that was acknowledged is
- * lost without a word.
+ * A write-ahead log that is damaged stops the start, and one that a crash has left does not:
+ * nothing that was acknowledged is lost without a word.
  */
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,10 @@ const EVENTS = 60;
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
 
-/** A data folder as `kill -9` leaves it, with so many acknowledged events of which the last are in the log alone. */
+/**
+ * A data folder as `kill -9` leaves it, with so many acknowledged events of which the last are in
+ * the log alone.
+ */
 async function crashedFolder(): Promise<string> {
   const [alive, crashed] = [await temporaryFolder(), await temporaryFolder()];
   const store = await openStore(storeOptions(alive));
@@ -183,7 +186,9 @@ describe('a log that is damaged', () => {
 });
 
 describe('a log of another database', () => {
-  /** A folder in which an operator has put a backup over the database, and left the log of before. */
+  /**
+   * A folder in which an operator has put a backup over the database, and left the log of before.
+   */
   async function restoredOver(): Promise<string> {
     const folder = await temporaryFolder();
     const store = await openStore(storeOptions(folder));

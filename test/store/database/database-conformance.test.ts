@@ -108,7 +108,8 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         { manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      // The vault cannot seal this, which ends the transaction after the version's rows were written.
+      // The vault cannot seal this, which ends the transaction after the version's rows were
+      // written.
       const broken = new Map([['TOKEN', undefined as unknown as string]]);
       await expect(
         registry.publish(

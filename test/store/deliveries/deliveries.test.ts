@@ -1,4 +1,7 @@
-/** Deliveries as they are kept: who has one to itself, what becomes of it, what is due, and what a lost claim may still say. */
+/**
+ * Deliveries as they are kept: who has one to itself, what becomes of it, what is due, and what a
+ * lost claim may still say.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -247,7 +250,8 @@ describe('a lease whose holder is not heard of again', () => {
     }
   });
 
-  // Nobody would look for those that were taken back, and whoever takes them back again finds none of them.
+  // Nobody would look for those that were taken back, and whoever takes them back again finds none
+  // of them.
   test('is told of, although those after it could not be taken back', async () => {
     const folder = await temporaryFolder();
     const before = await openStore(storeOptions(folder));

@@ -1,4 +1,7 @@
-/** Deliveries that somebody calls off, has delivered again, or looks for; and who is told that they did. */
+/**
+ * Deliveries that somebody calls off, has delivered again, or looks for; and who is told that they
+ * did.
+ */
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';

@@ -1,4 +1,7 @@
-/** Many writers, one transaction: what a commit gathers, whom a failure takes along, and when anybody is answered. */
+/**
+ * Many writers, one transaction: what a commit gathers, whom a failure takes along, and when
+ * anybody is answered.
+ */
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +11,10 @@ import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** A database with a table of numbers, each at most once; its parent is looked for when the transaction is committed. */
+/**
+ * A database with a table of numbers, each at most once; its parent is looked for when the
+ * transaction is committed.
+ */
 async function opened() {
   const folder = await temporaryFolder({ inMemory: true });
   const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));

@@ -1,6 +1,6 @@
 /**
- * A backlog costs whoever is not part of it nothing: no statement about deliveries reads a table from end to end, or sorts what
- * it has read.
+ * A backlog costs whoever is not part of it nothing: no statement about deliveries reads a table
+ * from end to end, or sorts what it has read.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

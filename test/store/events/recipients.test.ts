@@ -1,4 +1,7 @@
-/** Whom an event goes to: every combination of what decides, and that each change counts for the events after it. */
+/**
+ * Whom an event goes to: every combination of what decides, and that each change counts for the
+ * events after it.
+ */
 import { describe, expect, test, vi } from 'vitest';
 import { type Level, type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { Subscribers } from '../../../src/store/events/subscribers.ts';

@@ -9,7 +9,9 @@ import { openStore } from '../../../src/store/store.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/store/open-store-process.ts', import.meta.url));
-/** Root may read and write everything, so where the tests run as root another user opens the store. */
+/**
+ * Root may read and write everything, so where the tests run as root another user opens the store.
+ */
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 

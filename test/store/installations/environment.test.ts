@@ -1,6 +1,6 @@
 /**
- * What code may see of the world: all that the specification promises its target, in both shapes, and nothing of any other
- * target's, whatever others there are.
+ * What code may see of the world: all that the specification promises its target, in both shapes,
+ * and nothing of any other target's, whatever others there are.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -195,7 +195,8 @@ describe('the environment of an endpoint', () => {
     for (const absent of ['space', 'spaceInstallation']) expect(environment).not.toHaveProperty(absent);
   });
 
-  // SPEC "Environment context", row by row: group, key, and where it has to be found for a space's endpoint.
+  // SPEC "Environment context", row by row: group, key, and where it has to be found for a space's
+  // endpoint.
   test.each<[string, (environment: Environment) => unknown]>([
     ['API: apiEndpoint', (environment) => environment.apiEndpoint],
     ['API: apiTokens', (environment) => environment.apiTokens],

@@ -1,4 +1,7 @@
-/** Editing: what a patch does, when a target is active, what is said of what is wrong, and two who edit at once. */
+/**
+ * Editing: what a patch does, when a target is active, what is said of what is wrong, and two who
+ * edit at once.
+ */
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';

@@ -1,4 +1,7 @@
-/** Installing into an organization: who may, what comes of it, who hears of it; pausing and resuming. */
+/**
+ * Installing into an organization: who may, what comes of it, who hears of it; pausing and
+ * resuming.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';

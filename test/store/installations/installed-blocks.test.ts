@@ -1,4 +1,7 @@
-/** The menu of an organization with more integrations than anybody has: pages end, and cost what they show. */
+/**
+ * The menu of an organization with more integrations than anybody has: pages end, and cost what
+ * they show.
+ */
 import { expect, test } from 'vitest';
 import { INTEGRATIONS_LOOKED_AT_MAX } from '../../../src/store/installations/installed-blocks.ts';
 import { openStore } from '../../../src/store/store.ts';
@@ -35,7 +38,8 @@ test('a menu of many integrations is found page by page, however few of them hav
       expect(found).toEqual(expected);
       expect(pages).toBeLessThanOrEqual(expected.length / limit + 2);
     }
-    // What looks for one block, in a URL or in a document, looks at no more than so many integrations.
+    // What looks for one block, in a URL or in a document, looks at no more than so many
+    // integrations.
     const all = await installedBlocks.all({ organization: 'acme' });
     expect(all.map(({ home, block }) => `${home.integration}/${block.id}`)).toEqual(expected.slice(0, -2));
     for (const cursor of ['nonsense', '/', 'app-00000/x', 'zzz/1'])

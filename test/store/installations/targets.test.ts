@@ -1,4 +1,7 @@
-/** Below an installation: spaces and sites of its organization, each a target of its own, and the end of it all. */
+/**
+ * Below an installation: spaces and sites of its organization, each a target of its own, and the
+ * end of it all.
+ */
 import { describe, expect, test } from 'vitest';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,4 +1,7 @@
-/** The courier when nothing can be called: how often it tries, how far apart, and what is left behind. Time is the test's. */
+/**
+ * The courier when nothing can be called: how often it tries, how far apart, and what is left
+ * behind. Time is the test's.
+ */
 import { expect, test, vi } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';

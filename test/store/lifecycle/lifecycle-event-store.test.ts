@@ -1,4 +1,7 @@
-/** Life events as they are kept: told in their order, emptied when they are over, and forgotten with time. */
+/**
+ * Life events as they are kept: told in their order, emptied when they are over, and forgotten with
+ * time.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** Publishing, up to the point where the code is run: what an upload may be, who may publish it, what is told. */
+/**
+ * Publishing, up to the point where the code is run: what an upload may be, who may publish it,
+ * what is told.
+ */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { readForm } from '../../../src/bundle/reading/read-form.ts';
@@ -179,7 +182,9 @@ describe('publishing', () => {
   const acme: Principal = { tokenId: 't', kind: 'organization', organization: 'acme' };
   const admin: Principal = { tokenId: 't', kind: 'admin' };
 
-  /** A publisher for uploads that are refused before their code is run: the probe fails the test. */
+  /**
+   * A publisher for uploads that are refused before their code is run: the probe fails the test.
+   */
   const publisherOver = async () => {
     const { registry } = await temporaryStore();
     const probe = () => Promise.reject(new Error('This upload must not be run.'));

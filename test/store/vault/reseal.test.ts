@@ -1,4 +1,7 @@
-/** A key is changed by putting a new one first: everything is sealed anew, whatever comes in between. */
+/**
+ * A key is changed by putting a new one first: everything is sealed anew, whatever comes in
+ * between.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -106,7 +109,7 @@ test('after a new first key the next start seals everything anew, and says when 
   const store = await openStore(options);
   await expect
     .poll(() => notes.at(-1)?.message, { timeout: 10_000 })
-    .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; backups from before may need it`);
+    .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; older backups may need it`);
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await store.close();
 
@@ -142,7 +145,7 @@ test('it may be ended after any batch: the next start goes on, until nothing is 
       database,
       vault: new Vault(ring, randomBytes),
       tell: ({ message }) => {
-        if (message === 'values are sealed anew') void reseal.stop();
+        if (message === 'values are resealed') void reseal.stop();
       },
     });
     await reseal.start();
@@ -181,7 +184,8 @@ test('a value that is changed while it is being sealed anew keeps the change', a
   const change = { integration: nameOf(0), values: new Map([['KEY', 'changed meanwhile']]), now: 1 };
   let drawn = 0;
   let changed: Promise<void> | undefined;
-  // Chance is drawn when a value was read and is being sealed: the first secret's comes after all integrations'.
+  // Chance is drawn when a value was read and is being sealed: the first secret's comes after all
+  // integrations'.
   const vault = new Vault(ring, (size) => {
     drawn += 1;
     if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);

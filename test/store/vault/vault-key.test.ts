@@ -83,7 +83,7 @@ test('a ring from the variable opens what a file has sealed, and no file is made
   const [first] = parsed.ring;
   const other = openStore({ ...options, keys: { ring: [randomBytes(32)] } });
   await expect(other).rejects.toThrow(
-    `The key ring in ANNEX_VAULT_KEYS lacks what this store was sealed with: key ${vaultKeyId(first)} (1 value).`,
+    `The key ring in ANNEX_VAULT_KEYS lacks keys with which this store was sealed: key ${vaultKeyId(first)} (1 value).`,
   );
 });
 
@@ -101,12 +101,13 @@ test('a key file in a folder that is not there is named', async () => {
   await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow(file);
 });
 
-// As a first start leaves it that was broken off; or as it stands where the real one was to be mounted.
+// As a first start leaves it that was broken off; or as it stands where the real one was to be
+// mounted.
 test('an empty key file is refused and told what to do with, and never filled', async () => {
   const file = join(await temporaryFolder(), 'vault.key');
   await writeFile(file, '', { mode: 0o600 });
   const opened = openVault({ source: { file }, randomBytes, inUse: [] });
-  await expect(opened).rejects.toThrow(`${file} is empty. Where a first start was broken off, remove it`);
+  await expect(opened).rejects.toThrow(`${file} is empty. If a first start was interrupted, remove it`);
   expect(await readFile(file, 'utf8')).toBe('');
 });
 
@@ -119,7 +120,7 @@ test('a key is put before the others, in a file that only its owner can read', a
   expect(vaultKeyId(Buffer.from(lines[0] ?? '', 'base64url'))).toBe(id);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   await writeFile(`${file}.next`, '');
-  await expect(addKeyTo(file, randomBytes)).rejects.toThrow('a rotation that was broken off; remove it');
+  await expect(addKeyTo(file, randomBytes)).rejects.toThrow('an interrupted rotation; remove it');
   await expect(addKeyTo(`${file}.none`, randomBytes)).rejects.toThrow('the first start makes it');
 });
 

@@ -73,7 +73,7 @@ test('a key file that is open to others, or malformed, is refused', async () => 
 
 test.each(['/tmp', '/dev/null'])('%s is no key file, and no mode of it is to be changed', async (file) => {
   const opening = openVault({ source: { file }, randomBytes, inUse: [] });
-  await expect(opening).rejects.toThrow(/is (a folder|no file); /);
+  await expect(opening).rejects.toThrow(/is (a folder|not a file); /);
   await expect(opening).rejects.not.toThrow('chmod');
 });
 
@@ -94,7 +94,7 @@ test('a store with sealed values does not start without its key, or with another
   await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   const id = vaultKeyId(Buffer.from(key, 'base64url'));
   await expect(openStore(storeOptions(folder))).rejects.toThrow(
-    `The key ring in ${file} lacks what this store was sealed with: key ${id} (1 value). Add that key behind the first one`,
+    `The key ring in ${file} lacks keys with which this store was sealed: key ${id} (1 value). Add that key behind the first one`,
   );
   await writeFile(file, key);
   await (await openStore(storeOptions(folder))).close();
