@@ -1,5 +1,5 @@
 /**
- * What a storage engine has to do, whichever it is: one row a engine, the same promises for all.
+ * Conformance suite of storage engines: each row is an engine, and all keep the same promises.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { type LogLine, Logs } from '../../../src/store/logs.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** Name → an empty database of that engine. */
+/** Name → a new database of that engine. */
 const ENGINES: [string, () => Promise<Dialect>][] = [
   ['sqlite', async () => sqliteDialect(join(await temporaryFolder(), 'annex.db'))],
 ];
@@ -51,7 +51,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
   };
 
   describe('publishing', () => {
-    test('makes versions 1, 2, 3, and each of them stays as it was', async () => {
+    test('makes versions 1, 2, 3, and never changes a published one', async () => {
       const { registry } = await open();
       for (const script of ['one', 'two', 'three']) {
         await registry.publish(
@@ -73,7 +73,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       }
     });
 
-    test('the same name many times at once gives consecutive numbers', async () => {
+    test('the same name many times concurrently gives consecutive numbers', async () => {
       const { registry } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
       const numbers = await Promise.all(
@@ -102,14 +102,14 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       });
     });
 
-    test('that fails halfway leaves nothing behind', async () => {
+    test('that fails halfway leaves no rows behind', async () => {
       const { registry } = await open();
       await registry.publish(
         { manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      // The vault cannot seal this, which ends the transaction after the version's rows were
-      // written.
+      // The vault cannot seal this value, which fails the transaction after the rows of the
+      // version.
       const broken = new Map([['TOKEN', undefined as unknown as string]]);
       await expect(
         registry.publish(
@@ -132,7 +132,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       ).toBe(2);
     });
 
-    test('takes a script of the largest size, in any script of the world', async () => {
+    test('accepts a script of the maximum size, in any writing system', async () => {
       const { registry } = await open();
       const script = 'é😀 '.repeat(DEFAULT_LIMITS.scriptBytes / 7);
       await registry.publish(
@@ -165,7 +165,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await registry.target(key))?.version).toBe(1);
     });
 
-    test('a read under way while a version is published is not remembered', async () => {
+    test('a read in flight during a publish is not cached', async () => {
       const { registry, installations } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
       await registry.publish(publication, OPERATOR);
@@ -178,7 +178,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await registry.target(key))?.version).toBe(2);
     });
 
-    test('a publish of one integration leaves the targets of others remembered', async () => {
+    test('a publish of one integration keeps the cached targets of others', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -233,7 +233,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         expect(await registry.target(key)).toBeUndefined();
     });
 
-    test('of a version that was rolled back to have the secrets it names, at their present values', async () => {
+    test('of a version that was rolled back to have the secrets it declares, at their current values', async () => {
       const { registry, installations } = await open();
       const named = (name: string) => published({}, `secrets:\n  ${name}: x\n  SHARED: x`);
       await registry.publish(
@@ -281,7 +281,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
   });
 
   describe('installing', () => {
-    test('is once an organization, also at the same moment', async () => {
+    test('happens once an organization, also concurrently', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -293,29 +293,32 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await installations.list({ integration: 'hello', limit: 10 })).items).toHaveLength(1);
     });
 
-    test.each(['private', 'unlisted'])('what is %s is for the owner alone', async (visibility) => {
-      const { registry, installations } = await open();
-      await registry.publish(
-        {
-          manifest: published({ visibility }),
-          script: '',
-          sourceMap: '{}',
-          secrets: NO_SECRETS,
-        },
-        OPERATOR,
-      );
-      await installed(installations);
-      await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
-        code: 'INSTALLATION_FORBIDDEN',
-      });
-    });
+    test.each(['private', 'unlisted'])(
+      'a %s integration is installable by its owner only',
+      async (visibility) => {
+        const { registry, installations } = await open();
+        await registry.publish(
+          {
+            manifest: published({ visibility }),
+            script: '',
+            sourceMap: '{}',
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        );
+        await installed(installations);
+        await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
+          code: 'INSTALLATION_FORBIDDEN',
+        });
+      },
+    );
 
-    test('what does not exist is refused', async () => {
+    test('an unknown integration is refused', async () => {
       const { installations } = await open();
       await expect(installed(installations)).rejects.toBeInstanceOf(AnnexError);
     });
 
-    test('keeps external ids, by which installations are found', async () => {
+    test('stores external ids, by which installations are found', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -334,7 +337,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(await found('z')).toEqual([]);
     });
 
-    test('pages visit every installation once, while others are added', async () => {
+    test('pages list every installation once, while others are added', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -355,7 +358,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
   });
 
-  test('lists show an organization what it owns and what is public', async () => {
+  test('lists show an organization its own integrations and public ones', async () => {
     const { registry } = await open();
     for (const [name, organization, visibility] of [
       ['a', 'acme', 'private'],
@@ -396,7 +399,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const texts = async (logs: Logs, query = {}) =>
       (await logs.list({ installationId: 'ins_a', limit: 100, ...query })).items.map(({ text }) => text);
 
-    test('come back newest first, in the order in which they came', async () => {
+    test('are listed newest first, in the order of arrival', async () => {
       const { logs } = await open();
       for (const text of ['one', 'two', 'three']) logs.append(line(text));
       logs.append(line('elsewhere', { installationId: 'ins_b' }));
@@ -427,7 +430,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(await texts(logs)).toEqual(['b', 'a4', 'a3', 'a2', 'a1']);
     });
 
-    test('a flood costs its own installation lines, with a count, and no other', async () => {
+    test('a flood drops lines of its own installation only, and reports their number', async () => {
       const { logs } = await open({ logLinesPerInstallation: 10 });
       for (let i = 0; i < 1_000; i += 1) logs.append(line(`flood ${i}`));
       logs.append(line('calm', { installationId: 'ins_b' }));
@@ -441,7 +444,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await texts(logs))[0]).toBe('after');
     });
 
-    test('a line of more bytes than a call may log is cut, and U+0000 does no harm', async () => {
+    test('a line over the limit of a call is truncated, and U+0000 is replaced', async () => {
       const { logs } = await open();
       logs.append(line(`\0${'x'.repeat(2 * DEFAULT_LIMITS.logBytesPerCall)}`));
       await logs.pass();
@@ -450,7 +453,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(text).toHaveLength(DEFAULT_LIMITS.logBytesPerCall);
     });
 
-    test('passes at the same time write each line once', async () => {
+    test('concurrent passes write each line once', async () => {
       const { logs } = await open();
       logs.append(line('one'));
       const first = logs.pass();
@@ -460,7 +463,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
   });
 
-  test('opening again finds everything, and migrates nothing twice', async () => {
+  test('opening again finds all data, and migrates nothing twice', async () => {
     const made = await dialect();
     const first = await openDatabase(made);
     const vault = new Vault([randomBytes(32)], randomBytes);

@@ -1,6 +1,5 @@
 /**
- * Editing: what a patch does, when a target is active, what is said of what is wrong, and two who
- * edit at once.
+ * Edits: patches, the status that results, the problems reported, and concurrent edits.
  */
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -30,7 +29,7 @@ const opened = async (store: Store, name: ReturnType<typeof wholeInstallation>) 
   return (await store.registry.target(endpointKey))?.environment.configuration;
 };
 
-/** A version that asks for more, and has less. */
+/** A version with more requirements and fewer properties. */
 const STRICTER = `configurations:
   account:
     properties:
@@ -40,7 +39,7 @@ const STRICTER = `configurations:
 `;
 
 describe('a patch of the configuration', () => {
-  test('replaces what it names, removes what it sets to null, and leaves the rest', async () => {
+  test('replaces properties, removes those set to null, and leaves the rest', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu', count: 1 });
     const { installation } = await configure({ count: 2, note: null });
@@ -49,7 +48,7 @@ describe('a patch of the configuration', () => {
     expect(await store.installations.read(name)).toEqual(installation);
   });
 
-  test('makes an installation active once the whole is valid; until then it may be anything', async () => {
+  test('makes an installation active once the whole is valid; until then it may be invalid', async () => {
     const { configure } = await open();
     const statuses = [];
     for (const patch of [
@@ -63,7 +62,7 @@ describe('a patch of the configuration', () => {
     expect(statuses).toEqual(['pending', 'pending', 'pending', 'active', 'active']);
   });
 
-  // A slip in one property would take a live webhook down.
+  // One wrong property would stop a live webhook.
   test('that would make an active installation invalid is refused with every problem, and changes nothing', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu' });
@@ -88,7 +87,7 @@ describe('a patch of the configuration', () => {
     });
   });
 
-  test('of an active installation that a new version has made invalid may change what is no problem', async () => {
+  test('of an active installation that a new version made invalid may change other properties', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });
     const { installationId } = name;
@@ -106,7 +105,7 @@ describe('a patch of the configuration', () => {
     expect(await configure({ zone: 'north' })).toMatchObject({ problems: [] });
   });
 
-  test('that is not valid is kept, and its problems are listed by property', async () => {
+  test('that is invalid is stored, and its problems are listed by property', async () => {
     const { store, name, configure } = await open();
     const { installation, problems } = await configure({ region: 'nowhere', cuont: 1 });
     expect(installation).toMatchObject({ status: 'pending', configuration: { region: 'nowhere', cuont: 1 } });
@@ -126,7 +125,7 @@ describe('a patch of the configuration', () => {
     expect((await configure({})).problems).toEqual([]);
   });
 
-  test('of a component is any object, and of what declares nothing is empty', async () => {
+  test('of a component accepts any object; without declared properties the configuration is empty', async () => {
     const component = await open({}, 'configurations: {account: {componentId: settings}}');
     expect(await component.configure({ any: { thing: [1] } })).toMatchObject({
       installation: { status: 'active' },
@@ -138,7 +137,7 @@ describe('a patch of the configuration', () => {
     });
   });
 
-  test('tells the integration how it was and how it is, one event an edit', async () => {
+  test('has a lifecycle event with the state before and after, one for each edit', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });
     await configure({ region: 'us' });
@@ -159,7 +158,7 @@ describe('a patch of the configuration', () => {
     ]);
   });
 
-  test('is in the audit by the names of what it sets, never by values', async () => {
+  test('is in the audit by the names of its properties, never by values', async () => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu', oauth_credentials: TOKEN }, externalIds: ['secret-id'] });
     const { items } = await store.audit.list({ installationId: name.installationId, limit: 1 });
@@ -184,7 +183,7 @@ describe('a patch of the configuration', () => {
 });
 
 describe('oauth_credentials', () => {
-  test('are sealed: no read shows them, the integration has them, and null removes them', async () => {
+  test('are sealed: no read shows them, the integration gets them, and null removes them', async () => {
     const { store, name, configure } = await open();
     const { installation } = await configure({ region: 'eu', oauth_credentials: TOKEN });
     expect(installation).toMatchObject({ hasCredentials: true, status: 'active' });
@@ -197,7 +196,7 @@ describe('oauth_credentials', () => {
     expect(await opened(store, name)).toEqual({ note: 'hello', region: 'eu', count: 1 });
   });
 
-  test('are in the event as they were', async () => {
+  test('are in the event unsealed, as the state before', async () => {
     const { store, name, configure } = await open();
     await configure({ oauth_credentials: TOKEN });
     await configure({ oauth_credentials: null });
@@ -207,7 +206,7 @@ describe('oauth_credentials', () => {
     });
   });
 
-  test('are an object', async () => {
+  test('must be an object', async () => {
     const { configure } = await open();
     const { problems } = await configure({ region: 'eu', oauth_credentials: 'text' });
     expect(problems).toMatchObject([{ property: 'oauth_credentials' }]);
@@ -215,7 +214,7 @@ describe('oauth_credentials', () => {
 });
 
 describe('an edit', () => {
-  test('replaces external ids, by which the installation is found from then on', async () => {
+  test('replaces external ids, by which the installation is then found', async () => {
     const { store, edit } = await open();
     const found = async (externalId: string) =>
       (await store.installations.list({ integration: 'hello', externalId, limit: 9 })).items.length;
@@ -226,7 +225,7 @@ describe('an edit', () => {
     expect(await found('b')).toBe(0);
   });
 
-  test('that leaves the configuration as it is, or sends what is there again, tells nothing', async () => {
+  test('that changes no property has no event', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu', count: 1 });
     expect(await told(store, name.installationId)).toHaveLength(1);
@@ -238,7 +237,7 @@ describe('an edit', () => {
     expect(await told(store, name.installationId)).toHaveLength(1);
   });
 
-  test('of what an installation speaks for leaves its configuration', async () => {
+  test('of a selection leaves the configuration as it is', async () => {
     const { edit } = await open();
     CLOCK.now += 1_000;
     const { installation } = await edit({ spaceSelection: 'selected' });
@@ -246,7 +245,7 @@ describe('an edit', () => {
     expect(installation.updatedAt - installation.createdAt).toBe(1_000);
   });
 
-  test('of the revision that is no more is refused and changes nothing', async () => {
+  test('of an outdated revision is refused and changes nothing', async () => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu' } }, 1);
     await expect(edit({ configuration: { region: 'us' } }, 1)).rejects.toMatchObject({
@@ -259,7 +258,7 @@ describe('an edit', () => {
     expect(await told(store, name.installationId)).toHaveLength(1);
   });
 
-  test.each(['pause', 'resume', 'uninstall'] as const)('%s is of a revision, too', async (change) => {
+  test.each(['pause', 'resume', 'uninstall'] as const)('%s can require a revision, too', async (change) => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu' } });
     const made = (ifRevision: number) => store.installations[change](name, OPERATOR, { ifRevision });
@@ -268,7 +267,7 @@ describe('an edit', () => {
     await made(2);
   });
 
-  test('attack: a space that is taken out and added again is not changed by whoever has read what was there before', async () => {
+  test('attack: a space target that was removed and added again is not changed by an edit of the removed one', async () => {
     const { store, name, edit } = await open();
     const { installations } = store;
     const add = () =>
@@ -301,7 +300,7 @@ describe('an edit', () => {
     expect(await store.installations.read(name)).toMatchObject({ revision: 1 });
   });
 
-  test('a configuration may be so large, and no larger, credentials and all: configurationBytes', async () => {
+  test('a configuration has at most configurationBytes, credentials included', async () => {
     const { store, name, configure } = await open({ configurationBytes: 200 });
     const rest = JSON.stringify({ note: '', oauth_credentials: TOKEN }).length;
     const text = 'x'.repeat(200 - rest);
@@ -317,8 +316,8 @@ describe('an edit', () => {
   });
 });
 
-describe('at the same moment', () => {
-  test('200 edits are all there, each with its event, in the order of their commits', async () => {
+describe('concurrently', () => {
+  test('200 edits are all stored, each with its event, in the order of their commits', async () => {
     const { store, name, configure } = await open({}, 'configurations: {account: {componentId: settings}}');
     const edited = await Promise.all(Array.from({ length: 200 }, (_, i) => configure({ [`p${i}`]: i })));
     const last = await store.installations.read(name);
@@ -326,7 +325,7 @@ describe('at the same moment', () => {
     expect(last?.configuration).toEqual(
       Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, i])),
     );
-    // The one who made a revision finds in its event what the revision before it was.
+    // The edit that made a revision has the revision before it in its event.
     const events = await told(store, name.installationId);
     const byRevision = edited.toSorted((a, b) => a.installation.revision - b.installation.revision);
     const after = byRevision.map(({ installation }) => installation.configuration);
@@ -338,7 +337,7 @@ describe('at the same moment', () => {
     );
   });
 
-  test('of many that are meant for one revision, exactly one is made', async () => {
+  test('of many edits of the same revision, exactly one succeeds', async () => {
     const { store, name, edit } = await open();
     const attempts = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) => edit({ configuration: { count: i } }, 1)),

@@ -1,4 +1,4 @@
-/** The events that changes leave behind: sealed, ordered, bounded, and without end for nobody. */
+/** Lifecycle events of changes: sealed, ordered and bounded. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import {
 } from '../../support/store/temporary-store.ts';
 
 describe('a change', () => {
-  test('is told with an id that no other event has', async () => {
+  test('has an event with an id of its own', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, OPERATOR);
@@ -24,7 +24,7 @@ describe('a change', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('carries along how many calls it was made inside of', async () => {
+  test('carries its call depth', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await told(store, name.installationId);
@@ -46,8 +46,8 @@ describe('a change', () => {
   });
 });
 
-describe('attack: a handler that changes its own installation whenever it hears of a change', () => {
-  test('is refused once its changes are inside of too many calls, whatever it changes', async () => {
+describe('attack: a handler that changes its own installation at each lifecycle event', () => {
+  test('is refused beyond the call depth, whatever it changes', async () => {
     const store = await temporaryStore({ callDepth: 2 });
     const name = wholeInstallation(await installed(store));
     const by = { ...OPERATOR, depth: 2 };
@@ -78,8 +78,8 @@ describe('attack: a handler that changes its own installation whenever it hears 
   });
 });
 
-describe('attack: edits in a loop that nobody hears of', () => {
-  test('are refused at lifeEventsPendingPerInstallation, until some are heard; uninstalling never is', async () => {
+describe('attack: edits in a loop whose events are not handled', () => {
+  test('are refused at lifeEventsPendingPerInstallation, until some events are finished; an uninstall is never refused', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 3 });
     const name = wholeInstallation(await installed(store));
     const { installationId } = name;
@@ -95,7 +95,7 @@ describe('attack: edits in a loop that nobody hears of', () => {
     await expect(edit()).rejects.toMatchObject(busy);
     await expect(below('b')).rejects.toMatchObject(busy);
     expect(await store.installations.read(name)).toMatchObject({ revision: 2 });
-    // What tells nobody is not refused.
+    // Changes without an event are not refused.
     await store.installations.pause(name, OPERATOR);
     await store.installations.resume(name, OPERATOR);
     expect(await told(store, installationId)).toHaveLength(3);
@@ -109,7 +109,7 @@ describe('attack: edits in a loop that nobody hears of', () => {
     ]);
   });
 
-  test('are no way out by installing and uninstalling, either', async () => {
+  test('cannot be continued by uninstalling and installing', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 3 });
     const request = { integration: 'hello', organization: 'acme', externalIds: [] };
     const install = () => store.installations.install(request, OPERATOR);
@@ -126,7 +126,7 @@ describe('attack: edits in a loop that nobody hears of', () => {
     await expect(install()).resolves.toBeDefined();
   });
 
-  test('of one installation leave another alone', async () => {
+  test('of one installation do not affect another', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 1 });
     const full = wholeInstallation(await installed(store));
     const request = { integration: 'hello', organization: 'other', externalIds: [] };

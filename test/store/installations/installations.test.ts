@@ -1,6 +1,5 @@
 /**
- * Installing into an organization: who may, what comes of it, who hears of it; pausing and
- * resuming.
+ * Installing into an organization: rights, status and lifecycle event; pausing and resuming.
  */
 import { describe, expect, test } from 'vitest';
 import type { Actor } from '../../../src/model/actor.ts';
@@ -16,7 +15,7 @@ const install = (store: Store, organization: string, more: { installToken?: stri
   store.installations.install({ integration: 'hello', organization, externalIds: [], ...more }, BY);
 
 describe('a new installation', () => {
-  test('is pending while something required is not set, has its defaults, and its integration is told', async () => {
+  test('is pending while a required property is not set, has its defaults and a lifecycle event', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     expect(await store.installations.read(wholeInstallation(id))).toMatchObject({
@@ -32,14 +31,14 @@ describe('a new installation', () => {
     ]);
   });
 
-  test('is active at once where nothing is required', async () => {
+  test('is active at once if no property is required', async () => {
     const store = await temporaryStore();
     const id = await installed(store, PLAIN);
     expect(await store.installations.read(wholeInstallation(id))).toMatchObject({ status: 'active' });
     expect(await told(store, id)).toMatchObject([{ type: 'installation_setup', status: 'active' }]);
   });
 
-  test('speaks for the spaces and sites that were asked for', async () => {
+  test('covers the spaces and sites that were requested', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication(), OPERATOR);
     const request = { integration: 'hello', organization: 'acme', externalIds: ['a', 'a'] };
@@ -51,7 +50,7 @@ describe('a new installation', () => {
     );
   });
 
-  test('is in the audit, with who did it and from where', async () => {
+  test('is in the audit, with the principal and its address', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     const { items } = await store.audit.list({ installationId: id, limit: 9 });
@@ -60,7 +59,7 @@ describe('a new installation', () => {
     ]);
   });
 
-  test('is one an organization: the refusal names the one there is', async () => {
+  test('is one an organization: the refusal names the existing one', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     await expect(install(store, 'acme')).rejects.toMatchObject({
@@ -71,7 +70,7 @@ describe('a new installation', () => {
     expect(await told(store, id)).toHaveLength(1);
   });
 
-  test('has no more external ids than five', async () => {
+  test('has at most five external ids', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication(), OPERATOR);
     const externalIds = ['a', 'b', 'c', 'd', 'e'];
@@ -81,7 +80,7 @@ describe('a new installation', () => {
   });
 });
 
-test('installations are so many in one organization, and no more: installationsPerOrganization', async () => {
+test('an organization has at most installationsPerOrganization installations', async () => {
   const store = await temporaryStore({ installationsPerOrganization: 2 });
   for (const name of ['first', 'second', 'third'])
     await store.registry.publish(publication(PLAIN, { name, visibility: 'public' }), OPERATOR);
@@ -89,7 +88,7 @@ test('installations are so many in one organization, and no more: installationsP
     store.installations.install({ integration, organization, externalIds: [] }, BY);
   const { installationId } = await into('acme', 'first');
   await into('acme', 'second');
-  // What is in its spaces is not counted, and neither is what others have installed.
+  // Targets in its spaces do not count, and neither do installations of others.
   await store.installations.installBelow(
     { installationId, level: 'space', place: 's1', externalIds: [] },
     BY,
@@ -107,7 +106,7 @@ test('installations are so many in one organization, and no more: installationsP
   await into('acme', 'third');
 });
 
-describe('who may install', () => {
+describe('an install', () => {
   const token = (store: Store) => store.installLinks.create('hello', OPERATOR);
 
   test.each<[string, string, boolean, string | undefined]>([
@@ -118,16 +117,19 @@ describe('who may install', () => {
     ['unlisted', 'other', false, 'INSTALLATION_FORBIDDEN'],
     ['unlisted', 'other', true, undefined],
     ['public', 'other', false, undefined],
-  ])('%s, by %s, with an install link: %s', async (visibility, organization, linked, code) => {
-    const store = await temporaryStore();
-    await store.registry.publish(publication(PLAIN, { visibility }), OPERATOR);
-    const installToken = await token(store);
-    const attempt = install(store, organization, linked ? { installToken } : {});
-    if (code === undefined) await expect(attempt).resolves.toMatchObject({ organization });
-    else await expect(attempt).rejects.toMatchObject({ code });
-  });
+  ])(
+    'of a %s integration by %s, with an install link: %s',
+    async (visibility, organization, linked, code) => {
+      const store = await temporaryStore();
+      await store.registry.publish(publication(PLAIN, { visibility }), OPERATOR);
+      const installToken = await token(store);
+      const attempt = install(store, organization, linked ? { installToken } : {});
+      if (code === undefined) await expect(attempt).resolves.toMatchObject({ organization });
+      else await expect(attempt).rejects.toMatchObject({ code });
+    },
+  );
 
-  test('a link that was replaced, one of another integration, or its hash, is no invitation', async () => {
+  test('with a replaced link, that of another integration, or its hash, is forbidden', async () => {
     const store = await temporaryStore();
     for (const name of ['hello', 'other'])
       await store.registry.publish(publication(PLAIN, { name, visibility: 'unlisted' }), OPERATOR);
@@ -141,14 +143,14 @@ describe('who may install', () => {
     }
   });
 
-  test('what does not exist, nobody', async () => {
+  test('of an unknown integration is refused for everyone', async () => {
     const store = await temporaryStore();
     await expect(install(store, 'acme')).rejects.toMatchObject({ code: 'INTEGRATION_UNKNOWN' });
   });
 });
 
 describe('pausing', () => {
-  test('is undone by resuming, to what the configuration is worth', async () => {
+  test('is undone by resuming: the configuration decides the status', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     const status = async () => (await store.installations.read(name))?.status;
@@ -161,7 +163,7 @@ describe('pausing', () => {
     expect(await store.installations.resume(name, BY)).toMatchObject({ status: 'active', revision: 6 });
   });
 
-  test('tells the integration nothing, and is in the audit', async () => {
+  test('has no lifecycle event, and is in the audit', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await told(store, name.installationId);
@@ -172,7 +174,7 @@ describe('pausing', () => {
     expect(items.map(({ action }) => action)).toEqual(['installation.resume', 'installation.pause']);
   });
 
-  test('what is paused, and resuming what is not, changes nothing', async () => {
+  test('a paused installation, or resuming one that is not paused, changes nothing', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.resume(name, BY);
@@ -182,7 +184,7 @@ describe('pausing', () => {
     expect(items).toHaveLength(2);
   });
 
-  test('outlasts edits, valid and invalid ones', async () => {
+  test('persists across edits, valid and invalid ones', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.pause(name, BY);
@@ -194,7 +196,7 @@ describe('pausing', () => {
     expect(await store.installations.resume(name, BY)).toMatchObject({ status: 'pending' });
   });
 
-  test('is seen by the call that starts next', async () => {
+  test('takes effect for the call that starts next', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store, PLAIN));
     const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
@@ -204,7 +206,7 @@ describe('pausing', () => {
   });
 
   test.each([['pause'], ['resume'], ['uninstall']] as const)(
-    '%s of what is not there is refused',
+    '%s of an unknown installation is refused',
     async (change) => {
       const store = await temporaryStore();
       const id = await installed(store);

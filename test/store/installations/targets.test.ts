@@ -1,6 +1,5 @@
 /**
- * Below an installation: spaces and sites of its organization, each a target of its own, and the
- * end of it all.
+ * Targets in spaces and sites of an installation: their creation, edits, and removal.
  */
 import { describe, expect, test } from 'vitest';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
@@ -26,7 +25,7 @@ const places = async (store: Store, installationId: string, level: Below) =>
   );
 
 describe('a target in a space or a site', () => {
-  test('has the status and the defaults of its own level, and its integration is told', async () => {
+  test('has the status and the defaults of its own level, and a lifecycle event', async () => {
     const { store, id, below } = await open();
     expect(await below('space', 's1')).toMatchObject({ status: 'pending', configuration: {}, revision: 1 });
     expect(await below('site', 't1', ['ext'])).toMatchObject({
@@ -41,7 +40,7 @@ describe('a target in a space or a site', () => {
     ]);
   });
 
-  test('has an endpoint and a signing secret of its own', async () => {
+  test('has its own endpoint and signing secret', async () => {
     const { store, whole, below } = await open();
     const keys = [
       await store.installations.read(whole),
@@ -82,7 +81,7 @@ describe('a target in a space or a site', () => {
     ]);
   });
 
-  test('is there once: the refusal names its installation', async () => {
+  test('exists once: the refusal names its installation', async () => {
     const { id, below } = await open();
     await below('space', 's1');
     await below('site', 's1');
@@ -105,7 +104,7 @@ describe('a target in a space or a site', () => {
     ['organization', []],
     ['space', ['space']],
     ['site', ['site']],
-  ])('with the target %s is in: %j', async (target, admitted) => {
+  ])('with the manifest target %s may be in: %j', async (target, admitted) => {
     const { store, id, below } = await open({}, `target: ${target}`);
     for (const level of ['space', 'site'] as const) {
       if (admitted.includes(level)) await below(level, 'here');
@@ -114,7 +113,7 @@ describe('a target in a space or a site', () => {
     }
   });
 
-  test('is in so many spaces and so many sites, and no more: placesPerInstallation', async () => {
+  test('exists in at most placesPerInstallation spaces, and as many sites', async () => {
     const { store, id, below, at, uninstall } = await open({ placesPerInstallation: 2 });
     for (const level of ['space', 'site'] as const) {
       await below(level, 'a');
@@ -145,7 +144,7 @@ describe('a target in a space or a site', () => {
       );
     expect(await carriers('ext-b')).toEqual(['b']);
     expect(await carriers('common')).toEqual(['a', 'b', 'c']);
-    // A list of installations has those alone.
+    // A list of installations contains no targets below them.
     const whole = await store.installations.list({ integration: 'hello', externalId: 'common', limit: 9 });
     expect(whole.items).toEqual([]);
   });
@@ -178,7 +177,7 @@ describe('uninstalling', () => {
     });
   });
 
-  test('an installation takes all below it along: they are told first, and nothing else is left', async () => {
+  test('an installation removes all its targets: their events come first, and no other rows are left', async () => {
     const { store, id, whole, below, uninstall } = await open();
     await below('space', 's1', ['ext']);
     await below('site', 't1');
@@ -212,7 +211,7 @@ describe('uninstalling', () => {
     expect(items).toMatchObject([{ action: 'installation.delete', details: { below: 2 } }]);
   });
 
-  test('what has not been told of its life is told no more; what was deleted before, is', async () => {
+  test('cancels pending setup events; events of earlier deletions stay', async () => {
     const { store, id, whole, below, at, uninstall } = await open();
     await below('space', 's1');
     await below('space', 's2');
@@ -248,7 +247,7 @@ describe('uninstalling', () => {
     expect(after.endpointKey).not.toBe(before?.endpointKey);
   });
 
-  test('of one organization leaves another alone', async () => {
+  test('of one organization does not affect another', async () => {
     const { store, whole, below, uninstall } = await open();
     await below('space', 's1');
     const request = { integration: 'hello', organization: 'rival', externalIds: ['ext'] };
@@ -264,7 +263,7 @@ describe('uninstalling', () => {
     expect(await told(store, installationId)).toHaveLength(2);
   });
 
-  test('of a place that is installed in again meanwhile starts anew', async () => {
+  test('of a space that was removed and added again counts its revisions anew', async () => {
     const { store, below, at, uninstall } = await open({}, `${CONFIGURATIONS}target: all`);
     await below('space', 's1', ['ext']);
     await store.installations.edit(at('space', 's1'), { configuration: { channel: 'a' } }, {}, OPERATOR);
@@ -272,7 +271,7 @@ describe('uninstalling', () => {
     expect(await below('space', 's1')).toMatchObject({ configuration: {}, externalIds: [], revision: 1 });
   });
 
-  test('after a version that has no place for spaces any more still works', async () => {
+  test('works after a version that no longer supports spaces', async () => {
     const { store, id, below, at, uninstall } = await open();
     await below('space', 's1');
     await store.registry.publish(publication('target: organization'), OPERATOR);

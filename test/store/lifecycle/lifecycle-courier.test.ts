@@ -1,6 +1,6 @@
 /**
- * The courier when nothing can be called: how often it tries, how far apart, and what is left
- * behind. Time is the test's.
+ * The lifecycle worker when no call is possible: number of attempts, intervals and outcome. The
+ * test controls the time.
  */
 import { expect, test, vi } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
@@ -19,7 +19,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A courier of a service without any cell. */
+/** A worker of a service without cells. */
 function courierOf(store: Store) {
   const journal = new CallLog({
     logs: store.logs,
@@ -60,7 +60,7 @@ function courierOf(store: Store) {
       throw error;
     },
   });
-  /** Lets time pass until the next timer is due. @returns how long that was */
+  /** Advances the time to the next timer. @returns by how many milliseconds */
   const pass = (): number => {
     const [timer, ...others] = timers;
     if (timer === undefined || others.length > 0) throw new Error(`There are ${timers.size} timers.`);
@@ -78,7 +78,7 @@ const firstOf = async ({ lifeEvents }: Store, id: string) => {
   return items.at(-1);
 };
 
-test('an event that nobody can be called for is tried ten times, further and further apart; then it has failed', async () => {
+test('an event that cannot be delivered is attempted ten times, at growing intervals; then it has failed', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const { courier, settled, pass } = courierOf(store);
@@ -91,7 +91,7 @@ test('an event that nobody can be called for is tried ten times, further and fur
     await vi.waitFor(() => expect(settled).toHaveLength(attempts));
     waits.push(pass());
   }
-  // No sooner than the refusal says that there is use in it, and a little later by chance.
+  // Not before the refusal's retry time, and a random delay later.
   const seconds = [3, 3, 4, 8, 16, 32, 60, 60, 60];
   expect(waits).toEqual(seconds.map((s) => s * 1_050));
   await vi.waitFor(() => expect(settled.at(-1)).toBe('failed'));
@@ -112,7 +112,7 @@ test('an event that nobody can be called for is tried ten times, further and fur
   ]);
 });
 
-test('the next process goes on where the last one was, and waits for what is left of the time', async () => {
+test('the next process continues after the last one, and waits for the rest of the interval', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const before = courierOf(store);
@@ -129,7 +129,7 @@ test('the next process goes on where the last one was, and waits for what is lef
   await vi.waitFor(async () => expect(await firstOf(store, id)).toMatchObject({ attempts: 2 }));
 });
 
-test('a clock that was set back holds no event up', async () => {
+test('a clock that was set back delays no event', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const before = courierOf(store);
@@ -144,7 +144,7 @@ test('a clock that was set back holds no event up', async () => {
   expect((await firstOf(store, id))?.attempts).toBe(2);
 });
 
-test('an installation that is deleted while its setup is postponed is told at once', async () => {
+test('an installation that is deleted while its setup event is postponed has its deletion event at once', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const { courier, settled, timers } = courierOf(store);

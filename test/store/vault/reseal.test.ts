@@ -1,6 +1,6 @@
 /**
- * A key is changed by putting a new one first: everything is sealed anew, whatever comes in
- * between.
+ * Key rotation: with a new first key all values are resealed, across interruptions and concurrent
+ * changes.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { OPERATOR, published, storeOptions, temporaryFolder } from '../../suppor
 const INTEGRATIONS = 70;
 const nameOf = (index: number): string => `app-${index}`;
 
-/** A folder with a store in it that has something in every sealed column. */
+/** A folder with a store that has values in every sealed column. */
 async function filledFolder(): Promise<string> {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
@@ -43,7 +43,7 @@ async function filledFolder(): Promise<string> {
 }
 
 const SPACE = { level: 'space', place: 'space-1' } as const;
-/** What webhooks were signed with before, and still are while two secrets sign. */
+/** The secrets that signed before, and still sign during an overlap. */
 const FORMER = 'former-secret-of-the-webhook';
 
 const CREDENTIALS =
@@ -75,7 +75,7 @@ async function ringOf(folder: string): Promise<KeyRing> {
 
 const idsOf = async (database: Database) => (await keysInUse(database)).map(({ keyId }) => keyId);
 
-/** The targets of events that tell of a deletion, as the calls that tell of it would get them. */
+/** Targets of deletion events, as the calls of those events get them. */
 async function goneTargets(store: Store) {
   const targets: Awaited<ReturnType<Store['registry']['goneTarget']>>[] = [];
   const { items } = await store.lifeEvents.waitingInstallations({ cursor: undefined, limit: 100 });
@@ -90,7 +90,7 @@ async function goneTargets(store: Store) {
   return targets;
 }
 
-test('every column that is called sealed is in the list of what is sealed', async () => {
+test('every column named sealed is in the list of sealed columns', async () => {
   const database = await open(await temporaryFolder());
   const tables = await database.introspection.getTables();
   const found = tables.flatMap(({ name, columns }) =>
@@ -99,7 +99,7 @@ test('every column that is called sealed is in the list of what is sealed', asyn
   expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(found.sort());
 });
 
-test('after a new first key the next start seals everything anew, and says when the old one is not needed', async () => {
+test('after a new first key the next start reseals all values, and reports when the old key is not needed', async () => {
   const folder = await filledFolder();
   const [old] = await ringOf(folder);
   const file = join(folder, 'vault.key');
@@ -113,7 +113,7 @@ test('after a new first key the next start seals everything anew, and says when 
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await store.close();
 
-  // Now without the old one: what was sealed inside of what was sealed is opened, too.
+  // Now without the old key: values sealed inside of sealed records open, too.
   const [first = ''] = (await readFile(file, 'utf8')).split('\n');
   await writeFile(file, `${first}\n`, { mode: 0o600 });
   const again = await openStore(options);
@@ -131,7 +131,7 @@ test('after a new first key the next start seals everything anew, and says when 
   expect(await idsOf(await open(folder))).toEqual([id]);
 });
 
-test('it may be ended after any batch: the next start goes on, until nothing is left', async () => {
+test('resealing can be stopped after any batch: later starts continue until no value is left', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
@@ -151,12 +151,12 @@ test('it may be ended after any batch: the next start goes on, until nothing is 
     await reseal.start();
     expect(await left()).toBeLessThan(before);
   }
-  // Two columns of seventy values, and five that are smaller.
+  // Two columns of seventy values, and five smaller ones.
   expect(starts).toBeGreaterThanOrEqual(8);
   expect(await idsOf(database)).toEqual([fresh]);
 });
 
-test('a store that is closed while it seals anew goes on when it is opened again', async () => {
+test('a store closed during resealing continues when it is opened again', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const ring = await ringOf(folder);
@@ -175,7 +175,7 @@ test('a store that is closed while it seals anew goes on when it is opened again
   expect(await idsOf(await open(folder))).toEqual([vaultKeyId(ring[0])]);
 });
 
-test('a value that is changed while it is being sealed anew keeps the change', async () => {
+test('a value changed while it is being resealed keeps the change', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
@@ -184,8 +184,8 @@ test('a value that is changed while it is being sealed anew keeps the change', a
   const change = { integration: nameOf(0), values: new Map([['KEY', 'changed meanwhile']]), now: 1 };
   let drawn = 0;
   let changed: Promise<void> | undefined;
-  // Chance is drawn when a value was read and is being sealed: the first secret's comes after all
-  // integrations'.
+  // Random bytes are drawn when a value was read and is being sealed: the first secret comes after
+  // all integrations.
   const vault = new Vault(ring, (size) => {
     drawn += 1;
     if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);
@@ -199,13 +199,13 @@ test('a value that is changed while it is being sealed anew keeps the change', a
   expect(await idsOf(database)).toEqual([plain.sealingKey]);
 });
 
-test('attack: a value that was altered is told by its place, stays as it is, and stops nothing', async () => {
+test('attack: an altered value is reported by its place, stays as it is, and stops nothing', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
   const ring = await ringOf(folder);
   const [, old = ring[0]] = ring;
-  // Somebody's value, moved to where somebody else would be shown it.
+  // A value moved to a place where another organization would read it.
   const foreign = new Vault([old], randomBytes).seal(secretPlace(nameOf(3), 'KEY'), 'of somebody else');
   const here = { integration: nameOf(4), name: 'KEY' };
   await database

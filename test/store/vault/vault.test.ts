@@ -1,4 +1,4 @@
-/** The vault: what is sealed opens where it was sealed, under its key, and nowhere else. */
+/** The vault: a sealed value opens at its own place, under its key, and nowhere else. */
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { openVault } from '../../../src/store/vault/vault-key.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** What a store says that holds these values. */
+/** Keys in use of a store that holds these values. */
 const usesOf = (...sealed: string[]) =>
   sealed.map((value) => ({ keyId: value.split('.', 1)[0] ?? '', values: 1 }));
 
@@ -32,7 +32,7 @@ test('the same value is sealed differently each time', () => {
   expect(vault.seal(PLACE, 'x')).not.toBe(vault.seal(PLACE, 'x'));
 });
 
-test('a changed or shortened value does not open', () => {
+test('a changed or truncated value does not open', () => {
   const vault = new Vault([randomBytes(32)], randomBytes);
   const [keyId = '', nonce = '', body = ''] = vault.seal(PLACE, 'value').split('.');
   const bytes = Buffer.from(body, 'base64url');
@@ -71,7 +71,7 @@ test('a key file that is open to others, or malformed, is refused', async () => 
   await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow('one key a line');
 });
 
-test.each(['/tmp', '/dev/null'])('%s is no key file, and no mode of it is to be changed', async (file) => {
+test.each(['/tmp', '/dev/null'])('%s is not a key file, and its mode is not to be changed', async (file) => {
   const opening = openVault({ source: { file }, randomBytes, inUse: [] });
   await expect(opening).rejects.toThrow(/is (a folder|not a file); /);
   await expect(opening).rejects.not.toThrow('chmod');
@@ -100,7 +100,7 @@ test('a store with sealed values does not start without its key, or with another
   await (await openStore(storeOptions(folder))).close();
 });
 
-test('no secret and no token stands in the data folder in clear', async () => {
+test('no secret and no token is in plain text in the data folder', async () => {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
   const { token } = await store.tokens.create({ kind: 'admin' }, OPERATOR);
