@@ -14,7 +14,7 @@ import type { Level } from '../model/installation.ts';
 import type { AuditAction } from './audit-rows.ts';
 
 /** Rows read for one page at most: a statement blocks the event loop while it runs. */
-export const ROWS_LOOKED_AT = 5_000;
+export const ROWS_PER_SEARCH = 5_000;
 
 /** An entry as it is listed; `id` sorts in the order of changes. */
 export interface AuditRecord {
@@ -85,11 +85,11 @@ export class Audit {
     }
     const last = await inRange
       .select('id')
-      .offset(ROWS_LOOKED_AT - 1)
+      .offset(ROWS_PER_SEARCH - 1)
       .limit(1)
       .executeTakeFirst();
     const rows = await database
-      .selectFrom(inRange.selectAll().limit(ROWS_LOOKED_AT).as('looked_at'))
+      .selectFrom(inRange.selectAll().limit(ROWS_PER_SEARCH).as('searched'))
       .selectAll()
       .where(eb.and(filter))
       .orderBy('id', 'desc')

@@ -20,7 +20,7 @@ import { foreignWal } from '../database/files/foreign-wal.ts';
 import { readWal } from '../database/files/wal-file.ts';
 import { sqliteDialect } from '../database/sqlite-dialect.ts';
 import type { Tables } from '../database/tables.ts';
-import { keysInUse } from './vault/sealed-columns.ts';
+import { keysInUse } from './reseal/sealed-columns.ts';
 import type { KeyUse } from './vault/vault-key.ts';
 
 /** All pages in one step: between steps, a write by another process would restart the copy. */

@@ -5,7 +5,7 @@
  * randomness a plain hash cannot be reversed by guessing, and a stolen database grants no access.
  * Attack: to find a token by the timing of comparisons. A look-up by hash reveals at most how much
  * of a hash matches, which the caller cannot steer. The kind in the text is for people and secret
- * scanners; the row alone decides. Runtime tokens are signed instead (`runtime-tokens.ts`).
+ * scanners; the row alone decides. Runtime tokens are signed instead (`targets/runtime-tokens.ts`).
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -15,9 +15,7 @@ import type { Database, Tables } from '../database/tables.ts';
 import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
-import { RuntimeTokens } from '../targets/runtime-tokens.ts';
 import { type AuditAction, insertAudit } from './audit-rows.ts';
-import type { Vault } from './vault/vault.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
@@ -37,7 +35,6 @@ export type TokenGrant =
 
 export interface TokensParts {
   readonly database: Database;
-  readonly vault: Pick<Vault, 'deriveKeys'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
@@ -45,8 +42,6 @@ export interface TokensParts {
 }
 
 export class Tokens {
-  /** Those of running code. */
-  readonly runtime: RuntimeTokens;
   readonly #parts: TokensParts;
   /** Principals by hash. Unknown tokens are not cached: guesses must not evict real ones. */
   readonly #cache = new LRUCache<string, Principal>({ max: PRINCIPALS_CACHED });
@@ -55,7 +50,6 @@ export class Tokens {
 
   constructor(parts: TokensParts) {
     this.#parts = parts;
-    this.runtime = new RuntimeTokens(parts);
   }
 
   /** The token's principal; undefined if the token is malformed, unknown or revoked. */

@@ -7,7 +7,6 @@
  * further call can start, they expire soon.
  */
 
-import type { Database } from '../database/tables.ts';
 import type { ApiTokens } from '../model/environment.ts';
 import { type TargetName, wholeInstallation } from '../model/installation.ts';
 import { SCOPES } from '../model/manifest/scope.ts';
@@ -19,10 +18,8 @@ import {
   type RuntimeTokenKeys,
   readRuntimeToken,
 } from '../model/runtime-token.ts';
-import { targetKey } from '../store/installations/target-rows.ts';
-import type { Vault } from '../store/vault/vault.ts';
+import type { TargetSource } from '../store/target-source.ts';
 
-const KEY_USE = 'annex runtime tokens';
 /** Bounds the size of a token: the manifest of an old version may name scopes that do not exist. */
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
 
@@ -48,8 +45,8 @@ export interface RuntimeGrant {
 export class RuntimeTokenMint {
   readonly #keys: RuntimeTokenKeys;
 
-  constructor(vault: Pick<Vault, 'deriveKeys'>) {
-    this.#keys = vault.deriveKeys(KEY_USE);
+  constructor(keys: RuntimeTokenKeys) {
+    this.#keys = keys;
   }
 
   /** @param expiresAt unix seconds */
@@ -66,19 +63,18 @@ export class RuntimeTokenMint {
 }
 
 export interface RuntimeTokensParts {
-  readonly database: Database;
-  readonly vault: Pick<Vault, 'deriveKeys'>;
+  readonly keys: RuntimeTokenKeys;
+  readonly source: Pick<TargetSource, 'firstPublishedAt' | 'organizationOf'>;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 /** Verifies and resolves runtime tokens. */
 export class RuntimeTokens {
   readonly #parts: RuntimeTokensParts;
-  readonly #keys: RuntimeTokenKeys;
 
   constructor(parts: RuntimeTokensParts) {
     this.#parts = parts;
-    this.#keys = parts.vault.deriveKeys(KEY_USE);
   }
 
   /**
@@ -86,15 +82,15 @@ export class RuntimeTokens {
    * exist.
    */
   read(token: string): ReadRuntimeToken {
-    return readRuntimeToken(this.#keys, token, this.#parts.clock());
+    return readRuntimeToken(this.#parts.keys, token, this.#parts.clock());
   }
 
   /**
    * @returns the principal of these claims; undefined if the integration or the target was deleted
    */
   async grant(claims: RuntimeClaims): Promise<RuntimeGrant | undefined> {
-    const { integration } = claims;
-    if (!(await this.#isStillThere(claims))) return undefined;
+    const { integration, since } = claims;
+    if ((await this.#parts.source.firstPublishedAt(integration)) !== since) return undefined;
     if (claims.kind === 'integration') return { principal: { kind: 'integration', integration }, claims };
     const { target } = claims;
     const { installationId } = target;
@@ -104,31 +100,14 @@ export class RuntimeTokens {
     return { principal, claims, organization };
   }
 
-  async #isStillThere({ integration, since }: RuntimeClaims): Promise<boolean> {
-    const row = await this.#parts.database
-      .selectFrom('integrations')
-      .select('created_at')
-      .where('name', '=', integration)
-      .executeTakeFirst();
-    return row?.created_at === since;
-  }
-
   /**
    * A token of a space or site target ends with that target, even if the rest of the installation
    * stays.
    */
   async #organizationOf(target: TargetName, integration: string): Promise<string | undefined> {
-    const { organization } = (await this.#row(target, integration)) ?? {};
+    const { source } = this.#parts;
+    const organization = await source.organizationOf(target, integration);
     if (organization === undefined || target.level === 'organization') return organization;
-    return (await this.#row(wholeInstallation(target.installationId), integration))?.organization;
-  }
-
-  #row(target: TargetName, integration: string) {
-    return this.#parts.database
-      .selectFrom('targets')
-      .select('organization')
-      .where((row) => row.and(targetKey(target)))
-      .where('integration', '=', integration)
-      .executeTakeFirst();
+    return source.organizationOf(wholeInstallation(target.installationId), integration);
   }
 }

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ROWS_LOOKED_AT } from '../../src/store/audit.ts';
+import { ROWS_PER_SEARCH } from '../../src/store/audit.ts';
 import { openStore } from '../../src/store/store.ts';
 import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
@@ -37,18 +37,21 @@ function fill(file: string, entries: number): void {
 }
 
 describe('a page of the audit', () => {
-  const ENTRIES = 2 * ROWS_LOOKED_AT + 2_000;
+  const ENTRIES = 2 * ROWS_PER_SEARCH + 2_000;
   /** The last entry of `acme` that a first page reads. */
-  const end = idOf(ENTRIES - 2 * ROWS_LOOKED_AT);
+  const end = idOf(ENTRIES - 2 * ROWS_PER_SEARCH);
 
   test.each([
     ['action', { organization: 'acme', action: 'installation.delete' }],
     ['integration', { organization: 'acme', integration: 'none' }],
-  ] as const)('attack: reads a bounded number of rows for a rare %s, and returns a cursor', async (_, query) => {
-    const { store, file } = await storeOf();
-    fill(file, ENTRIES);
-    expect(await store.audit.list({ ...query, limit: 10 })).toEqual({ items: [], next: end });
-  });
+  ] as const)(
+    'attack: reads a bounded number of rows for a rare %s, and returns a cursor',
+    async (_, query) => {
+      const { store, file } = await storeOf();
+      fill(file, ENTRIES);
+      expect(await store.audit.list({ ...query, limit: 10 })).toEqual({ items: [], next: end });
+    },
+  );
 
   test('finds every entry over several pages', async () => {
     const { store, file } = await storeOf();
@@ -56,7 +59,11 @@ describe('a page of the audit', () => {
     const query = { organization: 'acme', action: 'installation.delete', limit: 10 } as const;
     const { items, next } = await store.audit.list({ ...query, cursor: end });
     expect([items.map(({ id }) => id), next]).toEqual([[idOf(0)], undefined]);
-    const ofAll = await store.audit.list({ ...query, organization: undefined, cursor: idOf(ROWS_LOOKED_AT) });
+    const ofAll = await store.audit.list({
+      ...query,
+      organization: undefined,
+      cursor: idOf(ROWS_PER_SEARCH),
+    });
     expect(ofAll).toMatchObject({ items: [{ id: idOf(0) }], next: idOf(0) });
   });
 

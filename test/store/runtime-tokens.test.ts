@@ -1,4 +1,5 @@
 /** Runtime tokens: their claims, validity and holders, and attempts to forge them. */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,6 +14,7 @@ import {
   type RuntimeClaims,
   readRuntimeToken,
 } from '../../src/model/runtime-token.ts';
+import { TargetSource } from '../../src/store/target-source.ts';
 import { Vault } from '../../src/store/vault/vault.ts';
 import { LiveEnvironment } from '../../src/targets/live-environment.ts';
 import { RuntimeTokenMint, RuntimeTokens } from '../../src/targets/runtime-tokens.ts';
@@ -153,9 +155,10 @@ describe('the tokens of a target', () => {
 
   test('have a bounded length, whatever the manifest and the ids', () => {
     const vault = new Vault([KEY], randomBytes);
-    const { installation = '' } = new RuntimeTokenMint(vault).tokens(subject, S + 60);
+    const keys = vault.deriveKeys('annex runtime tokens');
+    const { installation = '' } = new RuntimeTokenMint(keys).tokens(subject, S + 60);
     expect(installation.length).toBeLessThan(RUNTIME_TOKEN_CHARS_MAX);
-    const claims = readRuntimeToken(vault.deriveKeys('annex runtime tokens'), installation, NOW)?.claims;
+    const claims = readRuntimeToken(keys, installation, NOW)?.claims;
     expect(claims?.scopes).toEqual(SCOPES);
   });
 
@@ -189,7 +192,9 @@ describe('a token resolves to', () => {
     const database = await openDatabase(sqliteDialect(join(await temporaryFolder(), 'annex.db')));
     onTestFinished(() => database.destroy());
     const vault = new Vault([KEY], randomBytes);
-    const tokens = new RuntimeTokens({ database, vault, clock: () => NOW });
+    const source = new TargetSource({ database, vault });
+    const keys = vault.deriveKeys('annex runtime tokens');
+    const tokens = new RuntimeTokens({ keys, source, clock: () => NOW });
     await database
       .insertInto('integrations')
       .values({

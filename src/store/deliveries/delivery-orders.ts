@@ -24,7 +24,7 @@ import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
 /** Deliveries of one transaction: a statement blocks the event loop while it runs. */
 const ROWS_PER_ORDER = 500;
 /**
- * Searches of `ROWS_LOOKED_AT` rows that may find less than a full batch, before a replay returns:
+ * Searches of `ROWS_PER_SEARCH` rows that may find less than a full batch, before a replay returns:
  * matches may be rare.
  */
 const SPARSE_SEARCHES_MAX = 20;

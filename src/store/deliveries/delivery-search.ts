@@ -13,7 +13,7 @@ import type { Level } from '../../model/installation.ts';
 import { type DeliveryRow, deliveriesOf, type IdRange } from './delivery-rows.ts';
 
 /** Rows read for one page at most: a statement blocks the event loop while it runs. */
-export const ROWS_LOOKED_AT = 5_000;
+export const ROWS_PER_SEARCH = 5_000;
 
 /** Each member narrows the search. */
 export interface DeliveryFilter {
@@ -57,11 +57,11 @@ export async function searchDeliveries(
       ? undefined
       : await inOrder
           .select('id')
-          .offset(ROWS_LOOKED_AT - 1)
+          .offset(ROWS_PER_SEARCH - 1)
           .limit(1)
           .executeTakeFirst();
-  const lookedAt = last === undefined ? inOrder : inOrder.where('id', newestFirst ? '>=' : '<=', last.id);
-  const rows = await lookedAt
+  const searched = last === undefined ? inOrder : inOrder.where('id', newestFirst ? '>=' : '<=', last.id);
+  const rows = await searched
     .selectAll()
     .where(eb.and(filter))
     .limit(limit + 1)

@@ -23,7 +23,7 @@ import type { RecipientResolver, Recipients } from './recipients.ts';
 /** Requests of one transaction. */
 const REQUESTS_GATHERED = 500;
 /** Rows read for one page of one type: if the type is rare, a page is short and has a cursor. */
-const ROWS_LOOKED_AT = 5_000;
+const ROWS_PER_SEARCH = 5_000;
 
 /** An event as it is listed. */
 export interface StoredEvent extends Pick<TargetName, 'place'> {
@@ -199,7 +199,7 @@ export class AcceptedEvents {
       .select('id')
       .orderBy('id', 'desc')
       .limit(1)
-      .offset(ROWS_LOOKED_AT - 1)
+      .offset(ROWS_PER_SEARCH - 1)
       .executeTakeFirst();
     return end?.id;
   }

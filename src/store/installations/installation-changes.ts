@@ -30,7 +30,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
   countPendingLifecycleEvents,
-  type GoneTarget,
+  type DeletedTarget,
   insertLifecycleEvent,
   type LifecycleEventRecord,
   type LifecycleEventsOf,
@@ -203,7 +203,7 @@ export class Change {
   }
 
   /** Writes the lifecycle event of a deleted target. */
-  async writeDeletedEvent(target: Installation, previous: Previous, gone: GoneTarget): Promise<void> {
+  async writeDeletedEvent(target: Installation, previous: Previous, gone: DeletedTarget): Promise<void> {
     await this.#writeEvent(target, 'deleted', { previous }, { gone });
   }
 

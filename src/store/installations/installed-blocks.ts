@@ -25,12 +25,12 @@ const BATCH = 20;
  * Integrations that one request reads: a list continues on its next page, and a search for one
  * block ends.
  */
-export const INTEGRATIONS_LOOKED_AT_MAX = 1_000;
+export const INTEGRATIONS_READ_MAX = 1_000;
 /**
  * Blocks and patterns that a search for one block checks: an organization can publish as many as it
  * likes.
  */
-export const BLOCKS_LOOKED_AT_MAX = 10_000;
+export const BLOCKS_CHECKED_MAX = 10_000;
 
 /** Selects the blocks of one space. */
 export interface MenuQuery {
@@ -96,12 +96,12 @@ export class InstalledBlocks {
       read += 1;
       next = `${home.integration}/${blocks.length}`;
     }
-    return read < INTEGRATIONS_LOOKED_AT_MAX || next === undefined ? { items } : { items, next };
+    return read < INTEGRATIONS_READ_MAX || next === undefined ? { items } : { items, next };
   }
 
   /**
-   * In the same order, from the first `INTEGRATIONS_LOOKED_AT_MAX` integrations, at most
-   * `BLOCKS_LOOKED_AT_MAX` blocks and patterns. Attack: a thousand integrations of a hundred blocks
+   * In the same order, from the first `INTEGRATIONS_READ_MAX` integrations, at most
+   * `BLOCKS_CHECKED_MAX` blocks and patterns. Attack: a thousand integrations of a hundred blocks
    * each, against all of which each pasted URL would be matched.
    */
   async all(query: MenuQuery): Promise<InstalledBlock[]> {
@@ -110,7 +110,7 @@ export class InstalledBlocks {
     for await (const [home, blocks] of this.#homes(query, undefined)) {
       for (const block of blocks) {
         checked += 1 + block.patterns.length;
-        if (checked > BLOCKS_LOOKED_AT_MAX) return found;
+        if (checked > BLOCKS_CHECKED_MAX) return found;
         found.push({ home, ...block });
       }
     }
@@ -123,7 +123,7 @@ export class InstalledBlocks {
     from: string | undefined,
   ): AsyncGenerator<readonly [BlockHome, readonly MenuBlock[]]> {
     let after: string | undefined;
-    for (let read = 0; read < INTEGRATIONS_LOOKED_AT_MAX; read += BATCH) {
+    for (let read = 0; read < INTEGRATIONS_READ_MAX; read += BATCH) {
       const rows = await this.#rows(query, from, after);
       const known = await this.#blocksOf(rows);
       for (const row of rows) {

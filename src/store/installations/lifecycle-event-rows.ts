@@ -13,7 +13,7 @@ import type { Vault, VaultPlace } from '../vault/vault.ts';
 import { credentialsPlace, type SealedInstallation, signingSecretPlace } from './target-rows.ts';
 
 /** A deleted target as it was, for the environment of the call that handles its deletion. */
-export interface GoneTarget {
+export interface DeletedTarget {
   /** Its row, sealed as it was stored. */
   readonly target: SealedInstallation;
   /** Its installation, for a target in a space or a site. */
@@ -24,7 +24,7 @@ export interface GoneTarget {
 export interface LifecycleEventRecord {
   /** As the handler receives it, with `eventId` and `type`. */
   readonly event: Readonly<Record<string, unknown>>;
-  readonly gone?: GoneTarget;
+  readonly gone?: DeletedTarget;
   /** Set for an event of edits that were made during a pause. */
   readonly held?: true;
 }
@@ -51,7 +51,7 @@ export function renewedRecord(vault: Vault, text: string): string {
   return record.gone === undefined ? text : JSON.stringify({ ...record, gone: renewed(vault, record.gone) });
 }
 
-function renewed(vault: Vault, { target, installation }: GoneTarget): GoneTarget {
+function renewed(vault: Vault, { target, installation }: DeletedTarget): DeletedTarget {
   const resealed = (sealed: SealedInstallation): SealedInstallation => ({
     ...sealed,
     sealedSigningSecret: vault.renew(signingSecretPlace(sealed), sealed.sealedSigningSecret),

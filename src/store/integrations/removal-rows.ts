@@ -1,15 +1,11 @@
 /**
  * Rows removed when a version is pruned or an integration deleted: SQL only, no decisions.
  *
- * Each function except `deleteLogs` runs in its caller's transaction. Statements are bounded, so
+ * Each function runs in its caller's transaction. Statements are bounded, so
  * that each is short.
  */
-import { setImmediate } from 'node:timers/promises';
 import { inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
 import type { Database } from '../../database/tables.ts';
-
-/** Installations whose logs one statement deletes: each may have a thousand lines. */
-const LOGS_AT_ONCE = 4;
 
 /**
  * Removes the oldest versions beyond `max`, with their images.
@@ -40,47 +36,6 @@ export async function pruneVersions(
     .where('number', '<=', newestPruned.number)
     .where('number', 'not in', kept)
     .execute();
-}
-
-/** Number of organizations that have installed it. */
-export async function countInstallations(database: Database, integration: string): Promise<number> {
-  const { count } = await database
-    .selectFrom('targets')
-    .select((row) => row.fn.countAll<number>().as('count'))
-    .where('integration', '=', integration)
-    .where('level', '=', 'organization')
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** An installation and its organization. */
-interface Installed {
-  readonly installationId: string;
-  readonly organization: string;
-}
-
-/** Installations of an integration, sorted by id. */
-export async function installationsOf(
-  database: Database,
-  integration: string,
-): Promise<readonly Installed[]> {
-  const rows = await database
-    .selectFrom('targets')
-    .select(['installation_id', 'organization'])
-    .where('integration', '=', integration)
-    .where('level', '=', 'organization')
-    .orderBy('installation_id')
-    .execute();
-  return rows.map((row) => ({ installationId: row.installation_id, organization: row.organization }));
-}
-
-/** Removes the logs of installations, a few at a time. */
-export async function deleteLogs(database: Database, of: readonly Installed[]): Promise<void> {
-  for (let at = 0; at < of.length; at += LOGS_AT_ONCE) {
-    const ids = of.slice(at, at + LOGS_AT_ONCE).map(({ installationId }) => installationId);
-    await database.deleteFrom('log_lines').where('installation_id', 'in', ids).execute();
-    await setImmediate();
-  }
 }
 
 /**

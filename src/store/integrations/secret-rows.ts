@@ -56,7 +56,7 @@ export async function upsertSecrets(
 /** Opens the secrets of the given names. */
 export async function openSecrets(
   database: Database,
-  vault: Vault,
+  vault: Pick<Vault, 'open'>,
   integration: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {

@@ -8,6 +8,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
+import type { Vault } from '../vault/vault.ts';
 import {
   byName,
   keyIdIn,
@@ -16,7 +17,6 @@ import {
   SEALED_COLUMNS,
   type SealedColumn,
 } from './sealed-columns.ts';
-import type { Vault } from './vault.ts';
 
 /** Values in one transaction: other writers wait for it. */
 const BATCH = 50;
@@ -34,7 +34,8 @@ export interface ResealNote {
 export interface ResealParts {
   readonly database: Database;
   readonly vault: Vault;
-  tell(note: ResealNote): void;
+  /** Receives notes for the operator. */
+  report(note: ResealNote): void;
 }
 
 interface SealedValue {
@@ -168,6 +169,6 @@ export class Reseal {
   }
 
   #report(level: ResealNote['level'], message: string, details: ResealNote['details']): void {
-    this.#parts.tell({ level, message, details });
+    this.#parts.report({ level, message, details });
   }
 }

@@ -12,9 +12,9 @@ import { lifecycleEventPlace, renewedRecord } from '../installations/lifecycle-e
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
+import { KEY_ID_CHARS, type Vault, type VaultPlace } from '../vault/vault.ts';
+import type { KeyUse } from '../vault/vault-key.ts';
 import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
-import { KEY_ID_CHARS, type Vault, type VaultPlace } from './vault.ts';
-import type { KeyUse } from './vault-key.ts';
 
 /** Values of a row's key columns, in order. */
 export type RowKey = readonly (string | number)[];

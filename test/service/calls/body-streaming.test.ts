@@ -337,11 +337,11 @@ describe('an upload', () => {
   test('whose sender goes away before the call has begun begins none', async () => {
     const annex = await startTestService();
     const installed = await annex.deploy('streamer', STREAMER);
-    const { registry } = annex.service.store;
+    const { targets } = annex.service;
     const asked = Promise.withResolvers<void>();
     const gone = Promise.withResolvers<void>();
-    const look = registry.target.bind(registry);
-    vi.spyOn(registry, 'target').mockImplementationOnce(async (key) => {
+    const look = targets.get.bind(targets);
+    vi.spyOn(targets, 'get').mockImplementationOnce(async (key) => {
       asked.resolve();
       await gone.promise;
       return look(key);

@@ -9,7 +9,7 @@ import {
   type UnfurlPattern,
 } from '../../../src/model/manifest/unfurl-pattern.ts';
 import {
-  BLOCKS_LOOKED_AT_MAX,
+  BLOCKS_CHECKED_MAX,
   type InstalledBlock,
 } from '../../../src/store/installations/installed-blocks.ts';
 import { OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
@@ -41,7 +41,7 @@ test('attack: of a huge number of patterns a bounded number is compared, in many
   const blocks = new Array<InstalledBlock>(100_000).fill(block);
   const unfurling = new Unfurling({
     renderer: { draw: () => Promise.reject(new Error('Nothing is drawn.')) },
-    registry: { targetNamed: async () => undefined },
+    targets: { named: async () => undefined },
     limits: {} as never,
   });
   let turns = 0;
@@ -92,7 +92,7 @@ test('a search reads blocks until the bound on blocks and patterns', async () =>
   }
   const found = await store.installedBlocks.all({ organization: 'acme' });
   const lookedAt = found.reduce((sum, one) => sum + 1 + one.patterns.length, 0);
-  expect(lookedAt).toBeLessThanOrEqual(BLOCKS_LOOKED_AT_MAX);
-  expect(lookedAt).toBeGreaterThan(BLOCKS_LOOKED_AT_MAX - 11);
+  expect(lookedAt).toBeLessThanOrEqual(BLOCKS_CHECKED_MAX);
+  expect(lookedAt).toBeGreaterThan(BLOCKS_CHECKED_MAX - 11);
   expect(new Set(found.map(({ home }) => home.integration))).toEqual(new Set(names.slice(0, 10)));
 });

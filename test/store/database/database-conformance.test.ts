@@ -1,6 +1,7 @@
 /**
  * Conformance suite of storage engines: each row is an engine, and all keep the same promises.
  */
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Dialect } from 'kysely';
@@ -12,9 +13,9 @@ import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Installations } from '../../../src/store/installations/installations.ts';
-import { Registry } from '../../../src/store/integrations/registry.ts';
 import { type LogLine, Logs } from '../../../src/store/logs.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
+import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 /** Name → a new database of that engine. */
@@ -30,13 +31,14 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const database = await openDatabase(await dialect());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
+    const parts = { vault, clock: () => CLOCK.now, randomBytes };
     const auditIds = new Sequence(randomBytes);
-    const registry = new Registry({ ...parts, auditIds, database, limits: DEFAULT_LIMITS });
-    const changed = (id: string) => registry.installationChanged(id);
+    const { registry, targets, changes } = registryOver(database, vault);
+    const changed = (id: string) => changes.onInstallation?.(id);
     return {
       database,
       registry,
+      targets,
       installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
       logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
     };
@@ -145,13 +147,13 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
 
   describe('targets', () => {
     test('a call that starts after a publish is answered sees the new version', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
       const key = await installed(installations);
-      expect(await registry.target(key)).toMatchObject({
+      expect(await targets.get(key)).toMatchObject({
         version: 1,
         integration: 'hello',
         organization: 'acme',
@@ -160,31 +162,27 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      expect((await registry.target(key))?.version).toBe(2);
+      expect((await targets.get(key))?.version).toBe(2);
       await registry.activate('hello', 1, OPERATOR);
-      expect((await registry.target(key))?.version).toBe(1);
+      expect((await targets.get(key))?.version).toBe(1);
     });
 
     test('a read in flight during a publish is not cached', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
       await registry.publish(publication, OPERATOR);
       const key = await installed(installations);
-      await Promise.all([
-        registry.target(key),
-        registry.publish(publication, OPERATOR),
-        registry.target(key),
-      ]);
-      expect((await registry.target(key))?.version).toBe(2);
+      await Promise.all([targets.get(key), registry.publish(publication, OPERATOR), targets.get(key)]);
+      expect((await targets.get(key))?.version).toBe(2);
     });
 
     test('a publish of one integration keeps the cached targets of others', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      const target = await registry.target(await installed(installations));
+      const target = await targets.get(await installed(installations));
       await registry.publish(
         {
           manifest: published({ name: 'other' }),
@@ -194,11 +192,11 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         },
         OPERATOR,
       );
-      expect(await registry.target(target?.endpointKey ?? '')).toBe(target);
+      expect(await targets.get(target?.endpointKey ?? '')).toBe(target);
     });
 
     test('have the environment of their own installation, encoded once', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       const manifest = published({}, 'secrets:\n  TOKEN: x');
       await registry.publish(
         {
@@ -210,7 +208,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         OPERATOR,
       );
       const [one, other] = [await installed(installations), await installed(installations, 'hello', 'rival')];
-      const target = await registry.target(one);
+      const target = await targets.get(one);
       expect(JSON.parse(String(Buffer.from(target?.environmentJson ?? [])))).toEqual(target?.environment);
       expect(target?.publicEndpoint).toBe(`${ORIGINS.publicUrl}/${one}`);
       expect(target?.environment).toMatchObject({
@@ -223,18 +221,18 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       const own = target?.environment.signingSecrets.installation;
       expect(target?.signingSecrets).toEqual([own]);
       expect(own).toMatch(/^[A-Za-z0-9_-]{43}$/);
-      const neighbour = JSON.stringify((await registry.target(other))?.environment);
+      const neighbour = JSON.stringify((await targets.get(other))?.environment);
       expect(neighbour).not.toContain(own);
     });
 
     test('of an unknown or malformed key do not exist', async () => {
-      const { registry } = await open();
+      const { targets } = await open();
       for (const key of [NOBODY, '', '../admin', `${NOBODY}x`])
-        expect(await registry.target(key)).toBeUndefined();
+        expect(await targets.get(key)).toBeUndefined();
     });
 
     test('of a version that was rolled back to have the secrets it declares, at their current values', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       const named = (name: string) => published({}, `secrets:\n  ${name}: x\n  SHARED: x`);
       await registry.publish(
         {
@@ -261,9 +259,9 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         OPERATOR,
       );
       const key = await installed(installations);
-      expect((await registry.target(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
+      expect((await targets.get(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
       await registry.activate('hello', 1, OPERATOR);
-      expect((await registry.target(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
+      expect((await targets.get(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
     });
   });
 
@@ -467,16 +465,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const made = await dialect();
     const first = await openDatabase(made);
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const auditIds = new Sequence(randomBytes);
-    const parts = {
-      vault,
-      origins: ORIGINS,
-      limits: DEFAULT_LIMITS,
-      clock: () => CLOCK.now,
-      randomBytes,
-      auditIds,
-    };
-    await new Registry({ ...parts, database: first }).publish(
+    await registryOver(first, vault).registry.publish(
       {
         manifest: published(),
         script: 's',
@@ -488,6 +477,6 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     await first.destroy();
     const second = await openDatabase(made);
     onTestFinished(() => second.destroy());
-    expect(String(await new Registry({ ...parts, database: second }).script('hello@1'))).toBe('s');
+    expect(String(await registryOver(second, vault).registry.script('hello@1'))).toBe('s');
   });
 });

@@ -1,10 +1,11 @@
 /**
  * Cancel, redelivery, replay and lists of deliveries, with their audit entries.
  */
+
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
-import { ROWS_LOOKED_AT } from '../../../src/store/deliveries/delivery-search.ts';
+import { ROWS_PER_SEARCH } from '../../../src/store/deliveries/delivery-search.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   answered,
@@ -18,6 +19,7 @@ import {
   listeningStore,
   SITE,
 } from '../../support/deliveries/waiting-deliveries.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const FAILED = { state: 'failed', outcome: 'answered 500', retries: 3, unknowns: 2, faults: 1 } as const;
@@ -90,7 +92,7 @@ describe('a redelivered delivery', () => {
     // The next pause comes after both.
     await store.installations.pause(target, OPERATOR);
     await store.installations.resume(target, OPERATOR);
-    const found = await store.registry.targetNamed({ installationId, level: 'site', place: SITE });
+    const found = await targetsOf(store).targets.named({ installationId, level: 'site', place: SITE });
     expect(found?.pausedAt).toBe(pausedAt + 1);
   });
 
@@ -288,7 +290,7 @@ describe('the list', () => {
     await ended(store, [oldest], FAILED);
     const installationId = await installationOf(store, oldest);
     const first = await store.deliveries.list({ installationId, state: 'failed', limit: 10 });
-    expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_LOOKED_AT] });
+    expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_PER_SEARCH] });
     const second = await store.deliveries.list({
       installationId,
       state: 'failed',

@@ -2,14 +2,13 @@
  * The environment of a call: all members promised to its target
  * (docs/contract/environment.md#members), in both shapes, and no value of another target.
  */
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
-import { Sequence } from '../../../src/database/sequence.ts';
 import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
-import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { endpointKey } from '../../../src/model/identifiers.ts';
 import type { Level, TargetName } from '../../../src/model/installation.ts';
@@ -21,10 +20,11 @@ import {
   type SealedInstallation,
   signingSecretPlace,
 } from '../../../src/store/installations/target-rows.ts';
-import { Registry } from '../../../src/store/integrations/registry.ts';
+import type { Registry } from '../../../src/store/integrations/registry.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
-import { publicEndpoint } from '../../../src/targets/target-resolver.ts';
+import { publicEndpoint, type TargetResolver } from '../../../src/targets/target-resolver.ts';
 import { Chance } from '../../support/fuzz/fuzz.ts';
+import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const WORLDS = 12;
@@ -32,19 +32,14 @@ const WORLDS = 12;
 /** A registry and a resolver over a real database, into which targets are inserted as rows. */
 class World {
   readonly registry: Registry;
+  readonly targets: TargetResolver;
   readonly database: Database;
   readonly #vault: Vault;
 
   private constructor(database: Database, vault: Vault) {
-    const parts = {
-      database,
-      vault,
-      origins: ORIGINS,
-      limits: DEFAULT_LIMITS,
-      clock: () => CLOCK.now,
-      randomBytes,
-    };
-    this.registry = new Registry({ ...parts, auditIds: new Sequence(randomBytes) });
+    const { registry, targets } = registryOver(database, vault);
+    this.registry = registry;
+    this.targets = targets;
     this.database = database;
     this.#vault = vault;
   }
@@ -85,7 +80,7 @@ class World {
   }
 
   async environment(key: string): Promise<{ environment: Environment; text: string }> {
-    const target = await this.registry.target(key);
+    const target = await this.targets.get(key);
     if (target === undefined) throw new Error(`Nothing answers at ${key}.`);
     const text = Buffer.from(target.environmentJson).toString('utf8');
     return { environment: JSON.parse(text) as Environment, text };
@@ -222,7 +217,7 @@ describe('the environment of an endpoint', () => {
   test('a space target is paused with its installation, and runs in the same isolate', async () => {
     const world = await World.open();
     const { installation, space, site } = await hello(world);
-    const targets = await Promise.all([installation, space, site].map((key) => world.registry.target(key)));
+    const targets = await Promise.all([installation, space, site].map((key) => world.targets.get(key)));
     expect(targets.map((target) => target?.status)).toEqual(['active', 'pending', 'active']);
     expect(new Set(targets.map((target) => target?.isolate)).size).toBe(1);
     await world.database
@@ -230,9 +225,9 @@ describe('the environment of an endpoint', () => {
       .set({ status: 'paused' })
       .where('level', '=', 'organization')
       .execute();
-    world.registry.installationChanged('ins_1');
+    world.targets.forgetInstallation('ins_1');
     for (const key of [installation, space, site])
-      expect((await world.registry.target(key))?.status).toBe('paused');
+      expect((await world.targets.get(key))?.status).toBe('paused');
   });
 
   test('an event names its target at each level', () => {
@@ -270,7 +265,7 @@ describe('of a deleted target', () => {
     };
     const snapshot = { target: await row(name), installation: await row(at('organization')) };
     await world.database.deleteFrom('targets').execute();
-    return () => world.registry.goneTarget(snapshot);
+    return () => world.targets.deleted(snapshot);
   };
 
   test('its last call sees it as it was, without an installation token', async () => {

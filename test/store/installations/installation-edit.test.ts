@@ -1,11 +1,13 @@
 /**
  * Edits: patches, the status that results, the problems reported, and concurrent edits.
  */
+
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { installed, publication, told } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const TOKEN = { access_token: 'xoxb-planted-credential' };
@@ -26,7 +28,7 @@ async function open(limits = {}, more?: string) {
 
 const opened = async (store: Store, name: ReturnType<typeof wholeInstallation>) => {
   const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
-  return (await store.registry.target(endpointKey))?.environment.configuration;
+  return (await targetsOf(store).targets.get(endpointKey))?.environment.configuration;
 };
 
 /** A version with more requirements and fewer properties. */

@@ -1,11 +1,13 @@
 /**
  * Installing into an organization: rights, status and lifecycle event; pausing and resuming.
  */
+
 import { describe, expect, test } from 'vitest';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { installed, publication, told } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const BY: Actor = { ...OPERATOR, requestId: 'req-install' };
@@ -200,9 +202,9 @@ describe('pausing', () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store, PLAIN));
     const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
-    expect(await store.registry.target(endpointKey)).toMatchObject({ status: 'active' });
+    expect(await targetsOf(store).targets.get(endpointKey)).toMatchObject({ status: 'active' });
     await store.installations.pause(name, BY);
-    expect(await store.registry.target(endpointKey)).toMatchObject({ status: 'paused' });
+    expect(await targetsOf(store).targets.get(endpointKey)).toMatchObject({ status: 'paused' });
   });
 
   test.each([['pause'], ['resume'], ['uninstall']] as const)(

@@ -3,12 +3,12 @@
  * number.
  */
 import { expect, test } from 'vitest';
-import { INTEGRATIONS_LOOKED_AT_MAX } from '../../../src/store/installations/installed-blocks.ts';
+import { INTEGRATIONS_READ_MAX } from '../../../src/store/installations/installed-blocks.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 test('a menu of many integrations is listed page by page, however few of them have blocks', async () => {
-  const count = INTEGRATIONS_LOOKED_AT_MAX + 5;
+  const count = INTEGRATIONS_READ_MAX + 5;
   const limits = { installationsPerOrganization: count };
   const store = await openStore(storeOptions(await temporaryFolder({ inMemory: true }), limits));
   try {

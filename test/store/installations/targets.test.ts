@@ -1,10 +1,12 @@
 /**
  * Targets in spaces and sites of an installation: their creation, edits, and removal.
  */
+
 import { describe, expect, test } from 'vitest';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { CONFIGURATIONS, heard, installed, publication, told } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 type Below = 'space' | 'site';
@@ -47,7 +49,9 @@ describe('a target in a space or a site', () => {
       await below('space', 's1'),
       await below('site', 's1'),
     ];
-    const targets = await Promise.all(keys.map((one) => store.registry.target(one?.endpointKey ?? '')));
+    const targets = await Promise.all(
+      keys.map((one) => targetsOf(store).targets.get(one?.endpointKey ?? '')),
+    );
     expect(new Set(keys.map((one) => one?.endpointKey)).size).toBe(3);
     expect(new Set(targets.flatMap((target) => target?.signingSecrets)).size).toBe(3);
   });
@@ -158,10 +162,10 @@ describe('uninstalling', () => {
     await below('site', 's1');
     const configuration = { channel: 'general' };
     await store.installations.edit(at('space', 's1'), { configuration }, {}, OPERATOR);
-    expect(await store.registry.target(endpointKey)).toBeDefined();
+    expect(await targetsOf(store).targets.get(endpointKey)).toBeDefined();
     await told(store, id);
     await uninstall(at('space', 's1'));
-    expect(await store.registry.target(endpointKey)).toBeUndefined();
+    expect(await targetsOf(store).targets.get(endpointKey)).toBeUndefined();
     expect([await places(store, id, 'space'), await places(store, id, 'site')]).toEqual([['s2'], ['s1']]);
     const [event, ...others] = await heard(store, id);
     expect(others).toEqual([]);

@@ -2,6 +2,7 @@
  * The lifecycle worker when no call is possible: number of attempts, intervals and outcome. The
  * test controls the time.
  */
+
 import { expect, test, vi } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
@@ -12,6 +13,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { installed } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 interface Timer {
@@ -44,7 +46,7 @@ function courierOf(store: Store) {
   const settled: string[] = [];
   const courier = new LifecycleWorker({
     events: store.lifeEvents,
-    registry: store.registry,
+    targets: targetsOf(store).targets,
     dispatch,
     journal,
     clock: () => CLOCK.now,

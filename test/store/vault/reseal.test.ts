@@ -2,6 +2,7 @@
  * Key rotation: with a new first key all values are resealed, across interruptions and concurrent
  * changes.
  */
+
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,12 +11,14 @@ import { openDatabase } from '../../../src/database/database.ts';
 import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { Target } from '../../../src/model/target.ts';
 import { openSecrets, secretPlace, upsertSecrets } from '../../../src/store/integrations/secret-rows.ts';
+import { Reseal, type ResealNote } from '../../../src/store/reseal/reseal.ts';
+import { keysInUse, SEALED_COLUMNS } from '../../../src/store/reseal/sealed-columns.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { Reseal, type ResealNote } from '../../../src/store/vault/reseal.ts';
-import { keysInUse, SEALED_COLUMNS } from '../../../src/store/vault/sealed-columns.ts';
 import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 /** More than fit into one batch. */
@@ -77,13 +80,13 @@ const idsOf = async (database: Database) => (await keysInUse(database)).map(({ k
 
 /** Targets of deletion events, as the calls of those events get them. */
 async function goneTargets(store: Store) {
-  const targets: Awaited<ReturnType<Store['registry']['goneTarget']>>[] = [];
+  const targets: (Target | undefined)[] = [];
   const { items } = await store.lifeEvents.waitingInstallations({ cursor: undefined, limit: 100 });
   for (const installation of items) {
     for (;;) {
       const event = await store.lifeEvents.first(installation);
       if (event === undefined) break;
-      if (event.record.gone) targets.push(await store.registry.goneTarget(event.record.gone));
+      if (event.record.gone) targets.push(await targetsOf(store).targets.deleted(event.record.gone));
       await store.lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
     }
   }
@@ -118,7 +121,7 @@ test('after a new first key the next start reseals all values, and reports when 
   await writeFile(file, `${first}\n`, { mode: 0o600 });
   const again = await openStore(options);
   const { items } = await again.installations.list({ integration: nameOf(0), limit: 9 });
-  const target = await again.registry.target(items[0]?.endpointKey ?? '');
+  const target = await targetsOf(again).targets.get(items[0]?.endpointKey ?? '');
   expect(target?.environment.secrets).toEqual({ KEY: `value of ${nameOf(0)}` });
   expect(target?.environment.configuration).toMatchObject({
     oauth_credentials: { access_token: 'token of acme' },
@@ -144,7 +147,7 @@ test('resealing can be stopped after any batch: later starts continue until no v
     const reseal = new Reseal({
       database,
       vault: new Vault(ring, randomBytes),
-      tell: ({ message }) => {
+      report: ({ message }) => {
         if (message === 'values are resealed') void reseal.stop();
       },
     });
@@ -191,7 +194,7 @@ test('a value changed while it is being resealed keeps the change', async () => 
     if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);
     return randomBytes(size);
   });
-  await new Reseal({ database, vault, tell: () => {} }).start();
+  await new Reseal({ database, vault, report: () => {} }).start();
   expect(changed).toBeDefined();
   await changed;
   const values = await openSecrets(database, plain, nameOf(0), ['KEY']);
@@ -217,7 +220,7 @@ test('attack: an altered value is reported by its place, stays as it is, and sto
   await new Reseal({
     database,
     vault: new Vault(ring, randomBytes),
-    tell: (note) => notes.push(note),
+    report: (note) => notes.push(note),
   }).start();
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
     {

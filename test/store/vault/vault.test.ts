@@ -1,4 +1,5 @@
 /** The vault: a sealed value opens at its own place, under its key, and nowhere else. */
+
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { expect, test } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { openVault } from '../../../src/store/vault/vault-key.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 /** Keys in use of a store that holds these values. */
@@ -122,7 +124,7 @@ test('no secret and no token is in plain text in the data folder', async () => {
     },
     OPERATOR,
   );
-  const target = await store.registry.target(endpointKey);
+  const target = await targetsOf(store).targets.get(endpointKey);
   const signingSecrets = Object.values(target?.environment.signingSecrets ?? {});
   expect(signingSecrets).toHaveLength(2);
   await store.close();

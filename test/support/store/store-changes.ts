@@ -25,7 +25,6 @@ export const BY: Actor = {
 export const open = (folder: string, seed: string): Promise<Store> =>
   openStore({
     folder,
-    origins: { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' },
     // Three versions are one too many: the third publish prunes one.
     limits: { ...DEFAULT_LIMITS, versionsPerIntegration: 2 },
     clock: () => NOW,

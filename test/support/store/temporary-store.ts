@@ -42,7 +42,6 @@ export async function temporaryFolder({ inMemory = false } = {}): Promise<string
 export function storeOptions(folder: string, limits: Partial<Limits> = {}): StoreOptions {
   return {
     folder,
-    origins: ORIGINS,
     limits: { ...DEFAULT_LIMITS, ...limits },
     clock: () => CLOCK.now,
     randomBytes,
