@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { installed, publication, told } from '../../support/store/installed.ts';
+import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
@@ -15,7 +15,7 @@ const TOKEN = { access_token: 'xoxb-planted-credential' };
 async function open(limits = {}, more?: string) {
   const store = await temporaryStore(limits);
   const name = wholeInstallation(await installed(store, more));
-  await told(store, name.installationId);
+  await takeEventBodies(store, name.installationId);
   const edit = (asked: InstallationEdit, ifRevision?: number) =>
     store.installations.edit(name, asked, { ifRevision }, OPERATOR);
   return {
@@ -68,7 +68,7 @@ describe('a patch of the configuration', () => {
   test('that would make an active installation invalid is refused with every problem, and changes nothing', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu' });
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     const before = await store.installations.read(name);
     const wrong = { configuration: { region: 'nowhere', count: 'many', cuont: 1 }, externalIds: ['new'] };
     await expect(edit(wrong)).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('a patch of the configuration', () => {
       },
     });
     expect(await store.installations.read(name)).toEqual(before);
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     expect(await store.audit.list({ limit: 1 })).toMatchObject({
       items: [{ details: { changed: ['configuration.region'] } }],
     });
@@ -93,12 +93,12 @@ describe('a patch of the configuration', () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });
     const { installationId } = name;
-    await told(store, installationId);
+    await takeEventBodies(store, installationId);
     await store.registry.publish(publication(STRICTER), OPERATOR);
     const edited = await configure({ oauth_credentials: { access_token: 'x' } });
     expect(edited).toMatchObject({ installation: { status: 'active' } });
     expect(edited.problems.map(({ property }) => property)).toEqual(['zone', 'note', 'region']);
-    expect(await told(store, installationId)).toMatchObject([{ status: 'active' }]);
+    expect(await takeEventBodies(store, installationId)).toMatchObject([{ status: 'active' }]);
     await expect(configure({ another: 1 })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
     expect(await configure({ region: null, note: null })).toMatchObject({
       installation: { status: 'active' },
@@ -115,7 +115,7 @@ describe('a patch of the configuration', () => {
       ['cuont', 'Did you mean "count"?'],
       ['region', undefined],
     ]);
-    expect(await told(store, name.installationId)).toMatchObject([{ status: 'pending' }]);
+    expect(await takeEventBodies(store, name.installationId)).toMatchObject([{ status: 'pending' }]);
   });
 
   test('is checked against the version that is active now', async () => {
@@ -144,7 +144,7 @@ describe('a patch of the configuration', () => {
     await configure({ region: 'eu' });
     await configure({ region: 'us' });
     const { installationId } = name;
-    expect(await told(store, installationId)).toEqual([
+    expect(await takeEventBodies(store, installationId)).toEqual([
       {
         type: 'installation_setup',
         installationId,
@@ -202,7 +202,7 @@ describe('oauth_credentials', () => {
     const { store, name, configure } = await open();
     await configure({ oauth_credentials: TOKEN });
     await configure({ oauth_credentials: null });
-    const [, second] = await told(store, name.installationId);
+    const [, second] = await takeEventBodies(store, name.installationId);
     expect(second).toMatchObject({
       previous: { configuration: { note: 'hello', oauth_credentials: TOKEN } },
     });
@@ -230,13 +230,13 @@ describe('an edit', () => {
   test('that changes no property has no event', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu', count: 1 });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
     await configure({ count: 1, region: 'eu', note: 'hello' });
     await configure({});
     await edit({ externalIds: ['a'] });
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     await configure({ count: 2 });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 
   test('of a selection leaves the configuration as it is', async () => {
@@ -257,7 +257,7 @@ describe('an edit', () => {
       revision: 2,
       configuration: { region: 'eu' },
     });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 
   test.each(['pause', 'resume', 'uninstall'] as const)('%s can require a revision, too', async (change) => {
@@ -328,7 +328,7 @@ describe('concurrently', () => {
       Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, i])),
     );
     // The edit that made a revision has the revision before it in its event.
-    const events = await told(store, name.installationId);
+    const events = await takeEventBodies(store, name.installationId);
     const byRevision = edited.toSorted((a, b) => a.installation.revision - b.installation.revision);
     const after = byRevision.map(({ installation }) => installation.configuration);
     expect(events.map((event) => event['previous'])).toEqual(
@@ -351,6 +351,6 @@ describe('concurrently', () => {
     );
     expect(new Set(refused)).toEqual(new Set(['INSTALLATION_CHANGED']));
     expect((await store.installations.read(name))?.revision).toBe(2);
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { heard, installed, told } from '../../support/store/installed.ts';
+import { installed, takeEventBodies, takeEvents } from '../../support/store/installed.ts';
 import {
   OPERATOR,
   storeOptions,
@@ -17,7 +17,7 @@ describe('a change', () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, OPERATOR);
-    const events = await heard(store, name.installationId);
+    const events = await takeEvents(store, name.installationId);
     const ids = events.map(({ eventId }) => eventId);
     expect(events.map(({ record }) => record.event['eventId'])).toEqual(ids);
     expect(ids.every((id) => /^evt_[a-z2-7]{24}$/.test(id))).toBe(true);
@@ -27,9 +27,9 @@ describe('a change', () => {
   test('carries its call depth', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, { ...OPERATOR, depth: 3 });
-    expect(await heard(store, name.installationId)).toMatchObject([{ depth: 3 }]);
+    expect(await takeEvents(store, name.installationId)).toMatchObject([{ depth: 3 }]);
   });
 
   test('leaves no credentials in the file, neither in its row nor in its event', async () => {
@@ -74,7 +74,7 @@ describe('attack: a handler that changes its own installation at each lifecycle 
       });
     }
     expect(await store.installations.read(name)).toMatchObject({ revision: 2, configuration: { count: 1 } });
-    expect(await told(store, installationId)).toHaveLength(2);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(2);
   });
 });
 
@@ -98,12 +98,12 @@ describe('attack: edits in a loop whose events are not handled', () => {
     // Changes without an event are not refused.
     await store.installations.pause(name, OPERATOR);
     await store.installations.resume(name, OPERATOR);
-    expect(await told(store, installationId)).toHaveLength(3);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(3);
     await edit();
     await edit();
     await edit();
     await store.installations.uninstall(name, OPERATOR);
-    expect(await told(store, installationId)).toMatchObject([
+    expect(await takeEventBodies(store, installationId)).toMatchObject([
       { type: 'site_installation_deleted' },
       { type: 'installation_deleted' },
     ]);
@@ -122,7 +122,7 @@ describe('attack: edits in a loop whose events are not handled', () => {
     await expect(
       store.installations.install({ ...request, organization: 'other' }, OPERATOR),
     ).resolves.toBeDefined();
-    await told(store, installationId);
+    await takeEventBodies(store, installationId);
     await expect(install()).resolves.toBeDefined();
   });
 
@@ -131,7 +131,7 @@ describe('attack: edits in a loop whose events are not handled', () => {
     const full = wholeInstallation(await installed(store));
     const request = { integration: 'hello', organization: 'other', externalIds: [] };
     const other = await store.installations.install(request, OPERATOR);
-    await told(store, other.installationId);
+    await takeEventBodies(store, other.installationId);
     const configuration = { region: 'eu' };
     await expect(store.installations.edit(full, { configuration }, {}, OPERATOR)).rejects.toMatchObject({
       code: 'INSTALLATION_BUSY',

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { installed, publication, told } from '../../support/store/installed.ts';
+import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
@@ -28,7 +28,7 @@ describe('a new installation', () => {
       spaceSelection: 'all',
       siteSelection: 'all',
     });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       { type: 'installation_setup', installationId: id, status: 'pending' },
     ]);
   });
@@ -37,7 +37,9 @@ describe('a new installation', () => {
     const store = await temporaryStore();
     const id = await installed(store, PLAIN);
     expect(await store.installations.read(wholeInstallation(id))).toMatchObject({ status: 'active' });
-    expect(await told(store, id)).toMatchObject([{ type: 'installation_setup', status: 'active' }]);
+    expect(await takeEventBodies(store, id)).toMatchObject([
+      { type: 'installation_setup', status: 'active' },
+    ]);
   });
 
   test('covers the spaces and sites that were requested', async () => {
@@ -69,7 +71,7 @@ describe('a new installation', () => {
       extra: { installation: id },
     });
     expect((await store.audit.list({ installationId: id, limit: 9 })).items).toHaveLength(1);
-    expect(await told(store, id)).toHaveLength(1);
+    expect(await takeEventBodies(store, id)).toHaveLength(1);
   });
 
   test('has at most five external ids', async () => {
@@ -168,10 +170,10 @@ describe('pausing', () => {
   test('has no lifecycle event, and is in the audit', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     await store.installations.pause(name, BY);
     await store.installations.resume(name, BY);
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     const { items } = await store.audit.list({ installationId: name.installationId, limit: 2 });
     expect(items.map(({ action }) => action)).toEqual(['installation.resume', 'installation.pause']);
   });

@@ -5,7 +5,13 @@
 import { describe, expect, test } from 'vitest';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { CONFIGURATIONS, heard, installed, publication, told } from '../../support/store/installed.ts';
+import {
+  CONFIGURATIONS,
+  installed,
+  publication,
+  takeEventBodies,
+  takeEvents,
+} from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
@@ -35,7 +41,7 @@ describe('a target in a space or a site', () => {
       configuration: { label: 'none' },
       externalIds: ['ext'],
     });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       { type: 'installation_setup', installationId: id, status: 'pending' },
       { type: 'space_installation_setup', installationId: id, spaceId: 's1', status: 'pending' },
       { type: 'site_installation_setup', installationId: id, siteId: 't1', status: 'active' },
@@ -60,7 +66,7 @@ describe('a target in a space or a site', () => {
     const { store, id, whole, below, at } = await open();
     await below('space', 's1');
     await below('space', 's2');
-    await told(store, id);
+    await takeEventBodies(store, id);
     const configuration = { channel: 'general' };
     const { installation } = await store.installations.edit(
       at('space', 's1'),
@@ -74,7 +80,7 @@ describe('a target in a space or a site', () => {
       revision: 1,
     });
     expect(await store.installations.read(whole)).toMatchObject({ status: 'pending', revision: 1 });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       {
         type: 'space_installation_setup',
         installationId: id,
@@ -163,11 +169,11 @@ describe('uninstalling', () => {
     const configuration = { channel: 'general' };
     await store.installations.edit(at('space', 's1'), { configuration }, {}, OPERATOR);
     expect(await targetsOf(store).targets.get(endpointKey)).toBeDefined();
-    await told(store, id);
+    await takeEventBodies(store, id);
     await uninstall(at('space', 's1'));
     expect(await targetsOf(store).targets.get(endpointKey)).toBeUndefined();
     expect([await places(store, id, 'space'), await places(store, id, 'site')]).toEqual([['s2'], ['s1']]);
-    const [event, ...others] = await heard(store, id);
+    const [event, ...others] = await takeEvents(store, id);
     expect(others).toEqual([]);
     expect(event?.record.event).toMatchObject({
       type: 'space_installation_deleted',
@@ -194,14 +200,14 @@ describe('uninstalling', () => {
     const line = { installationId: id, version: 1, requestId: 'r', level: 'info', text: 'x', at: 0 } as const;
     store.logs.append(line);
     await store.logs.pass();
-    await told(store, id);
+    await takeEventBodies(store, id);
     await uninstall(whole);
     expect(await store.installations.read(whole)).toBeUndefined();
     expect(await places(store, id, 'space')).toEqual([]);
     expect((await store.logs.list({ installationId: id, limit: 9 })).items).toEqual([]);
     const found = await store.installations.list({ integration: 'hello', externalId: 'ext', limit: 9 });
     expect(found.items).toEqual([]);
-    const events = await heard(store, id);
+    const events = await takeEvents(store, id);
     expect(events.map(({ type }) => type).toSorted()).toEqual([
       'installation_deleted',
       'site_installation_deleted',
@@ -264,7 +270,7 @@ describe('uninstalling', () => {
     await uninstall(whole);
     expect(await store.installations.read(wholeInstallation(installationId))).toEqual(other);
     expect(await places(store, installationId, 'space')).toEqual(['s1']);
-    expect(await told(store, installationId)).toHaveLength(2);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(2);
   });
 
   test('of a space that was removed and added again counts its revisions anew', async () => {

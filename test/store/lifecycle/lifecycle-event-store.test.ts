@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { heard, installed } from '../../support/store/installed.ts';
+import { installed, takeEvents } from '../../support/store/installed.ts';
 import {
   CLOCK,
   OPERATOR,
@@ -84,7 +84,7 @@ test('installations with pending events are listed page by page, each once, and 
   }
   const [one = '', two = ''] = ids.sort();
   await edit(store, one, 1);
-  await heard(store, two);
+  await takeEvents(store, two);
   const found: string[] = [];
   let cursor: string | undefined;
   do {

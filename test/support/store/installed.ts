@@ -46,7 +46,7 @@ export async function installed(store: Store, more?: string): Promise<string> {
 }
 
 /** Takes the pending lifecycle events in order, and finishes them. */
-export async function heard(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
+export async function takeEvents(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
   const all: WaitingLifecycleEvent[] = [];
   for (;;) {
     const next = await store.lifeEvents.first(installationId);
@@ -57,11 +57,11 @@ export async function heard(store: Store, installationId: string): Promise<Waiti
 }
 
 /** The events without their random ids. */
-export async function told(
+export async function takeEventBodies(
   store: Store,
   installationId: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return (await heard(store, installationId)).map(({ record }) => {
+  return (await takeEvents(store, installationId)).map(({ record }) => {
     const { eventId, ...event } = record.event;
     return event;
   });

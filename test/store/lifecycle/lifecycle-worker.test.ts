@@ -22,7 +22,7 @@ interface Timer {
 }
 
 /** A worker of a service without cells. */
-function courierOf(store: Store) {
+function workerOf(store: Store) {
   const journal = new CallLog({
     logs: store.logs,
     registry: store.registry,
@@ -44,7 +44,7 @@ function courierOf(store: Store) {
   });
   const timers = new Set<Timer>();
   const settled: string[] = [];
-  const courier = new LifecycleWorker({
+  const worker = new LifecycleWorker({
     events: store.lifeEvents,
     targets: targetsOf(store).targets,
     dispatch,
@@ -72,7 +72,7 @@ function courierOf(store: Store) {
     timer.run();
     return ms;
   };
-  return { courier, settled, timers, pass };
+  return { worker, settled, timers, pass };
 }
 
 const firstOf = async ({ lifeEvents }: Store, id: string) => {
@@ -83,8 +83,8 @@ const firstOf = async ({ lifeEvents }: Store, id: string) => {
 test('an event that cannot be delivered is attempted ten times, at growing intervals; then it has failed', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const { courier, settled, pass } = courierOf(store);
-  await courier.start();
+  const { worker, settled, pass } = workerOf(store);
+  await worker.start();
   const waits: number[] = [];
   for (let attempts = 1; attempts < 10; attempts += 1) {
     await vi.waitFor(async () =>
@@ -117,15 +117,15 @@ test('an event that cannot be delivered is attempted ten times, at growing inter
 test('the next process continues after the last one, and waits for the rest of the interval', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const before = courierOf(store);
-  await before.courier.start();
+  const before = workerOf(store);
+  await before.worker.start();
   await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
-  await before.courier.stop();
+  await before.worker.stop();
   expect(before.timers.size).toBe(0);
 
   CLOCK.now += 1_000;
-  const after = courierOf(store);
-  await after.courier.start();
+  const after = workerOf(store);
+  await after.worker.start();
   await vi.waitFor(() => expect(after.timers.size).toBe(1));
   expect(after.pass()).toBe(3_150 - 1_000);
   await vi.waitFor(async () => expect(await firstOf(store, id)).toMatchObject({ attempts: 2 }));
@@ -134,14 +134,14 @@ test('the next process continues after the last one, and waits for the rest of t
 test('a clock that was set back delays no event', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const before = courierOf(store);
-  await before.courier.start();
+  const before = workerOf(store);
+  await before.worker.start();
   await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
-  await before.courier.stop();
+  await before.worker.stop();
 
   CLOCK.now -= 24 * 60 * 60 * 1_000;
-  const after = courierOf(store);
-  await after.courier.start();
+  const after = workerOf(store);
+  await after.worker.start();
   await vi.waitFor(() => expect(after.settled).toEqual(['pending']));
   expect((await firstOf(store, id))?.attempts).toBe(2);
 });
@@ -149,9 +149,9 @@ test('a clock that was set back delays no event', async () => {
 test('an installation that is deleted while its setup event is postponed has its deletion event at once', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const { courier, settled, timers } = courierOf(store);
-  store.lifeEvents.onWritten = (installationId) => courier.tell(installationId);
-  await courier.start();
+  const { worker, settled, timers } = workerOf(store);
+  store.lifeEvents.onWritten = (installationId) => worker.tell(installationId);
+  await worker.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
   await vi.waitFor(() => expect(settled).toEqual(['pending', 'pending']));
