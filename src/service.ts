@@ -37,6 +37,8 @@ import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { openStore, type Store } from './store/store.ts';
+import { openTargets } from './targets/open-targets.ts';
+import type { TargetResolver } from './targets/target-resolver.ts';
 
 /** How long a start waits for the check of the database, so that the first look at `/healthz` can tell of damage. */
 const INTEGRITY_WAIT_MS = 2_000;
@@ -45,6 +47,7 @@ export interface Service {
   readonly controlUrl: string;
   readonly publicUrl: string;
   readonly store: Store;
+  readonly targets: TargetResolver;
   readonly pool: Pool;
   /** The first admin token, where this start has made it. */
   readonly firstAdminToken: string | undefined;
@@ -83,7 +86,6 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     log.info({ layers: bundlers.layers }, 'bundlers are confined');
     const store = await openStore({
       folder: config.dataFolder,
-      origins,
       limits,
       clock,
       randomBytes,
@@ -97,6 +99,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
     });
     stops.push(() => store.close());
+    const { targets, runtimeTokens } = openTargets(store, { origins, limits, clock });
     // Beside the start of the cells. A large database is still being checked when the service listens.
     const checked = within(INTEGRITY_WAIT_MS, store.integrityChecked);
     const { registry, secrets, installations, installLinks, tokens, logs, lifeEvents, audit } = store;
@@ -158,7 +161,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     });
     const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(knownUrl) });
     new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
-    const credentials = new Credentials({ tokens, limits, trustedProxies, clock: ticks });
+    const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
     const outwards = {
       policy: config.egress,
       limits,
@@ -194,6 +197,9 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       limits,
       clock: ticks,
       credentials,
+      origins,
+      targets,
+      runtimeTokens,
       registry,
       secrets,
       installations,
@@ -221,7 +227,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     stops.push(() => control.close());
     publicRoutes(open, {
       limits,
-      registry,
+      targets,
       credentials,
       dispatch,
       observer: journal,
@@ -249,6 +255,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     // Not before the URLs are known: they are part of what an integration is told.
     const told = await startDelivery({
       store,
+      targets,
       dispatch,
       posting,
       journal,
@@ -279,6 +286,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       controlUrl,
       publicUrl,
       store,
+      targets,
       pool,
       firstAdminToken: await tokens.firstAdmin(),
       stop: () => {

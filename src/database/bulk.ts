@@ -1,9 +1,10 @@
 /**
- * One statement for many rows: prepared once, and run for each row inside the engine's own call.
+ * Bulk statements: a statement prepared once and run for each row inside one call of the engine.
  *
- * A delivery is inserted, claimed and settled, thousands of times a second. A statement of its own for each of these costs more
- * to put together than to execute, and one long statement for all of them is a different text each time. So the rows travel as
- * one parameter, which the dialect unfolds; everywhere else a parameter is a plain value.
+ * Deliveries are inserted, claimed and settled thousands of times a second. One statement for each
+ * row costs more to build than to execute, and one long statement for all rows has a different text
+ * each time. So the rows travel as one parameter, which the dialect unfolds
+ * (docs/decisions/bulk-statements.md). Everywhere else a parameter is a plain value.
  */
 import { CompiledQuery } from 'kysely';
 import type { Database } from './tables.ts';
@@ -11,10 +12,12 @@ import type { Database } from './tables.ts';
 /** What a column can hold. */
 export type ColumnValue = string | number | null;
 
-/** The parameter: values of one row after the other, each in the order of the statement's placeholders. */
+/** The parameter: one list of values for each row, in the order of the statement's placeholders. */
 export class BulkRows {
   readonly rows: readonly (readonly ColumnValue[])[];
-  /** How many rows of the table each run has changed: put here by the dialect, where the statement returns none. */
+  /**
+   * Number of changed rows for each run; filled in by the dialect if the statement returns no rows.
+   */
   readonly changes: number[] = [];
 
   constructor(rows: readonly (readonly ColumnValue[])[]) {
@@ -23,12 +26,12 @@ export class BulkRows {
 }
 
 /**
- * Runs a statement for each row, in their order, in the transaction it is handed.
+ * Runs a statement for each row, in order, in the given transaction.
  *
- * One that writes is better off without `returning`: SQLite makes a table of its own for what that returns, at each run.
+ * Omit `returning` from statements that write: SQLite builds a temporary table for it at each run.
  *
- * @param sql with `?` for each value of a row
- * @returns the rows that the statement returned, of all runs together, in order
+ * @param sql with a `?` for each value of a row
+ * @returns the rows returned by all runs, in order
  */
 export async function runForEach<Row = never>(
   transaction: Database,
@@ -41,10 +44,10 @@ export async function runForEach<Row = never>(
 }
 
 /**
- * Runs a statement that returns nothing for each row, in their order.
+ * Runs a statement that returns nothing for each row, in order.
  *
- * @param sql with `?` for each value of a row
- * @returns of each run whether it has changed anything
+ * @param sql with a `?` for each value of a row
+ * @returns for each run, whether it changed a row
  */
 export async function changeForEach(
   transaction: Database,

@@ -1,16 +1,18 @@
 /**
  * Opens the database: connects through a dialect and brings the schema up to date.
  *
- * Which engine it is shows nowhere but in the dialect that is passed in.
+ * Independent of the engine: only the given dialect knows which one it is.
  */
 import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { MIGRATIONS } from './migrations.ts';
 import type { Database, Tables } from './tables.ts';
 
-/** The schema has steps that this Annex does not know: a newer one has made them. */
+/**
+ * The schema has migrations that this version of Annex does not know: a newer version made them.
+ */
 export class NewerSchema extends Error {
-  /** Names of these steps. */
+  /** Names of these migrations. */
   readonly migrations: readonly string[];
 
   constructor(migrations: readonly string[]) {
@@ -20,8 +22,8 @@ export class NewerSchema extends Error {
 }
 
 /**
- * @throws where the engine cannot be reached or a migration fails; the message names the migration. The database is
- *   then as it was before.
+ * @throws if the engine cannot be reached or a migration fails; the message names the migration,
+ * and the database is unchanged
  * @throws NewerSchema
  */
 export async function openDatabase(dialect: Dialect): Promise<Database> {
@@ -44,7 +46,10 @@ export async function openDatabase(dialect: Dialect): Promise<Database> {
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
 }
 
-/** Names of the steps that its schema has; none where it is new, or cannot be read: then migrating says why. */
+/**
+ * Names of the migrations applied. Empty for a new database, and for an unreadable one: migrating
+ * it reports the error.
+ */
 async function migrationsIn(database: Database): Promise<string[]> {
   try {
     const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(

@@ -1,16 +1,28 @@
 /**
- * The tables of events and deliveries, as `migrations.ts` makes them: never edited once they are released.
+ * Migrations of the tables of events and deliveries (see `migrations.ts`). Never edited once
+ * released.
  */
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Ids are those of a `Sequence`, and a delivery's begins with its event's: new rows go to the right edge of every tree, and the
- * deliveries of an event are a range. The indexes of what waits and of what is under way hold those rows alone, so a backlog
- * costs whoever is not part of it nothing.
+ * The tables of events, deliveries, payloads and attempts.
  *
- * No foreign key: what was delivered outlives what it was delivered for.
+ * Ids come from a `Sequence`, and a delivery's id begins with its event's: new rows are appended at
+ * the end of each B-tree, and the deliveries of an event are a range. The indexes of pending and of
+ * leased deliveries are partial, so a backlog slows down no other query.
+ *
+ * No foreign keys: a delivery outlives its target.
  */
 export async function eventsAndDeliveries(db: Kysely<unknown>): Promise<void> {
+  await createEvents(db);
+  await createDeliveries(db);
+  await createPayloadsAndAttempts(db);
+  // Events accepted before a pause are not delivered after it
+  // (docs/contract/webhooks.md#pause-and-removal).
+  await db.schema.alterTable('targets').addColumn('paused_at', 'bigint').execute();
+}
+
+async function createEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('events')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -26,6 +38,9 @@ export async function eventsAndDeliveries(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .execute();
   await db.schema.createIndex('events_organization').on('events').columns(['organization', 'id']).execute();
+}
+
+async function createDeliveries(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('deliveries')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -75,7 +90,10 @@ export async function eventsAndDeliveries(db: Kysely<unknown>): Promise<void> {
     .on('deliveries')
     .columns(['installation_id', 'id'])
     .execute();
-  // Apart from its delivery: that row is written over at each attempt, and these bytes never are.
+}
+
+async function createPayloadsAndAttempts(db: Kysely<unknown>): Promise<void> {
+  // A table of its own: the delivery's row is rewritten at each attempt, these bytes never are.
   await db.schema
     .createTable('delivery_payloads')
     .addColumn('delivery_id', 'text', (column) => column.primaryKey())
@@ -97,8 +115,6 @@ export async function eventsAndDeliveries(db: Kysely<unknown>): Promise<void> {
     .addColumn('truncated', 'integer', (column) => column.notNull())
     .addPrimaryKeyConstraint('delivery_attempts_key', ['delivery_id', 'number'])
     .execute();
-  // What was accepted before it was paused is not delivered once it is resumed (REFERENCE D29).
-  await db.schema.alterTable('targets').addColumn('paused_at', 'bigint').execute();
 }
 
 export async function webhookSecrets(db: Kysely<unknown>): Promise<void> {

@@ -1,20 +1,21 @@
 /**
- * Many writers, one transaction: what is asked for while a commit is on its way goes into the next one together.
+ * Group commit: all work requested while one commit is in progress shares the next transaction.
  *
- * A commit waits for the disk, and costs the same for one row as for hundreds. Whoever asks is answered after the commit that
- * has its rows, so nothing is acknowledged that a power cut could take back. One that fails takes nobody along: the transaction
- * is rolled back, and what it held is done again in halves, until the one that fails is alone with its failure.
+ * A commit waits for the disk and costs the same for one row as for hundreds. A caller is answered
+ * after the commit that holds its rows, so a power cut never undoes acknowledged work. A failure
+ * affects only its own work: the transaction is rolled back and its work is retried in halves,
+ * until the failing work is alone and its caller gets the error (docs/decisions/group-commits.md).
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from './tables.ts';
 
 /**
- * How long a transaction holds up the event loop at a stretch. Statements are executed in the call that asks for them, so a long
- * one would otherwise keep every call of every installation waiting.
+ * How long a transaction may block the event loop without a turn. Statements run synchronously, so
+ * a long transaction would otherwise delay every call of every installation.
  */
 const STRETCH_MS = 5;
 
-/** Statements in a transaction that is open already. Run again where another one's failure has undone it. */
+/** Statements in an open transaction. Run again if the failure of other work rolled them back. */
 type Work<Result> = (transaction: Database) => Promise<Result>;
 
 interface Waiting {
@@ -26,7 +27,7 @@ interface Waiting {
 export class GroupCommit {
   readonly #database: Database;
   #waiting: Waiting[] = [];
-  /** Resolves when nothing is left to be committed. */
+  /** Resolves when no work is left to commit. */
   #running: Promise<void> | undefined;
   #closed = false;
 
@@ -43,7 +44,7 @@ export class GroupCommit {
     });
   }
 
-  /** Takes on nothing any more. @returns when all that was asked for before is committed */
+  /** Accepts no more work. @returns once all accepted work is committed */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
@@ -52,7 +53,7 @@ export class GroupCommit {
   /** Never rejects. */
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Whoever else asks in this turn of the event loop comes along.
+      // All work requested in this turn of the event loop joins.
       await setImmediate();
       const group = this.#waiting;
       this.#waiting = [];
@@ -89,7 +90,10 @@ export class GroupCommit {
   }
 }
 
-/** Items of the same kind, put into the database by one statement for all that come in the same turn. */
+/**
+ * Items of one kind, written by one bulk statement for all items added in the same turn of the
+ * event loop.
+ */
 export class Gathered<Item, Result> {
   readonly #commits: GroupCommit;
   readonly #write: (transaction: Database, items: readonly Item[]) => Promise<readonly Result[]>;
@@ -97,8 +101,8 @@ export class Gathered<Item, Result> {
   #open: { readonly items: Item[]; readonly results: Promise<readonly Answer<Result>[]> } | undefined;
 
   /**
-   * @param itemsMax of one statement: it holds up the event loop for as long as it runs
-   * @param write answers with a result for each item, in their order. Run again, with fewer, where it has failed
+   * @param itemsMax items of one bulk statement: it blocks the event loop while it runs
+   * @param write returns a result for each item, in order; run again with fewer items if it failed
    */
   constructor(
     commits: GroupCommit,
@@ -110,7 +114,7 @@ export class Gathered<Item, Result> {
     this.#write = write;
   }
 
-  /** Resolves once the item is committed. @throws what its writing does, when it is the only one that is written */
+  /** Resolves once the item is committed. @throws the error of writing this item alone */
   async add(item: Item): Promise<Result> {
     const open = this.#open ?? this.#begin();
     const index = open.items.push(item) - 1;
@@ -124,32 +128,32 @@ export class Gathered<Item, Result> {
   #begin() {
     const items: Item[] = [];
     const written = this.#commits.run((transaction) => {
-      // From here on whoever comes is too late for this one.
+      // The batch is closed: later items go into the next one.
       if (this.#open?.items === items) this.#open = undefined;
       return this.#write(transaction, items);
     });
     const results = written.then(answers, (cause) => {
       if (this.#open?.items === items) this.#open = undefined;
-      return this.#apart(items, cause);
+      return this.#retryInHalves(items, cause);
     });
     const open = { items, results };
     this.#open = open;
     return open;
   }
 
-  /** Writes in halves what could not be written together. Never rejects. */
-  async #apart(items: readonly Item[], cause: unknown): Promise<Answer<Result>[]> {
+  /** Retries a failed batch in halves. Never rejects. */
+  async #retryInHalves(items: readonly Item[], cause: unknown): Promise<Answer<Result>[]> {
     if (items.length <= 1) return items.map(() => ({ cause }));
     const answered: Answer<Result>[] = [];
     for (const half of halves(items)) {
       const written = this.#commits.run((transaction) => this.#write(transaction, half));
-      answered.push(...(await written.then(answers, (again) => this.#apart(half, again))));
+      answered.push(...(await written.then(answers, (failure) => this.#retryInHalves(half, failure))));
     }
     return answered;
   }
 }
 
-/** What has become of one item. */
+/** Result or error of one item. */
 type Answer<Result> = { readonly result: Result } | { readonly cause: unknown };
 
 const answers = <Result>(results: readonly Result[]): Answer<Result>[] =>

@@ -1,23 +1,26 @@
 /**
- * Which Annex has written a database last: kept in SQLite's `user_version`, which is not part of the schema. So an older Annex that
- * finds a schema it does not know can name the version that made it.
+ * The version of Annex that last wrote a database, kept in SQLite's `user_version`, which is not
+ * part of the schema. An older Annex that finds an unknown schema can then name the version that
+ * made it.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { NewerSchema } from './database.ts';
 import type { Database } from './tables.ts';
 
-/** Each part of a version has so much room: 1.2.3 is 1002003. */
+/** Each part of a version has three decimal digits: 1.2.3 is 1002003. */
 const PART = 1_000;
 
-/** Notes this version, where another one is noted. */
+/** Records this version, unless it is recorded already. */
 export async function noteVersion(database: Database, version: string): Promise<void> {
   const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(database);
   if (rows[0]?.user_version === numberOf(version)) return;
   await sql.raw(`pragma user_version = ${numberOf(version)}`).execute(database);
 }
 
-/** What to do with a database that a newer Annex than this one has made; undefined for any other failure. */
+/**
+ * The error for a database made by a newer Annex, with what to do; undefined for any other failure.
+ */
 export function newerAnnex(file: string, failure: unknown, own?: string): Error | undefined {
   if (!(failure instanceof NewerSchema)) return undefined;
   const made = versionIn(file);

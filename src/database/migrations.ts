@@ -1,8 +1,8 @@
 /**
- * The schema's history: each entry runs once, in the order of its name, in a transaction of its own engine.
+ * Schema migrations: each runs once, in the order of its name, in its own transaction.
  *
- * An entry that has been released is never edited; a change is a new entry. Only what kysely's schema builder says the
- * same way to every engine is used here.
+ * A released migration is never edited; a change is a new migration. Migrations use only what
+ * kysely's schema builder expresses the same way for every engine.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -101,7 +101,10 @@ async function tokens(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** No foreign key: a line of an installation that is deleted meanwhile must not fail the batch it is flushed with. */
+/**
+ * No foreign key: a line of an installation deleted meanwhile must not fail the batch in which it
+ * is written.
+ */
 async function logs(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('log_lines')
@@ -123,7 +126,7 @@ async function loweredLimits(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** One table for installations and for what lies below them: whatever holds for a target holds at every level. */
+/** One table for targets of all levels (docs/decisions/targets-table.md). */
 async function targets(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('targets')
@@ -194,7 +197,7 @@ async function targets(db: Kysely<unknown>): Promise<void> {
   await db.schema.dropTable('installations').execute();
 }
 
-/** No foreign key: an event of what is deleted outlives it. */
+/** No foreign key: the event of a deletion outlives its target. */
 async function lifeEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('life_events')
@@ -216,7 +219,7 @@ async function lifeEvents(db: Kysely<unknown>): Promise<void> {
     .addColumn('finished_at', 'bigint')
     .addPrimaryKeyConstraint('life_events_key', ['installation_id', 'position'])
     .execute();
-  // The first of those that wait, of one installation and of each.
+  // Finds the first pending event of one installation, and of each.
   await db.schema
     .createIndex('life_events_waiting')
     .on('life_events')
@@ -225,7 +228,7 @@ async function lifeEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('life_events_finished').on('life_events').columns(['finished_at']).execute();
 }
 
-/** No foreign key: who deleted something is of interest when it is gone. */
+/** No foreign key: an audit entry outlives the objects that it names. */
 async function audit(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('audit')
@@ -276,7 +279,7 @@ async function imagesAndLinks(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** What is left of an integration: its name is free again, the numbers of its versions are not. */
+/** What remains of a deleted integration: its name is free again, its version numbers are not. */
 async function deletedIntegrations(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('deleted_integrations')
@@ -289,7 +292,7 @@ async function handledEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('versions').addColumn('handled_events', 'text').execute();
 }
 
-/** At most one row a target: a lease that nobody gave back is written over by the next. */
+/** At most one row a target: the next lease overwrites one that was not released. */
 async function credentialLeases(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('credential_leases')
@@ -309,7 +312,7 @@ async function credentialLeases(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** What an organization has installed, by the name of the integration. */
+/** Installations of an organization, by the name of the integration. */
 async function targetsOfOrganizations(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('targets_organization')
@@ -318,12 +321,15 @@ async function targetsOfOrganizations(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Whoever changes something may be of another organization than the one that it concerns. */
+/** The principal of a change may belong to another organization than the one concerned. */
 async function organizationsOfActors(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('audit').addColumn('actor_organization', 'text').execute();
 }
 
-/** Each install counts what its organization still has to hear: of all that waits, its own part. */
+/**
+ * Each install counts the pending lifecycle events of its organization: a partial index holds those
+ * alone.
+ */
 async function lifeEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('life_events_waiting_of_organization')
@@ -333,7 +339,7 @@ async function lifeEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** They go with their target, and with time. */
+/** Removed with their target, or when they expire. */
 async function spentStates(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('spent_states')

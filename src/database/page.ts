@@ -1,27 +1,29 @@
 /**
- * Lists come in pages, and a page ends in a cursor: the key of its last row, opaque to whoever carries it back.
+ * Keyset pagination: a page ends in a cursor, the key of its last row, opaque to clients
+ * (docs/contract/api.md#paging).
  *
- * A page is found by comparing keys, never by counting rows, so the last page of ten thousand costs what the first does
- * and rows that appear meanwhile shift nothing.
+ * A page is found by comparing keys, never by counting rows: the last page of ten thousand costs
+ * what the first does, and rows added meanwhile shift nothing.
  */
 
 export interface PageRequest {
-  /** `next` of the page before; absent for the first page. */
+  /** `next` of the previous page; absent for the first page. */
   readonly cursor?: string | undefined;
-  /** Most items in the page. */
+  /** Maximum number of items in the page. */
   readonly limit: number;
 }
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Cursor of the next page; absent where this is the last. */
+  /** Cursor of the next page; absent on the last page. */
   readonly next?: string;
 }
 
 /**
- * Makes a page of rows that were read with one more than `limit`, so that the last page is known to be the last.
+ * Makes a page from rows that were read with `limit + 1`: the extra row shows that there is a next
+ * page.
  *
- * @param keyOf the column by which the rows are sorted, as text.
+ * @param keyOf the column by which the rows are sorted, as text
  */
 export function page<Row, Item>(
   rows: readonly Row[],

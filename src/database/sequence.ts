@@ -1,10 +1,11 @@
 /**
- * Ids that sort in the order in which they were made, within one process and, as far as clocks agree, beyond it.
+ * Ids that sort in the order in which they were made: within one process, and across processes as
+ * far as clocks agree.
  */
 import { base64url, type RandomBytes } from '../model/identifiers.ts';
 
 export class Sequence {
-  /** Tells the ids of this process from those of others that write to the same store. */
+  /** Distinguishes the ids of this process from those of others that write to the same store. */
   readonly #writer: string;
   #count = 0;
   #latest = 0;
@@ -13,7 +14,10 @@ export class Sequence {
     this.#writer = base64url(randomBytes(6));
   }
 
-  /** Time first, then the order within this process: fixed widths, so that text order is the order of making. */
+  /**
+   * Time first, then a count: fixed widths, so that text order is the order of creation. @param at
+   * milliseconds since 1970
+   */
   next(at: number): string {
     this.#count += 1;
     // A clock that is set back must not put a later id before an earlier one.
@@ -21,7 +25,10 @@ export class Sequence {
     return `${hex(this.#latest, 12)}-${hex(this.#count, 12)}-${this.#writer}`;
   }
 
-  /** What sorts before every id that is made at this time or later, and after all that were made before it. */
+  /**
+   * A bound: sorts before every id made at this time or later, and after every id made before.
+   * @param at milliseconds since 1970
+   */
   static first(at: number): string {
     return hex(Math.max(0, at), 12);
   }

@@ -1,11 +1,14 @@
 /**
- * kysely's SQLite dialect on top of `node:sqlite`: everything that only SQLite understands is in this file.
+ * kysely's SQLite dialect on `node:sqlite`. All code of the query path that is specific to SQLite
+ * is in this file.
  *
- * Durability comes before speed: `synchronous=FULL` syncs the log at every commit, because with `NORMAL` a power cut
- * loses rows that were acknowledged. One connection serves the whole process, and kysely hands it out one transaction
- * at a time. The calls are synchronous: a statement holds up the event loop for as long as it runs.
+ * Durability comes before speed: `synchronous=FULL` syncs the log at every commit, because with
+ * `NORMAL` a power cut loses acknowledged rows. One connection serves the whole process, and kysely
+ * hands it out for one transaction at a time. The calls are synchronous: a statement blocks the
+ * event loop while it runs (docs/decisions/sqlite-default.md).
  *
- * One process at a time writes (`folder-lock.ts`). Others may read meanwhile: a backup, and the integrity check.
+ * One process at a time writes (`folder-lock.ts`). Other processes may read meanwhile: a backup and
+ * the integrity check.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
@@ -27,15 +30,18 @@ import { BUSY_TIMEOUT_MS, type FolderLock, inUse, isBusy, lockFolder } from './f
 const ROLLED_BACK = /cannot rollback - no transaction is active/;
 const PAGE_CACHE_KIB = 64 * 1024;
 const STATEMENTS_MAX = 500;
-/** A backup keeps the log from being emptied, and it grows meanwhile. What it keeps of the disk afterwards. */
+/**
+ * A backup keeps the log from being emptied, so it grows meanwhile. This much of the file is kept
+ * afterwards.
+ */
 const LOG_BYTES_KEPT = 256 * 1024 * 1024;
 
 export interface SqliteOptions {
-  /** Whether to start with a damaged write-ahead log, without what was committed in it. */
+  /** Whether to start with a damaged write-ahead log and lose what was committed in it. */
   readonly acceptLoss?: boolean;
   /** Milliseconds since 1970. */
   readonly clock?: () => number;
-  /** Receives what an operator has to know about the write-ahead log that was found. */
+  /** Receives notes for the operator about the write-ahead log. */
   readonly note?: (note: WalNote) => void;
 }
 
@@ -62,12 +68,18 @@ class NodeSqliteDialect extends SqliteDialect {
 }
 
 class NodeSqliteDriver extends SqliteDriver {
-  /** Takes the write lock at once: a transaction that upgrades halfway fails at once when another process has written. */
+  /**
+   * Takes the write lock at once: a transaction that upgrades to it later fails if another process
+   * has written.
+   */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
 
-  /** Where the disk is full, SQLite has rolled back by itself. To fail at that would hide from the operator that it is. */
+  /**
+   * On a full disk SQLite rolls back by itself. A failing rollback would hide the real error from
+   * the operator.
+   */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     try {
       await super.rollbackTransaction(connection);
@@ -78,7 +90,9 @@ class NodeSqliteDriver extends SqliteDriver {
 }
 
 class NodeSqliteAdapter extends SqliteAdapter {
-  /** SQLite rolls schema changes back like any other, so a migration that dies halfway leaves nothing behind. */
+  /**
+   * SQLite rolls back schema changes like any others, so a failed migration leaves nothing behind.
+   */
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -97,23 +111,27 @@ function openLocked(file: string, options: SqliteOptions): SqliteDatabase {
 
 function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDatabase {
   const { acceptLoss = false, clock = Date.now, note = () => {} } = options;
-  // With the lock, and before SQLite: nothing else writes the log, and nothing has thrown any of it away.
+  // Before SQLite opens the log: under the lock no other process writes it, and no frame has been
+  // dropped yet.
   const leavesOut = checkWal({ database: file, acceptLoss, now: clock(), note });
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
   try {
     database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
-    // Takes the write lock once: an older Annex that runs has the file to itself.
+    // Takes the write lock once: fails if an older version of Annex, which locks the database file
+    // itself, is running.
     database.exec('begin immediate; commit');
     if (leavesOut) database.exec('pragma wal_checkpoint(truncate)');
-    // The trees of a long backlog: pages that are written at each commit should not be read anew for it.
+    // Holds the B-trees of a long backlog: pages written at each commit should not be read from
+    // disk for it.
     database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
     database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
   } catch (cause) {
     database.close();
     throw isBusy(cause) ? inUse(file, cause) : cause;
   }
-  // To compile a statement takes longer than to run most of them. Nothing streams rows, so none is in use twice at once.
+  // Compiling a statement takes longer than running most of them. No query streams rows, so no
+  // statement is in use twice.
   const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
   return {
     close() {
@@ -132,7 +150,7 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
 
 function prepared(statement: StatementSync): SqliteStatement {
   return {
-    // A statement without result columns is run for its effect.
+    // A statement without result columns is run for its effect alone.
     reader: statement.columns().length > 0,
     all(parameters) {
       const [first] = parameters;
@@ -151,7 +169,7 @@ function prepared(statement: StatementSync): SqliteStatement {
   };
 }
 
-/** Everything the tables hold (see `tables.ts`) is a string, a number or null. */
+/** All values of the tables (`tables.ts`) are strings, numbers or null. */
 function values(parameters: readonly unknown[]): (string | number | null)[] {
   return parameters.map((value) => {
     if (typeof value === 'string' || typeof value === 'number' || value === null) return value;

@@ -1,8 +1,9 @@
 /**
- * The tables, as kysely sees them.
+ * The tables of the database, as kysely types.
  *
- * Column types are those that SQLite and PostgreSQL share: text, integer and bigint. Times are milliseconds since 1970,
- * structured values are JSON text, and every value named `sealed_…` came out of the vault.
+ * Column types are those that SQLite and PostgreSQL share: text, integer and bigint. Times are
+ * milliseconds since 1970, structured values are JSON text, and values of columns named `sealed_…`
+ * are sealed by the vault.
  */
 import type { Generated, Kysely } from 'kysely';
 import type { InstallationStatus, Level, Selection } from '../model/installation.ts';
@@ -13,23 +14,23 @@ export interface Tables {
   integrations: {
     name: string;
     organization: string;
-    /** Copies out of the active version's manifest, so that a list reads no manifests. */
+    /** Copies from the active version's manifest, so that lists read no manifests. */
     visibility: Visibility;
     title: string;
     description: string;
     active_version: number;
     latest_version: number;
     sealed_signing_secret: string;
-    /** JSON: limit → value. */
+    /** JSON: name of a limit → its lowered value. */
     lowered_limits: Generated<string>;
-    /** SHA-256 of the token of its install link, hexadecimal. */
+    /** SHA-256 of the install link's token, in hexadecimal. */
     install_link_hash: string | null;
     created_at: number;
     updated_at: number;
   };
   /**
-   * Names that had an integration once. Whoever takes one next goes on counting its versions: caches know code by name
-   * and number, and must not take one owner's for another's.
+   * Names of deleted integrations. A new integration of that name continues the version numbers:
+   * caches identify code by name and number, and must not confuse one owner's code with another's.
    */
   deleted_integrations: {
     name: string;
@@ -41,7 +42,10 @@ export interface Tables {
     manifest: string;
     script: string;
     source_map: string;
-    /** JSON list of the event types that it has handlers for; null where only the code itself can tell. */
+    /**
+     * JSON list of the event types that the version handles; null for a version stored without it:
+     * the code decides.
+     */
     handled_events: string | null;
     created_at: number;
   };
@@ -60,47 +64,47 @@ export interface Tables {
     sealed_value: string;
     updated_at: Generated<number>;
   };
-  /** Every target: an installation itself, and what of it is in a space or a site. */
+  /** Targets of all levels: installations, space installations and site installations. */
   targets: {
     installation_id: string;
     level: Level;
-    /** Id of the space or site; empty at the level of the organization. */
+    /** Id of the space or site; empty at organization level. */
     place: string;
     integration: string;
     organization: string;
     endpoint_key: string;
     status: InstallationStatus;
-    /** JSON, without what is sealed. */
+    /** JSON, without sealed properties. */
     configuration: string;
-    /** JSON of the property `oauth_credentials`, where it is set. */
+    /** JSON of the property `oauth_credentials`; null if not set. */
     sealed_credentials: string | null;
     /** JSON list. */
     external_ids: string;
     space_selection: Selection;
     site_selection: Selection;
     sealed_signing_secret: string;
-    /** Counts changes, from 1. */
+    /** Number of changes, from 1. */
     revision: number;
-    /** When it was paused last. */
+    /** Time of the latest pause. */
     paused_at: number | null;
     created_at: number;
     updated_at: number;
   };
-  /** Who is renewing the credentials of a target; one row a target at the most. */
+  /** Leases for renewing the credentials of a target; at most one row a target. */
   credential_leases: {
     installation_id: string;
     level: Level;
     place: string;
-    /** Random; known to whoever took it. */
+    /** Random id; known only to the lease's holder. */
     holder: string;
     expires_at: number;
   };
-  /** Integrations that come with Annex, and which content of each was published last. */
+  /** Built-in integrations, with the content last published. */
   built_ins: {
     name: string;
     content_hash: string;
   };
-  /** States of OAuth flows that have come back, for as long as they could be good. */
+  /** OAuth states that were used already, kept while they would still be valid. */
   spent_states: {
     installation_id: string;
     level: Level;
@@ -116,7 +120,7 @@ export interface Tables {
     level: Level;
     place: string;
   };
-  /** What happens in the life of targets, for their integration to hear: set up, edited, deleted. */
+  /** Lifecycle events of targets, for their integration. */
   life_events: {
     installation_id: string;
     /** Orders the events of one installation, from 1. */
@@ -127,50 +131,50 @@ export interface Tables {
     integration: string;
     organization: string;
     type: string;
-    /** JSON: a `LifecycleEventRecord`; empty once the event is over. */
+    /** JSON: a `LifecycleEventRecord`; empty once the event is finished. */
     sealed_record: string;
-    /** How many calls the change was made inside of. */
+    /** Call depth of the change. */
     depth: number;
     state: LifecycleEventState;
     attempts: number;
-    /** When it is to be tried next. */
+    /** Time of the next attempt. */
     due_at: number;
-    /** How its last attempt ended. */
+    /** How the last attempt ended. */
     outcome: string | null;
     created_at: number;
     finished_at: number | null;
   };
-  /** What the product says has happened (REFERENCE D4), each once. */
+  /** Accepted product events, each stored once (docs/contract/events.md#posting). */
   events: {
-    /** Of a `Sequence`: sorts in the order of arrival. */
+    /** From a `Sequence`: sorts in the order of acceptance. */
     id: string;
-    /** By which receivers know one they hear twice; the product's own, or made here. Unique. */
+    /** Idempotency key for receivers; given by the product, or made at acceptance. Unique. */
     event_id: string;
     organization: string;
     type: string;
-    /** Where it has happened. */
+    /** Where the event happened. */
     level: Exclude<Level, 'organization'>;
     place: string;
-    /** Where it is for one installation alone. */
+    /** Set if the event is for one installation only. */
     installation_id: string | null;
-    /** JSON object: the event as handlers get it, without `installationId`. */
+    /** JSON object: the event as handlers receive it, without `installationId`. */
     body: string;
-    /** What tells the same body from another, however its members are ordered. */
+    /** Hash of the body, independent of the order of its members. */
     body_hash: string;
-    /** How many it came to when it was accepted. */
+    /** Number of deliveries at acceptance. */
     deliveries: number;
     created_at: number;
   };
-  /** One event to one target. */
+  /** Deliveries: one event to one target each. */
   deliveries: {
-    /** `id` of the event, a dot, and a number. */
+    /** `events.id`, a dot, and a number. */
     id: string;
     /** `events.id` */
     event: string;
     event_id: string;
     type: string;
     kind: DeliveryKind;
-    /** Key of the target's endpoint: what deliveries are kept fair by. */
+    /** Key of the target's endpoint; the unit of fair scheduling. */
     endpoint: string;
     organization: string;
     integration: string;
@@ -178,33 +182,39 @@ export interface Tables {
     level: Level;
     place: string;
     state: DeliveryState;
-    /** When it is to be tried, or tried again. */
+    /** Time of the next attempt. */
     due_at: number;
-    /** Since when it is to be delivered: when it was accepted, or ordered anew. */
+    /** When it was accepted or last redelivered. */
     armed_at: number;
-    /** Until when whoever claimed it has it to itself; null where nobody has. */
+    /** End of the current claim's lease; null if not claimed. */
     lease_until: number | null;
-    /** Counts claims: what an earlier one has to say is not heard (REFERENCE D31). */
+    /**
+     * Number of claims; a write with an older fence changes nothing
+     * (docs/contract/webhooks.md#crashes).
+     */
     fence: number;
-    /** Calls or requests that were made for it, of which the end is known. */
+    /** Attempts with a known outcome. */
     attempts: number;
-    /** Of the budget it has now: failed attempts that were followed by another (REFERENCE D20). */
+    /** Retries used since `armed_at` (docs/contract/webhooks.md#retries). */
     retries: number;
-    /** Of that budget: claims whose end nobody knows (REFERENCE D31). */
+    /** Claims since `armed_at` with an unknown outcome (docs/contract/webhooks.md#crashes). */
     unknowns: number;
-    /** Of that budget: faults of the platform. */
+    /** Faults of the platform since `armed_at`. */
     faults: number;
     /** How the last attempt ended. */
     outcome: string | null;
     created_at: number;
     finished_at: number | null;
   };
-  /** What is posted to a receiver: made once, and the same bytes at each attempt (REFERENCE D23). */
+  /**
+   * Webhook payloads: made once, and the same bytes at each attempt
+   * (docs/contract/webhooks.md#payload).
+   */
   delivery_payloads: {
     delivery_id: string;
     destination: string;
     payload: string;
-    /** What the target was when it named the destination: `Target.revision`. */
+    /** `Target.revision` at which the destination was determined. */
     revision: string;
   };
   delivery_attempts: {
@@ -218,37 +228,37 @@ export interface Tables {
     outcome: string;
     /** URL that was posted to, without its query. */
     destination: string | null;
-    /** Of the receiver's answer, or of the integration's. */
+    /** HTTP status of the receiver's answer, or of the integration's. */
     status: number | null;
-    /** Head of the receiver's answer's body. */
+    /** Beginning of the receiver's answer. */
     response: string | null;
-    /** 1 where the answer was not read to its end. */
+    /** 1 if the answer was not read to its end. */
     truncated: number;
   };
-  /** What webhooks of a target are signed with (REFERENCE D24). */
+  /** Signing secrets of targets' webhooks (docs/contract/webhooks.md#secret). */
   webhook_secrets: {
     installation_id: string;
     level: Level;
     place: string;
     sealed_secret: string;
-    /** The one before, while both sign. */
+    /** The previous secret, while both sign. */
     sealed_previous: string | null;
     previous_until: number | null;
     updated_at: number;
   };
-  /** Who changed what. Rows are added, and removed by age alone. */
+  /** Audit entries. Rows are only added, and removed by age. */
   audit: {
     id: string;
     at: number;
     action: string;
-    /** Kind of the token. */
+    /** Kind of the principal. */
     actor: string;
-    /** The organization of the token. */
+    /** Organization of the principal's token. */
     actor_organization: string | null;
     token_id: string | null;
     address: string | null;
     request_id: string;
-    /** The organization that it concerns. */
+    /** The organization concerned. */
     organization: string | null;
     integration: string | null;
     installation_id: string | null;
@@ -261,7 +271,7 @@ export interface Tables {
     id: string;
     kind: TokenKind;
     organization: string | null;
-    /** SHA-256 of the token, hexadecimal. */
+    /** SHA-256 of the token, in hexadecimal. */
     hash: string;
     created_at: number;
   };
@@ -279,25 +289,33 @@ export interface Tables {
 }
 
 /**
- * `pending`: to be told, or told again. `delivered`: the integration has heard it. `unhandled`: it has no handler.
- * `failed`: its handler failed, which is final. `canceled`: the target is gone.
+ * `pending`: to be attempted or retried. `delivered`: its handler succeeded. `unhandled`: the
+ * integration has no handler. `failed`: its handler failed, which is final. `canceled`: the target
+ * was deleted.
  */
 export const LIFECYCLE_EVENT_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 export type LifecycleEventState = (typeof LIFECYCLE_EVENT_STATES)[number];
 
-/** `handler`: an event for the code itself. `webhook`: the code says what is posted where, and the host does it. */
+/**
+ * `handler`: a call of the integration's handler. `webhook`: the code returns payload and URL, and
+ * the host posts.
+ */
 export const DELIVERY_KINDS = ['handler', 'webhook'] as const;
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
 
 /**
- * `pending`: to be delivered, or tried again. `delivered`: the handler, or the receiver, has it. `unhandled`: the code does not
- * handle it, or is not subscribed. `failed`: final, or out of retries. `canceled`: the target was paused or gone, or somebody
- * has said so.
+ * `pending`: to be attempted or retried. `delivered`: the handler or the receiver accepted it.
+ * `unhandled`: the code does not handle the type, or the target has not selected it. `failed`:
+ * final failure, or out of retries. `canceled`: the target was paused or deleted, or a principal
+ * canceled the delivery.
  */
 export const DELIVERY_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** `succeeded`: no more to do. `failed`: by whoever was to take it. `fault`: by the platform, which says nothing of them. */
+/**
+ * `succeeded`; `failed`: handler or receiver failed; `fault`: the platform failed, which does not
+ * count against them.
+ */
 export const ATTEMPT_RESULTS = ['succeeded', 'failed', 'fault'] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 

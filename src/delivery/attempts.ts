@@ -6,14 +6,14 @@
  */
 import type { Target } from '../model/target.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
-import type { Registry } from '../store/integrations/registry.ts';
+import type { TargetResolver } from '../targets/target-resolver.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
 import type { Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
 import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
 export interface AttemptsParts {
-  readonly registry: Pick<Registry, 'targetNamed'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
   readonly handlers: Pick<HandlerDelivery, 'attempt'>;
   readonly webhooks: Pick<WebhookDelivery, 'attempt'>;
   /** Told when the store fails. */
@@ -29,10 +29,10 @@ export class Attempts {
 
   /** Never rejects. */
   async make(way: DeliveryInFlight): Promise<Attempted | typeof LOST> {
-    const { registry, handlers, webhooks, onError } = this.#parts;
+    const { targets, handlers, webhooks, onError } = this.#parts;
     const { claim } = way;
     try {
-      const target = await registry.targetNamed(claim.target);
+      const target = await targets.named(claim.target);
       // One that is there anew has another endpoint.
       if (target === undefined || target.endpointKey !== claim.endpoint)
         return without({ end: 'canceled', outcome: 'deleted' });

@@ -9,6 +9,7 @@ import type { Dispatch } from '../calls/dispatch.ts';
 import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
+import type { TargetResolver } from '../targets/target-resolver.ts';
 import { Attempts } from './attempts.ts';
 import { watchDeliveries, watchLifecycleEvents } from './delivery-metrics.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
@@ -25,7 +26,8 @@ export const { version: VERSION } = JSON.parse(
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
 export interface DeliveryParts {
-  readonly store: Pick<Store, 'lifeEvents' | 'deliveries' | 'acceptedEvents' | 'registry' | 'webhookSecrets'>;
+  readonly store: Pick<Store, 'lifeEvents' | 'deliveries' | 'acceptedEvents' | 'webhookSecrets'>;
+  readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly posting: Pick<WebhookClient, 'post'>;
   readonly journal: Pick<CallLog, 'log'>;
@@ -51,11 +53,10 @@ export interface StartedDelivery {
 /** Takes up what was left behind, and all that comes from now on. @throws where the store cannot be read */
 export async function startDelivery(parts: DeliveryParts): Promise<StartedDelivery> {
   const { store, metrics } = parts;
-  const { lifeEvents, deliveries, acceptedEvents, registry } = store;
+  const { lifeEvents, deliveries, acceptedEvents } = store;
   const courier = new LifecycleWorker({
     ...parts,
     events: lifeEvents,
-    registry,
     settled: watchLifecycleEvents(metrics, lifeEvents),
     onError: (error) => parts.onError(error, 'a life event could not be read or marked'),
   });
@@ -77,11 +78,11 @@ export async function startDelivery(parts: DeliveryParts): Promise<StartedDelive
 }
 
 function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
-  const { deliveries, registry, webhookSecrets: secrets } = parts.store;
+  const { deliveries, webhookSecrets: secrets } = parts.store;
   const onError = (error: unknown) => parts.onError(error, 'a delivery could not be claimed or put down');
   const handlers = new HandlerDelivery(parts);
   const webhooks = new WebhookDelivery({ ...parts, deliveries, secrets, userAgent: USER_AGENT });
-  const attempts = new Attempts({ registry, handlers, webhooks, onError });
+  const attempts = new Attempts({ targets: parts.targets, handlers, webhooks, onError });
   const inFlight = () => worker.inFlight;
   const watch = watchDeliveries(parts.metrics, deliveries, inFlight);
   const worker: DeliveryWorker = new DeliveryWorker({ ...parts, deliveries, attempts, watch, onError });

@@ -13,6 +13,7 @@ import type { Principal } from '../model/principal.ts';
 import { RateLimit } from '../model/rate-limit.ts';
 import { isRuntimeToken } from '../model/runtime-token.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { RuntimeTokens } from '../targets/runtime-tokens.ts';
 import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
@@ -21,7 +22,8 @@ const MINUTE_MS = 60_000;
 const LIMIT = 'failedCredentialsPerMinutePerAddress' as const satisfies LimitName;
 
 export interface CredentialsParts {
-  readonly tokens: Pick<Tokens, 'known' | 'authenticate' | 'runtime'>;
+  readonly tokens: Pick<Tokens, 'known' | 'authenticate'>;
+  readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly limits: Pick<Limits, typeof LIMIT>;
   readonly trustedProxies: AddressList;
   /** Milliseconds that only ever grow. */
@@ -61,10 +63,10 @@ export class Credentials {
 
   /** One that is genuine and not over is no guess, however many there have been from its address. */
   async #runtimePrincipal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
-    const { runtime } = this.#parts.tokens;
-    const read = runtime.read(token);
+    const { runtimeTokens } = this.#parts;
+    const read = runtimeTokens.read(token);
     if (read === undefined || read.isExpired) this.refuseSpent(request);
-    const grant = read && !read.isExpired ? await runtime.grant(read.claims) : undefined;
+    const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
     if (grant !== undefined) return grant.principal;
     this.failed(request);
     return read?.isExpired ? 'expired' : 'unknown';

@@ -1,6 +1,7 @@
 /**
- * The rows of the audit: who changed what, when and from where. Written in the transaction of the change itself, so that
- * there is no change without its row and no row without its change. Rows hold names of what was changed, never values.
+ * Writes audit entries: what was changed, when, by which principal and from which address. Each
+ * entry is written in the transaction of its change, so there is no change without its entry and no
+ * entry without its change.
  */
 
 import type { Database } from '../database/tables.ts';
@@ -8,7 +9,7 @@ import type { Actor } from '../model/actor.ts';
 import type { TargetName } from '../model/installation.ts';
 import { isRuntime } from '../model/principal.ts';
 
-/** What can be done to what: `noun.verb`. */
+/** The kinds of change: `noun.verb`. */
 export const AUDIT_ACTIONS = [
   ...(['integration.publish', 'integration.activate', 'integration.delete', 'integration.limits'] as const),
   ...(['integration.secrets', 'install-link.create', 'install-link.delete'] as const),
@@ -21,7 +22,10 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface AuditEntry {
   readonly action: AuditAction;
-  /** The organization that it concerns: the owner of an integration, whoever installed an installation. */
+  /**
+   * The organization concerned: the owner of an integration, or the one that installed an
+   * installation.
+   */
   readonly organization?: string;
   readonly integration?: string;
   readonly target?: TargetName;
@@ -29,7 +33,7 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Notes a change, in its transaction. @param id sorts in the order of changes */
+/** Writes an entry in the transaction of its change. @param id sorts in the order of changes */
 export async function insertAudit(
   transaction: Database,
   {

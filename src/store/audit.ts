@@ -1,8 +1,8 @@
 /**
- * The audit: who changed what, when and from where, to be read.
+ * Reads the audit: lists its entries, and removes entries by age.
  *
- * Entries are made where the changes are (`audit-rows.ts`), in their transactions. Here they are listed, and forgotten by
- * age; nothing changes one, and nothing takes a single one away.
+ * `audit-rows.ts` writes the entries, in the transactions of their changes. No entry is ever
+ * changed or removed by itself.
  */
 import { expressionBuilder, type Selectable } from 'kysely';
 import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
@@ -13,22 +13,22 @@ import { DAY_MS, type Limits } from '../limits.ts';
 import type { Level } from '../model/installation.ts';
 import type { AuditAction } from './audit-rows.ts';
 
-/** Rows that one page looks at: a statement holds up the event loop for as long as it runs. */
-export const ROWS_LOOKED_AT = 5_000;
+/** Rows read for one page at most: a statement blocks the event loop while it runs. */
+export const ROWS_PER_SEARCH = 5_000;
 
-/** An entry as it is read; `id` sorts in the order of changes. */
+/** An entry as it is listed; `id` sorts in the order of changes. */
 export interface AuditRecord {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly action: string;
-  /** Kind of the token that it was done with. */
+  /** Kind of the principal that made the change. */
   readonly actor: string;
-  /** Whose token it was; absent where it was of no organization. */
+  /** Organization of the principal's token; absent for tokens of no organization. */
   readonly actorOrganization?: string;
-  /** Absent where it was a runtime token. */
+  /** Absent for runtime tokens. */
   readonly tokenId?: string;
-  /** Absent where an integration's own code did it, which comes in process. */
+  /** Absent for requests of an integration's own code, which come in process. */
   readonly address?: string;
   readonly requestId: string;
   readonly organization?: string;
@@ -40,7 +40,7 @@ export interface AuditRecord {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Each member leaves out the entries of others. */
+/** Each member narrows the list. */
 export interface AuditQuery extends PageRequest {
   readonly organization?: string | undefined;
   readonly integration?: string | undefined;
@@ -62,19 +62,21 @@ export class Audit {
   }
 
   /**
-   * Newest first. A page may be short, and is the last if it has no cursor.
+   * Newest first. A page may be short; only one without a cursor is the last.
    *
-   * The attack: pages of an action that never was, each of which would read all there is. One member of the query is found by
-   * an index. The others are looked for in so many rows of it, in a subquery, so that no other index is used instead.
+   * Attack: requests for an action that never happened, each of which would read the whole table.
+   * An index serves one member of the query; the other members are filtered within a bounded number
+   * of its rows. They are filtered outside a subquery, so that the engine does not choose another
+   * index.
    */
   async list(query: AuditQuery): Promise<Page<AuditRecord>> {
     const { cursor, limit } = query;
     const { database } = this.#parts;
-    const { range, meant } = conditions(query);
+    const { range, filter } = conditions(query);
     let inRange = database.selectFrom('audit').orderBy('id', 'desc');
     if (range !== undefined) inRange = inRange.where(range);
     if (cursor !== undefined) inRange = inRange.where('id', '<', cursor);
-    if (meant.length === 0) {
+    if (filter.length === 0) {
       const rows = await inRange
         .selectAll()
         .limit(limit + 1)
@@ -83,13 +85,13 @@ export class Audit {
     }
     const last = await inRange
       .select('id')
-      .offset(ROWS_LOOKED_AT - 1)
+      .offset(ROWS_PER_SEARCH - 1)
       .limit(1)
       .executeTakeFirst();
     const rows = await database
-      .selectFrom(inRange.selectAll().limit(ROWS_LOOKED_AT).as('looked_at'))
+      .selectFrom(inRange.selectAll().limit(ROWS_PER_SEARCH).as('searched'))
       .selectAll()
-      .where(eb.and(meant))
+      .where(eb.and(filter))
       .orderBy('id', 'desc')
       .limit(limit + 1)
       .execute();
@@ -97,7 +99,7 @@ export class Audit {
     return found.next === undefined && last !== undefined ? { ...found, next: last.id } : found;
   }
 
-  /** Forgets the entries that are older than `auditDays`. */
+  /** Removes entries older than `auditDays`. */
   async prune(): Promise<void> {
     const { database, limits, clock } = this.#parts;
     const kept = Sequence.first(clock() - limits.auditDays * DAY_MS);
@@ -116,14 +118,17 @@ export class Audit {
 
 const eb = expressionBuilder<Tables, 'audit'>();
 
-/** What an index finds: the member of which there are fewest entries as a rule. And what is looked for in that. */
+/**
+ * `range`: the most selective member that has an index. `filter`: the other members, checked row by
+ * row.
+ */
 function conditions({ organization, integration, installationId, action }: AuditQuery) {
   const [range, ...others] = [
     ...(installationId === undefined ? [] : [eb('installation_id', '=', installationId)]),
     ...(organization === undefined ? [] : [eb('organization', '=', organization)]),
     ...(integration === undefined ? [] : [eb('integration', '=', integration)]),
   ];
-  return { range, meant: action === undefined ? others : [...others, eb('action', '=', action)] };
+  return { range, filter: action === undefined ? others : [...others, eb('action', '=', action)] };
 }
 
 function recordOf(row: Selectable<Tables['audit']>): AuditRecord {

@@ -1,10 +1,11 @@
 /**
- * Copies the database of a data folder into one file, while the service writes or while it is stopped.
+ * Backup: copies the database of a data folder into one file, while the service runs or is stopped.
  *
- * A copy of the live files is no backup: the database and its log change between the copying of one and of the other. Here SQLite
- * copies what was committed when the copy began, in one read transaction beside the writer, so everything acknowledged before the
- * backup is in it. The copy is checked whole, is on the disk before it has its name, and never takes the place of another
- * file. It holds no key of the vault.
+ * A copy of the live files is no backup, because the database and its log change while they are
+ * copied. Here SQLite copies the state committed when the copy began, in one read transaction
+ * beside the writer: everything acknowledged before the backup is in it. The copy is checked
+ * completely, is on disk before it gets its name, and never replaces another file. It contains no
+ * vault key.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,22 +20,22 @@ import { foreignWal } from '../database/files/foreign-wal.ts';
 import { readWal } from '../database/files/wal-file.ts';
 import { sqliteDialect } from '../database/sqlite-dialect.ts';
 import type { Tables } from '../database/tables.ts';
-import { keysInUse } from './vault/sealed-columns.ts';
+import { keysInUse } from './reseal/sealed-columns.ts';
 import type { KeyUse } from './vault/vault-key.ts';
 
-/** All pages in one step: a step that sees the writer of another process change a page would begin the copy anew. */
+/** All pages in one step: between steps, a write by another process would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
 const PROGRESS_EVERY_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
-/** At a log that cannot be locked. */
-const LOOKS = 4;
-/** Results of SQLite, without their extension: read-only, cannot open, locking protocol. */
+/** Reads of a log that cannot be locked, until it counts as damaged. */
+const UNLOCKED_READS = 4;
+/** SQLite's primary result codes: read-only, cannot open, locking protocol. */
 const CANNOT_SHARE = [8, 14, 15];
 const PRIMARY_RESULT = 0xff;
 const CHECK = fileURLToPath(new URL('../database/files/copy-check.ts', import.meta.url));
-/** What SQLite makes beside a database. */
+/** Suffixes of the files that SQLite makes beside a database. */
 const BESIDE = ['', '-wal', '-shm', '-lock', '-lock-journal', '-journal'];
-/** Other files that the service reads in its data folder. */
+/** Other files of the service in its data folder. */
 const OWN_FILES = ['vault.key', 'vault.key.next', 'admin-token'];
 
 export type BackupStep =
@@ -44,20 +45,23 @@ export type BackupStep =
 export interface BackupOptions {
   /** Path of the database file. */
   readonly database: string;
-  /** The file to be made. */
+  /** The file to create. */
   readonly to: string;
   progress(step: BackupStep): void;
-  /** Told of what takes away all that the backup has made so far: for an end in the middle. */
+  /** Receives a function that removes everything made so far, for an interruption. */
   abandonable?(remove: () => Promise<void>): void;
 }
 
 export interface Backup {
   readonly bytes: number;
-  /** Keys without which the sealed values of the copy cannot be opened. */
+  /** Keys needed to open the sealed values of the copy. */
   readonly keys: readonly KeyUse[];
 }
 
-/** @throws where there is nothing to copy, no room, or something at `to`; or where the copy is not sound. Nothing is left then. */
+/**
+ * @throws if the database does not exist, `to` exists, there is no room, or the copy is damaged; no
+ * file is left behind then
+ */
 export async function backUp(options: BackupOptions): Promise<Backup> {
   const { database, to, progress, abandonable } = options;
   if (!existsSync(database)) throw new Error(`${database} does not exist; name the data folder (--data).`);
@@ -71,21 +75,22 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     for (const name of parts) await rm(name, { force: true });
   };
   abandonable?.(async () => {
-    await ended(check);
+    await killed(check);
     await remove();
   });
   try {
     await makePrivate(partial);
     await copy(database, partial, progress);
     progress({ step: 'checking' });
-    // Ctrl-C in a terminal reaches a whole group: what ends this process ends its check.
+    // Detached: Ctrl-C in a terminal signals the whole process group, and this process kills its
+    // check itself.
     check = fork(CHECK, [partial], { execArgv: [], detached: true });
-    await checked(check);
+    await passed(check);
     const keys = await keysOf(partial);
     makeSingleFile(partial);
     await sync(partial);
     const { size } = await stat(partial);
-    // Unlike a rename, a link does not replace a file that has come there meanwhile.
+    // Unlike a rename, a link never replaces a file that appeared meanwhile.
     await link(partial, to).catch((cause) => {
       throw cause.code === 'EEXIST' ? exists(to) : cause;
     });
@@ -97,8 +102,9 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
 }
 
 /**
- * A backup in the data folder may be all that a container can write. Under a name that SQLite or Annex reads there, it would be
- * taken for something else: as `annex.db-journal`, for changes that are to be undone.
+ * Refuses names that SQLite or Annex uses in the data folder, which may be the only folder that a
+ * container can write. Such a backup would be read as something else: as `annex.db-journal`, for
+ * changes to roll back.
  */
 async function refuseOwnName(database: string, to: string): Promise<void> {
   const folder = await realpath(dirname(to)).catch((cause) => {
@@ -110,7 +116,7 @@ async function refuseOwnName(database: string, to: string): Promise<void> {
     throw new Error(`${to} is a name that Annex uses in its data folder. Name another file (--to).`);
 }
 
-/** Private from the first byte: it holds what the database holds. */
+/** Created private: the copy holds everything that the database holds. */
 async function makePrivate(file: string): Promise<void> {
   const handle = await open(file, 'wx', 0o600).catch((cause) => {
     throw unusable(file, cause);
@@ -119,33 +125,36 @@ async function makePrivate(file: string): Promise<void> {
 }
 
 function unusable(file: string, cause: NodeJS.ErrnoException): unknown {
-  const told = {
+  const reasons = {
     ENOENT: 'does not exist. Make it',
-    ENOTDIR: 'is no folder. Make one',
+    ENOTDIR: 'is not a folder. Make one',
     EACCES: 'may not be written by this user. Let it',
     EPERM: 'may not be written by this user. Let it',
     EROFS: 'is on a file system that is read-only. Change that',
   };
-  const why = told[cause.code as keyof typeof told];
+  const why = reasons[cause.code as keyof typeof reasons];
   return why === undefined
     ? cause
     : new Error(`the folder ${dirname(file)} ${why}, or name another file (--to).`, { cause });
 }
 
-/** Where no service has the folder, its log may be one that SQLite would drop without a word. */
+/**
+ * If no service runs, the log may be a damaged one, whose transactions SQLite would drop silently.
+ */
 function refuseDamagedLog(database: string): void {
   let lock: FolderLock | undefined;
   try {
     lock = lockFolder(database);
   } catch (cause) {
-    // A service runs, and has looked at its log when it started.
+    // A service runs, and has checked its log at its start.
     if (isBusy((cause as Error).cause ?? {})) return;
-    // Attack: a snapshot that is mounted read-only has no lock to take, and its log may be damaged all the same.
+    // A snapshot that is mounted read-only cannot be locked, and its log may be damaged all the
+    // same.
   }
   try {
     let state = readWal(`${database}-wal`);
-    // Without the lock, a log that is being written may look damaged, and another way each time.
-    for (let looks = 1; lock === undefined && state.kind === 'damaged' && looks < LOOKS; looks++)
+    // Without the lock, a log that is being written may look damaged, differently at each read.
+    for (let reads = 1; lock === undefined && state.kind === 'damaged' && reads < UNLOCKED_READS; reads++)
       state = readWal(`${database}-wal`);
     if (state.kind === 'damaged')
       throw new Error(
@@ -175,22 +184,22 @@ async function copy(from: string, to: string, progress: BackupOptions['progress'
     progress({ step: 'copying', bytes: 0, of });
     const tick = async () => progress({ step: 'copying', bytes: Math.min(of, (await stat(to)).size), of });
     const timer = setInterval(() => void tick().catch(() => {}), PROGRESS_EVERY_MS);
-    // In a thread of its own.
+    // node:sqlite copies in a thread of its own.
     await copyPages(source, to, { rate: ALL_PAGES }).finally(() => clearInterval(timer));
   } finally {
     source.close();
   }
 }
 
-/** The first that is read of it: SQLite makes `annex.db-shm` beside it then. */
+/** Size of the source; the first read of it, at which SQLite creates `annex.db-shm` beside it. */
 function sizeOf(source: DatabaseSync, file: string): number {
   try {
     return bytesOf(source);
   } catch (cause) {
     if (!CANNOT_SHARE.includes(Number((cause as { errcode?: number }).errcode) & PRIMARY_RESULT)) throw cause;
     throw new Error(
-      `${file} cannot be read by this user where it lies: SQLite has to write ${file}-shm beside it. Run this as the user of the ` +
-        'service, on a file system that is not read-only; of a service that is stopped, copy the whole folder.',
+      `${file} cannot be read by this user in its folder: SQLite has to write ${file}-shm beside it. Run this as the user of the ` +
+        'service, on a file system that is not read-only; if the service is stopped, copy the whole folder instead.',
       { cause },
     );
   }
@@ -208,8 +217,11 @@ async function requireRoom(to: string, bytes: number): Promise<void> {
     throw new Error(`${dirname(to)} has room for ${bavail * bsize} bytes, and the backup needs ${bytes}.`);
 }
 
-/** By a process of its own: the check of a large copy takes minutes, and an end in the middle is heard meanwhile. */
-async function checked(check: ChildProcess): Promise<void> {
+/**
+ * In a separate process: the check of a large copy takes minutes, and this process stays
+ * interruptible.
+ */
+async function passed(check: ChildProcess): Promise<void> {
   const problems = await new Promise<readonly string[]>((resolve, reject) => {
     check.once('message', (found) => resolve(found as readonly string[]));
     check.once('error', reject);
@@ -222,13 +234,13 @@ async function checked(check: ChildProcess): Promise<void> {
     );
 }
 
-async function ended(check: ChildProcess | undefined): Promise<void> {
+async function killed(check: ChildProcess | undefined): Promise<void> {
   if (check === undefined || check.exitCode !== null || check.signalCode !== null) return;
   check.kill('SIGKILL');
   await once(check, 'exit');
 }
 
-/** @returns keys that values of the copy are sealed with */
+/** @returns keys with which values of the copy are sealed */
 async function keysOf(file: string): Promise<readonly KeyUse[]> {
   const database = new Kysely<Tables>({ dialect: sqliteDialect(file) });
   try {
@@ -238,7 +250,7 @@ async function keysOf(file: string): Promise<readonly KeyUse[]> {
   }
 }
 
-/** Without the mark that it has a log: it can be opened where nothing can be written. */
+/** Leaves WAL mode, so that the copy can be opened on a read-only file system. */
 function makeSingleFile(file: string): void {
   const database = new DatabaseSync(file);
   try {

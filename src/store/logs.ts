@@ -1,10 +1,11 @@
 /**
- * What integrations logged, by installation: the newest `logLinesPerInstallation` lines of each.
+ * Logs of integrations: the newest `logLinesPerInstallation` lines of each installation.
  *
- * Appending never waits and never fails: lines are buffered, and a pass writes everything buffered in one transaction.
- * The buffer is bounded for each installation, so that one that floods its log costs only itself, and as a whole; what
- * does not fit is counted and leaves a line that says how much is missing. Lines still buffered when the process is
- * killed are lost: a log is not worth an fsync a line.
+ * Appending never waits and never fails: lines are buffered, and a pass writes the whole buffer in
+ * one transaction. The buffer is bounded for each installation, so that one that floods its log
+ * harms only itself, and in total. Lines that do not fit are counted, and one line reports their
+ * number. Lines still buffered when the process is killed are lost: a log line is not worth an
+ * fsync.
  */
 
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -16,17 +17,20 @@ import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;
-/** What a line takes beside its text, roughly. */
+/** Estimated size of a line beside its text. */
 const LINE_BASE_BYTES = 128;
-/** Installations that one sweep looks at. */
+/** Installations that one sweep checks. */
 const INSTALLATIONS_PER_SWEEP = 200;
-/** Rows of one insert: 7 columns each, and engines bound the parameters of a statement (SQLite: 32,766). */
+/**
+ * Rows of one insert: 7 columns each, and engines limit the parameters of a statement (SQLite:
+ * 32,766).
+ */
 const ROWS_PER_INSERT = 1_000;
 
 export interface LogLine {
   readonly installationId: string;
   readonly version: number;
-  /** The request the line belongs to, as the answer's `requestId` names it. */
+  /** `requestId` of the request to which the line belongs. */
   readonly requestId: string;
   readonly level: LogLevel;
   readonly text: string;
@@ -34,7 +38,7 @@ export interface LogLine {
   readonly at: number;
 }
 
-/** A line as it is read back; `id` sorts in the order of arrival. */
+/** A line as it is listed; `id` sorts in the order of arrival. */
 export type StoredLine = LogLine & { readonly id: string };
 
 export interface LogsParts {
@@ -43,12 +47,15 @@ export interface LogsParts {
   readonly randomBytes: RandomBytes;
 }
 
-/** Lines of one installation that wait for the next pass. */
+/** Buffered lines of one installation. */
 interface Waiting {
   rows: Tables['log_lines'][];
   bytes: number;
   dropped: number;
-  /** The newest line that did not fit: the mark is made in its image. */
+  /**
+   * The newest line that did not fit; the line that reports the number of dropped lines is a copy
+   * of it.
+   */
   lastDropped?: LogLine;
 }
 
@@ -58,7 +65,7 @@ export class Logs {
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
   #writing: Promise<void> = Promise.resolve();
-  /** The last installation that a sweep has looked at. */
+  /** The last installation that a sweep has checked. */
   #swept = '';
 
   constructor(parts: LogsParts) {
@@ -66,7 +73,7 @@ export class Logs {
     this.#ids = new Sequence(parts.randomBytes);
   }
 
-  /** Takes a line for the next pass. Never waits, never throws. */
+  /** Buffers a line for the next pass. Never waits, never throws. */
   append(line: LogLine): void {
     const waiting = this.#waiting.get(line.installationId) ?? { rows: [], bytes: 0, dropped: 0 };
     this.#waiting.set(line.installationId, waiting);
@@ -87,10 +94,10 @@ export class Logs {
   }
 
   /**
-   * Writes everything that waits, and forgets the oldest lines beyond the bound of each installation touched. Passes
-   * run one after the other.
+   * Writes all buffered lines, then removes the oldest lines beyond the bound of each installation
+   * concerned. Passes run one after the other.
    *
-   * @throws where the store cannot be written; the lines of this pass are then lost.
+   * @throws if the store cannot be written; the lines of this pass are lost then
    */
   pass(): Promise<void> {
     const pass = this.#writing.then(() => this.#flush());
@@ -98,7 +105,7 @@ export class Logs {
     return pass;
   }
 
-  /** Newest first. `level` asks for that level and those above it. */
+  /** Newest first. `level` selects that level and those above it. */
   async list(
     query: PageRequest & { readonly installationId: string; readonly level?: LogLevel | undefined },
   ): Promise<Page<StoredLine>> {
@@ -117,12 +124,13 @@ export class Logs {
   }
 
   /**
-   * Removes lines of installations that are gone: of calls that were under way when one was deleted, and of the call that told
-   * its integration. Nobody may read them. Looks at some installations each time, and at all of them in turn.
+   * Removes lines of deleted installations, which no principal may read: they come from calls that
+   * were in flight at the deletion, and from the call that handled its lifecycle event. Each sweep
+   * checks some installations, and all of them in turn.
    */
   async sweep(): Promise<void> {
     const { database } = this.#parts;
-    for (let looked = 0; looked < INSTALLATIONS_PER_SWEEP; looked += 1) {
+    for (let checked = 0; checked < INSTALLATIONS_PER_SWEEP; checked += 1) {
       const next = await database
         .selectFrom('log_lines')
         .select('installation_id')
@@ -157,7 +165,7 @@ export class Logs {
     for (const { rows: own, dropped, lastDropped } of waiting.values()) {
       rows.push(...own);
       if (lastDropped !== undefined)
-        rows.push(this.#row({ ...lastDropped, level: 'warn', text: mark(dropped) }));
+        rows.push(this.#row({ ...lastDropped, level: 'warn', text: droppedNote(dropped) }));
     }
     await this.#parts.database.transaction().execute(async (transaction) => {
       for (let start = 0; start < rows.length; start += ROWS_PER_INSERT) {
@@ -204,7 +212,7 @@ export class Logs {
   }
 }
 
-const mark = (dropped: number): string =>
+const droppedNote = (dropped: number): string =>
   `${dropped} ${dropped === 1 ? 'line was' : 'lines were'} dropped: this installation logs faster than its log is written.`;
 
 const lineOf = (row: Tables['log_lines']): StoredLine => ({

@@ -1,8 +1,10 @@
 /**
- * The store, opened: a data folder becomes a registry, tokens and logs.
+ * Opens the store: turns a data folder into the parts that read and write it.
  *
- * The folder holds the database (`annex.db` and its write-ahead log) and, unless a setting says otherwise, the vault's keys
- * (`vault.key`). One process at a time may have a folder open, because targets and principals are cached in its memory.
+ * The folder contains the database (`annex.db` and its write-ahead log) and, by default, the
+ * vault's keys (`vault.key`). One process at a time may open a folder, because targets and
+ * principals are cached in memory. The store only stores: targets are resolved in `targets/`,
+ * deliveries scheduled in `delivery/`.
  */
 import { join } from 'node:path';
 import { openDatabase } from '../database/database.ts';
@@ -13,14 +15,16 @@ import { Integrity, type IntegrityNote } from '../database/integrity/integrity.t
 import { newerAnnex, noteVersion } from '../database/made-by.ts';
 import { Sequence } from '../database/sequence.ts';
 import { sqliteDialect } from '../database/sqlite-dialect.ts';
+import type { Database } from '../database/tables.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
-import type { Origins } from '../targets/target-resolver.ts';
+import type { RuntimeTokenKeys } from '../model/runtime-token.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
 import { Deliveries } from './deliveries/deliveries.ts';
 import { AcceptedEvents } from './events/accepted-events.ts';
 import { RecipientResolver } from './events/recipients.ts';
+import { Housekeeping } from './housekeeping.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
 import { InstallLinks } from './installations/install-links.ts';
@@ -32,45 +36,64 @@ import { BuiltIns } from './integrations/built-ins.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
+import { Reseal, type ResealNote } from './reseal/reseal.ts';
+import { keysInUse } from './reseal/sealed-columns.ts';
+import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
-import { Reseal, type ResealNote } from './vault/reseal.ts';
-import { keysInUse } from './vault/sealed-columns.ts';
+import type { Vault } from './vault/vault.ts';
 import { type KeySource, openVault } from './vault/vault-key.ts';
 import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
 import { WebhookTests } from './webhooks/webhook-tests.ts';
 
-/** How long a log line waits before it can be read. */
-const LOG_PASS_MS = 250;
-/** How often what is too old is removed. */
-const PRUNE_EVERY_MS = 60_000;
+/**
+ * Names the keys of runtime tokens among those derived from the vault's; a change would invalidate
+ * all tokens.
+ */
+const RUNTIME_TOKEN_KEYS = 'annex runtime tokens';
 
 export interface StoreOptions {
-  /** Data folder; made, for its owner alone, where it does not exist. */
+  /** Data folder; created for its owner alone if it does not exist. */
   readonly folder: string;
-  readonly origins: Origins;
   readonly limits: Limits;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
-  /** Told when a pass over the logs fails; its lines are lost, and the next pass runs all the same. */
+  /**
+   * Receives errors of background work, such as a pass over the logs, whose lines are then lost;
+   * later runs continue.
+   */
   readonly onError: (error: unknown) => void;
-  /** Where the vault's keys are; `vault.key` in the folder unless told. */
+  /** Source of the vault's keys; `vault.key` in the folder if absent. */
   readonly keys?: KeySource;
-  /** What is refused of receivers' URLs when they are saved; nothing unless told. */
+  /** Rule for receivers' URLs when they are saved; every URL is accepted if absent. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
-  /** Version of this Annex, which is noted in the database; none is noted unless told. */
+  /** Version of this Annex, to be recorded in the database; not recorded if absent. */
   readonly version?: string;
-  /** Whether to start although the write-ahead log is damaged, without what was committed in it; no unless told. */
+  /**
+   * Whether to start with a damaged write-ahead log and lose what was committed in it; false if
+   * absent.
+   */
   readonly acceptLoss?: boolean;
-  /** Receives what an operator has to know about the write-ahead log that was found. */
+  /** Receives notes for the operator about the write-ahead log. */
   readonly onWal?: (note: WalNote) => void;
-  /** Receives the result of each check of the database. */
+  /** Receives the result of each integrity check. */
   readonly onIntegrity?: (note: IntegrityNote) => void;
-  /** Told of values that are sealed anew after the ring has got another first key. */
+  /** Receives the progress of resealing after a key rotation. */
   readonly onReseal?: (note: ResealNote) => void;
 }
 
+/** Notices for a cache above the store: called after a commit, before its answer. */
+export interface StoreChanges {
+  /** An integration has another active version, other secrets or limits, or was deleted. */
+  onIntegration?: (integration: string) => void;
+  /** An installation or one of its targets changed. */
+  onInstallation?: (installationId: string) => void;
+}
+
 export interface Store {
+  readonly changes: StoreChanges;
+  readonly targetSource: TargetSource;
+  readonly runtimeTokenKeys: RuntimeTokenKeys;
   readonly registry: Registry;
   readonly secrets: Secrets;
   readonly installations: Installations;
@@ -88,85 +111,93 @@ export interface Store {
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookTests: WebhookTests;
   readonly integrity: Integrity;
-  /** Resolves when the check of the database at this start is over. */
+  /** Resolves when the first integrity check has ended. */
   readonly integrityChecked: Promise<void>;
-  /** Writes what is buffered and lets go of the folder. */
+  /** Writes buffered log lines and releases the folder. */
   close(): Promise<void>;
 }
 
-/** @throws where the folder cannot be written, the schema cannot be migrated, or a key is missing that values are sealed with. */
+/**
+ * @throws if the folder cannot be written, the schema cannot be migrated, or a key is missing that
+ * is in use
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { folder, limits, randomBytes, onError } = options;
+  const { folder, randomBytes, clock } = options;
   const file = await prepareFolder(folder);
-  const { acceptLoss = false, clock, onWal: note = () => {} } = options;
+  const { acceptLoss = false, onWal: note = () => {} } = options;
   const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
     throw newerAnnex(file, failure, options.version) ?? unusableDatabase(file, failure);
   });
-  const integrity = new Integrity({ file, clock, note: (told) => options.onIntegrity?.(told) });
+  const integrity = new Integrity({ file, clock, note: (result) => options.onIntegrity?.(result) });
   try {
     if (options.version !== undefined) await noteVersion(database, options.version);
     const source = options.keys ?? { file: join(folder, 'vault.key') };
     const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
-    const reseal = new Reseal({ database, vault, tell: (note) => options.onReseal?.(note) });
-    const commits = new GroupCommit(database);
-    const shared = { database, vault, commits, backlog: await Backlog.count(database) };
-    const parts = { ...options, ...shared, auditIds: new Sequence(randomBytes) };
-    const registry = new Registry(parts);
-    const audience = new RecipientResolver(parts);
-    registry.onVersionChanged = (integration) => audience.forgetIntegration(integration);
-    const acceptedEvents = new AcceptedEvents({ ...parts, audience });
-    const deliveries = new Deliveries(parts);
-    const logs = new Logs({ database, limits, randomBytes });
-    const lifeEvents = new LifecycleEvents(parts);
-    const webhookSecrets = new WebhookSecrets(parts);
-    const timer = setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref();
-    void reseal.start();
-    const audit = new Audit(parts);
-    const prune = () => {
-      void lifeEvents.prune().catch(onError);
-      void deliveries.prune().catch(onError);
-      void logs.sweep().catch(onError);
-      void audit.prune().catch(onError);
-    };
-    const pruneTimer = setInterval(prune, PRUNE_EVERY_MS).unref();
-    const changed = (installationId: string, organization: string) => {
-      registry.installationChanged(installationId);
-      audience.forgetOrganization(organization);
-      webhookSecrets.forgetInstallation(installationId);
-      lifeEvents.onWritten?.(installationId);
-    };
-    return {
-      registry,
-      secrets: new Secrets({ ...parts, changed: (name) => registry.integrationChanged(name) }),
-      installations: new Installations({ ...parts, changed }),
-      installLinks: new InstallLinks(parts),
-      tokens: new Tokens(parts),
-      logs,
-      lifeEvents,
-      acceptedEvents,
-      deliveries,
-      audit,
-      credentialLeases: new CredentialLeases(parts),
-      spentStates: new SpentStates(parts),
-      builtIns: new BuiltIns(parts),
-      installedBlocks: new InstalledBlocks(parts),
-      webhookSecrets,
-      webhookTests: new WebhookTests({ ...parts, acceptedEvents }),
-      integrity,
-      integrityChecked: integrity.start(),
-      async close() {
-        clearInterval(timer);
-        clearInterval(pruneTimer);
-        await integrity.stop();
-        await reseal.stop();
-        await logs.pass().catch(onError);
-        await deliveries.stop();
-        await commits.close();
-        await database.destroy();
-      },
-    };
+    const backlog = await Backlog.count(database);
+    return startStore({ options, database, vault, backlog, integrity });
   } catch (error) {
     await database.destroy();
     throw error;
   }
+}
+
+interface OpenedParts {
+  readonly options: StoreOptions;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly backlog: Backlog;
+  readonly integrity: Integrity;
+}
+
+/** Composes the store and starts its background work. */
+function startStore({ options, database, vault, backlog, integrity }: OpenedParts): Store {
+  const { limits, randomBytes, onError } = options;
+  const reseal = new Reseal({ database, vault, report: (note) => options.onReseal?.(note) });
+  const commits = new GroupCommit(database);
+  const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
+  const recipients = new RecipientResolver(parts);
+  const acceptedEvents = new AcceptedEvents({ ...parts, recipients });
+  const deliveries = new Deliveries(parts);
+  const logs = new Logs({ database, limits, randomBytes });
+  const lifeEvents = new LifecycleEvents(parts);
+  const webhookSecrets = new WebhookSecrets(parts);
+  const audit = new Audit(parts);
+  const changes: StoreChanges = {};
+  const changed = (integration: string) => changes.onIntegration?.(integration);
+  const versionChanged = (integration: string) => {
+    changed(integration);
+    recipients.forgetIntegration(integration);
+  };
+  const installationChanged = (installationId: string, organization: string) => {
+    changes.onInstallation?.(installationId);
+    recipients.forgetOrganization(organization);
+    webhookSecrets.forgetInstallation(installationId);
+    lifeEvents.onWritten?.(installationId);
+  };
+  const housekeeping = new Housekeeping({ logs, lifeEvents, deliveries, audit, onError });
+  void reseal.start();
+  return {
+    ...{ changes, logs, lifeEvents, acceptedEvents, deliveries, audit, webhookSecrets, integrity },
+    targetSource: new TargetSource(parts),
+    runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
+    registry: new Registry({ ...parts, changed, versionChanged }),
+    secrets: new Secrets({ ...parts, changed }),
+    installations: new Installations({ ...parts, changed: installationChanged }),
+    installLinks: new InstallLinks(parts),
+    tokens: new Tokens(parts),
+    credentialLeases: new CredentialLeases(parts),
+    spentStates: new SpentStates(parts),
+    builtIns: new BuiltIns(parts),
+    installedBlocks: new InstalledBlocks(parts),
+    webhookTests: new WebhookTests({ ...parts, acceptedEvents }),
+    integrityChecked: integrity.start(),
+    async close() {
+      housekeeping.stopTimers();
+      await integrity.stop();
+      await reseal.stop();
+      await housekeeping.finish();
+      await commits.close();
+      await database.destroy();
+    },
+  };
 }

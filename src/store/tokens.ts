@@ -1,11 +1,11 @@
 /**
- * Bearer tokens of the control listener (REFERENCE D8): who holds one is a principal.
+ * Bearer tokens of the control listener (docs/contract/api.md#tokens): each identifies a principal.
  *
- * A token is `annex_<kind>_` and 256 random bits. Only its SHA-256 is stored: with that much randomness a plain hash
- * cannot be reversed by guessing, and a stolen database opens nothing. Looking up by hash is also what makes the
- * comparison safe against timing: how far a look-up gets tells something about the hash, which the caller cannot steer,
- * and nothing about the token. The kind in the text is for people and secret scanners; the row alone decides. Runtime tokens
- * are signed instead (`runtime-tokens.ts`).
+ * A token is `annex_<kind>_` and 256 random bits. Only its SHA-256 is stored: with that much
+ * randomness a plain hash cannot be reversed by guessing, and a stolen database grants no access.
+ * Attack: to find a token by the timing of comparisons. A look-up by hash reveals at most how much
+ * of a hash matches, which the caller cannot steer. The kind in the text is for people and secret
+ * scanners; the row alone decides. Runtime tokens are signed instead (`targets/runtime-tokens.ts`).
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -15,9 +15,7 @@ import type { Database, Tables } from '../database/tables.ts';
 import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
-import { RuntimeTokens } from '../targets/runtime-tokens.ts';
 import { type AuditAction, insertAudit } from './audit-rows.ts';
-import type { Vault } from './vault/vault.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
@@ -30,14 +28,13 @@ export interface TokenRecord {
   readonly createdAt: number;
 }
 
-/** What a new token is for; `organization` belongs to the kind `organization` and to no other. */
+/** What a new token is for; only the kind `organization` has an `organization`. */
 export type TokenGrant =
   | { readonly kind: 'admin' | 'platform' }
   | { readonly kind: 'organization'; readonly organization: string };
 
 export interface TokensParts {
   readonly database: Database;
-  readonly vault: Pick<Vault, 'deriveKeys'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
@@ -45,20 +42,17 @@ export interface TokensParts {
 }
 
 export class Tokens {
-  /** Those of running code. */
-  readonly runtime: RuntimeTokens;
   readonly #parts: TokensParts;
-  /** Principals by hash. Unknown tokens are not kept: guesses must not push real ones out. */
+  /** Principals by hash. Unknown tokens are not cached: guesses must not evict real ones. */
   readonly #cache = new LRUCache<string, Principal>({ max: PRINCIPALS_CACHED });
-  /** Counts revocations: what was read before one may not enter the cache after it. */
+  /** Number of revocations: a look-up that began before one must not enter the cache after it. */
   #revocations = 0;
 
   constructor(parts: TokensParts) {
     this.#parts = parts;
-    this.runtime = new RuntimeTokens(parts);
   }
 
-  /** Who holds this token; undefined where it is malformed, unknown or revoked. */
+  /** The token's principal; undefined if the token is malformed, unknown or revoked. */
   async authenticate(token: string): Promise<Principal | undefined> {
     if (!SHAPE.test(token)) return undefined;
     const hashed = hashOf(token);
@@ -76,21 +70,21 @@ export class Tokens {
     return principal;
   }
 
-  /** Who holds this token, where that is known without asking the database. */
+  /** The token's principal if it is cached; never reads the database. */
   known(token: string): Principal | undefined {
     return SHAPE.test(token) ? this.#cache.get(hashOf(token)) : undefined;
   }
 
-  /** Makes a token. The answer is the only place where it is ever seen. */
+  /** Makes a token. Its text appears only in this answer. */
   async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
     return this.#parts.database.transaction().execute(async (transaction) => {
       const made = await this.#insert(transaction, grant);
-      await this.#note(transaction, 'token.create', made, by);
+      await this.#audit(transaction, 'token.create', made, by);
       return made;
     });
   }
 
-  /** In the order of their ids. */
+  /** Sorted by id. */
   async list({ cursor, limit }: PageRequest): Promise<Page<TokenRecord>> {
     let query = this.#parts.database.selectFrom('tokens').selectAll();
     if (cursor !== undefined) query = query.where('id', '>', cursor);
@@ -101,7 +95,10 @@ export class Tokens {
     return page(rows, limit, (row) => row.id, recordOf);
   }
 
-  /** From the moment this resolves, nothing accepts the token. @returns false where there is no such token. */
+  /**
+   * No request that starts after this resolves is accepted with the token. @returns false if there
+   * is no such token
+   */
   async revoke(id: string, by: Actor): Promise<boolean> {
     const row = await this.#parts.database.transaction().execute(async (transaction) => {
       const revoked = await transaction
@@ -109,7 +106,7 @@ export class Tokens {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst();
-      if (revoked) await this.#note(transaction, 'token.revoke', recordOf(revoked), by);
+      if (revoked) await this.#audit(transaction, 'token.revoke', recordOf(revoked), by);
       return revoked;
     });
     if (row === undefined) return false;
@@ -118,7 +115,10 @@ export class Tokens {
     return true;
   }
 
-  /** For the first start: makes an admin token where the store has none, which nobody asked for. @returns it, or undefined. */
+  /**
+   * Makes an admin token if the store has none, at the first start; not audited. @returns the
+   * token, or undefined
+   */
   async firstAdmin(): Promise<string | undefined> {
     return this.#parts.database.transaction().execute(async (transaction) => {
       const admin = await transaction
@@ -132,7 +132,7 @@ export class Tokens {
     });
   }
 
-  async #note(
+  async #audit(
     transaction: Database,
     action: AuditAction,
     { id, kind, organization }: TokenRecord,
@@ -159,7 +159,7 @@ export class Tokens {
   }
 }
 
-/** One shot: a `Hash` object would cost three times as much, at every call with a token. */
+/** One call: a `Hash` object would cost three times as much, at every request with a token. */
 const hashOf = (token: string): string => hash('sha256', token);
 
 const organizationOf = (row: Tables['tokens']): { organization?: string } =>

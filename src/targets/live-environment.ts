@@ -1,16 +1,18 @@
 /**
- * The environment of a target that is cached: all of it stays as it is, but for the tokens, which are made anew.
+ * The environment of a cached target: constant except for its runtime tokens, which are minted
+ * anew.
  *
- * A token outlives each call that is handed it and dies soon after. One for each call would cost two signatures and a copy
- * of the environment at every request; so calls of half a minute share theirs, and none is made while there are no calls.
+ * A token outlives each call that gets it, and expires soon after. Tokens for each call would cost
+ * two signatures and a copy of the environment at every request. So calls within half a minute
+ * share tokens, and none are minted while there are no calls.
  */
 import type { Limits } from '../limits.ts';
 import type { ApiTokens, Environment } from '../model/environment.ts';
 
 const MS_PER_S = 1_000;
-/** How long tokens are handed out. */
+/** How long the same tokens are given to new calls. */
 const SHARED_MS = 30_000;
-/** For what comes between the reading of the environment and the beginning of the call's own time. */
+/** For the time between reading the environment and the start of the call's wall time. */
 const MARGIN_MS = 5_000;
 
 export interface LiveEnvironmentParts {
@@ -23,7 +25,10 @@ export interface LiveEnvironmentParts {
 
 export class LiveEnvironment {
   readonly #parts: LiveEnvironmentParts;
-  /** How long a token lives: whoever takes it last may wait for a place as long as calls do, and then run as long. */
+  /**
+   * Life of a token: the last call that gets it may wait for a slot, and then run for its whole
+   * wall time.
+   */
   readonly #lifeMs: number;
   #sharedUntil = Number.NEGATIVE_INFINITY;
   #current: { readonly environment: Environment; readonly json: Uint8Array } | undefined;
@@ -33,7 +38,7 @@ export class LiveEnvironment {
     this.#lifeMs = SHARED_MS + parts.limits.firstByteMs + parts.limits.callWallMs + MARGIN_MS;
   }
 
-  /** With tokens that are good for a call that is handed over now, and as the text of the same. */
+  /** The environment with tokens valid for a call that starts now, as an object and as JSON. */
   get current(): { readonly environment: Environment; readonly json: Uint8Array } {
     const now = this.#parts.clock();
     if (this.#current !== undefined && now < this.#sharedUntil) return this.#current;

@@ -1,12 +1,12 @@
 /**
- * Runtime tokens and what they speak for: making them for targets, and whether the integration and the target that one
- * names are still there.
+ * Runtime tokens (docs/decisions/runtime-tokens.md): mints them for targets, and resolves them into
+ * principals.
  *
- * The signature alone would let a token go on speaking for what was deleted, until it expires. A paused installation keeps
- * the tokens of the calls that it has in flight: no further call can begin, so they die with those.
+ * A valid signature alone is not enough: the integration and the target must still exist, or a
+ * token would outlive them. A paused installation keeps the tokens of its calls in flight; since no
+ * further call can start, they expire soon.
  */
 
-import type { Database } from '../database/tables.ts';
 import type { ApiTokens } from '../model/environment.ts';
 import { type TargetName, wholeInstallation } from '../model/installation.ts';
 import { SCOPES } from '../model/manifest/scope.ts';
@@ -18,37 +18,35 @@ import {
   type RuntimeTokenKeys,
   readRuntimeToken,
 } from '../model/runtime-token.ts';
-import { targetKey } from '../store/installations/target-rows.ts';
-import type { Vault } from '../store/vault/vault.ts';
+import type { TargetSource } from '../store/target-source.ts';
 
-const KEY_USE = 'annex runtime tokens';
-/** Bounds a token, too: the manifest of a version published long ago may name what is no scope. */
+/** Bounds the size of a token: the manifest of an old version may name scopes that do not exist. */
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
 
-/** What a token is minted for. */
+/** The integration and target for which tokens are minted. */
 export interface RuntimeTokenSubject {
   readonly integration: string;
-  /** When the integration was first published. */
+  /** When the integration was first published, in milliseconds since 1970. */
   readonly since: number;
   readonly scopes: readonly string[];
-  /** Absent for a target that is deleted. */
+  /** Absent for a deleted target: no installation token is minted. */
   readonly target?: TargetName;
 }
 
-/** A token that is good: who holds it, and what it says. */
+/** A valid token: its principal and claims. */
 export interface RuntimeGrant {
   readonly principal: RuntimePrincipal;
   readonly claims: RuntimeClaims;
-  /** The organization that installed; absent where the token is for no installation. */
+  /** The organization of the installation; absent for an integration token. */
   readonly organization?: string;
 }
 
-/** Makes the tokens of targets. */
+/** Mints the tokens of targets. */
 export class RuntimeTokenMint {
   readonly #keys: RuntimeTokenKeys;
 
-  constructor(vault: Pick<Vault, 'deriveKeys'>) {
-    this.#keys = vault.deriveKeys(KEY_USE);
+  constructor(keys: RuntimeTokenKeys) {
+    this.#keys = keys;
   }
 
   /** @param expiresAt unix seconds */
@@ -65,30 +63,34 @@ export class RuntimeTokenMint {
 }
 
 export interface RuntimeTokensParts {
-  readonly database: Database;
-  readonly vault: Pick<Vault, 'deriveKeys'>;
+  readonly keys: RuntimeTokenKeys;
+  readonly source: Pick<TargetSource, 'firstPublishedAt' | 'organizationOf'>;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** Recognises them. */
+/** Verifies and resolves runtime tokens. */
 export class RuntimeTokens {
   readonly #parts: RuntimeTokensParts;
-  readonly #keys: RuntimeTokenKeys;
 
   constructor(parts: RuntimeTokensParts) {
     this.#parts = parts;
-    this.#keys = parts.vault.deriveKeys(KEY_USE);
   }
 
-  /** What a token claims, without asking the database whether that still exists. */
+  /**
+   * Verifies a token and returns its claims; does not check whether integration and target still
+   * exist.
+   */
   read(token: string): ReadRuntimeToken {
-    return readRuntimeToken(this.#keys, token, this.#parts.clock());
+    return readRuntimeToken(this.#parts.keys, token, this.#parts.clock());
   }
 
-  /** @returns who holds a token with these claims; undefined where what it speaks for is gone */
+  /**
+   * @returns the principal of these claims; undefined if the integration or the target was deleted
+   */
   async grant(claims: RuntimeClaims): Promise<RuntimeGrant | undefined> {
-    const { integration } = claims;
-    if (!(await this.#isStillThere(claims))) return undefined;
+    const { integration, since } = claims;
+    if ((await this.#parts.source.firstPublishedAt(integration)) !== since) return undefined;
     if (claims.kind === 'integration') return { principal: { kind: 'integration', integration }, claims };
     const { target } = claims;
     const { installationId } = target;
@@ -98,28 +100,14 @@ export class RuntimeTokens {
     return { principal, claims, organization };
   }
 
-  async #isStillThere({ integration, since }: RuntimeClaims): Promise<boolean> {
-    const row = await this.#parts.database
-      .selectFrom('integrations')
-      .select('created_at')
-      .where('name', '=', integration)
-      .executeTakeFirst();
-    return row?.created_at === since;
-  }
-
-  /** A token that was made for a space ends with the integration's being there, although the rest of the installation stays. */
+  /**
+   * A token of a space or site target ends with that target, even if the rest of the installation
+   * stays.
+   */
   async #organizationOf(target: TargetName, integration: string): Promise<string | undefined> {
-    const { organization } = (await this.#row(target, integration)) ?? {};
+    const { source } = this.#parts;
+    const organization = await source.organizationOf(target, integration);
     if (organization === undefined || target.level === 'organization') return organization;
-    return (await this.#row(wholeInstallation(target.installationId), integration))?.organization;
-  }
-
-  #row(target: TargetName, integration: string) {
-    return this.#parts.database
-      .selectFrom('targets')
-      .select('organization')
-      .where((row) => row.and(targetKey(target)))
-      .where('integration', '=', integration)
-      .executeTakeFirst();
+    return source.organizationOf(wholeInstallation(target.installationId), integration);
   }
 }

@@ -1,8 +1,11 @@
-/** Pages of the audit, and of installations: what one looks at is bounded, however much there is that it does not show. */
+/**
+ * Pages of the audit and of installations read a bounded number of rows, however many rows they
+ * skip.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ROWS_LOOKED_AT } from '../../src/store/audit.ts';
+import { ROWS_PER_SEARCH } from '../../src/store/audit.ts';
 import { openStore } from '../../src/store/store.ts';
 import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
@@ -15,7 +18,10 @@ async function storeOf() {
 
 const idOf = (at: number) => String(at).padStart(26, '0');
 
-/** So many edits of one installation in each of two organizations, the oldest of which is a deletion by the first. */
+/**
+ * Inserts so many edits of one integration for each of two organizations; the oldest entry is a
+ * deletion by the first.
+ */
 function fill(file: string, entries: number): void {
   const database = new DatabaseSync(file);
   const insert = database.prepare(
@@ -31,30 +37,37 @@ function fill(file: string, entries: number): void {
 }
 
 describe('a page of the audit', () => {
-  const ENTRIES = 2 * ROWS_LOOKED_AT + 2_000;
-  /** The last entry of `acme` that a first page looks at. */
-  const end = idOf(ENTRIES - 2 * ROWS_LOOKED_AT);
+  const ENTRIES = 2 * ROWS_PER_SEARCH + 2_000;
+  /** The last entry of `acme` that a first page reads. */
+  const end = idOf(ENTRIES - 2 * ROWS_PER_SEARCH);
 
   test.each([
     ['action', { organization: 'acme', action: 'installation.delete' }],
     ['integration', { organization: 'acme', integration: 'none' }],
-  ] as const)('attack: looks for a rare %s in so many entries, and says where to go on', async (_, query) => {
-    const { store, file } = await storeOf();
-    fill(file, ENTRIES);
-    expect(await store.audit.list({ ...query, limit: 10 })).toEqual({ items: [], next: end });
-  });
+  ] as const)(
+    'attack: reads a bounded number of rows for a rare %s, and returns a cursor',
+    async (_, query) => {
+      const { store, file } = await storeOf();
+      fill(file, ENTRIES);
+      expect(await store.audit.list({ ...query, limit: 10 })).toEqual({ items: [], next: end });
+    },
+  );
 
-  test('finds all in the end', async () => {
+  test('finds every entry over several pages', async () => {
     const { store, file } = await storeOf();
     fill(file, ENTRIES);
     const query = { organization: 'acme', action: 'installation.delete', limit: 10 } as const;
     const { items, next } = await store.audit.list({ ...query, cursor: end });
     expect([items.map(({ id }) => id), next]).toEqual([[idOf(0)], undefined]);
-    const ofAll = await store.audit.list({ ...query, organization: undefined, cursor: idOf(ROWS_LOOKED_AT) });
+    const ofAll = await store.audit.list({
+      ...query,
+      organization: undefined,
+      cursor: idOf(ROWS_PER_SEARCH),
+    });
     expect(ofAll).toMatchObject({ items: [{ id: idOf(0) }], next: idOf(0) });
   });
 
-  test('has all that are meant, in pages of the size that was asked for', async () => {
+  test('contains all matching entries, in pages of the requested size', async () => {
     const { store, file } = await storeOf();
     fill(file, 20);
     const query = {
@@ -70,7 +83,7 @@ describe('a page of the audit', () => {
   });
 });
 
-test('attack: what one organization has of an integration is not looked for among those of all', async () => {
+test('attack: installations of one organization are not searched for among those of all organizations', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
   const { store, file } = await storeOf();
   await store.installations.list({ integration: 'shared', organization: 'acme', limit: 10 });

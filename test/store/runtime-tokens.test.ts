@@ -1,4 +1,5 @@
-/** Runtime tokens: who may show one, for what, how long, and that nobody can make one up. */
+/** Runtime tokens: their claims, validity and holders, and attempts to forge them. */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,6 +14,7 @@ import {
   type RuntimeClaims,
   readRuntimeToken,
 } from '../../src/model/runtime-token.ts';
+import { TargetSource } from '../../src/store/target-source.ts';
 import { Vault } from '../../src/store/vault/vault.ts';
 import { LiveEnvironment } from '../../src/targets/live-environment.ts';
 import { RuntimeTokenMint, RuntimeTokens } from '../../src/targets/runtime-tokens.ts';
@@ -37,7 +39,9 @@ const FOR_SITE: RuntimeClaims = {
 };
 
 const read = (token: string, now = NOW) => readRuntimeToken([KEY], token, now);
-/** Signs any payload with the right key: what a token of another version of the service would be. */
+/**
+ * Signs any payload with the right key, as another version of the service might.
+ */
 const signed = (payload: string, key = KEY): string => {
   const text = Buffer.from(payload).toString('base64url');
   return `annex_run_${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
@@ -49,26 +53,26 @@ describe('a runtime token', () => {
     ['an installation', FOR_WHOLE],
     ['an installation, from a space', FOR_SPACE],
     ['an installation, from a site', FOR_SITE],
-  ])('says what it was made for: %s', (_what, claims) => {
+  ])('contains the claims that it was minted with: %s', (_what, claims) => {
     const token = mintRuntimeToken([KEY], claims);
     expect(token).toMatch(/^annex_run_[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}$/);
     expect(read(token)).toEqual({ claims, isExpired: false });
   });
 
-  test('is good up to the second it names, and known as expired from then on', () => {
+  test('is valid up to the second of its expiry, and reported as expired after it', () => {
     const token = mintRuntimeToken([KEY], FOR_ONE);
     expect(read(token, (S + 60) * 1_000 - 1)?.isExpired).toBe(false);
     expect(read(token, (S + 60) * 1_000)?.isExpired).toBe(true);
   });
 
-  test('outlives a change of keys for as long as the old key is in the ring', () => {
+  test('survives a key rotation while the old key is in the ring', () => {
     const token = mintRuntimeToken([KEY], FOR_ONE);
     expect(readRuntimeToken([OTHER, KEY], token, NOW)?.claims).toEqual(FOR_ONE);
     expect(readRuntimeToken([OTHER], token, NOW)).toBeUndefined();
     expect(readRuntimeToken([KEY], mintRuntimeToken([OTHER, KEY], FOR_ONE), NOW)).toBeUndefined();
   });
 
-  test('is for keys of its own: none of them is the ring’s, or opens what the ring has sealed', () => {
+  test('uses derived keys: none of them is a key of the ring, or opens its sealed values', () => {
     const [first, second] = new Vault([KEY, OTHER], randomBytes).deriveKeys('one use');
     const [again] = new Vault([OTHER, KEY], randomBytes).deriveKeys('one use');
     const [another] = new Vault([KEY], randomBytes).deriveKeys('another use');
@@ -80,7 +84,7 @@ describe('a runtime token', () => {
 
   const good = mintRuntimeToken([KEY], FOR_SPACE);
   const [payload = '', signature = ''] = good.slice('annex_run_'.length).split('.');
-  /** The same 32 bytes in other letters: the last one has two bits to spare. */
+  /** The same 32 bytes in other letters: the last letter has two unused bits. */
   const twin = signature.slice(0, -1) + String.fromCharCode(signature.charCodeAt(42) ^ 1);
   const forged = JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), site: 's' });
   test.each([
@@ -100,7 +104,7 @@ describe('a runtime token', () => {
     ['a payload of one’s own', `annex_run_${Buffer.from(forged).toString('base64url')}.${signature}`],
     ['another key', signed(forged, OTHER)],
     ['too many letters', `annex_run_${'A'.repeat(RUNTIME_TOKEN_CHARS_MAX)}.${signature}`],
-  ])('is nothing with %s', (_what, token) => {
+  ])('is invalid with %s', (_what, token) => {
     expect(read(token)).toBeUndefined();
   });
 
@@ -128,12 +132,12 @@ describe('a runtime token', () => {
     ['scopes that are no list', { ...base, scopes: 'all' }],
     ['scopes that are no texts', { ...base, scopes: [1] }],
     ['no integration', { ...base, integration: null }],
-  ])('is nothing with a good signature and %s', (_what, value) => {
+  ])('is invalid with a valid signature and %s', (_what, value) => {
     expect(read(signed(JSON.stringify(base)))?.claims.integration).toBe('a');
     expect(read(signed(JSON.stringify(value)))).toBeUndefined();
   });
 
-  test('is nothing with a good signature of what is no JSON', () => {
+  test('is invalid with a valid signature of text that is not JSON', () => {
     expect(read(signed('{'))).toBeUndefined();
     expect(read(signed('\xff\xfe'))).toBeUndefined();
   });
@@ -149,11 +153,12 @@ describe('the tokens of a target', () => {
     target: { installationId: `ins_${'a'.repeat(24)}`, level: 'space', place: 'p'.repeat(128) },
   } as const;
 
-  test('are short enough to be read, whatever the manifest and the ids', () => {
+  test('have a bounded length, whatever the manifest and the ids', () => {
     const vault = new Vault([KEY], randomBytes);
-    const { installation = '' } = new RuntimeTokenMint(vault).tokens(subject, S + 60);
+    const keys = vault.deriveKeys('annex runtime tokens');
+    const { installation = '' } = new RuntimeTokenMint(keys).tokens(subject, S + 60);
     expect(installation.length).toBeLessThan(RUNTIME_TOKEN_CHARS_MAX);
-    const claims = readRuntimeToken(vault.deriveKeys('annex runtime tokens'), installation, NOW)?.claims;
+    const claims = readRuntimeToken(keys, installation, NOW)?.claims;
     expect(claims?.scopes).toEqual(SCOPES);
   });
 
@@ -174,7 +179,7 @@ describe('the tokens of a target', () => {
     expect(next).not.toBe(first);
     expect(JSON.parse(Buffer.from(next.json).toString())).toEqual(next.environment);
     expect(next.json.byteLength).toBe(first.json.byteLength);
-    // Whoever takes the first ones at the last moment waits and runs as long as any call may.
+    // The last call that gets the first tokens waits and runs as long as any call may.
     const longest = 30_000 + limits.firstByteMs + limits.callWallMs;
     const [expiresAt = 0] = expiries;
     expect(expiresAt * 1_000).toBeGreaterThan(NOW + longest);
@@ -182,12 +187,14 @@ describe('the tokens of a target', () => {
   });
 });
 
-describe('what a token speaks for', () => {
+describe('a token resolves to', () => {
   const opened = async () => {
     const database = await openDatabase(sqliteDialect(join(await temporaryFolder(), 'annex.db')));
     onTestFinished(() => database.destroy());
     const vault = new Vault([KEY], randomBytes);
-    const tokens = new RuntimeTokens({ database, vault, clock: () => NOW });
+    const source = new TargetSource({ database, vault });
+    const keys = vault.deriveKeys('annex runtime tokens');
+    const tokens = new RuntimeTokens({ keys, source, clock: () => NOW });
     await database
       .insertInto('integrations')
       .values({
@@ -211,7 +218,7 @@ describe('what a token speaks for', () => {
     return { database, tokens };
   };
 
-  test('is the integration, or one installation of it', async () => {
+  test('the integration, or one installation of it', async () => {
     const { tokens } = await opened();
     expect(await tokens.grant(FOR_ONE)).toEqual({
       ...{ principal: { kind: 'integration', integration: 'hello' }, claims: FOR_ONE },
@@ -226,7 +233,7 @@ describe('what a token speaks for', () => {
     expect(await tokens.grant(FOR_SITE)).toBeUndefined();
   });
 
-  test('is gone with what is deleted: the space, the installation, the integration', async () => {
+  test('nothing once the space, the installation or the integration is deleted', async () => {
     const { database, tokens } = await opened();
     await database.deleteFrom('targets').where('level', '=', 'space').execute();
     expect(await tokens.grant(FOR_SPACE)).toBeUndefined();
@@ -238,7 +245,7 @@ describe('what a token speaks for', () => {
     expect(await tokens.grant(FOR_ONE)).toBeUndefined();
   });
 
-  test('is not the integration that somebody else publishes by the same name afterwards', async () => {
+  test('nothing if another owner publishes an integration of the same name', async () => {
     const { database, tokens } = await opened();
     await database
       .updateTable('integrations')
@@ -248,7 +255,7 @@ describe('what a token speaks for', () => {
     expect(await tokens.grant(FOR_WHOLE)).toBeUndefined();
   });
 
-  test('is an installation of its own integration', async () => {
+  test('an installation of its own integration only', async () => {
     const { tokens } = await opened();
     const foreign = { ...FOR_WHOLE, target: wholeInstallation('ins_2') };
     expect(await tokens.grant(foreign)).toBeUndefined();

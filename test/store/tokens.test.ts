@@ -1,9 +1,9 @@
-/** Tokens: who holds one is recognised until it is revoked, and not a moment longer. */
+/** Tokens: each identifies its principal until it is revoked, and not a moment longer. */
 import { expect, test } from 'vitest';
 import { mayInstallFor, mayPublish, mayReadLog, maySee, type Principal } from '../../src/model/principal.ts';
 import { OPERATOR, temporaryStore } from '../support/store/temporary-store.ts';
 
-test('a token has the form of its kind and makes its holder known', async () => {
+test('a token has the form of its kind and identifies its principal', async () => {
   const { tokens } = await temporaryStore();
   const admin = await tokens.create({ kind: 'admin' }, OPERATOR);
   const member = await tokens.create({ kind: 'organization', organization: 'acme' }, OPERATOR);
@@ -15,7 +15,7 @@ test('a token has the form of its kind and makes its holder known', async () => 
   expect(await tokens.authenticate(member.token)).toEqual(principal);
 });
 
-test('a token of another kind, a shortened one and an unknown one are nobody', async () => {
+test('a token of another kind, a truncated one and an unknown one identify no principal', async () => {
   const { tokens } = await temporaryStore();
   const { token } = await tokens.create({ kind: 'platform' }, OPERATOR);
   for (const wrong of [
@@ -29,7 +29,7 @@ test('a token of another kind, a shortened one and an unknown one are nobody', a
   }
 });
 
-test('a revoked token is nobody at once, cached or not', async () => {
+test('a revoked token is rejected at once, cached or not', async () => {
   const { tokens } = await temporaryStore();
   const [used, unused] = [
     await tokens.create({ kind: 'admin' }, OPERATOR),
@@ -43,14 +43,14 @@ test('a revoked token is nobody at once, cached or not', async () => {
   expect(await tokens.revoke(used.id, OPERATOR)).toBe(false);
 });
 
-test('a look-up under way while the token is revoked does not bring it back', async () => {
+test('a look-up in flight during a revocation does not cache the token again', async () => {
   const { tokens } = await temporaryStore();
   const { id, token } = await tokens.create({ kind: 'admin' }, OPERATOR);
   await Promise.all([tokens.authenticate(token), tokens.revoke(id, OPERATOR), tokens.authenticate(token)]);
   expect(await tokens.authenticate(token)).toBeUndefined();
 });
 
-test('a list pages through every token and shows none', async () => {
+test('a list pages through every token, without their texts', async () => {
   const { tokens } = await temporaryStore();
   const made = [];
   for (let i = 0; i < 5; i += 1)
@@ -63,7 +63,7 @@ test('a list pages through every token and shows none', async () => {
   for (const { token } of made) expect(JSON.stringify(listed)).not.toContain(token);
 });
 
-test('the first admin token is made once, and again only after the last is gone', async () => {
+test('the first admin token is made once, and again only if there is none left', async () => {
   const { tokens } = await temporaryStore();
   const [one, two] = await Promise.all([tokens.firstAdmin(), tokens.firstAdmin()]);
   expect([one, two].filter((token) => token !== undefined)).toHaveLength(1);
@@ -72,7 +72,7 @@ test('the first admin token is made once, and again only after the last is gone'
   expect(await tokens.firstAdmin()).toMatch(/^annex_admin_/);
 });
 
-test('each kind of token may do what it is for, and nothing else', () => {
+test('each kind of token has its own rights, and no others', () => {
   const admin: Principal = { tokenId: 't', kind: 'admin' };
   const platform: Principal = { tokenId: 't', kind: 'platform' };
   const acme: Principal = { tokenId: 't', kind: 'organization', organization: 'acme' };

@@ -1,8 +1,9 @@
 /**
- * What happens at a start whose write-ahead log is damaged: the service does not start, unless the operator accepts the loss.
+ * A start with a damaged write-ahead log is refused, unless the operator accepts the loss.
  *
- * SQLite would start without a word, overwrite the log, and so make the loss final. Here the start ends with what is wrong and what
- * to do. With `--accept-loss` the damaged log is copied aside first, and is never removed.
+ * SQLite itself would start silently and overwrite the log, which makes the loss final. Annex
+ * refuses with an error that says what is wrong and what to do. With `--accept-loss` the damaged
+ * log is first copied to another name; Annex never removes it.
  */
 import {
   closeSync,
@@ -18,7 +19,7 @@ import { dirname } from 'node:path';
 import { foreignWal } from './foreign-wal.ts';
 import { readWal, type WalState } from './wal-file.ts';
 
-/** What an operator has to know about the log that was found. */
+/** A note for the operator about the write-ahead log. */
 export interface WalNote {
   readonly level: 'warn' | 'error';
   readonly message: string;
@@ -36,8 +37,9 @@ export interface WalOptions {
 type Damage = Extract<WalState, { kind: 'damaged' }>;
 
 /**
- * @returns whether SQLite will leave out frames of it: the log has to be emptied once it is open, or they are found again
- * @throws where the log is damaged and its loss is not accepted; nothing is changed then
+ * @returns whether SQLite will skip frames of the log: it must then be emptied once the database is
+ * open, or they are found again
+ * @throws if the log is damaged and its loss is not accepted; nothing is changed then
  */
 export function checkWal({ database, acceptLoss, now, note }: WalOptions): boolean {
   const wal = `${database}-wal`;
@@ -73,7 +75,10 @@ const foreignRefusal = (database: string, problem: string): string =>
   'Otherwise bring back the database file that the log belongs to. ' +
   'With --accept-loss Annex starts with the database file alone, and keeps the log beside it';
 
-/** SQLite would take it for sound: so it must not be there when SQLite looks. @returns what the operator has to know */
+/**
+ * SQLite would accept the foreign log as valid, so it must be moved before SQLite opens the
+ * database. @returns a message for the operator
+ */
 function setAside(wal: string, problem: string, now: number): string {
   const kept = `${wal}.foreign-${now}`;
   if (existsSync(kept)) throw new Error(`${kept} exists already: move it away, and start again`);
@@ -93,13 +98,13 @@ const lossOf = ({ at, lost }: Damage): string => {
   return at === 0 ? 'every transaction in that log' : 'an unknown number of transactions';
 };
 
-/** On disk before anything else happens to the log. */
+/** Copies the log; the copy is on disk before the log is changed. */
 function keepAside(wal: string, kept: string): void {
   try {
     copyFileSync(wal, kept, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOSPC') throw cause;
-    // What there was room for.
+    // Removes the part that fitted.
     rmSync(kept, { force: true });
     const message = `there is no room to keep the damaged log as ${kept}: make room for the size of ${wal}, and start again`;
     throw new Error(message, { cause });

@@ -1,26 +1,31 @@
 /**
- * The data folder at a start: made where it does not exist, with a database file that its owner alone can read.
+ * Prepares the data folder at a start: creates it if needed, with a database file that only its
+ * owner can read.
  *
- * What an operator can get wrong with it has a sentence that names the file and what to do. A bare `EACCES` names neither.
+ * Each mistake that an operator can make with it has an error that names the file and what to do; a
+ * bare `EACCES` names neither.
  */
 import { accessSync, constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 const DATABASE_FILE = 'annex.db';
-/** Results of SQLite, without their extension. */
+/** SQLite's primary result codes. */
 const SQLITE = { readOnly: 8, corrupt: 11, cannotOpen: 14, notADatabase: 26 };
 const PRIMARY_RESULT = 0xff;
 
 export const databaseFile = (folder: string): string => join(folder, DATABASE_FILE);
 
-/** @returns path of the database file, which exists @throws where the folder or the file cannot be used */
+/**
+ * @returns path of the database file, which exists @throws if the folder or the file cannot be used
+ */
 export async function prepareFolder(folder: string): Promise<string> {
   const file = databaseFile(folder);
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw unusableFolder(folder, cause);
   });
-  // SQLite gives its files the mode of the database file: made here, they are private in a folder that is not.
+  // SQLite gives its other files the mode of the database file: created here, they are private in
+  // any folder.
   const handle = await open(file, 'a', 0o600).catch((cause) => {
     throw unusableFile(file, cause) ?? unusableFolder(folder, cause);
   });
@@ -28,12 +33,15 @@ export async function prepareFolder(folder: string): Promise<string> {
   return file;
 }
 
-/** What SQLite could not do with a database file, in words that say what to do. */
+/**
+ * Turns a failure of SQLite to use a database file into an error that says what to do; other
+ * failures stay as they are.
+ */
 export function unusableDatabase(file: string, cause: unknown): unknown {
   const result = resultOf(cause) & PRIMARY_RESULT;
   if (result === SQLITE.corrupt || result === SQLITE.notADatabase)
     return new Error(
-      `${file} is damaged, or is no database of SQLite: ${(cause as Error).message}. Restore a backup (docs/operating.md)`,
+      `${file} is damaged or not an SQLite database: ${(cause as Error).message}. Restore a backup (docs/operating.md)`,
       { cause },
     );
   const isDenied = codeOf(cause) === 'EACCES' || codeOf(cause) === 'EPERM';
@@ -44,13 +52,15 @@ export function unusableDatabase(file: string, cause: unknown): unknown {
     : notWritable(closed, cause);
 }
 
-/** SQLite's own result, also where what was thrown names the step in which it came. */
+/** SQLite's result code, also if the error is wrapped in another. */
 function resultOf(cause: unknown): number {
   const { errcode, cause: inner } = cause as { errcode?: number; cause?: { errcode?: number } | undefined };
   return errcode ?? inner?.errcode ?? 0;
 }
 
-/** The file is there and is not this user's to write: then the folder is not what is wrong. */
+/**
+ * Undefined unless the file exists and this user may not write it: then the folder is the problem.
+ */
 function unusableFile(file: string, cause: unknown): Error | undefined {
   const code = codeOf(cause);
   if (code === 'EISDIR') return new Error(`${file} is a folder; it has to be the database file.`, { cause });
@@ -64,20 +74,20 @@ const notWritable = (file: string, cause: unknown): Error =>
     { cause },
   );
 
-/** The setting to change, for the few mistakes that an operator makes with a folder. */
+/** An error that names the setting to change, for the usual mistakes with a folder. */
 function unusableFolder(folder: string, reason: unknown, cause = reason): unknown {
-  const told = {
+  const reasons = {
     EEXIST: 'is a file; name a folder',
     ENOTDIR: 'lies below a file; name a folder',
     EACCES: 'may not be used by this user',
     EPERM: 'may not be used by this user',
     EROFS: 'is on a file system that is read-only',
   };
-  const why = told[codeOf(reason) as keyof typeof told];
+  const why = reasons[codeOf(reason) as keyof typeof reasons];
   return why === undefined ? cause : new Error(`the data folder ${folder} ${why} (--data).`, { cause });
 }
 
-/** It exists and this process may not read and write it. */
+/** Whether the file exists and this process may not read and write it. */
 function isClosedToUs(file: string): boolean {
   try {
     accessSync(file, constants.R_OK | constants.W_OK);

@@ -1,15 +1,16 @@
 /**
- * One process at a time has a data folder: targets and principals are cached in its memory, and a second process would not
- * see it write.
+ * Locks the data folder: one process at a time uses it, because targets and principals are cached
+ * in memory, and a second process would not see the first one's changes.
  *
- * The lock is SQLite's own, on an empty file of its own (`annex.db-lock`). The database itself stays open to readers: a backup and
- * the integrity check read it while the service writes. The kernel releases the lock when the process ends, however it ends.
+ * The lock is SQLite's own, on a separate empty file (`annex.db-lock`). The database itself stays
+ * open to readers: a backup and the integrity check read it while the service writes. The kernel
+ * releases the lock when the process ends, however it ends.
  */
 import { closeSync, fchownSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** How long to wait for another process that is just letting go of the folder. */
+/** How long to wait for another process that is just closing the folder. */
 export const BUSY_TIMEOUT_MS = 2_000;
 const SQLITE_BUSY = 5;
 
@@ -17,13 +18,13 @@ export interface FolderLock {
   release(): void;
 }
 
-/** @param database path of the database file @throws where another process has the lock */
+/** @param database path of the database file @throws if another process has the lock */
 export function lockFolder(database: string): FolderLock {
   const path = `${database}-lock`;
   makeFor(database, path);
   const lock = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    // Nothing is ever written in it, so the file stays empty.
+    // No row is ever written in it, so the file stays empty.
     lock.exec('begin exclusive');
   } catch (cause) {
     lock.close();
@@ -32,7 +33,10 @@ export function lockFolder(database: string): FolderLock {
   return { release: () => lock.close() };
 }
 
-/** SQLite would make it readable for others; and made by root, for a backup, it would keep the service's own user out. */
+/**
+ * SQLite would make the file readable for others. Made by root, for a backup, it would lock out the
+ * service's own user.
+ */
 function makeFor(database: string, path: string): void {
   const file = openSync(path, 'a', 0o600);
   try {

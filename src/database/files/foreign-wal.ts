@@ -1,26 +1,28 @@
 /**
- * Tells a write-ahead log that belongs to another database than the one beside it.
+ * Detects a write-ahead log that belongs to another database than the one beside it.
  *
- * The usual way to one: an operator restores a backup over `annex.db` and leaves the log of before where it is. SQLite knows no
- * difference. It writes the pages of the old log over the restored ones, without a word: what starts is not the backup, and may
- * be damaged. Annex has its database in WAL mode from the first start on, and a backup is not. So a log with frames beside a
- * database that is empty, not in WAL mode or of another page size is not that database's log.
+ * The usual cause: an operator restores a backup over `annex.db` and leaves the old log in place.
+ * SQLite cannot tell: it writes the pages of the old log over the restored ones, silently, and the
+ * result is not the backup and may be damaged. Annex runs its database in WAL mode from the first
+ * start on; a backup is not in WAL mode. So a log with frames is foreign if its database is empty,
+ * not in WAL mode, or of another page size.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A header of the log and of one frame; and the part of the database's header that is looked at. */
+/** Headers of the log and of one frame; and the part of the database's header that is read. */
 const LOG_BYTES_MIN = 32 + 24;
 const HEADER_BYTES = 20;
-/** Values of the format bytes in a header of a database (18 and 19). */
+/** Value of both format bytes in a database's header (offsets 18 and 19). */
 const WAL_MODE = 2;
-/** 64 KiB does not fit into two bytes. */
+/** The header says 1 for 64 KiB, which does not fit into two bytes. */
 const PAGE_BYTES_OF_ONE = 65_536;
 
 /**
- * To be called before SQLite has the database open in this process: closing a file gives up the locks that SQLite has on it.
+ * Call it before SQLite opens the database in this process: closing a file drops all POSIX locks
+ * that the process has on it.
  *
  * @param database path of the database file
- * @returns what is wrong, as the rest of a sentence about the log; undefined where nothing is
+ * @returns the problem, as the end of a sentence about the log; undefined if there is none
  */
 export function foreignWal(database: string): string | undefined {
   const log = startOf(`${database}-wal`, LOG_BYTES_MIN);
@@ -36,7 +38,7 @@ export function foreignWal(database: string): string | undefined {
     : `its pages have ${logPageBytes} bytes, and those of the database file ${pageBytes}`;
 }
 
-/** The first bytes of a file; none where there is no file. */
+/** The first bytes of a file; empty if the file does not exist. */
 function startOf(path: string, bytes: number): Buffer {
   let file: number;
   try {

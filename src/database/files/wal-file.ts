@@ -1,26 +1,33 @@
 /**
- * Reads SQLite's write-ahead log (`annex.db-wal`) before SQLite does, and says whether committed data in it is out of reach.
+ * Reads SQLite's write-ahead log (`annex.db-wal`) before SQLite does, and reports whether committed
+ * data in it is unreachable.
  *
- * SQLite takes the log up to the first frame that does not fit and drops the rest without a word: right after a crash, where the
- * rest was never committed, and wrong after damage. One flipped bit in the header drops every transaction of the log. This
- * file tells the two apart and changes nothing.
+ * SQLite reads the log up to the first invalid frame and silently drops the rest. That is right
+ * after a crash, where the rest was never committed, and wrong after damage: one flipped bit in the
+ * header drops every transaction of the log. This file distinguishes the two and changes nothing.
  *
- * Annex syncs the log at each commit, and syncs its header before the first frame. So a crash leaves a header that can be read, and
- * breaks at most the last transaction. An unreadable header with frames behind it is damage. So is a break with a committed
- * transaction behind it and the beginning of another one after that. So are frames of a later reset of the log than its header: a
- * slow copy of a file in use has those. Frames of an earlier reset are in the database file already, and say nothing.
+ * Annex syncs the log at each commit, and syncs its header before the first frame. So a crash
+ * leaves a readable header and breaks at most the last transaction. Damage is: an unreadable header
+ * with frames behind it; an invalid frame followed by a committed transaction and the beginning of
+ * another one; frames of a later reset of the log than its header, as in a slow copy of a file in
+ * use. Frames of an earlier reset are in the database file already and prove nothing.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** What the log holds, as far as can be said without SQLite. */
+/** State of the log, as far as it can be known without SQLite. */
 export type WalState =
-  /** No log, or one without a frame. */
+  /** No log, or one without frames. */
   | { readonly kind: 'empty' }
-  /** Every frame of it can be read, but for what a crash leaves of a transaction that was never acknowledged. */
+  /**
+   * Every frame is valid, except what a crash leaves of a transaction that was never acknowledged.
+   */
   | { readonly kind: 'sound' }
-  /** The last transaction has a commit mark and does not fit together: after a power cut it was never acknowledged. */
+  /**
+   * The last transaction has a commit mark and an invalid checksum: after a power cut it was never
+   * acknowledged.
+   */
   | { readonly kind: 'torn'; readonly at: number }
-  /** SQLite would leave out committed transactions: so many at least, or an unknown number. */
+  /** SQLite would drop committed transactions: at least `lost` of them, or an unknown number. */
   | {
       readonly kind: 'damaged';
       readonly problem: string;
@@ -30,16 +37,18 @@ export type WalState =
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** What of a header, and of a frame's header, is part of the checksum. */
+/** The checksummed part of a header, and of a frame's header. */
 const HEADER_SUMMED_BYTES = 24;
 const FRAME_SUMMED_BYTES = 8;
-/** The last bit says that checksums are made of big-endian words. */
+/** The last bit is set if checksums are made of big-endian words. */
 const MAGIC = 0x377f0682;
 const FORMAT = 3_007_000;
 const PAGE_BYTES_MIN = 512;
 const PAGE_BYTES_MAX = 65_536;
 const FRAMES_PER_READ = 64;
-/** The first salt counts resets. It begins at random, so a difference larger than this says nothing. */
+/**
+ * The first salt counts resets from a random start, so a difference larger than this says nothing.
+ */
 const RESETS_AHEAD_MAX = 1_000;
 
 type Checksum = readonly [number, number];
@@ -55,12 +64,15 @@ interface Header {
 interface Frame {
   /** From 1. */
   readonly number: number;
-  /** Resets of the log between its header and this frame: 0 for one of the log as it is, less for those before. */
+  /**
+   * Resets of the log between its header and this frame: 0 for a current frame, negative for an
+   * older one.
+   */
   readonly resetsAhead: number;
   readonly salts: Salts;
   readonly isCommit: boolean;
   readonly checksum: Checksum;
-  /** What its checksum would be behind a frame with this one. */
+  /** The checksum that this frame should have behind a frame with the given one. */
   sumAfter(before: Checksum): Checksum;
 }
 
@@ -86,7 +98,8 @@ function stateOf(file: number, bytes: number): WalState {
   if (bytes < HEADER_BYTES) return unreadable(`it ends after ${bytes} bytes, within its header`);
   const header = headerIn(bytesAt(file, 0, HEADER_BYTES));
   if (typeof header !== 'string') return framesState(file, bytes, header);
-  // The header is synced before a frame is written: a power cut can leave a bad one only where there is nothing else.
+  // The header is synced before any frame is written: a power cut can leave a bad one only in a log
+  // without frames.
   return bytes === HEADER_BYTES ? { kind: 'empty' } : unreadable(header);
 }
 
@@ -106,7 +119,8 @@ function framesState(file: number, bytes: number, header: Header): WalState {
     }
     const isNext = before !== undefined && isSame(before.salts, frame.salts);
     if (isNext && frame.resetsAhead > 0 && follows(frame, before)) return ahead(frame.number);
-    // A frame that continues behind a commit: that transaction was synced, so the break before it is not of a crash.
+    // A frame continues behind a commit: that commit was synced, so no crash made the break before
+    // it.
     if (isNext && isCurrent(frame, header) && before?.isCommit === true) goesOn ||= follows(frame, before);
     if (isCurrent(frame, header) && frame.isCommit) marks += 1;
     before = frame;
@@ -129,13 +143,13 @@ const isCurrent = (frame: Frame, header: Header): boolean => isSame(frame.salts,
 const follows = (frame: Frame, before: Frame | undefined): boolean =>
   before !== undefined && isSame(frame.sumAfter(before.checksum), frame.checksum);
 
-/** The header, or what is wrong with it. */
+/** The header, or the problem with it. */
 function headerIn(bytes: Buffer): Header | string {
   const magic = bytes.readUInt32BE(0);
   if ((magic & ~1) !== MAGIC) return 'its header does not begin as that of a write-ahead log';
   const bigEndian = (magic & 1) === 1;
   const checksum: Checksum = [bytes.readUInt32BE(24), bytes.readUInt32BE(28)];
-  if (!isSame(sum(bytes, 0, HEADER_SUMMED_BYTES, [0, 0], bigEndian), checksum))
+  if (!isSame(sum(bytes.subarray(0, HEADER_SUMMED_BYTES), [0, 0], bigEndian), checksum))
     return 'its header does not fit its checksum';
   if (bytes.readUInt32BE(4) !== FORMAT) return `its format is ${bytes.readUInt32BE(4)}, not ${FORMAT}`;
   const pageBytes = bytes.readUInt32BE(8);
@@ -144,7 +158,7 @@ function headerIn(bytes: Buffer): Header | string {
   return { pageBytes, bigEndian, salts: [bytes.readUInt32BE(16), bytes.readUInt32BE(20)], checksum };
 }
 
-/** Whole frames only: one that is cut off was being written when the process ended. */
+/** Whole frames only: a truncated one was being written when the process ended. */
 function* framesIn(file: number, bytes: number, header: Header): Generator<Frame> {
   const frameBytes = FRAME_HEADER_BYTES + header.pageBytes;
   const count = Math.floor((bytes - HEADER_BYTES) / frameBytes);
@@ -164,25 +178,21 @@ function frameIn(bytes: Buffer, number: number, { salts, bigEndian }: Header): F
     number,
     salts: own,
     resetsAhead: resets > RESETS_AHEAD_MAX ? -1 : resets,
-    // The size of the database after the transaction; 0 in every frame but its last.
+    // Size of the database after the transaction in its last frame; 0 in every other frame.
     isCommit: bytes.readUInt32BE(4) !== 0,
     checksum,
-    sumAfter: (before) =>
-      sum(
-        bytes,
-        FRAME_HEADER_BYTES,
-        bytes.length,
-        sum(bytes, 0, FRAME_SUMMED_BYTES, before, bigEndian),
-        bigEndian,
-      ),
+    sumAfter: (before) => {
+      const head = sum(bytes.subarray(0, FRAME_SUMMED_BYTES), before, bigEndian);
+      return sum(bytes.subarray(FRAME_HEADER_BYTES), head, bigEndian);
+    },
   };
 }
 
-/** SQLite's checksum of pairs of words, continued from another. */
-function sum(bytes: Buffer, from: number, to: number, before: Checksum, bigEndian: boolean): Checksum {
+/** SQLite's checksum over pairs of 32-bit words, continued from `before`. */
+function sum(bytes: Buffer, before: Checksum, bigEndian: boolean): Checksum {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let [first, second] = before;
-  for (let at = from; at < to; at += 8) {
+  for (let at = 0; at < bytes.byteLength; at += 8) {
     first = (first + view.getUint32(at, !bigEndian) + second) | 0;
     second = (second + view.getUint32(at + 4, !bigEndian) + first) | 0;
   }

@@ -1,10 +1,12 @@
 /**
- * Checks that the database is intact: at the start and once a day, within a bound of time, beside the service.
+ * Integrity check: verifies the database at the start and once a day, within a time limit, beside
+ * the service.
  *
- * A copy of a file in use, a disk or a file system that has lost writes: SQLite notices only where it comes across the damage, and
- * a service that starts with it looks well. A small database is checked at once; a larger one by a process of its own, at the
- * lowest priority, which is ended when its time is over. The next check goes on behind the last table that was finished.
- * Nothing is repaired here.
+ * Copies of files in use, failing disks and file systems damage databases. SQLite notices only
+ * where it reads the damaged pages, so a service with a damaged database can look healthy. A small
+ * database is checked in this process; a larger one in a separate process of the lowest priority,
+ * which is killed at the time limit. The next check continues after the last table that was
+ * finished. Nothing is repaired.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
@@ -12,19 +14,19 @@ import { fileURLToPath } from 'node:url';
 import { DAY_MS } from '../../limits.ts';
 import { type CheckedTable, pagesOf, quickCheck } from './quick-check.ts';
 
-/** A database of so few pages is checked at the start itself, in some milliseconds. */
+/** Up to so many pages, the check takes milliseconds and runs in this process. */
 const PAGES_AT_ONCE = 1_024;
-/** One check. What is not finished by then is told of as unfinished. */
+/** Time limit of one check. A check that exceeds it is reported as unfinished. */
 const CHECK_MS = 600_000;
 const PROGRAM = fileURLToPath(new URL('./integrity-process.ts', import.meta.url));
 
-/** What is known of the database. It names tables and holds nothing of what is in them. */
+/** Result of the checks so far. It names tables, and holds no content of them. */
 export interface IntegrityState {
   /** `damaged` stays until a later check finds every table sound. */
   readonly integrity: 'checking' | 'sound' | 'damaged' | 'unfinished';
   /** When the last check ended, in milliseconds since 1970. */
   readonly checkedAt: number | undefined;
-  /** Tables of the latest check, finished and in all. */
+  /** Tables of the latest check: finished, and all. */
   readonly tables: { readonly checked: number; readonly of: number };
   readonly damagedTables: readonly string[];
 }
@@ -41,9 +43,9 @@ export interface IntegrityParts {
   readonly clock: () => number;
   /** Receives the result of each check, for the log. */
   note(note: IntegrityNote): void;
-  /** Pages up to which the check is made at once. */
+  /** Up to so many pages, the check runs in this process. */
   readonly pagesAtOnce?: number;
-  /** How long one check in a process of its own may take. */
+  /** Time limit of a check in a separate process. */
   readonly checkMs?: number;
 }
 
@@ -68,7 +70,7 @@ export class Integrity {
     return { ...this.#state, damagedTables: [...this.#damaged.keys()].sort() };
   }
 
-  /** Checks now, and once a day. @returns when the first check is over; it never rejects */
+  /** Checks now and once a day. @returns once the first check has ended; never rejects */
   start(): Promise<void> {
     this.#timer = setInterval(() => void this.check(), DAY_MS).unref();
     return this.check();
@@ -83,14 +85,14 @@ export class Integrity {
     const take = (table: CheckedTable) => this.#take(table, checked);
     try {
       if (pagesOf(file) <= pagesAtOnce) for (const table of quickCheck(file)) take(table);
-      else await this.#beside(take);
+      else await this.#inProcess(take);
     } catch (cause) {
       this.#damaged.set('sqlite_schema', [cause instanceof Error ? cause.message : String(cause)]);
     }
     if (!this.#isStopped) this.#conclude(checked, startedAt);
   }
 
-  /** Ends a check that is under way. @returns when its process is gone */
+  /** Kills a running check. @returns once its process has ended */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -98,7 +100,7 @@ export class Integrity {
     await this.#running?.over;
   }
 
-  async #beside(take: (table: CheckedTable) => void): Promise<void> {
+  async #inProcess(take: (table: CheckedTable) => void): Promise<void> {
     const { file, checkMs = CHECK_MS } = this.#parts;
     const child = fork(PROGRAM, [file, this.#last], { execArgv: [], stdio: 'ignore' });
     lowestPriority(child);
@@ -106,7 +108,7 @@ export class Integrity {
     const deadline = setTimeout(() => child.kill('SIGKILL'), checkMs).unref();
     const over = new Promise<void>((resolve) => {
       child.once('error', () => resolve());
-      // Its messages come before this.
+      // 'close' comes after all messages.
       child.once('close', () => resolve());
     });
     this.#running = { child, over };
@@ -150,7 +152,7 @@ function noteOf(
   return { level: 'info', message: 'the database is intact', details };
 }
 
-/** Where the system does not allow it, the check runs like any other process. */
+/** If the system does not allow it, the check runs at normal priority. */
 function lowestPriority({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

@@ -1,22 +1,23 @@
 /**
- * SQLite's own check of a database file, one table at a time: pages, records and constraints of the table and its indexes.
+ * SQLite's quick check of a database file, one table at a time: pages, records and constraints of
+ * each table and its indexes.
  *
- * It reads through a connection of its own that cannot write. Between two tables it lets go of the file, so that the
+ * It reads through its own read-only connection. Between two tables it ends its read, so that the
  * write-ahead log can be emptied meanwhile.
  */
 import { DatabaseSync } from 'node:sqlite';
 
-/** What is told of one table. */
+/** Problems reported for one table at most. */
 const PROBLEMS_MAX = 5;
 
 export interface CheckedTable {
   readonly table: string;
-  /** How many tables there are. */
+  /** Number of tables. */
   readonly of: number;
   readonly problems: readonly string[];
 }
 
-/** @param after the table to begin behind; all are checked, round about */
+/** @param after the table to start after; the check wraps around until all tables are checked */
 export function* quickCheck(file: string, after = ''): Generator<CheckedTable> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -29,7 +30,7 @@ export function* quickCheck(file: string, after = ''): Generator<CheckedTable> {
   }
 }
 
-/** How many pages the file has, log included. */
+/** Number of pages of the file, log included. */
 export function pagesOf(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -41,15 +42,15 @@ export function pagesOf(file: string): number {
 
 function tablesOf(database: DatabaseSync): string[] {
   const rows = database.prepare(`select name from sqlite_schema where type = 'table' order by name`).all();
-  // The schema itself comes with the list of free pages.
+  // Checking the schema includes the list of free pages.
   return ['sqlite_schema', ...rows.map(({ name }) => String(name))].sort();
 }
 
 function problemsOf(database: DatabaseSync, table: string): string[] {
   try {
     const rows = database.prepare(`pragma quick_check("${table.replaceAll('"', '""')}")`).all();
-    const told = rows.map(({ quick_check }) => String(quick_check));
-    return told.filter((line) => line !== 'ok').slice(0, PROBLEMS_MAX);
+    const lines = rows.map(({ quick_check }) => String(quick_check));
+    return lines.filter((line) => line !== 'ok').slice(0, PROBLEMS_MAX);
   } catch (cause) {
     return [cause instanceof Error ? cause.message : String(cause)];
   }

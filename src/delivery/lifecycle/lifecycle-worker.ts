@@ -18,7 +18,7 @@ import type {
   LifecycleEvents,
   WaitingLifecycleEvent,
 } from '../../store/installations/lifecycle-events.ts';
-import type { Registry } from '../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { discard } from '../event-call.ts';
 import { ATTEMPTS_MAX, DELAY_MS_MAX, delayMs, handlerOutcome } from '../handler-outcome.ts';
 import { LifecycleOrder } from './lifecycle-order.ts';
@@ -39,7 +39,7 @@ const REST_MS_MAX = 2 * DELAY_MS_MAX;
 
 export interface LifecycleWorkerParts {
   readonly events: Pick<LifecycleEvents, 'waitingInstallations' | 'first' | 'finish' | 'postpone'>;
-  readonly registry: Pick<Registry, 'targetNamed' | 'goneTarget'>;
+  readonly targets: Pick<TargetResolver, 'named' | 'deleted'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly journal: Pick<CallLog, 'log'>;
   /** Milliseconds since 1970. */
@@ -162,8 +162,8 @@ export class LifecycleWorker {
   }
 
   async #addressee({ target: name, record: { gone } }: WaitingLifecycleEvent): Promise<Addressee> {
-    const { registry } = this.#parts;
-    const target = gone ? await registry.goneTarget(gone) : await registry.targetNamed(name);
+    const { targets } = this.#parts;
+    const target = gone ? await targets.deleted(gone) : await targets.named(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };
     return gone && target.status === 'paused' ? { outcome: 'paused' } : target;
   }

@@ -14,6 +14,8 @@ import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
 import type { Store } from '../../store/store.ts';
+import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
+import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { auditRoutes } from './audit.ts';
@@ -68,6 +70,9 @@ export interface ControlRouteParts
     | 'webhookSecrets'
     | 'webhookTests'
   > {
+  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
+  readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Hears of what the log of an installation should say. */

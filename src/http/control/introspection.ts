@@ -9,8 +9,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import { mayIntrospect } from '../../model/principal.ts';
 import { RUNTIME_TOKEN_CHARS_MAX } from '../../model/runtime-token.ts';
-import type { Tokens } from '../../store/tokens.ts';
-import type { RuntimeGrant } from '../../targets/runtime-tokens.ts';
+import type { RuntimeGrant, RuntimeTokens } from '../../targets/runtime-tokens.ts';
 import { principalOf } from './authenticate.ts';
 import { placeView } from './installations/target-paths.ts';
 import { ERRORS_VIEW, isoTime, Time } from './schemas.ts';
@@ -34,13 +33,10 @@ const IntrospectionView = Type.Object({
 });
 
 export interface IntrospectionRouteParts {
-  readonly tokens: Pick<Tokens, 'runtime'>;
+  readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
 }
 
-export function introspectionRoutes(
-  parent: TypedApp,
-  { tokens: { runtime } }: IntrospectionRouteParts,
-): void {
+export function introspectionRoutes(parent: TypedApp, { runtimeTokens }: IntrospectionRouteParts): void {
   parent.register(async (app: TypedApp) => {
     app.addHook('onRequest', async (request) => {
       const principal = principalOf(request);
@@ -60,8 +56,8 @@ export function introspectionRoutes(
         },
       },
       async (request) => {
-        const read = runtime.read(request.body.token);
-        const grant = read && !read.isExpired ? await runtime.grant(read.claims) : undefined;
+        const read = runtimeTokens.read(request.body.token);
+        const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
         return grant === undefined ? { active: false } : grantView(grant);
       },
     );

@@ -15,7 +15,7 @@ import { limitSentence } from '../../model/limit-met.ts';
 import { maySendEnvelopes } from '../../model/principal.ts';
 import { RateLimit } from '../../model/rate-limit.ts';
 import type { Target } from '../../model/target.ts';
-import type { Registry } from '../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../targets/target-resolver.ts';
 import type { AddressList } from '../address-list.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
@@ -33,7 +33,7 @@ const TELL_EVERY_MS = 60_000;
 
 export interface RequestAuthorizerParts {
   readonly limits: Pick<Limits, 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'>;
-  readonly registry: Pick<Registry, 'target'>;
+  readonly targets: Pick<TargetResolver, 'get'>;
   readonly credentials: Credentials;
   readonly trustedProxies: AddressList;
   /** As configured; absent: endpoints are below whatever the listener is reached by. */
@@ -90,7 +90,7 @@ export class RequestAuthorizer {
     const vouched = version === VERSION ? await this.#vouched(request) : undefined;
     const isCounted = vouched === undefined || vouched instanceof AnnexError || 'signature' in vouched;
     const sender = isCounted ? this.#countSender(request) : undefined;
-    const target = key === undefined ? undefined : await this.#parts.registry.target(key);
+    const target = key === undefined ? undefined : await this.#parts.targets.get(key);
     if (target === undefined) {
       throw new AnnexError('ENDPOINT_UNKNOWN', 'No installation answers at this URL.');
     }

@@ -1,7 +1,8 @@
 /**
- * How many deliveries wait, all endpoints together: counted once, and kept by whoever commits a change of it.
+ * The number of pending deliveries of all endpoints: counted once at the start, then updated after
+ * each commit.
  *
- * A million rows take a while to count, and metrics ask every few seconds.
+ * Counting a million rows takes a while, and metrics read the number every few seconds.
  */
 import { sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
@@ -26,7 +27,7 @@ export class Backlog {
     return this.#waiting;
   }
 
-  /** To be told after the commit. @param by less than 0 where they are over */
+  /** Called after the commit. @param by negative if deliveries are finished */
   change(by: number): void {
     this.#waiting += by;
   }

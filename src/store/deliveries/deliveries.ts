@@ -1,9 +1,11 @@
 /**
- * The store of deliveries: one event to one target each, from its acceptance to the day it is forgotten.
+ * The store of deliveries, from the acceptance of their event to their removal. Each delivery is
+ * one event for one target.
  *
- * What it answers with is committed. What waits is asked for and claimed (`delivery-queue.ts`, `delivery-claims.ts`), looked at
- * (`delivery-list.ts`), ordered anew or called off (`delivery-orders.ts`), and forgotten (`delivery-retention.ts`); rows are made
- * with their events. Who is delivered to when, and whether something is tried again, is decided in `delivery/`.
+ * An answer is committed before it is given. Parts: what is due (`delivery-queue.ts`), claims and
+ * outcomes (`delivery-claims.ts`), lists (`delivery-list.ts`), cancel, redelivery and replay
+ * (`delivery-orders.ts`), removal by age (`delivery-retention.ts`). Deliveries are created with
+ * their events (`events/`). Scheduling and retries are decided in `delivery/`.
  */
 
 import type { GroupCommit } from '../../database/group-commit.ts';
@@ -31,9 +33,9 @@ import type { DeliveryFilter } from './delivery-search.ts';
 
 export interface DeliveriesParts {
   readonly database: Database;
-  /** Shared by all who write often. */
+  /** Shared by all frequent writers. */
   readonly commits: GroupCommit;
-  /** Shared with those who make deliveries. */
+  /** Shared with the code that creates deliveries. */
   readonly backlog: Backlog;
   readonly auditIds: Sequence;
   /** Milliseconds since 1970. */
@@ -49,7 +51,7 @@ export class Deliveries {
   readonly #list: DeliveryList;
   readonly #orders: DeliveryOrders;
   readonly #retention: DeliveryRetention;
-  /** Told after a commit of what is to be delivered anew. */
+  /** Called after a commit that made deliveries pending again. */
   onWaiting: ((made: readonly WaitingDelivery[]) => void) | undefined;
 
   constructor(parts: DeliveriesParts) {
@@ -63,67 +65,71 @@ export class Deliveries {
     this.#retention = new DeliveryRetention(parts);
   }
 
-  /** How many wait, those under way included. */
+  /** Number of pending deliveries, those in flight included. */
   async waiting(): Promise<number> {
     return this.#backlog.waiting;
   }
 
-  /** In the order of the endpoints' keys. */
+  /** Endpoints with pending deliveries, sorted by endpoint key. */
   waitingEndpoints(request: PageRequest): Promise<Page<WaitingEndpoint>> {
     return this.#queue.waitingEndpoints(request);
   }
 
-  /** What of an endpoint may be claimed, the longest due first. */
+  /** Deliveries of an endpoint that can be claimed, the longest due first. */
   due(endpoint: string, now: number, limit: number): Promise<DueDeliveries> {
     return this.#queue.due(endpoint, now, limit);
   }
 
   /**
-   * Takes deliveries for whoever asks, for `deliveryLeaseMs`. Left out are those that are over, that somebody has, and that are
-   * not due by then.
+   * Claims deliveries for `deliveryLeaseMs`. Skips those that are finished, claimed, or not due by
+   * `dueBy` (milliseconds since 1970).
    */
   claim(ids: readonly string[], dueBy: number = this.#clock()): Promise<ClaimedDelivery[]> {
     return this.#claims.claim(ids, dueBy);
   }
 
   /**
-   * Puts down what is to be posted, before it is. What is there already stays; where it goes is written over.
+   * Stores the payload before it is posted. An existing payload stays; its destination is updated.
    *
-   * @returns false where the claim is lost
+   * @returns false if the claim is lost
    */
   keepPayload(claim: Claim, payload: DeliveryPayload): Promise<boolean> {
     return this.#claims.keepPayload(claim, payload);
   }
 
   /**
-   * Puts down what has become of a claimed delivery, with its attempt.
+   * Stores the outcome of a claimed delivery, with its attempt.
    *
-   * @returns false where the claim is lost; nothing is written then
+   * @returns false if the claim is lost; nothing is written then
    */
   settle(settlement: Settlement): Promise<boolean> {
     return this.#claims.settle(settlement);
   }
 
-  /** Gives back what was not tried: as if it had never been claimed. */
+  /** Releases claims that were not attempted, as if they had never been made. */
   release(claims: readonly Claim[]): Promise<void> {
     return this.#claims.release(claims);
   }
 
-  /** From now on for another `deliveryLeaseMs`. @returns ids of those whose claim is not lost */
+  /**
+   * Extends claims to `deliveryLeaseMs` from now. @returns ids of the deliveries whose claim still
+   * holds
+   */
   renew(claims: readonly Claim[]): Promise<string[]> {
     return this.#claims.renew(claims);
   }
 
   /**
-   * Takes back leases, and counts in `unknowns` that nobody knows how far their holders came.
+   * Takes back leases, and counts an unknown outcome for each (`unknowns`).
    *
-   * @param all at the start, when every lease is of a process that is dead; otherwise those that are over
+   * @param all true at a start, when all leases belong to dead processes; otherwise only expired
+   * leases
    */
   recover(which: { readonly all: boolean }): Promise<WaitingDelivery[]> {
     return this.#claims.recover(which);
   }
 
-  /** Newest first. A page may hold fewer than were asked for, or none, and not be the last. */
+  /** Newest first. A page may be short or empty without being the last. */
   list(query: DeliveryFilter & PageRequest): Promise<Page<Delivery>> {
     return this.#list.list(query);
   }
@@ -154,17 +160,17 @@ export class Deliveries {
     return this.#orders.redeliver(id, by);
   }
 
-  /** The oldest first, `deliveriesPerReplay` at most; says where to go on. */
+  /** Oldest first, at most `deliveriesPerReplay`; returns a cursor for the rest. */
   replay(query: ReplayQuery, by: Actor): Promise<Replayed> {
     return this.#orders.replay(query, by);
   }
 
-  /** Forgets what is over and old, events of which nothing is left included. */
+  /** Removes old finished deliveries, and old events without deliveries. */
   prune(): Promise<void> {
     return this.#retention.prune();
   }
 
-  /** Begins nothing any more that was not asked for. @returns once it is over */
+  /** Stops removing. @returns once no transaction of it is running */
   stop(): Promise<void> {
     return this.#retention.stop();
   }

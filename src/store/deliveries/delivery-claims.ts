@@ -1,13 +1,12 @@
 /**
- * Who has a delivery to itself, and what has become of it in their hands (REFERENCE D31).
+ * Claims of deliveries, and the outcomes written under them (docs/contract/webhooks.md#crashes).
  *
- * A claim is a lease and a number, its *fence*. Every later word about the delivery carries the number, and is heard only while
- * that claim is the latest and nobody has taken the lease away: a worker that was held up for longer than its lease changes
- * nothing any more. Thousands of these statements are run a second, so each is prepared once, runs for all rows that came
- * together (`runForEach`), and finds its row by the primary key.
+ * A claim is a lease and a number, its *fence*. Each later write carries the fence, and takes
+ * effect only while that claim is the latest and holds its lease: a worker delayed beyond its lease
+ * changes nothing any more. Thousands of these statements run each second, so each is prepared
+ * once, runs for all rows of a batch (`runForEach`), and finds its row by the primary key.
  *
- * Whether something is tried again, and when, is decided by whoever delivers. Here it is counted how often nobody knows how a
- * claim has ended.
+ * The delivery worker decides about retries. This file only counts claims with an unknown outcome.
  */
 
 import { type ColumnValue, changeForEach, runForEach } from '../../database/bulk.ts';
@@ -18,32 +17,39 @@ import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
 
-/** Rows of one statement: it holds up the event loop for as long as it runs. */
+/** Rows of one bulk statement: it blocks the event loop while it runs. */
 const ROWS_PER_STATEMENT = 250;
 
 /**
- * Attempts of one delivery that are kept, the latest. The attack: to order one anew in a loop, so that each time an answer of a
- * receiver's is added to what whoever reads the delivery is shown. In one order there are far fewer.
+ * Attempts kept of one delivery, the latest. Attack: to redeliver in a loop, so that each attempt
+ * adds a stored answer to what a reader of the delivery gets. Without redelivery there are far
+ * fewer.
  */
 export const ATTEMPTS_KEPT = 100;
 
-/** What of a claim tells it from another of the same delivery. */
+/** Identifies one claim of a delivery. */
 export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 
-/** The claim is the latest one, and nobody has taken its lease away. Values: id, fence. */
+/** The claim is the latest one and its lease was not taken back. Values: id, fence. */
 const IS_HELD = `id = ? and fence = ? and state = 'pending' and lease_until is not null`;
 
-/** What can be claimed, with all that is needed to deliver it. Values: id, by when it is to be due. */
+/**
+ * A claimable delivery with everything needed to attempt it. Values: id, time by which it must be
+ * due.
+ */
 const CLAIMABLE = `
   select deliveries.*, (select body from events where events.id = deliveries.event) as body,
     kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision
   from deliveries left join delivery_payloads as kept on kept.delivery_id = deliveries.id
   where deliveries.id = ? and state = 'pending' and lease_until is null and due_at <= ?`;
 
-/** Values: until when, id. */
+/** Values: end of the lease, id. */
 const CLAIM = 'update deliveries set lease_until = ?, fence = fence + 1 where id = ?';
 
-/** The payload that is there already stays: a receiver gets the same bytes at each attempt (REFERENCE D23). */
+/**
+ * An existing payload stays: a receiver gets the same bytes at each attempt
+ * (docs/contract/webhooks.md#payload).
+ */
 const KEEP_PAYLOAD = `
   insert into delivery_payloads (delivery_id, destination, payload, revision)
   select id, ?, ?, ? from deliveries where ${IS_HELD}
@@ -60,17 +66,18 @@ const ATTEMPT = `
     (delivery_id, number, at, duration_ms, result, outcome, destination, status, response, truncated)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Values: id, the number of the latest that goes. */
-const FORGET_ATTEMPT = 'delete from delivery_attempts where delivery_id = ? and number = ?';
+/** Values: id, number of the attempt to remove. */
+const REMOVE_ATTEMPT = 'delete from delivery_attempts where delivery_id = ? and number = ?';
 
 const RELEASE = `update deliveries set lease_until = null where ${IS_HELD}`;
 
 const RENEW = `update deliveries set lease_until = ? where ${IS_HELD} returning id`;
 
 /**
- * Where nothing was posted yet because there was nothing to be posted, nobody can have got it: that is not counted. It goes
- * behind the others of its endpoint, in case it is what the process has died of. Values: now, by when a lease is over, and from
- * when on it is of before the clock was set back.
+ * Takes back leases. A webhook without a stored payload was certainly not posted, so its outcome is
+ * not counted as unknown. The delivery moves behind the others of its endpoint, in case it crashed
+ * the process. Values: now; the time by which a lease must have expired; and the time beyond which
+ * no lease of the present clock can end.
  */
 const TAKE_BACK = `
   update deliveries
@@ -94,15 +101,15 @@ export interface DeliveryClaimsParts {
 
 export class DeliveryClaims {
   readonly #parts: DeliveryClaimsParts;
-  readonly #claims: Gathered<ClaimWish, ClaimedDelivery | undefined>;
+  readonly #claims: Gathered<ClaimRequest, ClaimedDelivery | undefined>;
   readonly #payloads: Gathered<PayloadOfClaim, boolean>;
   readonly #settlements: Gathered<Settlement, boolean>;
 
   constructor(parts: DeliveryClaimsParts) {
     this.#parts = parts;
     const { commits } = parts;
-    this.#claims = new Gathered(commits, ROWS_PER_STATEMENT, (transaction, wishes) =>
-      this.#claimAll(transaction, wishes),
+    this.#claims = new Gathered(commits, ROWS_PER_STATEMENT, (transaction, requests) =>
+      this.#claimAll(transaction, requests),
     );
     this.#payloads = new Gathered(commits, ROWS_PER_STATEMENT, keepAll);
     this.#settlements = new Gathered(commits, ROWS_PER_STATEMENT, (transaction, settlements) =>
@@ -111,12 +118,14 @@ export class DeliveryClaims {
   }
 
   /**
-   * Takes deliveries for itself, for `deliveryLeaseMs`.
+   * Claims deliveries for `deliveryLeaseMs`.
    *
-   * @param dueBy leaves out what is not due until later: somebody else has tried it meanwhile
-   * @returns those of them that wait and that nobody has, in the order of the ids
-   * @throws where writing has failed and nothing was claimed. What was, is somebody's, whatever has become of the rest: nobody
-   *   would have it until its lease is over.
+   * @param dueBy skips deliveries that are due later, because they were attempted meanwhile;
+   * milliseconds since 1970
+   * @returns those that are pending and not claimed, in the order of the ids
+   * @throws if writing failed and nothing was claimed. After a partial failure it returns what was
+   * claimed, which would otherwise
+   * wait until its leases end.
    */
   async claim(ids: readonly string[], dueBy: number): Promise<ClaimedDelivery[]> {
     const answers = await Promise.allSettled(ids.map((id) => this.#claims.add({ id, dueBy })));
@@ -126,24 +135,30 @@ export class DeliveryClaims {
     return claimed;
   }
 
-  /** Puts down what is to be posted, before it is. @returns false where the claim is lost */
+  /** Stores the payload before it is posted. @returns false if the claim is lost */
   keepPayload({ id, fence }: Claim, payload: DeliveryPayload): Promise<boolean> {
     return this.#payloads.add({ id, fence, payload });
   }
 
-  /** What has become of a claimed delivery. @returns false where the claim is lost; nothing is written then */
+  /**
+   * Stores the outcome of a claimed delivery. @returns false if the claim is lost; nothing is
+   * written then
+   */
   async settle(settlement: Settlement): Promise<boolean> {
-    const isHeard = await this.#settlements.add(settlement);
-    if (isHeard && settlement.state !== 'pending') this.#parts.backlog.change(-1);
-    return isHeard;
+    const isWritten = await this.#settlements.add(settlement);
+    if (isWritten && settlement.state !== 'pending') this.#parts.backlog.change(-1);
+    return isWritten;
   }
 
-  /** As if they had never been claimed. */
+  /** Undoes claims that were not attempted. */
   async release(claims: readonly Claim[]): Promise<void> {
     await this.#parts.commits.run((transaction) => runForEach(transaction, RELEASE, claims.map(keyOf)));
   }
 
-  /** From now for `deliveryLeaseMs`. @returns ids of those whose claim is not lost */
+  /**
+   * Extends claims to `deliveryLeaseMs` from now. @returns ids of the deliveries whose claim still
+   * holds
+   */
   async renew(claims: readonly Claim[]): Promise<string[]> {
     const { commits } = this.#parts;
     const until = this.#leaseUntil();
@@ -153,19 +168,22 @@ export class DeliveryClaims {
   }
 
   /**
-   * Takes back the leases of those who will not be heard of again, and counts that nobody knows how far they came.
+   * Takes back leases, and counts an unknown outcome for each.
    *
-   * @param all at the start, when every lease is of a process that is dead; otherwise those that are over, or that
-   *   last for longer than any by a clock that was set back since
-   * @throws where writing has failed and nothing was taken back. What was, has to be told of, whatever has become of the rest:
-   *   that is found the next time, and this is not.
+   * @param all true at a start, when all leases belong to dead processes; otherwise only leases
+   * that have expired, or that end
+   * later than any could unless the clock was set back
+   * @throws if writing failed and nothing was taken back. After a partial failure it returns what
+   * was taken back, because the next
+   * run finds only the rest.
    */
   async recover({ all }: { readonly all: boolean }): Promise<WaitingDelivery[]> {
     const { commits, clock, limits } = this.#parts;
     const recovered: WaitingDelivery[] = [];
     for (;;) {
       const now = clock();
-      // One that somebody keeps is renewed by the clock of now before it seems to last for that long.
+      // After the clock is set back, a live claim is renewed by the new clock before it exceeds
+      // this bound.
       const row = [now, all ? Number.MAX_SAFE_INTEGER : now, now + 2 * limits.deliveryLeaseMs];
       const taking = commits.run((transaction) => runForEach<WaitingDelivery>(transaction, TAKE_BACK, [row]));
       const some = await taking.catch((cause) => {
@@ -177,12 +195,12 @@ export class DeliveryClaims {
     }
   }
 
-  async #claimAll(transaction: Database, wishes: readonly ClaimWish[]) {
+  async #claimAll(transaction: Database, requests: readonly ClaimRequest[]) {
     const until = this.#leaseUntil();
     const found = await runForEach<ClaimableRow>(
       transaction,
       CLAIMABLE,
-      wishes.map(({ id, dueBy }) => [id, dueBy]),
+      requests.map(({ id, dueBy }) => [id, dueBy]),
     );
     const claimOfId = new Map(found.map((row) => [row.id, claimedOf(row)]));
     await runForEach(
@@ -190,9 +208,9 @@ export class DeliveryClaims {
       CLAIM,
       Array.from(claimOfId.keys(), (id) => [until, id]),
     );
-    return wishes.map(({ id }) => {
+    return requests.map(({ id }) => {
       const claim = claimOfId.get(id);
-      // Whoever asks for it a second time has not got it.
+      // Only the first of two requests for the same delivery gets it.
       claimOfId.delete(id);
       return claim;
     });
@@ -204,7 +222,7 @@ export class DeliveryClaims {
   }
 }
 
-interface ClaimWish {
+interface ClaimRequest {
   readonly id: string;
   readonly dueBy: number;
 }
@@ -229,7 +247,7 @@ const claimedOf = (row: ClaimableRow): ClaimedDelivery => ({
   ...payloadIn(row),
 });
 
-/** Its columns are all there, or none is. */
+/** The columns of a payload are all set, or all null. */
 function payloadIn({ kept_destination, kept_payload, kept_revision }: ClaimableRow) {
   if (kept_destination === null || kept_payload === null || kept_revision === null) return undefined;
   return { payload: { destination: kept_destination, payload: kept_payload, revision: kept_revision } };
@@ -255,14 +273,14 @@ async function settleAll(
     const counts = [retries, unknowns, faults, keptOutcome(outcome), attempt === undefined ? 0 : 1];
     return [state, dueAt, ...counts, finishedAt, ...keyOf(claim)];
   });
-  const heard = await changeForEach(transaction, SETTLE, rows);
-  const attempts = settlements.filter((_, index) => heard[index]).flatMap(attemptRows);
+  const written = await changeForEach(transaction, SETTLE, rows);
+  const attempts = settlements.filter((_, index) => written[index]).flatMap(attemptRows);
   await runForEach(transaction, ATTEMPT, attempts);
-  await runForEach(transaction, FORGET_ATTEMPT, attempts.flatMap(displaced));
-  return heard;
+  await runForEach(transaction, REMOVE_ATTEMPT, attempts.flatMap(displaced));
+  return written;
 }
 
-/** Nobody has added to the attempts of a delivery since it was claimed, where its claim still holds. */
+/** The claim still holds, so no attempt was added since it was made. */
 function attemptRows({ claim, attempt }: Settlement): ColumnValue[][] {
   if (attempt === undefined) return [];
   const { at, durationMs, result, outcome, destination, status, response, truncated } = attempt;
@@ -270,7 +288,7 @@ function attemptRows({ claim, attempt }: Settlement): ColumnValue[][] {
   return [[claim.id, claim.attempts + 1, at, durationMs, result, keptOutcome(outcome), ...answer]];
 }
 
-/** The attempt that is one too many now, of the delivery that has got this one. */
+/** The attempt to remove, now that this one is added. */
 function displaced([id = null, number]: readonly ColumnValue[]): ColumnValue[][] {
   return Number(number) > ATTEMPTS_KEPT ? [[id, Number(number) - ATTEMPTS_KEPT]] : [];
 }

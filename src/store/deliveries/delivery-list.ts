@@ -1,5 +1,5 @@
 /**
- * Deliveries, to be looked at: what became of them, attempt by attempt.
+ * Reads deliveries, their attempts and payloads, for the API.
  */
 import type { Page, PageRequest } from '../../database/page.ts';
 import type { Database } from '../../database/tables.ts';
@@ -14,13 +14,13 @@ export class DeliveryList {
     this.#database = database;
   }
 
-  /** Newest first. A page may hold fewer than were asked for, or none, and not be the last. */
+  /** Newest first. A page may be short or empty without being the last. */
   async list(query: DeliveryFilter & PageRequest): Promise<Page<Delivery>> {
     const { items, ...next } = await searchDeliveries(this.#database, { ...query, newestFirst: true });
     return { items: items.map(deliveryOf), ...next };
   }
 
-  /** One for each target that it went to, or is to go to: at most one an installation. */
+  /** One for each recipient of the event: at most one an installation. */
   async ofEvent(eventId: string): Promise<Delivery[]> {
     const ids = await idsOfEventNamed(this.#database, eventId);
     if (ids === undefined) return [];
@@ -43,7 +43,7 @@ export class DeliveryList {
     return row && deliveryOf(row);
   }
 
-  /** In the order in which they were made. */
+  /** In the order of their numbers. */
   async attempts(id: string): Promise<RecordedAttempt[]> {
     const rows = await this.#database
       .selectFrom('delivery_attempts')
@@ -54,7 +54,7 @@ export class DeliveryList {
     return rows.map(attemptOf);
   }
 
-  /** What is posted; undefined where nothing is, or it has not been made yet. */
+  /** The stored payload; undefined for a handler delivery, and before the payload is made. */
   async payload(id: string): Promise<DeliveryPayload | undefined> {
     const row = await this.#database
       .selectFrom('delivery_payloads')

@@ -1,8 +1,10 @@
 /**
- * What somebody orders about deliveries: to call one off, to have one delivered again, or all of a kind (REFERENCE D32).
+ * Orders for deliveries: cancel, redeliver, and replay of many
+ * (docs/contract/webhooks.md#redelivery-and-replay).
  *
- * Whatever is ordered takes the delivery away from whoever has claimed it, and is in the audit by the same commit. What is
- * ordered anew has a new budget of attempts; they go on being counted, and a payload that was made stays what it is.
+ * An order invalidates the current claim, and its audit entry is in the same commit. A redelivered
+ * delivery has a new budget of retries; its attempts continue to be numbered, and an existing
+ * payload stays.
  */
 
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
@@ -19,16 +21,20 @@ import type { Delivery, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
 
-/** Deliveries that are ordered by one statement: it holds up the event loop for as long as it runs. */
+/** Deliveries of one transaction: a statement blocks the event loop while it runs. */
 const ROWS_PER_ORDER = 500;
-/** How often a replay looks at `ROWS_LOOKED_AT` rows without finding that many: what it is about may be rare. */
-const LOOKS_IN_VAIN_MAX = 20;
+/**
+ * Searches of `ROWS_PER_SEARCH` rows that may find less than a full batch, before a replay returns:
+ * matches may be rare.
+ */
+const SPARSE_SEARCHES_MAX = 20;
 
 /**
- * Armed after the last pause of its target, or of the installation, also by a clock that was set back since: or else it would be
- * one of those that the pause has called off. Values: those of `anew`.
+ * Makes a finished delivery pending. It is armed after the last pause of its target and
+ * installation, also if the clock was set back since; otherwise that pause would cancel it. Values:
+ * those of `redelivery`.
  */
-const ORDER_ANEW = `
+const REDELIVER = `
   update deliveries
   set state = 'pending', due_at = ?, lease_until = null, fence = fence + 1,
     armed_at = coalesce(
@@ -40,7 +46,7 @@ const ORDER_ANEW = `
   where id = ? and state <> 'pending'
   returning *`;
 
-const anew = (id: string, now: number): ColumnValue[] => [now, now, now, id];
+const redelivery = (id: string, now: number): ColumnValue[] => [now, now, now, id];
 
 /** Values: now, id. */
 const CANCEL = `
@@ -49,17 +55,17 @@ const CANCEL = `
   where id = ? and state = 'pending'
   returning *`;
 
-/** Which deliveries of one installation are to be delivered again. */
+/** Selects finished deliveries of one installation for redelivery. */
 export interface ReplayQuery extends Pick<DeliveryFilter, 'place' | 'type' | 'from' | 'to'> {
   readonly installationId: string;
   readonly state: Exclude<DeliveryState, 'pending'>;
-  /** `next` of the replay before. */
+  /** `next` of the previous replay. */
   readonly cursor?: string | undefined;
 }
 
 export interface Replayed {
   readonly replayed: number;
-  /** Where to go on; absent where none is left. */
+  /** Cursor for the next replay; absent if no delivery is left. */
   readonly next?: string;
 }
 
@@ -69,7 +75,7 @@ export interface DeliveryOrdersParts {
   readonly auditIds: Sequence;
   readonly clock: () => number;
   readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
-  /** Told after the commit of what waits anew. */
+  /** Called after a commit that made deliveries pending. */
   waiting(made: readonly WaitingDelivery[]): void;
 }
 
@@ -82,50 +88,53 @@ export class DeliveryOrders {
 
   /** @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_PENDING` */
   async redeliver(id: string, by: Actor): Promise<Delivery> {
-    const row = await this.#order(id, by, 'delivery.redeliver', (now) => [ORDER_ANEW, anew(id, now)]);
+    const row = await this.#order(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
     if (row === undefined) {
-      const message = `Delivery "${id}" still waits, or is under way: cancel it first, or wait for its end.`;
+      const message = `Delivery "${id}" is pending or in flight: cancel it first, or wait until it is finished.`;
       throw new AnnexError('DELIVERY_PENDING', message);
     }
-    this.#ordered([row]);
+    this.#madePending([row]);
     return deliveryOf(row);
   }
 
   /**
-   * What is under way is not stopped by it; its end is not heard of any more.
+   * Does not stop an attempt in flight; its outcome is discarded.
    *
    * @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_OVER`
    */
   async cancel(id: string, by: Actor): Promise<Delivery> {
     const row = await this.#order(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
     if (row === undefined)
-      throw new AnnexError('DELIVERY_OVER', `Delivery "${id}" is over: there is nothing left to cancel.`);
+      throw new AnnexError('DELIVERY_OVER', `Delivery "${id}" is finished: there is nothing to cancel.`);
     this.#parts.backlog.change(-1);
     return deliveryOf(row);
   }
 
   /**
-   * The oldest first, `deliveriesPerReplay` at most, and fewer where many others lie between them. It takes several transactions,
-   * each with its entry in the audit.
+   * Oldest first, at most `deliveriesPerReplay`, and fewer if matches are rare. Uses several
+   * transactions, each with its own audit entry.
    */
   async replay({ cursor, ...query }: ReplayQuery, by: Actor): Promise<Replayed> {
     const { deliveriesPerReplay } = this.#parts.limits;
     let replayed = 0;
-    let inVain = 0;
+    let sparse = 0;
     let next = cursor;
-    while (replayed < deliveriesPerReplay && inVain < LOOKS_IN_VAIN_MAX) {
+    while (replayed < deliveriesPerReplay && sparse < SPARSE_SEARCHES_MAX) {
       const limit = Math.min(ROWS_PER_ORDER, deliveriesPerReplay - replayed);
       const some = await this.#replaySome({ ...query, cursor: next }, limit, by);
-      this.#ordered(some.rows);
+      this.#madePending(some.rows);
       replayed += some.rows.length;
-      if (some.rows.length < limit) inVain += 1;
+      if (some.rows.length < limit) sparse += 1;
       next = some.next;
       if (next === undefined) return { replayed };
     }
     return { replayed, ...(next !== undefined && { next }) };
   }
 
-  /** @returns the row as it is now; undefined where it is there, and in no state to be ordered that */
+  /**
+   * @returns the changed row; undefined if the delivery exists and its state does not allow the
+   * order
+   */
   async #order(
     id: string,
     by: Actor,
@@ -133,14 +142,15 @@ export class DeliveryOrders {
     statement: (now: number) => readonly [sql: string, values: ColumnValue[]],
   ): Promise<DeliveryRow | undefined> {
     const { commits, clock } = this.#parts;
-    // A refusal is a result: thrown, it would undo what was gathered with it.
+    // A refusal is returned, not thrown: an error would roll back the other work of the group
+    // commit.
     const { row, known } = await commits.run(async (transaction) => {
       const [sql, values] = statement(clock());
       const [row] = await runForEach<DeliveryRow>(transaction, sql, [values]);
       if (row === undefined) return { row, known: await isKnown(transaction, id) };
       const { target, eventId } = deliveryOf(row);
       const details = { delivery: id, event: eventId };
-      await this.#note(transaction, by, { action, ...ownersOf(row), target, details });
+      await this.#audit(transaction, by, { action, ...ownersOf(row), target, details });
       return { row, known: true };
     });
     if (!known) throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
@@ -152,26 +162,31 @@ export class DeliveryOrders {
     return commits.run(async (transaction) => {
       const { items, next } = await searchDeliveries(transaction, { ...query, limit, newestFirst: false });
       const now = clock();
-      const values = items.map(({ id }) => anew(id, now));
-      const rows = await runForEach<DeliveryRow>(transaction, ORDER_ANEW, values);
+      const values = items.map(({ id }) => redelivery(id, now));
+      const rows = await runForEach<DeliveryRow>(transaction, REDELIVER, values);
       const [first] = rows;
       if (first !== undefined) {
         const { installationId, place, state, type, from, to } = query;
         const target = place ? { installationId, ...place } : wholeInstallation(installationId);
         const details = { deliveries: rows.length, state, type, from, to };
-        await this.#note(transaction, by, { action: 'delivery.replay', ...ownersOf(first), target, details });
+        await this.#audit(transaction, by, {
+          action: 'delivery.replay',
+          ...ownersOf(first),
+          target,
+          details,
+        });
       }
       return { rows, next };
     });
   }
 
-  async #note(transaction: Database, by: Actor, entry: AuditEntry): Promise<void> {
+  async #audit(transaction: Database, by: Actor, entry: AuditEntry): Promise<void> {
     const { auditIds, clock } = this.#parts;
     const at = clock();
     await insertAudit(transaction, { id: auditIds.next(at), at, by, entry });
   }
 
-  #ordered(rows: readonly DeliveryRow[]): void {
+  #madePending(rows: readonly DeliveryRow[]): void {
     if (rows.length === 0) return;
     const { backlog, waiting } = this.#parts;
     backlog.change(rows.length);
@@ -186,7 +201,7 @@ export class DeliveryOrders {
   }
 }
 
-/** Whom a change of it concerns. */
+/** The organization and integration of an audit entry. */
 const ownersOf = ({ organization, integration }: DeliveryRow) => ({ organization, integration });
 
 async function isKnown(transaction: Database, id: string): Promise<boolean> {

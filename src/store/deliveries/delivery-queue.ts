@@ -1,8 +1,9 @@
 /**
- * What waits, for whoever delivers: which endpoints have something, and what of one may be claimed next.
+ * Reads pending deliveries for the delivery worker: endpoints that have any, and the next claimable
+ * ones of an endpoint.
  *
- * Each question is a seek in the index of what waits, and reads as many rows as it answers with: a backlog of a million
- * costs what one of ten does.
+ * Each query seeks in the index of pending deliveries and reads as many rows as it returns: it
+ * costs the same with a backlog of ten and of a million.
  */
 import { sql } from 'kysely';
 import { runForEach } from '../../database/bulk.ts';
@@ -10,16 +11,16 @@ import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database } from '../../database/tables.ts';
 import type { DueDeliveries } from './delivery.ts';
 
-/** Somebody for whom something waits. */
+/** An endpoint with pending deliveries. */
 export interface WaitingEndpoint {
   readonly endpoint: string;
   readonly organization: string;
   readonly integration: string;
-  /** When the longest due of its deliveries was due. */
+  /** Earliest due time of its pending deliveries. */
   readonly dueAt: number;
 }
 
-/** Values: endpoint, how many. Those that are claimed stay in the index; of one endpoint they are few. */
+/** Values: endpoint, limit. Claimed deliveries stay in the index; each endpoint has few of them. */
 const NEXT_OF_ENDPOINT = `
   select id, due_at from deliveries
   where state = 'pending' and endpoint = ? and lease_until is null
@@ -33,7 +34,10 @@ export class DeliveryQueue {
     this.#database = database;
   }
 
-  /** In the order of the endpoints' keys. Each is sought behind the one before, however many wait for that. */
+  /**
+   * Sorted by endpoint key. Each endpoint is found by one seek behind the previous one, however
+   * many deliveries that has.
+   */
   async waitingEndpoints({ cursor = '', limit }: PageRequest): Promise<Page<WaitingEndpoint>> {
     const { rows } = await sql<WaitingEndpoint>`
       with recursive waiting (endpoint) as (
@@ -58,7 +62,7 @@ export class DeliveryQueue {
     );
   }
 
-  /** What of an endpoint nobody has and is due, the longest due first. */
+  /** Unclaimed due deliveries of an endpoint, the longest due first. */
   async due(endpoint: string, now: number, limit: number): Promise<DueDeliveries> {
     const rows = await runForEach<{ id: string; due_at: number }>(this.#database, NEXT_OF_ENDPOINT, [
       [endpoint, limit + 1],

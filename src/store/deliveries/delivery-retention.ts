@@ -1,9 +1,11 @@
 /**
- * Forgets what is over and old: deliveries with their attempts and payloads, and events of which no delivery is left.
+ * Retention: removes old finished deliveries with their attempts and payloads, and old events
+ * without deliveries.
  *
- * What waits is never forgotten. What is kept lies between what goes, so whoever looks for what has come of age would look at
- * the same failed deliveries again each minute; each walk therefore goes on where it has got to, and begins anew once a day, for
- * those that were over later than their neighbours.
+ * Pending deliveries are never removed. Old deliveries that are kept lie between those that are
+ * removed, so a search from the beginning would read the same failed deliveries each minute. Each
+ * walk therefore continues at its cursor, and starts over once a day, for deliveries that finished
+ * later than their neighbours.
  */
 
 import { runForEach } from '../../database/bulk.ts';
@@ -13,22 +15,25 @@ import type { Database, DeliveryState } from '../../database/tables.ts';
 import { DAY_MS, type Limits } from '../../limits.ts';
 import { deliveriesOf } from './delivery-rows.ts';
 
-/** Rows of one transaction: each holds up the event loop for as long as it runs, and a row may have 256 KiB to be let go of. */
+/**
+ * Rows of one transaction: it blocks the event loop while it runs, and a row may have 256 KiB to
+ * free.
+ */
 const ROWS_PER_STEP = 200;
 
-const FORGET_ATTEMPTS = 'delete from delivery_attempts where delivery_id = ?';
-const FORGET_PAYLOAD = 'delete from delivery_payloads where delivery_id = ?';
-const FORGET_DELIVERY = 'delete from deliveries where id = ?';
-/** Values: id of the event, what is kept anyway, and the bounds of its deliveries' ids. */
-const FORGET_EVENT =
+const REMOVE_ATTEMPTS = 'delete from delivery_attempts where delivery_id = ?';
+const REMOVE_PAYLOAD = 'delete from delivery_payloads where delivery_id = ?';
+const REMOVE_DELIVERY = 'delete from deliveries where id = ?';
+/** Values: id of the event, first id that is too young, and the bounds of its deliveries' ids. */
+const REMOVE_EVENT =
   'delete from events where id = ? and id < ? and not exists (select 1 from deliveries where id > ? and id < ?)';
 
-/** Where a walk has got to. It looks at ids in their order, at each once. */
+/** One walk through a table in the order of its ids. */
 interface Walk {
   cursor: string;
-  /** Looks at the next rows, and forgets what is to be forgotten of them. @returns the ids it has looked at */
+  /** Checks the next rows, and removes the old ones. @returns the ids checked */
   step(transaction: Database, after: string, before: string): Promise<readonly string[]>;
-  /** What is younger is not looked at yet. */
+  /** Minimum age of the rows that it checks. */
   readonly days: number;
 }
 
@@ -41,7 +46,7 @@ export interface DeliveryRetentionParts {
 export class DeliveryRetention {
   readonly #parts: DeliveryRetentionParts;
   #walks: readonly Walk[] = [];
-  #anewAt = 0;
+  #restartAt = 0;
   #passing: Promise<void> | undefined;
   #stopping = false;
 
@@ -49,13 +54,13 @@ export class DeliveryRetention {
     this.#parts = parts;
   }
 
-  /** Forgets all that has come of age, in short transactions between which everybody else has a turn. */
+  /** Removes everything old enough, in short transactions between which the event loop turns. */
   prune(): Promise<void> {
     this.#passing ??= this.#pass().finally(() => (this.#passing = undefined));
     return this.#passing;
   }
 
-  /** @returns once nothing is under way */
+  /** @returns once no transaction is running */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#passing?.catch(() => {});
@@ -63,9 +68,9 @@ export class DeliveryRetention {
 
   async #pass(): Promise<void> {
     const { clock } = this.#parts;
-    if (clock() >= this.#anewAt) {
+    if (clock() >= this.#restartAt) {
       this.#walks = this.#newWalks();
-      this.#anewAt = clock() + DAY_MS;
+      this.#restartAt = clock() + DAY_MS;
     }
     for (const walk of this.#walks) await this.#follow(walk);
   }
@@ -74,25 +79,27 @@ export class DeliveryRetention {
     const { commits } = this.#parts;
     const before = this.#firstOf(walk.days);
     while (!this.#stopping) {
-      const seen = await commits.run((transaction) => walk.step(transaction, walk.cursor, before));
-      walk.cursor = seen.at(-1) ?? walk.cursor;
-      if (seen.length < ROWS_PER_STEP) return;
+      const checked = await commits.run((transaction) => walk.step(transaction, walk.cursor, before));
+      walk.cursor = checked.at(-1) ?? walk.cursor;
+      if (checked.length < ROWS_PER_STEP) return;
     }
   }
 
-  /** Deliveries that were kept for being failed are looked at a second time when they have come of age. */
+  /**
+   * Two walks through deliveries: failed and canceled ones are kept longer than successful ones.
+   */
   #newWalks(): Walk[] {
     const { deliveryDays, deliveredDays } = this.#parts.limits;
     const step: Walk['step'] = (transaction, after, before) =>
-      this.#forgetDeliveries(transaction, after, before);
+      this.#removeDeliveries(transaction, after, before);
     return [
       { cursor: '', days: deliveredDays, step },
       { cursor: '', days: deliveryDays, step },
-      { cursor: '', days: deliveryDays, step: forgetEvents },
+      { cursor: '', days: deliveryDays, step: removeEvents },
     ];
   }
 
-  async #forgetDeliveries(transaction: Database, after: string, before: string): Promise<string[]> {
+  async #removeDeliveries(transaction: Database, after: string, before: string): Promise<string[]> {
     const rows = await transaction
       .selectFrom('deliveries')
       .select(['id', 'event', 'state', 'finished_at'])
@@ -105,10 +112,10 @@ export class DeliveryRetention {
       (row) => row.finished_at !== null && row.finished_at < this.#keptSince(row.state),
     );
     const ids = old.map(({ id }) => [id]);
-    for (const sql of [FORGET_ATTEMPTS, FORGET_PAYLOAD, FORGET_DELIVERY])
+    for (const sql of [REMOVE_ATTEMPTS, REMOVE_PAYLOAD, REMOVE_DELIVERY])
       await runForEach(transaction, sql, ids);
     const eventsBefore = this.#firstOf(this.#parts.limits.deliveryDays);
-    await forgetEmptied(transaction, [...new Set(old.map(({ event }) => event))], eventsBefore);
+    await removeWithoutDeliveries(transaction, [...new Set(old.map(({ event }) => event))], eventsBefore);
     return rows.map(({ id }) => id);
   }
 
@@ -118,7 +125,7 @@ export class DeliveryRetention {
     return this.#daysAgo(hasSucceeded ? deliveredDays : deliveryDays);
   }
 
-  /** What sorts before the ids of the last so many days. */
+  /** A bound that sorts before the ids of the last so many days. */
   #firstOf(days: number): string {
     return Sequence.first(this.#daysAgo(days));
   }
@@ -128,7 +135,7 @@ export class DeliveryRetention {
   }
 }
 
-async function forgetEvents(transaction: Database, after: string, before: string): Promise<string[]> {
+async function removeEvents(transaction: Database, after: string, before: string): Promise<string[]> {
   const rows = await transaction
     .selectFrom('events')
     .select('id')
@@ -138,17 +145,17 @@ async function forgetEvents(transaction: Database, after: string, before: string
     .limit(ROWS_PER_STEP)
     .execute();
   const ids = rows.map(({ id }) => id);
-  await forgetEmptied(transaction, ids, before);
+  await removeWithoutDeliveries(transaction, ids, before);
   return ids;
 }
 
 /**
- * Of these events, those of which no delivery is left.
+ * Removes those of the given events that have no deliveries.
  *
  * @param events `events.id`
- * @param before what is kept anyway
+ * @param before first id that is too young to remove
  */
-async function forgetEmptied(
+async function removeWithoutDeliveries(
   transaction: Database,
   events: readonly string[],
   before: string,
@@ -157,5 +164,5 @@ async function forgetEmptied(
     const own = deliveriesOf(id);
     return [id, before, own.after, own.before];
   });
-  await runForEach(transaction, FORGET_EVENT, rows);
+  await runForEach(transaction, REMOVE_EVENT, rows);
 }

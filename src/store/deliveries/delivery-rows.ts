@@ -1,5 +1,5 @@
 /**
- * Rows of deliveries, their payloads and attempts, and what they are to everybody else.
+ * Converts rows of deliveries, payloads and attempts into the objects of `delivery.ts`.
  */
 import type { Selectable } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
@@ -7,7 +7,7 @@ import type { Delivery, DeliveryPayload, RecordedAttempt } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Tables['deliveries']>;
 
-/** What is kept of how an attempt ended. */
+/** Characters kept of an outcome. */
 const OUTCOME_CHARS_MAX = 200;
 
 export const keptOutcome = (outcome: string): string => outcome.slice(0, OUTCOME_CHARS_MAX);
@@ -49,14 +49,14 @@ export const attemptOf = (row: Selectable<Tables['delivery_attempts']>): Recorde
   ...(row.truncated === 1 && { truncated: true }),
 });
 
-/** Ids between two others, neither of which is one. */
+/** Ids between two bounds, both exclusive. */
 export interface IdRange {
   readonly after: string;
   readonly before: string;
 }
 
 /**
- * The ids of an event's deliveries are its own, a dot and a number, so they lie next to each other.
+ * The range of an event's deliveries: their ids are the event's id, a dot and a number.
  *
  * @param event `events.id`
  */

@@ -1,9 +1,9 @@
 /**
- * Which deliveries are meant, in two steps: a range that an index finds, and what has to be looked for in that range.
+ * Searches deliveries in two steps: a range that an index finds, then a filter within that range.
  *
- * Ids begin with the time of the event, so every range is one of ids: of all deliveries, those of an installation, those of
- * an event, or those that have failed. What is looked for may be rare, so a bounded number of rows is looked at for each
- * page: it may hold fewer than were asked for, or none, and still say where to go on.
+ * Ids begin with the time of the event, so every range is a range of ids: of all deliveries, of an
+ * installation's, of an event's, or of failed ones. Matches may be rare, so each page reads a
+ * bounded number of rows: it may be short or empty and still have a cursor.
  */
 import { type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -12,10 +12,10 @@ import type { Database, DeliveryState, Tables } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
 import { type DeliveryRow, deliveriesOf, type IdRange } from './delivery-rows.ts';
 
-/** Rows that are looked at for one page: a statement holds up the event loop for as long as it runs. */
-export const ROWS_LOOKED_AT = 5_000;
+/** Rows read for one page at most: a statement blocks the event loop while it runs. */
+export const ROWS_PER_SEARCH = 5_000;
 
-/** Each member leaves out others. */
+/** Each member narrows the search. */
 export interface DeliveryFilter {
   readonly installationId?: string | undefined;
   /** The organization that installed. */
@@ -25,9 +25,9 @@ export interface DeliveryFilter {
   readonly eventId?: string | undefined;
   readonly type?: string | undefined;
   readonly state?: DeliveryState | undefined;
-  /** Of events that were accepted then or later. */
+  /** Events accepted at this time or later, in milliseconds since 1970. */
   readonly from?: number | undefined;
-  /** Of events that were accepted before. */
+  /** Events accepted before this time. */
   readonly to?: number | undefined;
 }
 
@@ -46,24 +46,24 @@ export async function searchDeliveries(
   const { newestFirst, limit, eventId } = search;
   const event = eventId === undefined ? undefined : await idsOfEventNamed(database, eventId);
   if (eventId !== undefined && event === undefined) return { items: [] };
-  const { range, meant } = conditions(search);
+  const { range, filter } = conditions(search);
   const inOrder = database
     .selectFrom('deliveries')
     .where(eb.and([...range, ...bounds(search, event)]))
     .orderBy('id', newestFirst ? 'desc' : 'asc');
-  // Where all of the range is meant, a page ends by itself.
+  // Without a filter every row of the range matches, and `limit` bounds the read.
   const last =
-    meant.length === 0
+    filter.length === 0
       ? undefined
       : await inOrder
           .select('id')
-          .offset(ROWS_LOOKED_AT - 1)
+          .offset(ROWS_PER_SEARCH - 1)
           .limit(1)
           .executeTakeFirst();
-  const lookedAt = last === undefined ? inOrder : inOrder.where('id', newestFirst ? '>=' : '<=', last.id);
-  const rows = await lookedAt
+  const searched = last === undefined ? inOrder : inOrder.where('id', newestFirst ? '>=' : '<=', last.id);
+  const rows = await searched
     .selectAll()
-    .where(eb.and(meant))
+    .where(eb.and(filter))
     .limit(limit + 1)
     .execute();
   const found = page(
@@ -75,7 +75,10 @@ export async function searchDeliveries(
   return found.next === undefined && last !== undefined ? { ...found, next: last.id } : found;
 }
 
-/** The narrowest range: an engine seeks by one bound at each end, and would run through what only the others leave out. */
+/**
+ * The tightest bound at each end: an engine seeks by one bound, and would scan the rows that only
+ * the others exclude.
+ */
 function bounds({ from, to, cursor, newestFirst }: DeliverySearch, event: IdRange | undefined): Condition[] {
   const since = from === undefined ? undefined : Sequence.first(from);
   const until = to === undefined ? undefined : Sequence.first(to);
@@ -95,22 +98,23 @@ function bounds({ from, to, cursor, newestFirst }: DeliverySearch, event: IdRang
   return found;
 }
 
-/** What an index finds, and what of that is meant. */
+/** `range`: conditions that an index serves. `filter`: conditions checked row by row. */
 function conditions({ installationId, organization, place, eventId, type, state }: DeliverySearch) {
   const range: Condition[] = [];
-  const meant: Condition[] = [];
+  const filter: Condition[] = [];
   if (installationId !== undefined) range.push(eb('installation_id', '=', installationId));
-  // Literally, as the index of those that have failed says it: everywhere else that index is not to be used.
+  // A literal, as in the partial index of failed deliveries. A parameter keeps other queries off
+  // that index.
   if (state === 'failed' && installationId === undefined && eventId === undefined)
     range.push(eb('state', '=', sql.lit(state)));
-  else if (state !== undefined) meant.push(eb('state', '=', state));
-  if (organization !== undefined) meant.push(eb('organization', '=', organization));
-  if (place !== undefined) meant.push(eb('level', '=', place.level), eb('place', '=', place.place));
-  if (type !== undefined) meant.push(eb('type', '=', type));
-  return { range, meant };
+  else if (state !== undefined) filter.push(eb('state', '=', state));
+  if (organization !== undefined) filter.push(eb('organization', '=', organization));
+  if (place !== undefined) filter.push(eb('level', '=', place.level), eb('place', '=', place.place));
+  if (type !== undefined) filter.push(eb('type', '=', type));
+  return { range, filter };
 }
 
-/** @returns undefined where there is no such event */
+/** @returns undefined if there is no such event */
 export async function idsOfEventNamed(database: Database, eventId: string): Promise<IdRange | undefined> {
   const row = await database
     .selectFrom('events')

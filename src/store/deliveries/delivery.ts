@@ -1,11 +1,11 @@
 /**
- * Events and deliveries in the words of those who store, make and show them. No SQL, no decisions.
+ * Types of events, deliveries and attempts. No SQL, no decisions.
  */
 
 import type { AttemptResult, DeliveryKind, DeliveryState } from '../../database/tables.ts';
 import type { Level, TargetName } from '../../model/installation.ts';
 
-/** An event that was found to be in order, ready to be put down. */
+/** A validated event, ready to be stored. */
 export interface PostedEvent {
   readonly eventId: string;
   readonly organization: string;
@@ -13,24 +13,24 @@ export interface PostedEvent {
   readonly level: Exclude<Level, 'organization'>;
   /** Id of the space or the site. */
   readonly place: string;
-  /** Where it is for one installation alone. */
+  /** Set if the event is for one installation only. */
   readonly installationId?: string;
-  /** JSON object, as handlers get it, `eventId` and `type` included, without `installationId`. */
+  /** JSON object as handlers receive it, with `eventId` and `type`, without `installationId`. */
   readonly body: string;
-  /** The same for the same members in another order. */
+  /** Hash of the body, independent of the order of its members. */
   readonly bodyHash: string;
 }
 
-/** What has become of it. */
+/** Result of posting an event. */
 export interface AcceptedEvent {
   readonly eventId: string;
-  /** How many it came to when it was first accepted. */
+  /** Number of deliveries when it was first accepted. */
   readonly deliveries: number;
-  /** False where it had been accepted before, with the same body. */
+  /** False if it was accepted before, with the same body. */
   readonly isNew: boolean;
 }
 
-/** One more delivery that waits, for whoever delivers. */
+/** A delivery that became pending, for the fair scheduler. */
 export interface WaitingDelivery {
   readonly id: string;
   readonly endpoint: string;
@@ -38,7 +38,7 @@ export interface WaitingDelivery {
   readonly integration: string;
 }
 
-/** A delivery as it is looked at. Times are milliseconds since 1970. */
+/** A delivery as it is listed. Times are milliseconds since 1970. */
 export interface Delivery {
   readonly id: string;
   readonly eventId: string;
@@ -60,36 +60,36 @@ export interface Delivery {
   readonly finishedAt?: number;
 }
 
-/** What is posted, and where. */
+/** What is posted to a receiver, and where. */
 export interface DeliveryPayload {
   readonly destination: string;
-  /** JSON text. Its UTF-8 bytes are what is signed and posted. */
+  /** JSON text; its UTF-8 bytes are signed and posted. */
   readonly payload: string;
-  /** `Target.revision`, when the destination was named. */
+  /** `Target.revision` at which the destination was determined. */
   readonly revision: string;
 }
 
-/** A delivery that whoever holds this has to itself, until its lease is over. */
+/** A delivery reserved for its claimant until the lease ends. */
 export interface ClaimedDelivery extends Delivery {
-  /** Fencing token: another claim has another. */
+  /** Number of the claim; a write with an older number changes nothing. */
   readonly fence: number;
   /** JSON of the event, without `installationId`. */
   readonly eventBody: string;
-  /** Absent until it has been made. */
+  /** Absent until it is made. */
   readonly payload?: DeliveryPayload;
 }
 
-/** One call or request, and how it ended. */
+/** One call or post, with its outcome. */
 export interface Attempt {
   readonly at: number;
   readonly durationMs: number;
   readonly result: AttemptResult;
-  /** A few words: `answered 200`, `timeout`, a code of a refusal. Never what an integration said. */
+  /** A few words: `answered 200`, `timeout`, an error code. Never text from an integration. */
   readonly outcome: string;
   /** URL that was posted to, without its query. */
   readonly destination?: string;
   readonly status?: number;
-  /** Head of the receiver's answer. */
+  /** Beginning of the receiver's answer. */
   readonly response?: string;
   readonly truncated?: boolean;
 }
@@ -99,26 +99,26 @@ export interface RecordedAttempt extends Attempt {
   readonly number: number;
 }
 
-/** What becomes of a claimed delivery. */
+/** Outcome of a claimed delivery: its attempt, and its next state. */
 export interface Settlement {
   readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts'>;
   readonly state: DeliveryState;
-  /** Where it stays `pending`: when it is to be tried next. */
+  /** If it stays `pending`: time of the next attempt. */
   readonly dueAt: number;
   readonly retries: number;
   readonly unknowns: number;
   readonly faults: number;
   readonly outcome: string;
-  /** Absent where none was made: nobody was there to be called. */
+  /** Absent if no attempt was made, because there was no target to call. */
   readonly attempt?: Attempt;
 }
 
-/** What of an endpoint may be claimed now. */
+/** Claimable deliveries of an endpoint. */
 export interface DueDeliveries {
   /** The longest due first. */
   readonly ids: readonly string[];
-  /** Whether more than these are due. */
+  /** Whether more are due. */
   readonly more: boolean;
-  /** When the next one will be, where none is left that is due; absent where nothing waits. */
+  /** Due time of the next one, if no further one is due now; absent if none is pending. */
   readonly nextAt?: number;
 }

@@ -1,10 +1,11 @@
 /**
- * Events that the product has posted: each is put down once, with a delivery for everybody it goes to, in one transaction
- * (REFERENCE D27). Whoever is told that it is accepted may forget it.
+ * Transactional outbox: inserts each posted event once, with one delivery for each recipient, in
+ * one transaction (docs/contract/events.md#posting). Once an event is acknowledged, the product
+ * need not keep it.
  *
- * Requests that come while a commit is on its way go into the next one together (`group-commit.ts`). An `eventId` that is there
- * already is answered as the first time, where the body is the same; where it is another, nothing of its request is put down, and the
- * requests beside it do not notice.
+ * Requests that arrive during a commit share the next one (`group-commit.ts`). An `eventId` that is
+ * stored already gets the first answer again if the body is the same. With another body its whole
+ * request is refused; the requests that share the transaction are not affected.
  */
 import type { Selectable } from 'kysely';
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
@@ -19,24 +20,24 @@ import type { AcceptedEvent, PostedEvent, WaitingDelivery } from '../deliveries/
 import { deliveryId, type EventRow, findEvents, insertEvents, type KnownEvent } from './event-rows.ts';
 import type { RecipientResolver, Recipients } from './recipients.ts';
 
-/** Requests that are looked at together. */
+/** Requests of one transaction. */
 const REQUESTS_GATHERED = 500;
-/** Rows that a page of one type is looked for in: where that is rare, a page is short, and says where to go on. */
-const ROWS_LOOKED_AT = 5_000;
+/** Rows read for one page of one type: if the type is rare, a page is short and has a cursor. */
+const ROWS_PER_SEARCH = 5_000;
 
-/** An event as it is looked at. */
+/** An event as it is listed. */
 export interface StoredEvent extends Pick<TargetName, 'place'> {
-  /** Orders events as they came, and is what the ids of its deliveries begin with. */
+  /** Sorts in the order of acceptance; the ids of its deliveries begin with it. */
   readonly id: string;
   readonly eventId: string;
   readonly organization: string;
   readonly type: string;
   readonly level: PostedEvent['level'];
-  /** Where it is for one installation alone. */
+  /** Set if the event is for one installation only. */
   readonly installationId?: string;
-  /** JSON, as handlers get it, without `installationId`. */
+  /** JSON as handlers receive it, without `installationId`. */
   readonly body: string;
-  /** How many it came to when it was accepted. */
+  /** Number of deliveries at acceptance. */
   readonly deliveries: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -55,25 +56,25 @@ export interface AcceptedEventsParts {
   readonly database: Database;
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
-  readonly audience: Pick<RecipientResolver, 'known' | 'of'>;
+  readonly recipients: Pick<RecipientResolver, 'known' | 'of'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
 }
 
-/** Events that are accepted together or not at all. */
+/** Events that are accepted together, all or none. */
 interface Request {
   readonly events: readonly PostedEvent[];
-  /** Of each event. */
+  /** One for each event. */
   readonly recipients: readonly Recipients[];
   readonly arrivedAt: number;
-  /** Written with them. */
+  /** Runs in their transaction. */
   readonly alongside?: Alongside;
 }
 
-/** What is put down in the same transaction, where events are accepted: who has asked for them, for instance. */
+/** Writes in the transaction of accepted events, for instance their audit entry. */
 export type Alongside = (transaction: Database) => Promise<void>;
 
-/** What has become of a request. */
+/** Result of a request. */
 type Outcome =
   | {
       readonly kind: 'accepted';
@@ -82,13 +83,13 @@ type Outcome =
     }
   | { readonly kind: 'conflict'; readonly index: number };
 
-const NOBODY: Recipients = { addressees: [], absentees: [] };
+const NONE: Recipients = { addressees: [], absentees: [] };
 
 export class AcceptedEvents {
   readonly #parts: AcceptedEventsParts;
   readonly #ids: Sequence;
   readonly #requests: Gathered<Request, Outcome>;
-  /** Told after the commit, before it is answered. */
+  /** Called after the commit, before the request is answered. */
   onAccepted: ((made: readonly WaitingDelivery[]) => void) | undefined;
 
   constructor(parts: AcceptedEventsParts) {
@@ -100,19 +101,20 @@ export class AcceptedEvents {
   }
 
   /**
-   * Puts down all of these events, or none.
+   * Stores all of these events, or none.
    *
-   * @param alongside is written in the same transaction, where they are accepted
-   * @returns what has become of each, in their order, once that would outlive a power cut
-   * @throws `EVENT_CONFLICT`, whose message and `extra.index` say which
+   * @param alongside runs in the same transaction if the events are accepted
+   * @returns the result for each event, in order, once it is durable
+   * @throws `EVENT_CONFLICT`; message and `extra.index` name the event
    */
   async accept(events: readonly PostedEvent[], alongside?: Alongside): Promise<readonly AcceptedEvent[]> {
-    // Before anybody is asked who hears of them: a target that is paused from here on is one that they came before.
+    // Before recipients are resolved: a target paused after this moment is paused after the events
+    // arrived.
     const arrivedAt = this.#parts.clock();
-    const recipients: Recipients[] = [];
-    for (const event of events)
-      recipients.push(this.#parts.audience.known(event) ?? (await this.#parts.audience.of(event)));
-    const request = { events, recipients, arrivedAt, ...(alongside && { alongside }) };
+    const resolved: Recipients[] = [];
+    const { recipients } = this.#parts;
+    for (const event of events) resolved.push(recipients.known(event) ?? (await recipients.of(event)));
+    const request = { events, recipients: resolved, arrivedAt, ...(alongside && { alongside }) };
     const outcome = await this.#requests.add(request);
     if (outcome.kind === 'conflict') throw conflict(events, outcome.index);
     const made = outcome.rows.flatMap(waitingOf);
@@ -130,11 +132,11 @@ export class AcceptedEvents {
     return row && storedEventOf(row);
   }
 
-  /** Newest first. A page may be short, and is the last if it has no cursor. */
+  /** Newest first. A page may be short; only one without a cursor is the last. */
   async list({ limit, ...query }: EventsQuery): Promise<Page<StoredEvent>> {
     const { type } = query;
-    // The attack: pages of a type that never came, each of which would read all there is.
-    const end = type === undefined ? undefined : await this.#endOfLook(query);
+    // Attack: requests for a type that never occurs, each of which would read the whole table.
+    const end = type === undefined ? undefined : await this.#lastRowRead(query);
     let select = this.#within(query).selectAll();
     if (type !== undefined) select = select.where('type', '=', type);
     if (end !== undefined) select = select.where('id', '>=', end);
@@ -161,7 +163,10 @@ export class AcceptedEvents {
     return outcomes;
   }
 
-  /** @param known all that is there, and what the requests before this one bring; what this one brings is added */
+  /**
+   * @param known stored events, and those of earlier requests of the transaction; this request's
+   * are added
+   */
   #outcomeOf(
     { events, recipients, arrivedAt }: Request,
     known: Map<string, KnownEvent>,
@@ -178,7 +183,7 @@ export class AcceptedEvents {
         accepted.push({ eventId, deliveries: before.deliveries, isNew: false });
         continue;
       }
-      const to = recipients[index] ?? NOBODY;
+      const to = recipients[index] ?? NONE;
       const deliveries = to.addressees.length;
       own.set(eventId, { bodyHash, deliveries });
       accepted.push({ eventId, deliveries, isNew: true });
@@ -188,18 +193,18 @@ export class AcceptedEvents {
     return { kind: 'accepted', events: accepted, rows };
   }
 
-  /** The last row that a page looks at; undefined where there are no more than it may. */
-  async #endOfLook(query: Omit<EventsQuery, 'limit'>): Promise<string | undefined> {
+  /** Id of the last row that a page may read; undefined if there are fewer rows. */
+  async #lastRowRead(query: Omit<EventsQuery, 'limit'>): Promise<string | undefined> {
     const end = await this.#within(query)
       .select('id')
       .orderBy('id', 'desc')
       .limit(1)
-      .offset(ROWS_LOOKED_AT - 1)
+      .offset(ROWS_PER_SEARCH - 1)
       .executeTakeFirst();
     return end?.id;
   }
 
-  /** All of a query but its type, which no index knows. */
+  /** The conditions of a query that an index serves: all but the type. */
   #within({ organization, from, to, cursor }: Omit<EventsQuery, 'limit'>) {
     let select = this.#parts.database.selectFrom('events');
     if (organization !== undefined) select = select.where('organization', '=', organization);

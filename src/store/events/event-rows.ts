@@ -1,15 +1,15 @@
 /**
- * The rows of events, and those of deliveries as they are at first: SQL, and nothing that decides.
+ * Inserts rows of events and of their deliveries: SQL only, no decisions.
  *
- * Each function runs in the transaction it is given. Rows come by the thousand, so each statement is prepared once
- * (`bulk.ts`), and between some hundreds of them others have their turn of the event loop.
+ * Each function runs in its caller's transaction. Rows come by the thousand, so each statement is
+ * prepared once (`bulk.ts`), and the event loop turns after some hundreds of rows.
  */
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
 import type { Database } from '../../database/tables.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
 import type { Absentee, Addressee, Recipients } from './recipients.ts';
 
-/** Rows that are written in one turn of the event loop: a few milliseconds. */
+/** Rows of one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;
 
 const FIND = 'select event_id, body_hash, deliveries from events where event_id = ?';
@@ -21,29 +21,29 @@ const INSERT_DELIVERY =
   'state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at) ' +
   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, 0, 0, 0, 0, 0, ?)";
 
-/** Of a target that was not active: there is nothing to be done, and it is kept why. */
+/** For a recipient that is not active: canceled from the beginning, with the reason as outcome. */
 const INSERT_ABSENT =
   'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
   'state, outcome, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, finished_at) ' +
   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'canceled', ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)";
 
-/** What tells whether an event has been accepted before, and how it was answered. */
+/** A stored event: hash of its body, and the number of its deliveries for the answer. */
 export interface KnownEvent {
   readonly bodyHash: string;
   readonly deliveries: number;
 }
 
-/** An event that is put down, and whom it goes to. */
+/** An event to insert, with its recipients. */
 export interface EventRow extends Recipients {
-  /** Of a `Sequence`. */
+  /** From a `Sequence`. */
   readonly id: string;
   readonly event: PostedEvent;
-  /** Since when it is to be delivered, by the clock of now. */
+  /** When the event arrived, in milliseconds since 1970. */
   readonly armedAt: number;
   readonly createdAt: number;
 }
 
-/** Those of these ids that are there. */
+/** Finds those of these events that are stored, by `eventId`. */
 export async function findEvents(
   transaction: Database,
   eventIds: readonly string[],
@@ -63,7 +63,7 @@ export async function findEvents(
   return known;
 }
 
-/** Puts down events with their deliveries. */
+/** Inserts events with their deliveries. */
 export async function insertEvents(transaction: Database, rows: readonly EventRow[]): Promise<void> {
   await insert(transaction, INSERT_EVENT, rows.values().map(eventValues));
   await insert(transaction, INSERT_DELIVERY, rows.values().flatMap(deliveryValues));
@@ -71,7 +71,10 @@ export async function insertEvents(transaction: Database, rows: readonly EventRo
   if (missed.length > 0) await insert(transaction, INSERT_ABSENT, missed.values().flatMap(absentValues));
 }
 
-/** @param rows made while they are written: those of a thousand events may be a million, which nobody is to hold */
+/**
+ * @param rows generated while they are written: a thousand events may have a million rows, too many
+ * to hold in memory
+ */
 async function insert(
   transaction: Database,
   statement: string,
@@ -106,7 +109,7 @@ const deliveryValues = (row: EventRow) =>
     ...[row.armedAt, armedAfterPause(to, row.armedAt), row.createdAt],
   ]);
 
-/** Numbered after those that are delivered. */
+/** Numbered after the rows of active recipients. */
 const absentValues = (row: EventRow) =>
   row.absentees.map((to: Absentee, index): readonly ColumnValue[] => [
     ...deliveredTo(row, to, row.addressees.length + index),
@@ -118,11 +121,11 @@ const deliveredTo = ({ id, event }: EventRow, to: Addressee, index: number): rea
   ...[to.integration, to.installationId, to.level, to.place],
 ];
 
-/** A clock that was set back since a target was paused and resumed must not make the event one of before the pause. */
+/** If the clock was set back since a pause, the event must still count as one after the pause. */
 const armedAfterPause = ({ pausedAt = -1 }: Addressee, armedAt: number): number =>
   Math.max(armedAt, pausedAt + 1);
 
-/** In the order of its event, and among those of the same event in theirs. */
+/** Sorts in the order of the events, then of an event's recipients. */
 export const deliveryId = (event: string, index: number): string =>
   `${event}.${String(index + 1).padStart(NUMBER_CHARS, '0')}`;
 const NUMBER_CHARS = 5;

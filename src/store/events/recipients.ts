@@ -1,15 +1,18 @@
 /**
- * Whom an event goes to: of what its organization has installed, the targets that are to hear of it (REFERENCE D5, D29, D33).
+ * Resolves an event's recipients among the targets of its organization; cached per place,
+ * invalidated after each commit (docs/contract/events.md#subscribers).
  *
- * An installation that is active hears by its target in the space or the site, where it has one there, which must be active, too;
- * and by the one of the organization where it has none there and speaks for all of them. It hears if its code has a handler for the
- * type and the scope that the type needs; one that posts webhooks, if the settings of that space or site select the type.
+ * An active installation receives an event through its target in that space or site, which must be
+ * active, too. Without a target there it receives it through the installation itself, if its
+ * selection is `all`. Its code must handle the type and have the scope that the type needs. If it
+ * posts webhooks, the settings of that space or site must select the type.
  *
- * One that would hear, were it active, is told apart, so that the event can say why it did not.
+ * Inactive targets that would otherwise receive the event are listed apart, so that the reason is
+ * stored with it.
  *
- * Asked for each event, thousands of times a second, and remembered by place. A change is forgotten after its commit and before
- * its answer, so an event that is posted after the answer finds what the change has made of it. Each organization is forgotten by
- * itself: one that changes its installations in a loop makes no other's events slow.
+ * Resolved thousands of times a second. Invalidation comes after a commit and before its answer, so
+ * an event posted after the answer sees the change. Each organization is invalidated by itself.
+ * Attack: to slow down other organizations' events by changing one's own installations in a loop.
  */
 import { LRUCache } from 'lru-cache';
 import type { DeliveryKind } from '../../database/tables.ts';
@@ -17,147 +20,160 @@ import type { TargetName } from '../../model/installation.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
 import { type Inactivity, type Subscriber, Subscribers, type SubscribersParts } from './subscribers.ts';
 
-const ORGANIZATIONS_REMEMBERED = 20_000;
-const PLACES_REMEMBERED = 50_000;
-/** All places together: the targets that events of each may go to. */
-const HEARERS_REMEMBERED = 400_000;
+const ORGANIZATIONS_CACHED = 20_000;
+const PLACES_CACHED = 50_000;
+/** Subscribers of all cached places together. */
+const SUBSCRIBERS_CACHED = 400_000;
 
-/** Who an event goes to. */
+/** A target that receives an event. */
 export interface Addressee extends TargetName {
   readonly integration: string;
   /** Key of the target's endpoint. */
   readonly endpoint: string;
   readonly kind: DeliveryKind;
-  /** When it was last paused: what was armed by then is not delivered. */
+  /**
+   * Time of the last pause: deliveries armed by then are not attempted. Milliseconds since 1970.
+   */
   readonly pausedAt?: number;
 }
 
-/** One that would hear of an event, were it active. */
+/** A target that would receive an event if it were active. */
 export interface Absentee extends Addressee {
   readonly inactive: Inactivity;
 }
 
-/** What becomes of an event. */
+/** Recipients of an event, and the inactive targets that do not receive it. */
 export interface Recipients {
   readonly addressees: readonly Addressee[];
   readonly absentees: readonly Absentee[];
 }
 
-/** Of an event: what decides on who hears of it. */
+/** The members of an event that determine its recipients. */
 export type Occasion = Pick<PostedEvent, 'organization' | 'type' | 'level' | 'place' | 'installationId'>;
 
-/** What is known of an organization since it was last forgotten; another object after that. */
-interface Since {
-  /** Integrations of which something is remembered. */
+/**
+ * State of an organization's cache entries. Invalidation replaces it, and entries of an older
+ * generation are ignored.
+ */
+interface Generation {
+  /** Integrations that cached places mention. */
   readonly integrations: Set<string>;
-  /** Places that are being read. */
+  /** Number of places being read. */
   reading: number;
 }
 
-/** A place, as it was then. */
-interface Remembered {
-  readonly since: Since;
-  readonly hearers: readonly Subscriber[];
-  /** By type, made of the hearers when one is first asked for. */
+/** Subscribers of one place. */
+interface CachedPlace {
+  readonly generation: Generation;
+  readonly subscribers: readonly Subscriber[];
+  /** By event type, filtered when a type is first needed. */
   readonly recipients: Map<string, Recipients>;
 }
 
 interface Reading {
-  readonly since: Since;
-  readonly place: Promise<Remembered>;
+  readonly generation: Generation;
+  readonly place: Promise<CachedPlace>;
 }
 
 export class RecipientResolver {
-  readonly #hearers: Subscribers;
-  readonly #organizations = new LRUCache<string, Since>({ max: ORGANIZATIONS_REMEMBERED });
-  readonly #places = new LRUCache<string, Remembered>({
-    max: PLACES_REMEMBERED,
-    maxSize: HEARERS_REMEMBERED,
-    sizeCalculation: ({ hearers }) => 1 + hearers.length,
+  readonly #subscribers: Subscribers;
+  readonly #organizations = new LRUCache<string, Generation>({ max: ORGANIZATIONS_CACHED });
+  readonly #places = new LRUCache<string, CachedPlace>({
+    max: PLACES_CACHED,
+    maxSize: SUBSCRIBERS_CACHED,
+    sizeCalculation: ({ subscribers }) => 1 + subscribers.length,
   });
-  /** Shared by all who ask meanwhile: a place that is new under load is read once. */
+  /** Reads in flight, shared by concurrent callers: a new place under load is read once. */
   readonly #reading = new Map<string, Reading>();
 
   constructor(parts: SubscribersParts) {
-    this.#hearers = new Subscribers(parts);
+    this.#subscribers = new Subscribers(parts);
   }
 
-  /** Whom it goes to, where that is remembered. */
+  /** The recipients if they are cached; never reads the database. */
   known(event: Occasion): Recipients | undefined {
     const place = this.#places.get(keyOf(event));
-    if (place === undefined || place.since !== this.#organizations.get(event.organization)) return undefined;
+    if (place === undefined || place.generation !== this.#organizations.get(event.organization))
+      return undefined;
     return recipientsOf(place, event);
   }
 
+  /** The recipients, from the cache or the database. */
   async of(event: Occasion): Promise<Recipients> {
     return this.known(event) ?? recipientsOf(await this.#read(event), event);
   }
 
-  /** One of its installations is not what it was. Called after a commit, before its answer. */
+  /**
+   * Invalidates an organization whose installations changed. Called after the commit, before its
+   * answer.
+   */
   forgetOrganization(organization: string): void {
     this.#organizations.delete(organization);
   }
 
-  /** Its active version is another one, or it is gone. Called after a commit, before its answer. */
+  /**
+   * Invalidates all uses of an integration with a new active version, or deleted. Called after the
+   * commit, before its answer.
+   */
   forgetIntegration(integration: string): void {
     for (const [organization, { integrations, reading }] of this.#organizations.entries()) {
-      // What is being read may be of before the change.
+      // A read in flight may have seen the state before the change.
       if (reading > 0 || integrations.has(integration)) this.#organizations.delete(organization);
     }
   }
 
-  #read(event: Occasion): Promise<Remembered> {
+  #read(event: Occasion): Promise<CachedPlace> {
     const key = keyOf(event);
-    const since = this.#since(event.organization);
-    const under = this.#reading.get(key);
-    // One that began before a change has nothing to say to who asks after it.
-    if (under?.since === since) return under.place;
-    const place = this.#remember(key, event, since).finally(() => {
+    const generation = this.#generation(event.organization);
+    const inFlight = this.#reading.get(key);
+    // A read that began before an invalidation must not answer a caller after it.
+    if (inFlight?.generation === generation) return inFlight.place;
+    const place = this.#readPlace(key, event, generation).finally(() => {
       if (this.#reading.get(key)?.place === place) this.#reading.delete(key);
     });
-    this.#reading.set(key, { since, place });
+    this.#reading.set(key, { generation, place });
     return place;
   }
 
-  #since(organization: string): Since {
+  #generation(organization: string): Generation {
     const known = this.#organizations.get(organization);
     if (known !== undefined) return known;
-    const since = { integrations: new Set<string>(), reading: 0 };
-    this.#organizations.set(organization, since);
-    return since;
+    const generation = { integrations: new Set<string>(), reading: 0 };
+    this.#organizations.set(organization, generation);
+    return generation;
   }
 
-  async #remember(key: string, event: Occasion, since: Since): Promise<Remembered> {
-    since.reading += 1;
+  async #readPlace(key: string, event: Occasion, generation: Generation): Promise<CachedPlace> {
+    generation.reading += 1;
     try {
-      const hearers = await this.#hearers.at(event);
-      for (const { integration } of hearers) since.integrations.add(integration);
-      const place = { since, hearers, recipients: new Map<string, Recipients>() };
-      // Where the organization was forgotten meanwhile, this is of no use to anybody who asks from now on.
-      if (this.#organizations.peek(event.organization) === since) this.#places.set(key, place);
+      const subscribers = await this.#subscribers.at(event);
+      for (const { integration } of subscribers) generation.integrations.add(integration);
+      const place = { generation, subscribers, recipients: new Map<string, Recipients>() };
+      // Not cached if the organization was invalidated meanwhile.
+      if (this.#organizations.peek(event.organization) === generation) this.#places.set(key, place);
       return place;
     } finally {
-      since.reading -= 1;
+      generation.reading -= 1;
     }
   }
 }
 
 const keyOf = ({ organization, level, place }: Occasion): string => `${organization} ${level} ${place}`;
 
-function recipientsOf(place: Remembered, event: Occasion): Recipients {
+function recipientsOf(place: CachedPlace, event: Occasion): Recipients {
   const { type, installationId } = event;
-  const all = place.recipients.get(type) ?? heardBy(place, type);
+  const all = place.recipients.get(type) ?? recipientsOfType(place, type);
   if (installationId === undefined) return all;
-  const isMeant = (addressee: Addressee): boolean => addressee.installationId === installationId;
-  return { addressees: all.addressees.filter(isMeant), absentees: all.absentees.filter(isMeant) };
+  const isIncluded = (addressee: Addressee): boolean => addressee.installationId === installationId;
+  return { addressees: all.addressees.filter(isIncluded), absentees: all.absentees.filter(isIncluded) };
 }
 
-function heardBy({ hearers, recipients }: Remembered, type: string): Recipients {
-  const all = hearers.filter(({ heard, selected }) => heard(type) && selected(type)).map(addresseeOf);
+function recipientsOfType({ subscribers, recipients }: CachedPlace, type: string): Recipients {
+  const all = subscribers.filter(({ handles, selects }) => handles(type) && selects(type)).map(addresseeOf);
   const found = { addressees: all.filter((one) => !isAbsent(one)), absentees: all.filter(isAbsent) };
   recipients.set(type, found);
   return found;
 }
 
-const addresseeOf = ({ heard, selected, ...addressee }: Subscriber): Addressee | Absentee => addressee;
+const addresseeOf = ({ handles, selects, ...addressee }: Subscriber): Addressee | Absentee => addressee;
 const isAbsent = (one: Addressee | Absentee): one is Absentee => 'inactive' in one;

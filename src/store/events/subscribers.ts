@@ -1,6 +1,7 @@
 /**
- * The targets that may hear of what happens in a space or a site, read from their rows and from what the active versions of their
- * integrations say. Caches versions alone, which never change; `recipients.ts` remembers the rest.
+ * Reads the subscribers of a space or site: its targets in reach, with the event types that their
+ * integrations' active versions handle. Caches versions, which never change; `recipients.ts` caches
+ * the rest.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, DeliveryKind } from '../../database/tables.ts';
@@ -11,50 +12,50 @@ import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
 import { inReachOnceActive, type Scene } from '../installations/in-reach.ts';
 
-const VERSIONS_REMEMBERED = 20_000;
-/** Rows that one statement asks for by their keys. */
+const VERSIONS_CACHED = 20_000;
+/** Rows that one statement selects by key. */
 const BATCH = 100;
-/** How often rows are read anew where their versions are gone by the time that these are asked for. */
-const READINGS_MAX = 3;
+/** Attempts to read rows and their versions; a version may be pruned between the two reads. */
+const READS_MAX = 3;
 
 export interface SubscribersParts {
   readonly database: Database;
 }
 
-/** Why a target hears nothing. */
+/** Why a target receives no events. */
 export type Inactivity = Exclude<InstallationStatus, 'active'>;
 
-/** A target that is in reach of what happens there, or is once it is active. */
+/** A target in reach of a space or site, or one that would be if it were active. */
 export interface Subscriber extends TargetName {
-  /** Absent where it is active, as its installation is. */
+  /** Absent if both the target and its installation are active. */
   readonly inactive?: Inactivity;
   readonly integration: string;
   readonly endpoint: string;
   readonly kind: DeliveryKind;
-  /** When it, or the installation that it is part of, was last paused; absent where neither ever was. */
+  /** Latest pause of the target or its installation; absent if neither was ever paused. */
   readonly pausedAt?: number;
-  /** Whether its code has a handler for this type of event, and the scope to hear of it. */
-  heard(type: string): boolean;
-  /** Whether its settings ask for this type, where they can. */
-  selected(type: string): boolean;
+  /** Whether its code handles this event type and has the scope for it. */
+  handles(type: string): boolean;
+  /** Whether its settings select this type; true if they have no selection. */
+  selects(type: string): boolean;
 }
 
-/** What a version says of itself. */
-interface Hearing {
-  heard(type: string): boolean;
+/** Event types and webhook declaration of a version. */
+interface VersionEvents {
+  handles(type: string): boolean;
   readonly webhook?: WebhookDeclaration;
 }
 
 /** A configuration. */
 type Settings = Readonly<Record<string, unknown>>;
 
-interface HearerRow {
+interface SubscriberRow {
   readonly integration: string;
   readonly installation_id: string;
   readonly number: number;
-  /** Endpoint of the organization's target. */
+  /** Endpoint of the installation. */
   readonly whole: string;
-  /** Endpoint of the one that is there; null where there is none. */
+  /** Endpoint of its target in that place; null if it has none. */
   readonly there: string | null;
   readonly whole_paused_at: number | null;
   readonly there_paused_at: number | null;
@@ -64,46 +65,47 @@ interface HearerRow {
 
 export class Subscribers {
   readonly #database: Database;
-  readonly #versions = new LRUCache<string, Hearing>({ max: VERSIONS_REMEMBERED });
+  readonly #versions = new LRUCache<string, VersionEvents>({ max: VERSIONS_CACHED });
 
   constructor({ database }: SubscribersParts) {
     this.#database = database;
   }
 
-  /** By the names of their integrations. */
+  /** Sorted by the names of their integrations. */
   async at(scene: Scene): Promise<readonly Subscriber[]> {
-    for (let reading = 1; reading <= READINGS_MAX; reading += 1) {
-      const hearers = await this.#read(scene);
-      if (hearers !== undefined) return hearers;
+    for (let attempt = 1; attempt <= READS_MAX; attempt += 1) {
+      const subscribers = await this.#read(scene);
+      if (subscribers !== undefined) return subscribers;
     }
     throw new Error('Integrations were published again and again while their versions were read.');
   }
 
-  /** @returns undefined where a version that was active a moment ago is forgotten: whoever left it out would lose an event */
+  /**
+   * @returns undefined if a version was pruned since its row was read: to leave it out would lose
+   * an event
+   */
   async #read(scene: Scene): Promise<readonly Subscriber[] | undefined> {
     const rows = await this.#rows(scene);
-    const hearings = await this.#hearingsOf(rows);
-    const heardBy = rows.map((row) => ({
+    const versions = await this.#versionsOf(rows);
+    const found = rows.map((row) => ({
       row,
-      hearing: hearings.get(scriptKey(row.integration, row.number)),
+      version: versions.get(scriptKey(row.integration, row.number)),
     }));
-    const posting = heardBy.filter(
-      ({ row, hearing }) => row.there !== null && hearing?.webhook !== undefined,
-    );
+    const posting = found.filter(({ row, version }) => row.there !== null && version?.webhook !== undefined);
     const settings = await this.#settingsOf(
       posting.map(({ row }) => row.installation_id),
       scene,
     );
-    const hearers: Subscriber[] = [];
-    for (const { row, hearing } of heardBy) {
-      if (hearing === undefined) return undefined;
-      const hearer = hearerOf(row, scene, hearing, settings.get(row.installation_id));
-      if (hearer !== undefined) hearers.push(hearer);
+    const subscribers: Subscriber[] = [];
+    for (const { row, version } of found) {
+      if (version === undefined) return undefined;
+      const subscriber = subscriberOf(row, scene, version, settings.get(row.installation_id));
+      if (subscriber !== undefined) subscribers.push(subscriber);
     }
-    return hearers;
+    return subscribers;
   }
 
-  #rows(scene: Scene): Promise<HearerRow[]> {
+  #rows(scene: Scene): Promise<SubscriberRow[]> {
     return inReachOnceActive(this.#database, scene)
       .select(['whole.endpoint_key as whole', 'there.endpoint_key as there'])
       .select(['whole.paused_at as whole_paused_at', 'there.paused_at as there_paused_at'])
@@ -111,15 +113,15 @@ export class Subscribers {
       .execute();
   }
 
-  /** What versions say, by their key: from memory, or read. */
-  async #hearingsOf(rows: readonly HearerRow[]): Promise<ReadonlyMap<string, Hearing>> {
-    const hearings = new Map<string, Hearing>();
-    const missing: HearerRow[] = [];
+  /** Events of versions, by script key: cached, or read. */
+  async #versionsOf(rows: readonly SubscriberRow[]): Promise<ReadonlyMap<string, VersionEvents>> {
+    const versions = new Map<string, VersionEvents>();
+    const missing: SubscriberRow[] = [];
     for (const row of rows) {
       const key = scriptKey(row.integration, row.number);
       const known = this.#versions.get(key);
       if (known === undefined) missing.push(row);
-      else hearings.set(key, known);
+      else versions.set(key, known);
     }
     for (const batch of batchesOf(missing)) {
       const read = await this.#database
@@ -134,15 +136,15 @@ export class Subscribers {
         )
         .execute();
       for (const { integration, number, manifest, handled_events } of read) {
-        const hearing = hearingOf(manifest, handled_events);
-        this.#versions.set(scriptKey(integration, number), hearing);
-        hearings.set(scriptKey(integration, number), hearing);
+        const version = versionEventsOf(manifest, handled_events);
+        this.#versions.set(scriptKey(integration, number), version);
+        versions.set(scriptKey(integration, number), version);
       }
     }
-    return hearings;
+    return versions;
   }
 
-  /** Configurations of what installations have there, by installation. */
+  /** Configurations of the installations' targets in this place, by installation. */
   async #settingsOf(
     installationIds: readonly string[],
     { level, place }: Scene,
@@ -166,44 +168,47 @@ function* batchesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
 }
 
-function hearingOf(manifest: string, handledEvents: string | null): Hearing {
+function versionEventsOf(manifest: string, handledEvents: string | null): VersionEvents {
   const { scopes, webhook } = storedManifest(manifest);
-  // Where nobody knows, the code itself is asked.
+  // If the handled types are unknown, every event goes to the code, which decides.
   const handled = handledEvents === null ? undefined : new Set<string>(JSON.parse(handledEvents));
   return {
-    heard: (type) => handled?.has(type) !== false && missingScopes(type, scopes) === undefined,
+    handles: (type) => handled?.has(type) !== false && missingScopes(type, scopes) === undefined,
     ...(webhook && { webhook }),
   };
 }
 
-/** Undefined for one that posts webhooks and is not there: it is the settings of a space or a site that say what goes where. */
-function hearerOf(
-  row: HearerRow,
+/**
+ * Undefined for a webhook integration without a target there: only settings of a space or site have
+ * a receiver.
+ */
+function subscriberOf(
+  row: SubscriberRow,
   { level, place }: Scene,
-  { heard, webhook }: Hearing,
+  { handles, webhook }: VersionEvents,
   settings: Settings = {},
 ): Subscriber | undefined {
   const { integration, installation_id: installationId, whole, there } = row;
-  const all = { integration, heard, ...pausedAtOf(row), ...inactivityOf(row) };
+  const all = { integration, handles, ...pausedAtOf(row), ...inactivityOf(row) };
   if (there === null) {
     if (webhook !== undefined) return undefined;
     const name = wholeInstallation(installationId);
-    return { ...name, ...all, endpoint: whole, kind: 'handler', selected: () => true };
+    return { ...name, ...all, endpoint: whole, kind: 'handler', selects: () => true };
   }
   const own = { installationId, level, place, ...all, endpoint: there };
-  if (webhook === undefined) return { ...own, kind: 'handler', selected: () => true };
+  if (webhook === undefined) return { ...own, kind: 'handler', selects: () => true };
   const listed = settings[webhook.eventTypes];
   const types = new Set<unknown>(Array.isArray(listed) ? listed : []);
-  return { ...own, kind: 'webhook', selected: (type) => types.has(type) };
+  return { ...own, kind: 'webhook', selects: (type) => types.has(type) };
 }
 
-function inactivityOf({ whole_status, there_status }: HearerRow): Pick<Subscriber, 'inactive'> {
+function inactivityOf({ whole_status, there_status }: SubscriberRow): Pick<Subscriber, 'inactive'> {
   const statuses = [whole_status, there_status];
   const inactive = (['paused', 'pending'] as const).find((status) => statuses.includes(status));
   return inactive === undefined ? {} : { inactive };
 }
 
-function pausedAtOf({ whole_paused_at, there_paused_at }: HearerRow): Pick<Subscriber, 'pausedAt'> {
+function pausedAtOf({ whole_paused_at, there_paused_at }: SubscriberRow): Pick<Subscriber, 'pausedAt'> {
   const pauses = [whole_paused_at, there_paused_at].filter((at) => at !== null);
   return pauses.length === 0 ? {} : { pausedAt: Math.max(...pauses) };
 }

@@ -1,8 +1,9 @@
 /**
- * Whether the configuration of a target is valid by a manifest, and what keeps it from being so (REFERENCE D11, D29).
+ * Checks the configuration of a target against a manifest
+ * (docs/contract/configuration.md#validity).
  *
- * Beside what the manifest declares of each property, the URL of a webhook's receiver is looked at here, while whoever writes
- * it still looks. It is not the last look: a destination is held against the same rules again when it is posted to.
+ * Beside the properties' schemas it checks the URL of a webhook's receiver, so that a user learns
+ * of a bad URL when saving it. The webhook client applies the same rules again at each post.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -14,23 +15,31 @@ import {
 import { configurationAt, type Level } from '../../model/installation.ts';
 import type { Configuration, Manifest } from '../../model/manifest/manifest.ts';
 
-/** What a manifest says that a configuration is held against. */
+/** The parts of a manifest that a configuration must satisfy. */
 export type ConfigurationRules = Pick<Manifest, 'configurations' | 'webhook'>;
 
-/** @returns why nothing would be posted to this URL, in sentences that do not repeat it; undefined where it may be */
+/**
+ * @returns why this URL cannot be posted to, in sentences that do not repeat it; undefined if it
+ * can
+ */
 export type WebhookUrlRefusal = (url: string) => string | undefined;
 
 export class ConfigurationChecks {
   readonly #webhookUrlRefusal: WebhookUrlRefusal;
-  /** Checks that were compiled, by what they were compiled from. Code that ajv has made weighs a few times that. */
+  /**
+   * Compiled checkers by hash of their declaration. ajv's code takes a few times the declaration's
+   * size.
+   */
   readonly #compiled = new LRUCache<string, ConfigurationChecker>({ maxSize: 16 * 1024 * 1024 });
 
-  /** @param webhookUrlRefusal of whoever posts: what may be reached is not the store's to know */
+  /**
+   * @param webhookUrlRefusal the webhook client's rule: the store does not know the egress policy
+   */
   constructor(webhookUrlRefusal: WebhookUrlRefusal) {
     this.#webhookUrlRefusal = webhookUrlRefusal;
   }
 
-  /** Everything that keeps a target's whole configuration from being valid, by property; empty where nothing does. */
+  /** All problems of a target's whole configuration, by property; empty if it is valid. */
   problems(
     manifest: ConfigurationRules,
     level: Level,
@@ -48,7 +57,9 @@ export class ConfigurationChecks {
     ];
   }
 
-  /** By the declaration itself, not by name and version: a name that changes hands may count its versions anew. */
+  /**
+   * Keyed by the declaration itself, so that versions with the same declaration share a checker.
+   */
   #checker(declared: Configuration | undefined): ConfigurationChecker {
     const text = JSON.stringify(declared) ?? '';
     const key = createHash('sha256').update(text).digest('base64url');

@@ -1,12 +1,14 @@
 /**
- * Leases on the credentials of a target: whoever renews an access token holds one, so that no two calls spend the same
- * refresh token (REFERENCE 6). Many providers take a token that comes twice for a stolen one, and revoke all there is.
+ * Leases for renewing a target's OAuth credentials (docs/contract/oauth.md#leases): one call at a
+ * time uses a refresh token. Many providers treat a refresh token that is used twice as stolen, and
+ * revoke all of the user's tokens.
  *
- * A row and not a lock in memory, because nothing else is shared by all calls of an installation: its isolates change with
- * versions, cells and deaths of both. A lease outlives the longest call there can be. So whoever has one is either the only
- * one at work or already dead, and no holder ever finds that its lease went to another while it was busy.
+ * A row and not a lock in memory, because the calls of an installation share nothing else: they run
+ * in different isolates and cells. A lease outlives the longest possible call. So a holder is
+ * either the only one working or already dead, and never loses its lease while it works.
  *
- * Credentials are handed out together with the lease: what a call was given in its environment may be out of date by then.
+ * The answer includes the current credentials, because those in the environment of the call may be
+ * outdated.
  */
 
 import type { Database } from '../../database/tables.ts';
@@ -17,7 +19,7 @@ import type { Vault } from '../vault/vault.ts';
 import { insertRowOfTarget } from './row-of-target.ts';
 import { credentialsPlace, type Installation, readTarget, targetKey } from './target-rows.ts';
 
-/** For what a call does beside its wall time: being handed over, and being ended. */
+/** For the time of a call beside its wall time: dispatch before, and termination after. */
 const MARGIN_MS = 5_000;
 
 export interface CredentialLeasesParts {
@@ -28,10 +30,10 @@ export interface CredentialLeasesParts {
   readonly randomBytes: RandomBytes;
 }
 
-/** What a target's credentials are now, and the lease, unless another holds it. */
+/** A target's current credentials, and the lease unless another call holds it. */
 export interface LeasedCredentials {
   readonly target: Installation;
-  /** Undefined where none are set. */
+  /** Undefined if no credentials are set. */
   readonly credentials: unknown;
   readonly lease?: { readonly id: string; readonly expiresAt: number };
 }
@@ -46,16 +48,17 @@ export class CredentialLeases {
   }
 
   /**
-   * Takes the lease of a target, where nobody has it, or asks for more time with the one that is held.
+   * Takes the lease of a target if it is free, or extends the lease that the caller holds.
    *
-   * @returns undefined where there is no such target
+   * @returns undefined if there is no such target
    */
   async take(name: TargetName, held?: string): Promise<LeasedCredentials | undefined> {
     const { database, vault, clock } = this.#parts;
     const now = clock();
     const lease = { id: held ?? base64url(this.#parts.randomBytes(16)), expiresAt: now + this.#lifeMs };
-    const isMine = await this.#upsert(name, lease, now);
-    // After the lease, never before: whoever had it last has stored what it was for.
+    const isHolder = await this.#upsert(name, lease, now);
+    // Read after the lease is taken: the previous holder has stored the renewed credentials by
+    // then.
     const found = await readTarget(database, name);
     if (found === undefined) return undefined;
     const { sealedCredentials, sealedSigningSecret, ...target } = found;
@@ -63,10 +66,10 @@ export class CredentialLeases {
       sealedCredentials === null
         ? undefined
         : JSON.parse(vault.open(credentialsPlace(name), sealedCredentials));
-    return { target, credentials, ...(isMine && { lease }) };
+    return { target, credentials, ...(isHolder && { lease }) };
   }
 
-  /** Gives a lease back. One that is over, or was never given, is no trouble. */
+  /** Releases a lease. Does nothing if it has expired or does not exist. */
   async release(name: TargetName, id: string): Promise<void> {
     await this.#parts.database
       .deleteFrom('credential_leases')
@@ -75,7 +78,10 @@ export class CredentialLeases {
       .execute();
   }
 
-  /** One statement, so that of two who come at once one gets it. It goes by the target's row: there is none without. */
+  /**
+   * One statement, so that one of two concurrent calls gets the lease. Selects the target's row: no
+   * target, no lease.
+   */
   async #upsert(
     name: TargetName,
     { id, expiresAt }: { readonly id: string; readonly expiresAt: number },

@@ -1,22 +1,26 @@
 /**
- * What an organization has installed and is in reach of a space or a site: the one rule, for all who ask.
+ * The reach rule: the installations of an organization that cover a space or a site. Shared by
+ * events and blocks.
  *
- * An installation that is active is in reach by its target there, where it has one, which must be active, too; and by the one of
- * the organization where it has none there and speaks for all.
+ * An active installation is in reach through its target in that place, which must be active, too.
+ * Without a target there, it is in reach itself if its selection is `all`.
  */
 
 import type { Database } from '../../database/tables.ts';
 import type { Level } from '../../model/installation.ts';
 
-/** Where something happens, or is shown. */
+/** A space or a site of an organization. */
 export interface Scene {
   readonly organization: string;
   readonly level: Exclude<Level, 'organization'>;
-  /** Id of the space or the site; empty for those that speak for all. */
+  /** Id of the space or the site; if empty, only installations whose selection is `all` match. */
   readonly place: string;
 }
 
-/** By the names of their integrations: `whole` is the target of the organization, `there` the one that is there, or nothing. */
+/**
+ * Sorted by integration name. `whole`: the installation; `there`: its target in that place, or
+ * null.
+ */
 export function inReach(database: Database, scene: Scene) {
   return inReachOnceActive(database, scene)
     .where('whole.status', '=', 'active')
@@ -24,10 +28,11 @@ export function inReach(database: Database, scene: Scene) {
 }
 
 /**
- * The same with those that are not active, which are in reach once they are.
+ * The same with inactive targets, which are in reach once they are active.
  *
- * One statement. The attack: an organization installs into a space of another one's, whose id it has seen, to hear what happens
- * there. So it is the organization that is asked for which counts, and the id only among what that has installed.
+ * One statement. Attack: an organization installs into a space of another one, whose id it has
+ * seen, to receive events of that space. Only installations of the given organization count; the
+ * space id selects among those.
  */
 export function inReachOnceActive(database: Database, { organization, level, place }: Scene) {
   const selection = level === 'space' ? 'whole.space_selection' : 'whole.site_selection';

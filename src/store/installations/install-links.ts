@@ -1,10 +1,11 @@
 /**
- * Install links: what lets organizations that were given one install an `unlisted` integration (SPEC "visibility values",
- * REFERENCE D12).
+ * Install links: each lets organizations that have its token install an `unlisted` integration
+ * (docs/contract/manifest.md#install-links).
  *
- * An integration has one link at a time; a new one replaces it, and the old one opens nothing any more. Its token is 256
- * random bits, of which only the SHA-256 is stored, for the reasons that `tokens.ts` gives. A link is no way round
- * `private`: while its integration is that, nobody finds it by its link, and nobody installs it with one.
+ * An integration has at most one link; a new one replaces it, and the old token becomes invalid.
+ * The token is 256 random bits, of which only the SHA-256 is stored, for the reasons given in
+ * `tokens.ts`. A link does not work while its integration is `private`: it neither shows nor
+ * installs it.
  */
 import { hash } from 'node:crypto';
 import type { Sequence } from '../../database/sequence.ts';
@@ -36,9 +37,9 @@ export class InstallLinks {
   }
 
   /**
-   * Gives an integration a link in place of the one it may have had.
+   * Makes an install link; replaces an existing one.
    *
-   * @returns the link's token, which is seen here and never again
+   * @returns the link's token, which appears only in this answer
    * @throws `INTEGRATION_UNKNOWN`
    */
   async create(integration: string, by: Actor): Promise<string> {
@@ -47,14 +48,17 @@ export class InstallLinks {
     return token;
   }
 
-  /** Takes the link of an integration away. @throws `INTEGRATION_UNKNOWN`, `INSTALL_LINK_UNKNOWN` where it has none */
+  /**
+   * Removes the link of an integration. @throws `INTEGRATION_UNKNOWN`, `INSTALL_LINK_UNKNOWN` if it
+   * has none
+   */
   async remove(integration: string, by: Actor): Promise<void> {
     const had = await this.#replace(integration, null, 'install-link.delete', by);
     if (had) return;
     throw new AnnexError('INSTALL_LINK_UNKNOWN', `Integration "${integration}" has no install link.`);
   }
 
-  /** The integration that a link with this token leads to. */
+  /** The integration whose link has this token; undefined if there is none or it is private. */
   async integration(token: string): Promise<Integration | undefined> {
     if (!SHAPE.test(token)) return undefined;
     const { database } = this.#parts;
@@ -67,7 +71,10 @@ export class InstallLinks {
     return row && readIntegration(database, row.name);
   }
 
-  /** @returns whether there was a link before; taking away one that is not there changes and notes nothing */
+  /**
+   * @returns whether there was a link before; removing a missing link changes nothing and writes no
+   * audit entry
+   */
   async #replace(
     name: string,
     install_link_hash: string | null,
@@ -82,7 +89,7 @@ export class InstallLinks {
         .select(['organization', 'install_link_hash'])
         .where('name', '=', name)
         .executeTakeFirst();
-      // The name may have changed hands since the door has looked.
+      // The name may belong to another organization since the route authorized the caller.
       if (integration === undefined || !mayPublish(by.principal, integration.organization)) {
         throw unknownIntegration(name);
       }
@@ -101,7 +108,7 @@ export class InstallLinks {
   }
 }
 
-/** Whether this is the token of an integration's install link. */
+/** Whether this is the token of the integration's install link. */
 export async function isInstallToken(
   database: Database,
   integration: string,

@@ -1,10 +1,11 @@
 /**
- * What every change of an installation has in common: one transaction, in which the rows, the event that tells the
- * integration and the entry in the audit are written, and what is done after its commit.
+ * The common frame of all changes of installations: one transaction with the rows, the lifecycle
+ * event and the audit entry; after its commit, caches are invalidated.
  *
- * Changes of one installation, and of what lies below it, come one after the other: each holds the installation's own row
- * until it is over. So no edit overwrites another, and events have the order of the commits that they tell of. What a change
- * consists of is in `installation-setup.ts`, `installation-edit.ts` and `installation-removal.ts`.
+ * Changes of one installation and its targets are serialized: each locks the installation's row
+ * until it commits. So no edit overwrites another, and lifecycle events have the order of the
+ * commits. The changes themselves are in `installation-setup.ts`, `installation-edit.ts` and
+ * `installation-removal.ts`.
  */
 
 import type { Sequence } from '../../database/sequence.ts';
@@ -29,7 +30,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
   countPendingLifecycleEvents,
-  type GoneTarget,
+  type DeletedTarget,
   insertLifecycleEvent,
   type LifecycleEventRecord,
   type LifecycleEventsOf,
@@ -59,21 +60,21 @@ export interface InstallationsParts {
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
-  /** What is refused of receivers' URLs when they are saved; nothing unless told. */
+  /** Rule for receivers' URLs when they are saved; every URL is accepted if absent. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal | undefined;
   /**
-   * Told after a commit, before its answer: targets of this installation are not what they were, and there may be an event
-   * that tells of it.
+   * Called after a commit, before its answer: targets of this installation changed, and there may
+   * be a new lifecycle event.
    *
-   * @param organization that has installed it
+   * @param organization the organization that installed it
    */
   changed(installationId: string, organization: string): void;
 }
 
-/** A configuration in full: what is sealed is open in it. */
+/** A whole configuration, with sealed properties opened. */
 export type OpenConfiguration = Readonly<Record<string, unknown>>;
 
-/** What an event says of how things were. */
+/** The state before a change, for its lifecycle event. */
 type Previous = { readonly status?: InstallationStatus; readonly configuration: OpenConfiguration };
 
 export class Changes {
@@ -84,14 +85,14 @@ export class Changes {
   }
 
   /**
-   * Makes one change: all that `work` writes is there after it, or none of it.
+   * Runs one change in a transaction: everything that `work` writes is committed, or nothing.
    *
    * @throws `CALL_TOO_DEEP`, and what `work` throws
    */
   async make<Result>(by: Actor, work: (change: Change) => Promise<Result>): Promise<Result> {
     const { database, limits } = this.#parts;
     const { callDepth: max } = limits;
-    // The attack: a handler that is told of an edit edits again, is told of that, and so on for ever.
+    // Attack: an endless loop, in which the handler of an edit's event makes another edit.
     if (by.depth > max) {
       const limit = { name: 'callDepth', max, used: by.depth } as const;
       const message = `The change was made inside of ${by.depth} calls; ${limitClause(limit)}.`;
@@ -106,12 +107,12 @@ export class Changes {
   }
 }
 
-/** A change under way. */
+/** A change in its transaction. */
 export class Change {
   readonly parts: InstallationsParts;
   readonly transaction: Database;
   readonly now: number;
-  /** Installations that are not what they were, and who has installed them. */
+  /** Changed installations, with their organizations. */
   readonly touched = new Map<string, string>();
   readonly #by: Actor;
 
@@ -122,7 +123,10 @@ export class Change {
     this.now = parts.clock();
   }
 
-  /** Reads a target and holds its installation until the change is over. @throws `INSTALLATION_UNKNOWN` */
+  /**
+   * Locks the installation until the transaction ends, and reads the target. @throws
+   * `INSTALLATION_UNKNOWN`
+   */
   async hold(name: TargetName): Promise<SealedInstallation> {
     const held = await holdInstallation(this.transaction, name.installationId);
     const target = held && (await readTarget(this.transaction, name));
@@ -130,7 +134,7 @@ export class Change {
     return target;
   }
 
-  /** The manifest that rules now. @throws `INTEGRATION_UNKNOWN` */
+  /** Manifest of the active version. @throws `INTEGRATION_UNKNOWN` */
   async manifest(name: string): Promise<PublishedManifest> {
     const integration = await readIntegration(this.transaction, name);
     const version = integration && (await readVersion(this.transaction, name, integration.activeVersion));
@@ -139,9 +143,11 @@ export class Change {
   }
 
   /**
-   * The attack: changes in a loop, while the handler that hears of each takes its time, fill the disk with events.
+   * Attack: changes in a loop, faster than a slow handler takes their events, which would fill the
+   * disk with events.
    *
-   * @param of one installation; before it is there, all that came before it at the same place
+   * @param of the installation; or before it exists, all earlier ones of the integration in the
+   * organization
    * @throws `INSTALLATION_BUSY`
    */
   async refuseWhileBusy(of: LifecycleEventsOf): Promise<void> {
@@ -151,7 +157,7 @@ export class Change {
     throw limitError('INSTALLATION_BUSY', { name: 'lifeEventsPendingPerInstallation', max, used });
   }
 
-  /** A target's whole configuration, `oauth_credentials` included. */
+  /** A target's whole configuration, with `oauth_credentials` opened. */
   configurationOf(target: SealedInstallation): OpenConfiguration {
     const { sealedCredentials, configuration } = target;
     if (sealedCredentials === null) return configuration;
@@ -161,8 +167,11 @@ export class Change {
     return { ...configuration, [CREDENTIALS_PROPERTY]: credentials };
   }
 
-  /** The same, without credentials that cannot be opened: what is damaged can still be removed. */
-  whatCanBeRead(target: SealedInstallation): OpenConfiguration {
+  /**
+   * The same, without credentials that cannot be opened, so that a damaged target can still be
+   * removed.
+   */
+  readableConfigurationOf(target: SealedInstallation): OpenConfiguration {
     try {
       return this.configurationOf(target);
     } catch {
@@ -170,36 +179,36 @@ export class Change {
     }
   }
 
-  /** Puts down that a target is set up. */
-  async tellSetup(target: Installation): Promise<void> {
-    await this.#tell(target, 'setup', { status: target.status });
+  /** Writes the lifecycle event of an installed target. */
+  async writeSetupEvent(target: Installation): Promise<void> {
+    await this.#writeEvent(target, 'setup', { status: target.status });
   }
 
   /**
-   * Puts down that a target is set up differently. Edits of a target that is paused are told once, after it is resumed: the
-   * event of the edit before is replaced, and tells what was before that one.
+   * Writes the lifecycle event of an edit. Edits during a pause result in one event after it: the
+   * event of the previous edit is replaced, and its `previous` state is kept.
    */
-  async tellEdit(target: Installation, previous: Previous): Promise<void> {
+  async writeEditEvent(target: Installation, previous: Previous): Promise<void> {
     const { status } = target;
-    if (!(await this.#isPaused(target))) return this.#tell(target, 'setup', { status, previous });
+    if (!(await this.#isPaused(target))) return this.#writeEvent(target, 'setup', { status, previous });
     const replaced = await takeHeldEdit(this.transaction, this.parts.vault, target);
-    return this.#tell(target, 'setup', { status, previous, ...replaced?.event }, { held: true });
+    return this.#writeEvent(target, 'setup', { status, previous, ...replaced?.event }, { held: true });
   }
 
-  /** By itself, or with its installation. */
+  /** Paused itself, or through its installation. */
   async #isPaused({ level, status, installationId }: Installation): Promise<boolean> {
     if (status === 'paused' || level === 'organization') return status === 'paused';
     const installation = await readTarget(this.transaction, wholeInstallation(installationId));
     return installation?.status === 'paused';
   }
 
-  /** Puts down that a target is no more. */
-  async tellDeleted(target: Installation, previous: Previous, gone: GoneTarget): Promise<void> {
-    await this.#tell(target, 'deleted', { previous }, { gone });
+  /** Writes the lifecycle event of a deleted target. */
+  async writeDeletedEvent(target: Installation, previous: Previous, gone: DeletedTarget): Promise<void> {
+    await this.#writeEvent(target, 'deleted', { previous }, { gone });
   }
 
-  /** Notes the change in the audit. @param details names of what was changed, never values */
-  async note(
+  /** Writes the audit entry. @param details names of what was changed, never values */
+  async audit(
     action: AuditAction,
     target: Installation,
     details?: Readonly<Record<string, unknown>>,
@@ -220,7 +229,7 @@ export class Change {
     });
   }
 
-  async #tell(
+  async #writeEvent(
     target: Installation,
     what: 'setup' | 'deleted',
     more: Readonly<Record<string, unknown>>,
@@ -242,7 +251,7 @@ export class Change {
   }
 }
 
-/** A target as everybody may hold it: without what is sealed. */
+/** A target without its sealed values. */
 export function unsealed({
   sealedCredentials,
   sealedSigningSecret,

@@ -1,6 +1,7 @@
 /**
- * How an installation is changed: its configuration, by which it becomes active or pending, what it carries along, and
- * whether it is paused (SPEC "States and transitions", REFERENCE D11).
+ * Changes of an installation: its configuration, which makes it active or pending, its external ids
+ * and selections, and its pause (docs/contract/configuration.md#edits,
+ * docs/contract/configuration.md#states).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AnnexError } from '../../errors.ts';
@@ -24,52 +25,58 @@ import {
   updateTarget,
 } from './target-rows.ts';
 
-/** Members that are given change; others stay. */
+/** Members that are present are changed; others stay. */
 export interface InstallationEdit {
-  /** A patch: a property that is given replaces the one there was, `null` removes it, others stay. */
+  /** A patch: a property replaces the existing one, `null` removes it, others stay. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   readonly externalIds?: readonly string[] | undefined;
   readonly spaceSelection?: Selection | undefined;
   readonly siteSelection?: Selection | undefined;
 }
 
-/** What a change may ask of the target it finds. */
+/** Preconditions of a change (docs/contract/api.md#conditions). */
 export interface OnCondition {
-  /** The change is of this revision, and of no other. */
+  /** The target must have this revision. */
   readonly ifRevision?: number | undefined;
-  /** And of the target that has this endpoint: one that is taken out and added again counts its revisions anew. */
+  /**
+   * The target must have this endpoint: after removal and a new install, revisions start again from
+   * 1.
+   */
   readonly ifEndpointKey?: string | undefined;
 }
 
 export interface EditedInstallation {
   readonly installation: Installation;
-  /** What keeps it from being active; empty where its configuration is valid. */
+  /** Problems of the configuration; empty if it is valid. */
   readonly problems: readonly ConfigurationProblem[];
 }
 
-/** Names of properties that an entry of the audit holds. The attack: 64 KiB of names an edit, kept for a year. */
-const NAMES_NOTED = 32;
-const NAME_CHARS_NOTED = 64;
+/**
+ * Property names in one audit entry at most. Attack: to have 64 KiB of names stored at each edit,
+ * for a year.
+ */
+const NAMES_AUDITED = 32;
+const NAME_CHARS_AUDITED = 64;
 
-/** @throws `REQUEST_INVALID` where it cannot be stored, whatever the manifest says */
+/** @throws `REQUEST_INVALID` if it cannot be stored, independent of the manifest */
 export function refuseUnstorable({ configuration, externalIds }: InstallationEdit): void {
   const fault = configuration && configurationFault(configuration);
   if (fault !== undefined) throw new AnnexError('REQUEST_INVALID', fault);
   externalIdSet(externalIds ?? []);
 }
 
-/** Everything but `refuseUnstorable`, which needs no transaction. */
+/** Edits a target in a transaction. `refuseUnstorable` runs before it, outside the transaction. */
 export async function edit(
   change: Change,
   checks: ConfigurationChecks,
   name: TargetName,
-  asked: InstallationEdit & OnCondition,
+  request: InstallationEdit & OnCondition,
 ): Promise<EditedInstallation> {
   const before = await change.hold(name);
-  refuseStale(before, asked);
+  refuseStale(before, request);
   await change.refuseWhileBusy(before);
   const previous = change.configurationOf(before);
-  const configuration = patched(previous, asked.configuration ?? {});
+  const configuration = patched(previous, request.configuration ?? {});
   refuseTooLarge(change, configuration);
   const manifest = await change.manifest(before.integration);
   const problemsOf = (whole: OpenConfiguration) => checks.problems(manifest, before.level, whole);
@@ -77,52 +84,54 @@ export async function edit(
   if (before.status === 'active') refuseInvalid(problems, () => problemsOf(previous));
   const after: SealedInstallation = {
     ...before,
-    ...stored(change, before, configuration, asked.configuration),
+    ...stored(change, before, configuration, request.configuration),
     status: before.status === 'pending' ? statusOf(problems) : before.status,
-    externalIds: externalIdSet(asked.externalIds ?? before.externalIds),
-    spaceSelection: asked.spaceSelection ?? before.spaceSelection,
-    siteSelection: asked.siteSelection ?? before.siteSelection,
+    externalIds: externalIdSet(request.externalIds ?? before.externalIds),
+    spaceSelection: request.spaceSelection ?? before.spaceSelection,
+    siteSelection: request.siteSelection ?? before.siteSelection,
     revision: before.revision + 1,
     updatedAt: change.now,
   };
   await updateTarget(change.transaction, after);
-  if (asked.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
+  if (request.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
   if (after.status !== before.status || !isDeepStrictEqual(configuration, previous))
-    await change.tellEdit(after, { status: before.status, configuration: previous });
-  await change.note('installation.edit', after, { changed: namesOf(asked) });
+    await change.writeEditEvent(after, { status: before.status, configuration: previous });
+  await change.audit('installation.edit', after, { changed: namesOf(request) });
   return { installation: unsealed(after), problems };
 }
 
-/** Sets or clears `paused`; where it is so already, nothing changes. */
+/** Pauses or resumes a target; does nothing if it is in that state already. */
 export async function setPaused(
   change: Change,
   checks: ConfigurationChecks,
   name: TargetName,
-  { paused, ...on }: { readonly paused: boolean } & OnCondition,
+  { paused, ...condition }: { readonly paused: boolean } & OnCondition,
 ): Promise<Installation> {
   const before = await change.hold(name);
-  refuseStale(before, on);
+  refuseStale(before, condition);
   if ((before.status === 'paused') === paused) return unsealed(before);
   const status = paused
     ? 'paused'
     : statusOf(await check(change, checks, before, change.configurationOf(before)));
   const revision = before.revision + 1;
-  // Grows, also by a clock that was set back: what was armed since the last pause comes before this one.
+  // Always later than the last pause, also if the clock was set back: deliveries armed between the
+  // two belong before this one.
   const pausedAt = paused ? Math.max(change.now, (before.pausedAt ?? -1) + 1) : before.pausedAt;
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
   if (!paused) await renewHeldEdit(change.transaction, change.parts.vault, after);
-  await change.note(paused ? 'installation.pause' : 'installation.resume', after);
+  await change.audit(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);
 }
 
 /**
- * Refuses what would take an active target down: a slip in one property would otherwise end its events and its webhooks.
+ * Refuses an edit that would make an active target invalid: one wrong property would stop its
+ * events and webhooks.
  *
- * A target may be invalid already, since a version was published that asks for more. Then it is changed as long as the edit
- * adds no problem: code that renews its credentials cannot be asked to fill in a form.
+ * A target may be invalid already, because a newer version has more requirements. Then an edit is
+ * accepted as long as it adds no problem: code that renews its credentials cannot fill in a form.
  *
- * @param problemsBefore of the configuration that is there
+ * @param problemsBefore problems of the stored configuration
  * @throws `CONFIGURATION_INVALID`
  */
 function refuseInvalid(
@@ -132,7 +141,8 @@ function refuseInvalid(
   if (problems.length === 0) return;
   const known = new Set(problemsBefore().map(({ property, message }) => `${property} ${message}`));
   if (problems.every(({ property, message }) => known.has(`${property} ${message}`))) return;
-  // Not the problems themselves: messages are logged, and a property that nothing declares is named as its sender pleases.
+  // Problems go into `extra`, not into the message: messages are logged, and names of undeclared
+  // properties are the sender's text.
   const message =
     'The installation is active, and this edit would make its configuration invalid, so nothing has changed: ' +
     `"problems" says what is wrong in ${problems.length === 1 ? 'one property' : `${problems.length} properties`}.`;
@@ -173,7 +183,7 @@ function refuseTooLarge({ parts }: Change, configuration: OpenConfiguration): vo
   if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'configurationBytes', max, used });
 }
 
-/** Properties keep their order; new ones come last. */
+/** Existing properties keep their order; new ones are appended. */
 function patched(before: OpenConfiguration, patch: Readonly<Record<string, unknown>>): OpenConfiguration {
   const members = new Map(Object.entries(before));
   for (const [name, value] of Object.entries(patch)) {
@@ -184,7 +194,7 @@ function patched(before: OpenConfiguration, patch: Readonly<Record<string, unkno
   return Object.fromEntries(members);
 }
 
-/** A configuration as it is kept: `oauth_credentials` apart, and sealed. */
+/** A configuration as it is stored: with `oauth_credentials` sealed, apart from the rest. */
 function stored(
   { parts }: Change,
   before: SealedInstallation,
@@ -201,16 +211,16 @@ function stored(
   return { configuration, hasCredentials, sealedCredentials };
 }
 
-/** What an edit names, for the audit. */
+/** Names of the changed members, for the audit entry. */
 function namesOf({ configuration, ...others }: InstallationEdit): readonly string[] {
   const { externalIds, spaceSelection, siteSelection } = others;
   const properties = Object.keys(configuration ?? {}).map(
-    (name) => `configuration.${name.slice(0, NAME_CHARS_NOTED)}`,
+    (name) => `configuration.${name.slice(0, NAME_CHARS_AUDITED)}`,
   );
   const rest = Object.entries({ externalIds, spaceSelection, siteSelection });
-  const more = properties.length > NAMES_NOTED ? [`${properties.length - NAMES_NOTED} more`] : [];
+  const more = properties.length > NAMES_AUDITED ? [`${properties.length - NAMES_AUDITED} more`] : [];
   return [
-    ...properties.slice(0, NAMES_NOTED),
+    ...properties.slice(0, NAMES_AUDITED),
     ...more,
     ...rest.flatMap(([name, value]) => (value === undefined ? [] : [name])),
   ];

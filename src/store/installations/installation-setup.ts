@@ -1,6 +1,6 @@
 /**
- * How an installation comes to be: in an organization first, then in spaces and sites of it (SPEC "States and transitions",
- * REFERENCE D11, D12).
+ * Creates installations in organizations, and then targets in their spaces and sites
+ * (docs/contract/configuration.md#states, docs/contract/manifest.md#visibility).
  */
 import { AnnexError } from '../../errors.ts';
 import { endpointKey, installationId, signingSecret } from '../../model/identifiers.ts';
@@ -31,12 +31,12 @@ import {
 
 export interface InstallRequest {
   readonly integration: string;
-  /** Where it is to be installed. */
+  /** The organization in which it is installed. */
   readonly organization: string;
   readonly externalIds: readonly string[];
-  /** Token of the integration's install link, from whoever came by it. */
+  /** Token of the integration's install link, if the caller has one. */
   readonly installToken?: string | undefined;
-  /** `all` where nothing is said. */
+  /** `all` if absent. */
   readonly spaceSelection?: Selection | undefined;
   readonly siteSelection?: Selection | undefined;
 }
@@ -84,7 +84,7 @@ export async function installBelow(change: Change, request: InstallBelowRequest)
   return added;
 }
 
-/** `all` where the manifest does not say, as those do not that were published before it could. */
+/** `all` if absent, as in manifests of versions that are older than this member. */
 const manifestTarget = ({ target }: Partial<PublishedManifest>): ManifestTarget => target ?? 'all';
 
 /** @throws `INTEGRATION_UNKNOWN`, `INSTALLATION_FORBIDDEN` */
@@ -100,7 +100,10 @@ async function refuseUninvited(change: Change, request: InstallRequest): Promise
   throw new AnnexError('INSTALLATION_FORBIDDEN', message);
 }
 
-/** For whoever sees the integration; others are told of nothing, at the door. */
+/**
+ * Only for callers that can see the integration; the route answers all others that it does not
+ * exist.
+ */
 const linkHint = (installToken: string | undefined): string =>
   installToken === undefined
     ? 'Send the token of its install link as "installToken".'
@@ -136,8 +139,8 @@ async function addTarget(
     sealedCredentials: null,
   });
   if (!added) throw await alreadyInstalled(change, target);
-  await change.tellSetup(installation);
-  await change.note('installation.create', installation);
+  await change.writeSetupEvent(installation);
+  await change.audit('installation.create', installation);
   return installation;
 }
 
@@ -149,8 +152,8 @@ async function alreadyInstalled(change: Change, target: NewTarget): Promise<Anne
 }
 
 /**
- * The attack: an organization publishes and installs without end, and each of its events comes to a delivery for all of them,
- * in one transaction that everybody waits for.
+ * Attack: an organization publishes and installs without end, so that each of its events becomes a
+ * delivery for every installation, in one transaction for which all other writers wait.
  *
  * @throws `ORGANIZATION_FULL`
  */
@@ -173,7 +176,9 @@ async function refuseTooManyPlaces(change: Change, added: TargetName): Promise<v
   throw new AnnexError('INSTALLATION_FULL', message, { limit });
 }
 
-/** One row an id: the external ids are a set. @throws `REQUEST_INVALID` where they are too many */
+/**
+ * External ids without duplicates: each is a row. @throws `REQUEST_INVALID` if there are too many
+ */
 export function externalIdSet(externalIds: readonly string[]): readonly string[] {
   const set = [...new Set(externalIds)];
   if (set.length <= EXTERNAL_IDS_MAX) return set;

@@ -1,11 +1,11 @@
 /**
- * Installations, and what lies below them in spaces and sites: their whole life (SPEC "States and transitions", REFERENCE
- * D11, D12).
+ * Installations and their targets in spaces and sites, from install to deletion
+ * (docs/contract/configuration.md#states).
  *
- * Each change is one transaction (`installation-changes.ts`): the row, the event that tells its integration and the entry
- * in the audit are all there after a crash, or none of them is. Who may ask for what is decided at the doors; what no
- * caller may break (one installation an organization, visibility, what the manifest allows) is held here, inside the
- * transaction.
+ * Each change is one transaction (`installation-changes.ts`): the row, the lifecycle event and the
+ * audit entry are all there after a crash, or none is. Routes authorize the caller; the rules that
+ * hold for every caller (one installation an organization, visibility, levels of the manifest) are
+ * enforced here, inside the transaction.
  */
 
 import type { Page } from '../../database/page.ts';
@@ -51,40 +51,43 @@ export class Installations {
   }
 
   /**
-   * Installs the active version into an organization: status and configuration as REFERENCE D11 has them at first.
+   * Installs the active version into an organization (docs/contract/configuration.md#installation).
    *
-   * @throws `INTEGRATION_UNKNOWN`, `INSTALLATION_FORBIDDEN` (REFERENCE D12), `INSTALLATION_EXISTS`, whose `extra` names
-   *   the installation there is, `ORGANIZATION_FULL`, `INSTALLATION_BUSY`; `CALL_TOO_DEEP`, as every change here
+   * @throws `INTEGRATION_UNKNOWN`, `INSTALLATION_FORBIDDEN` (docs/contract/manifest.md#visibility),
+   * `INSTALLATION_EXISTS`, whose `extra` names the existing installation, `ORGANIZATION_FULL`,
+   * `INSTALLATION_BUSY`; `CALL_TOO_DEEP`, as every change
    */
   install(request: InstallRequest, by: Actor): Promise<Installation> {
     return this.#changes.make(by, (change) => install(change, request));
   }
 
   /**
-   * Installs what an organization has installed into a space or a site of it, with an endpoint and a signing secret of its
-   * own.
+   * Adds a target in a space or a site to an installation, with its own endpoint and signing
+   * secret.
    *
-   * @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_LEVEL` where the manifest's `target` does not ask for it,
-   *   `INSTALLATION_EXISTS`, `INSTALLATION_FULL`, `INSTALLATION_BUSY`
+   * @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_LEVEL` if the manifest's `target` does not admit
+   * the level,
+   * `INSTALLATION_EXISTS`, `INSTALLATION_FULL`, `INSTALLATION_BUSY`
    */
   installBelow(request: InstallBelowRequest, by: Actor): Promise<Installation> {
     return this.#changes.make(by, (change) => installBelow(change, request));
   }
 
-  /** One target; undefined where there is none of that name. */
+  /** One target; undefined if there is none of that name. */
   async read(name: TargetName): Promise<Installation | undefined> {
     const target = await readTarget(this.#parts.database, name);
     return target && unsealed(target);
   }
 
   /**
-   * What keeps a target's configuration from being valid by the manifest that rules now; empty where nothing does, and where
-   * its integration is gone. It may be active all the same: a publish that asks for more leaves every status as it is.
+   * Problems of a target's configuration under the active version's manifest; empty if it is valid,
+   * or its integration is deleted. The target may be active all the same: a publish with more
+   * requirements leaves every status as it is.
    */
   async problemsOf(target: Installation): Promise<readonly ConfigurationProblem[]> {
     const active = await readActiveVersion(this.#parts.database, target.integration);
     if (active === undefined) return [];
-    // That there are credentials is all that is asked of them, so they stay sealed.
+    // Only the presence of credentials is checked, so they stay sealed.
     const credentials = target.hasCredentials && { [CREDENTIALS_PROPERTY]: {} };
     return this.#checks.problems(active.version.manifest, target.level, {
       ...target.configuration,
@@ -92,41 +95,48 @@ export class Installations {
     });
   }
 
-  /** Installations in organizations, by id. */
+  /** Installations in organizations, sorted by id. */
   list(query: InstallationQuery): Promise<Page<Installation>> {
     return listInstallations(this.#parts.database, query);
   }
 
-  /** What of one installation is in spaces, or in sites: by the id of the place. */
+  /** Targets of one installation in spaces, or in sites; sorted by the id of the place. */
   listBelow(query: BelowQuery): Promise<Page<Installation>> {
     return listBelow(this.#parts.database, query);
   }
 
   /**
-   * Changes the members that are given. What is stored need not be valid: the whole configuration that comes of it decides
-   * whether a pending target becomes active, and the problems say why (REFERENCE D11). One that is paused stays so; one that
-   * is active is not made invalid.
+   * Changes the members that are present. A stored configuration need not be valid: the resulting
+   * whole decides whether a pending target becomes active, and `problems` says why not
+   * (docs/contract/configuration.md#edits). A paused target stays paused; an active one is not made
+   * invalid.
    *
-   * @throws `CONFIGURATION_INVALID`, `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`, `INSTALLATION_BUSY`; `REQUEST_TOO_LARGE` over
-   *   `configurationBytes`; `REQUEST_INVALID` for more external ids than there may be, and for JSON that cannot be stored.
-   *   Nothing is changed then.
+   * @throws `CONFIGURATION_INVALID`, `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`,
+   * `INSTALLATION_BUSY`; `REQUEST_TOO_LARGE` over `configurationBytes`; `REQUEST_INVALID` for too
+   * many external ids, and for JSON that cannot be stored. Nothing is changed then.
    */
   async edit(
     name: TargetName,
-    asked: InstallationEdit,
-    on: OnCondition,
+    request: InstallationEdit,
+    condition: OnCondition,
     by: Actor,
   ): Promise<EditedInstallation> {
-    refuseUnstorable(asked);
-    return this.#changes.make(by, (change) => edit(change, this.#checks, name, { ...asked, ...on }));
+    refuseUnstorable(request);
+    return this.#changes.make(by, (change) => edit(change, this.#checks, name, { ...request, ...condition }));
   }
 
-  /** From now on no event reaches it, and its endpoint answers 503. @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED` */
+  /**
+   * Afterwards it receives no events, and its endpoint answers 503. @throws `INSTALLATION_UNKNOWN`,
+   * `INSTALLATION_CHANGED`
+   */
   pause(name: TargetName, by: Actor, on: OnCondition = {}): Promise<Installation> {
     return this.#changes.make(by, (change) => setPaused(change, this.#checks, name, { ...on, paused: true }));
   }
 
-  /** Active again, or pending, as its configuration is valid. @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED` */
+  /**
+   * Makes it active or pending, depending on its configuration. @throws `INSTALLATION_UNKNOWN`,
+   * `INSTALLATION_CHANGED`
+   */
   resume(name: TargetName, by: Actor, on: OnCondition = {}): Promise<Installation> {
     return this.#changes.make(by, (change) =>
       setPaused(change, this.#checks, name, { ...on, paused: false }),
@@ -134,8 +144,9 @@ export class Installations {
   }
 
   /**
-   * Removes a target with all that belonged to it; an installation with everything below it. Its integration hears of each
-   * target that is gone; of earlier changes that it has not heard of, it hears no more.
+   * Removes a target with everything that belongs to it; an installation with its targets in spaces
+   * and sites. Each removed target has a lifecycle event for its integration; its pending earlier
+   * events are canceled.
    *
    * @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`
    */

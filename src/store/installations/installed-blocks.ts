@@ -1,8 +1,10 @@
 /**
- * The blocks that are in reach of a space: those of every integration that its organization has installed and that is active
- * there (`in-reach.ts`). What the quick insert menu lists, what pasted URLs are held against, what code blocks are read as.
+ * Blocks in reach of a space: those of all integrations installed and active there (`in-reach.ts`).
+ * The insert menu lists them, pasted URLs are matched against their patterns, and code blocks
+ * against their languages (docs/contract/manifest.md#blocks).
  *
- * Blocks stand in documents of spaces: an integration for sites alone has none to offer.
+ * Blocks appear in documents of spaces, so an integration whose `target` is `site` has none to
+ * offer.
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -14,35 +16,41 @@ import { readUnfurlPattern, type UnfurlPattern } from '../../model/manifest/unfu
 import { scriptKey } from '../../model/target.ts';
 import { inReach } from './in-reach.ts';
 
-/** A version is immutable, so what is remembered of it is true for ever. In characters of JSON. */
-const CHARS_REMEMBERED = 16 * 1024 * 1024;
+/** Size of the cache in characters of JSON. Versions never change, so entries stay valid. */
+const CHARS_CACHED = 16 * 1024 * 1024;
 const ENTRY_CHARS = 256;
-/** Integrations that are read at once: a manifest may have thousands of patterns. */
+/** Integrations read at once: a manifest may have thousands of patterns. */
 const BATCH = 20;
-/** Integrations that one request looks at: a list goes on in its next page, and whoever looks for one block has enough. */
-export const INTEGRATIONS_LOOKED_AT_MAX = 1_000;
-/** Blocks, and patterns of them, that whoever looks for one block looks at: they are as long as an organization makes them. */
-export const BLOCKS_LOOKED_AT_MAX = 10_000;
+/**
+ * Integrations that one request reads: a list continues on its next page, and a search for one
+ * block ends.
+ */
+export const INTEGRATIONS_READ_MAX = 1_000;
+/**
+ * Blocks and patterns that a search for one block checks: an organization can publish as many as it
+ * likes.
+ */
+export const BLOCKS_CHECKED_MAX = 10_000;
 
-/** Whose blocks. */
+/** Selects the blocks of one space. */
 export interface MenuQuery {
   readonly organization: string;
-  /** Absent for those that speak for every space. */
+  /** Absent: only blocks of installations that cover all spaces. */
   readonly space?: string | undefined;
 }
 
-/** What draws a block. */
+/** The target that renders a block. */
 export interface BlockHome {
   readonly integration: string;
   readonly installationId: string;
-  /** Where it is what is installed in the space that draws it. */
+  /** Set if the installation's target in this space renders it. */
   readonly space?: string;
 }
 
-/** A block as a version has it. */
+/** A block of a version. */
 export interface MenuBlock {
   readonly block: Block;
-  /** Those of its patterns that can be read: versions may be older than the rules. */
+  /** Its patterns that can be parsed: a version may be older than the rules for patterns. */
   readonly patterns: readonly UnfurlPattern[];
 }
 
@@ -60,7 +68,7 @@ interface HomeRow {
 export class InstalledBlocks {
   readonly #database: Database;
   readonly #versions = new LRUCache<string, readonly MenuBlock[]>({
-    maxSize: CHARS_REMEMBERED,
+    maxSize: CHARS_CACHED,
     sizeCalculation: (blocks) => ENTRY_CHARS + JSON.stringify(blocks).length,
   });
 
@@ -68,12 +76,15 @@ export class InstalledBlocks {
     this.#database = database;
   }
 
-  /** By the name of the integration, then as its manifest has them. A page may be short, and is the last if it has no cursor. */
+  /**
+   * Sorted by integration name, then as in the manifest. A page may be short; only one without a
+   * cursor is the last.
+   */
   async page({ cursor, limit, ...query }: MenuQuery & PageRequest): Promise<Page<InstalledBlock>> {
     const from = cursor === undefined ? undefined : placeOf(cursor);
     const items: InstalledBlock[] = [];
     let next: string | undefined;
-    let looked = 0;
+    let read = 0;
     for await (const [home, blocks] of this.#homes(query, from?.integration)) {
       const shown = from?.integration === home.integration ? from.index + 1 : 0;
       for (const [index, block] of blocks.entries()) {
@@ -82,36 +93,37 @@ export class InstalledBlocks {
         items.push({ home, ...block });
         next = `${home.integration}/${index}`;
       }
-      looked += 1;
+      read += 1;
       next = `${home.integration}/${blocks.length}`;
     }
-    return looked < INTEGRATIONS_LOOKED_AT_MAX || next === undefined ? { items } : { items, next };
+    return read < INTEGRATIONS_READ_MAX || next === undefined ? { items } : { items, next };
   }
 
   /**
-   * In the same order, of the first `INTEGRATIONS_LOOKED_AT_MAX` integrations, until there are `BLOCKS_LOOKED_AT_MAX` blocks and
-   * patterns. The attack: a thousand integrations of a hundred blocks each, all of which each pasted URL would be held against.
+   * In the same order, from the first `INTEGRATIONS_READ_MAX` integrations, at most
+   * `BLOCKS_CHECKED_MAX` blocks and patterns. Attack: a thousand integrations of a hundred blocks
+   * each, against all of which each pasted URL would be matched.
    */
   async all(query: MenuQuery): Promise<InstalledBlock[]> {
     const found: InstalledBlock[] = [];
-    let lookedAt = 0;
+    let checked = 0;
     for await (const [home, blocks] of this.#homes(query, undefined)) {
       for (const block of blocks) {
-        lookedAt += 1 + block.patterns.length;
-        if (lookedAt > BLOCKS_LOOKED_AT_MAX) return found;
+        checked += 1 + block.patterns.length;
+        if (checked > BLOCKS_CHECKED_MAX) return found;
         found.push({ home, ...block });
       }
     }
     return found;
   }
 
-  /** @param from the name to begin with */
+  /** @param from name of the first integration */
   async *#homes(
     query: MenuQuery,
     from: string | undefined,
   ): AsyncGenerator<readonly [BlockHome, readonly MenuBlock[]]> {
     let after: string | undefined;
-    for (let looked = 0; looked < INTEGRATIONS_LOOKED_AT_MAX; looked += BATCH) {
+    for (let read = 0; read < INTEGRATIONS_READ_MAX; read += BATCH) {
       const rows = await this.#rows(query, from, after);
       const known = await this.#blocksOf(rows);
       for (const row of rows) {
@@ -137,7 +149,7 @@ export class InstalledBlocks {
     return select.limit(BATCH).execute();
   }
 
-  /** What versions offer, by their key: from memory, or all the others in one statement. */
+  /** Blocks of versions, by script key: cached, or read in one statement. */
   async #blocksOf(rows: readonly HomeRow[]): Promise<ReadonlyMap<string, readonly MenuBlock[]>> {
     const known = new Map<string, readonly MenuBlock[]>();
     const missing: HomeRow[] = [];
@@ -162,7 +174,7 @@ export class InstalledBlocks {
       const blocks = menuBlocks(manifest);
       this.#versions.set(scriptKey(integration, number), blocks);
       known.set(scriptKey(integration, number), blocks);
-      // Each may have cost some milliseconds.
+      // Parsing one may have taken some milliseconds.
       await setImmediate();
     }
     return known;
@@ -178,7 +190,9 @@ function menuBlocks(json: string): readonly MenuBlock[] {
   }));
 }
 
-/** The last block that was shown. A cursor that names none begins where it would be. */
+/**
+ * Position of the last block of the previous page. An unknown position continues where it would be.
+ */
 function placeOf(cursor: string): { integration: string; index: number } {
   const at = cursor.lastIndexOf('/');
   const index = Number(cursor.slice(at + 1));

@@ -1,9 +1,10 @@
 /**
- * What happens in the life of a target, put down for its integration to hear (REFERENCE D4, D11): SQL, and nothing that
- * delivers or decides.
+ * Rows of lifecycle events (docs/contract/configuration.md#lifecycle-events): SQL only, no delivery
+ * and no decisions.
  *
- * An event is written in the transaction of the change that it tells of: there is no change without its event, and no
- * event of a change that was rolled back. Its record is sealed, because a configuration may hold credentials.
+ * An event is written in the transaction of its change: there is no change without its event, and
+ * no event of a change that was rolled back. Its record is sealed, because a configuration may hold
+ * credentials.
  */
 
 import type { Database } from '../../database/tables.ts';
@@ -11,20 +12,20 @@ import { LEVELS, type Level, type TargetName } from '../../model/installation.ts
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 import { credentialsPlace, type SealedInstallation, signingSecretPlace } from './target-rows.ts';
 
-/** A target as it was when it was deleted, for the environment of the call that tells its integration. */
-export interface GoneTarget {
-  /** Still sealed, as its row was. */
+/** A deleted target as it was, for the environment of the call that handles its deletion. */
+export interface DeletedTarget {
+  /** Its row, sealed as it was stored. */
   readonly target: SealedInstallation;
-  /** The installation that a space's or a site's target was below. */
+  /** Its installation, for a target in a space or a site. */
   readonly installation?: SealedInstallation;
 }
 
-/** What is kept of an event, sealed. */
+/** The sealed content of an event. */
 export interface LifecycleEventRecord {
-  /** As the handler gets it, `eventId` and `type` included. */
+  /** As the handler receives it, with `eventId` and `type`. */
   readonly event: Readonly<Record<string, unknown>>;
-  readonly gone?: GoneTarget;
-  /** It tells of edits that were made while the target was paused. */
+  readonly gone?: DeletedTarget;
+  /** Set for an event of edits that were made during a pause. */
   readonly held?: true;
 }
 
@@ -38,33 +39,33 @@ export interface LifecycleEvent extends LifecycleEventRecord {
   readonly at: number;
 }
 
-/** Where the record of an event is sealed. */
+/** The place of an event's record, for the vault. */
 export const lifecycleEventPlace = (eventId: string): VaultPlace => ['life_events', 'sealed_record', eventId];
 
 /**
- * The text of a record, with what is sealed inside of it sealed by the key that seals now. A key that no row begins with
- * any more is then a key that nothing needs.
+ * Reseals the values inside a record under the sealing key. A key that no sealed value begins with
+ * is then a key that no value needs.
  */
 export function renewedRecord(vault: Vault, text: string): string {
   const record = JSON.parse(text) as LifecycleEventRecord;
   return record.gone === undefined ? text : JSON.stringify({ ...record, gone: renewed(vault, record.gone) });
 }
 
-function renewed(vault: Vault, { target, installation }: GoneTarget): GoneTarget {
-  const anew = (sealed: SealedInstallation): SealedInstallation => ({
+function renewed(vault: Vault, { target, installation }: DeletedTarget): DeletedTarget {
+  const resealed = (sealed: SealedInstallation): SealedInstallation => ({
     ...sealed,
     sealedSigningSecret: vault.renew(signingSecretPlace(sealed), sealed.sealedSigningSecret),
     sealedCredentials:
       sealed.sealedCredentials && vault.renew(credentialsPlace(sealed), sealed.sealedCredentials),
   });
-  return { target: anew(target), ...(installation && { installation: anew(installation) }) };
+  return { target: resealed(target), ...(installation && { installation: resealed(installation) }) };
 }
 
-/** Event type by what has happened and at which level (REFERENCE D4). */
+/** Event type of a change at a level (docs/contract/configuration.md#lifecycle-events). */
 export const lifecycleEventType = (what: 'setup' | 'deleted', level: Level): string =>
   `${level === 'organization' ? '' : `${level}_`}installation_${what}`;
 
-/** Puts an event behind those of the same installation, in the transaction of what it tells. */
+/** Appends an event to those of its installation, in the transaction of its change. */
 export async function insertLifecycleEvent(
   transaction: Database,
   vault: Vault,
@@ -106,13 +107,13 @@ export async function insertLifecycleEvent(
     .execute();
 }
 
-/** An event that waits until its target is resumed, and tells of all edits meanwhile. */
+/** A pending event that is held until its target is resumed. */
 interface HeldEdit {
   readonly eventId: string;
   readonly record: LifecycleEventRecord;
 }
 
-/** The latest event of a target, where it is one that tells of edits while it was paused, and was never begun. */
+/** The latest event of a target, if it is held for the end of a pause and no attempt was made. */
 async function heldEdit(
   transaction: Database,
   vault: Vault,
@@ -137,10 +138,10 @@ async function heldEdit(
 }
 
 /**
- * Removes the event of an earlier edit while the target was paused, so that another takes its place. A row that is removed
- * cannot be marked as told by a call that began before.
+ * Removes the held event of an earlier edit, which the event of the next edit replaces. A removed
+ * row cannot be finished by a call that began before.
  *
- * @returns what the other has to tell from it: how things were before the first of these edits
+ * @returns the state before the first of these edits, for the new event
  */
 export async function takeHeldEdit(
   transaction: Database,
@@ -154,7 +155,7 @@ export async function takeHeldEdit(
   return { event: { previous } };
 }
 
-/** Has the event that was held back while a target was paused tell the status that it has now. */
+/** Updates the status in the held event of a target that is resumed. */
 export async function renewHeldEdit(
   transaction: Database,
   vault: Vault,
@@ -171,12 +172,14 @@ export async function renewHeldEdit(
     .execute();
 }
 
-/** Whose events are counted: one installation's, or those of all that an organization ever had of an integration. */
+/**
+ * Events to count: of one installation, or of all that an organization ever had of an integration.
+ */
 export type LifecycleEventsOf =
   | Pick<TargetName, 'installationId'>
   | Pick<LifecycleEvent, 'integration' | 'organization'>;
 
-/** Events that their integration has not heard yet. */
+/** Number of pending lifecycle events. */
 export async function countPendingLifecycleEvents(
   database: Database,
   of: LifecycleEventsOf,
@@ -190,13 +193,13 @@ export async function countPendingLifecycleEvents(
       ? pending.where('installation_id', '=', of.installationId)
       : pending.where('integration', '=', of.integration).where('organization', '=', of.organization);
   const { count } = await counted.executeTakeFirstOrThrow();
-  // PostgreSQL counts in 64 bits, which its driver hands over as text.
+  // PostgreSQL counts in 64 bits, which its driver returns as text.
   return Number(count);
 }
 
 /**
- * Has an integration hear no more of how a target was set up: nobody is left to be told about. Of an installation, all that
- * is below it is meant, too. That something was deleted is still told.
+ * Cancels pending setup events of a removed target, and of all targets of a removed installation.
+ * Events of deletions stay.
  */
 export async function cancelSetupEvents(
   transaction: Database,

@@ -1,9 +1,9 @@
 /**
- * Events of the life of targets, for those who deliver them and those who look at them (REFERENCE D4, D11).
+ * Reads and finishes lifecycle events (docs/contract/configuration.md#lifecycle-events).
  *
- * They are written with the changes they tell of (`lifecycle-event-rows.ts`). Here they are read in their order, one after the
- * other for each installation, and marked once they are over; what an event holds is then removed, because a configuration
- * may hold credentials. Who is told when, and what an answer means, is decided in `delivery/`.
+ * `lifecycle-event-rows.ts` writes them. Here they are read in order, one after the other for each
+ * installation, and finished. A finished event loses its record, because a configuration may hold
+ * credentials. Scheduling and outcomes are decided in `delivery/lifecycle/`.
  */
 import type { ExpressionBuilder, Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -17,50 +17,50 @@ import {
   lifecycleEventType,
 } from './lifecycle-event-rows.ts';
 
-/** Rows that one pruning removes: each statement holds up the event loop for as long as it runs. */
+/** Rows that one pruning removes: a statement blocks the event loop while it runs. */
 const ROWS_PER_PRUNING = 500;
-/** What is kept of how an attempt ended. */
+/** Characters kept of an outcome. */
 const OUTCOME_CHARS_MAX = 200;
 
-/** Types of events whose target is gone: that it was paused holds them back no more. */
+/** Event types of deletions: a pause does not hold them back. */
 const DELETED = LEVELS.map((level) => lifecycleEventType('deleted', level));
 
-/** An event as it is looked at: without what is sealed. */
+/** An event as it is listed: without its record. Times are milliseconds since 1970. */
 export interface LifecycleEventEntry {
   readonly eventId: string;
-  /** Orders the events of one installation. */
+  /** Orders the events of one installation, from 1. */
   readonly position: number;
   readonly type: string;
   readonly target: TargetName;
   readonly integration: string;
   /** The organization that installed. */
   readonly organization: string;
-  /** How many calls the change was made inside of. */
+  /** Call depth of the change. */
   readonly depth: number;
   readonly state: LifecycleEventState;
-  /** Calls that were made for it. */
+  /** Number of calls made for it. */
   readonly attempts: number;
-  /** When it is to be tried next; milliseconds since 1970, as all times here. */
+  /** Time of the next attempt. */
   readonly dueAt: number;
-  /** How its last attempt ended. */
+  /** How the last attempt ended. */
   readonly outcome?: string;
   readonly createdAt: number;
   readonly finishedAt?: number;
 }
 
-/** One that is to be told, opened. */
+/** A pending event, with its opened record. */
 export interface WaitingLifecycleEvent extends LifecycleEventEntry {
-  /** The organization that owns the integration; the integration itself, where that is gone. */
+  /** The organization that owns the integration; the integration's name if it is deleted. */
   readonly owner: string;
   readonly record: LifecycleEventRecord;
 }
 
-/** How an event is over. */
+/** Outcome of an event. */
 export interface LifecycleEventEnd {
   readonly state: Exclude<LifecycleEventState, 'pending'>;
-  /** A word, or a few: never what the integration said. */
+  /** A few words; never text from the integration. */
   readonly outcome: string;
-  /** Whether a call was made for it. */
+  /** Whether a call was made. */
   readonly called: boolean;
 }
 
@@ -73,14 +73,14 @@ export interface LifecycleEventsParts {
 
 export class LifecycleEvents {
   readonly #parts: LifecycleEventsParts;
-  /** Told after a commit that may have brought an event of this installation. */
+  /** Called after a commit that may have written an event of this installation. */
   onWritten: ((installationId: string) => void) | undefined;
 
   constructor(parts: LifecycleEventsParts) {
     this.#parts = parts;
   }
 
-  /** Installations with events that wait, in the order of their ids. */
+  /** Installations with pending events, sorted by id. */
   async waitingInstallations({ cursor, limit }: PageRequest): Promise<Page<string>> {
     let select = this.#parts.database
       .selectFrom('life_events')
@@ -97,8 +97,9 @@ export class LifecycleEvents {
   }
 
   /**
-   * The first event of an installation that its integration has yet to hear, and may hear now; undefined where there is none.
-   * Those of a target that is paused, by itself or with its installation, wait until it is resumed, and let others pass.
+   * The first event of an installation that can be delivered now; undefined if there is none.
+   * Events of a target that is paused, by itself or through its installation, wait for the end of
+   * the pause; events of other targets overtake them.
    */
   async first(installationId: string): Promise<WaitingLifecycleEvent | undefined> {
     const { database, vault } = this.#parts;
@@ -122,7 +123,7 @@ export class LifecycleEvents {
     return { ...entryOf(row), owner: row.owner ?? row.integration, record };
   }
 
-  /** An event is over: what it held is removed. */
+  /** Finishes a pending event and removes its record. */
   async finish(event: LifecycleEventEntry, { state, outcome, called }: LifecycleEventEnd): Promise<void> {
     await this.#parts.database
       .updateTable('life_events')
@@ -138,7 +139,7 @@ export class LifecycleEvents {
       .execute();
   }
 
-  /** An attempt came to nothing and says nothing of the integration: the event is tried again at `dueAt`. */
+  /** Records an attempt that failed because of the platform; the next one is due at `dueAt`. */
   async postpone(event: LifecycleEventEntry, dueAt: number, outcome: string): Promise<void> {
     await this.#parts.database
       .updateTable('life_events')
@@ -176,13 +177,16 @@ export class LifecycleEvents {
     return row && entryOf(row);
   }
 
-  /** Whose an installation is, or was, by its latest event; undefined where none is kept. */
+  /**
+   * Latest event of an installation, from which its owners are known after deletion; undefined if
+   * none is kept.
+   */
   async latest(installationId: string): Promise<LifecycleEventEntry | undefined> {
     const { items } = await this.list({ installationId, limit: 1 });
     return items[0];
   }
 
-  /** How many events wait. */
+  /** Number of pending events. */
   async waiting(): Promise<number> {
     const { count } = await this.#parts.database
       .selectFrom('life_events')
@@ -192,7 +196,7 @@ export class LifecycleEvents {
     return Number(count);
   }
 
-  /** Forgets, a bounded number of rows at a time, what is older than `lifeEventDays`. */
+  /** Removes events finished more than `lifeEventDays` ago, a bounded number of rows. */
   async prune(): Promise<void> {
     const { database, clock, limits } = this.#parts;
     const rows = await database
@@ -208,7 +212,7 @@ export class LifecycleEvents {
   }
 }
 
-/** The target of an event, or the installation that it is in, where that is paused. */
+/** The target of an event, or its installation, if paused. */
 const pausedTarget = ({ selectFrom }: ExpressionBuilder<Tables, 'life_events'>) =>
   selectFrom('targets')
     .select('targets.place')

@@ -1,20 +1,20 @@
 /**
- * Adds a row that belongs to a target, where there is such a target: its row is looked for by the statement that inserts, so
- * that none is left behind for a target that was removed a moment before. What becomes of a row that is there already is for
- * the caller to say, in the same statement: of two calls that come at once, one is the first.
+ * Inserts a row that belongs to a target, if the target exists: the inserting statement selects the
+ * target's row, so no row is left behind for a target that was just removed. The caller adds the
+ * conflict clause to the same statement, so that one of two concurrent calls wins.
  */
 import type { InsertQueryBuilder, InsertResult } from 'kysely';
 import type { Database, Tables } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { targetKey } from './target-rows.ts';
 
-/** Tables whose rows belong to a target for a while, and their own column. */
+/** Tables whose rows belong to a target, each with its own column. */
 interface OwnColumn {
   spent_states: 'digest';
   credential_leases: 'holder';
 }
 
-/** What such a row has beside the name of its target. */
+/** A row without the columns that name its target. */
 interface Row<T extends keyof OwnColumn> {
   readonly table: T;
   readonly column: OwnColumn[T];

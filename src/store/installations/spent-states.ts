@@ -1,18 +1,19 @@
 /**
- * The `state` of each OAuth flow that has come back, so that each is good once.
+ * OAuth states that were used, so that each is valid once (docs/contract/oauth.md#state).
  *
- * The attack: a callback that is sent again, from a browser's history, a log or by whoever has seen its URL, so that a flow is
- * finished a second time with another code. Isolates of an installation share no memory, and its next version starts with none,
- * so the host keeps what was spent. It keeps a hash, for as long as the state could be good, and nothing else of a flow.
+ * Attack: to repeat a callback from a browser's history or a log, and finish a flow a second time
+ * with another code. Isolates of an installation share no memory, and a new version starts with
+ * none, so the host keeps the used states: only a hash of each, for as long as the state could be
+ * valid.
  */
 
 import type { Database } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { insertRowOfTarget } from './row-of-target.ts';
 
-/** Longer than a state is good, which is ten minutes from the beginning of its flow. */
+/** Longer than the life of a state, which is ten minutes from the beginning of its flow. */
 const KEPT_MS = 15 * 60_000;
-/** Rows that one call removes of those that are over: no call pays for a flood before it. */
+/** Expired rows that one call removes: no call pays for a flood of earlier ones. */
 const ROWS_PER_PRUNING = 100;
 
 export interface SpentStatesParts {
@@ -28,10 +29,11 @@ export class SpentStates {
   }
 
   /**
-   * Spends a state of a target. One statement, so that of two calls that come at once one is the first.
+   * Marks a state of a target as used. One statement: of two concurrent calls with the same state,
+   * one succeeds.
    *
    * @param digest hash of the state
-   * @returns whether it was good: false where it was spent before, and where there is no such target
+   * @returns false if the state was used before, or there is no such target
    */
   async spend(name: TargetName, digest: string): Promise<boolean> {
     const { database, clock } = this.#parts;

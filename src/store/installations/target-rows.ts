@@ -1,7 +1,8 @@
 /**
- * The rows of targets: installations, and what of them is in spaces and sites. SQL, and nothing that caches or decides.
+ * Rows of targets: installations, and their targets in spaces and sites. SQL only, no caches and no
+ * decisions.
  *
- * Each function runs in whatever it is given, the database or a transaction; `installations.ts` draws the transactions.
+ * Each function runs in the given database or transaction.
  */
 import type { Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -9,7 +10,9 @@ import type { Database, Tables } from '../../database/tables.ts';
 import type { InstallationStatus, Level, Selection, TargetName } from '../../model/installation.ts';
 import type { VaultPlace } from '../vault/vault.ts';
 
-/** An integration in one organization, or in one space or site of it. */
+/**
+ * A target: an installation, or its part in one space or site. Times are milliseconds since 1970.
+ */
 export interface Installation extends TargetName {
   readonly integration: string;
   readonly organization: string;
@@ -20,43 +23,46 @@ export interface Installation extends TargetName {
   /** Whether `oauth_credentials` are set. */
   readonly hasCredentials: boolean;
   readonly externalIds: readonly string[];
-  /** Of meaning at the level of the organization alone. */
+  /** Used only at organization level. */
   readonly spaceSelection: Selection;
   readonly siteSelection: Selection;
-  /** Counts changes, from 1. */
+  /** Number of changes, from 1. */
   readonly revision: number;
-  /** When it was paused last, resumed since or not; milliseconds since 1970, as all times here. */
+  /** Time of the latest pause, also if resumed since. */
   readonly pausedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** With what is sealed, for those who open it. */
+/** With the sealed values. */
 export interface SealedInstallation extends Installation {
   readonly sealedSigningSecret: string;
   readonly sealedCredentials: string | null;
 }
 
-/** Where a target's signing secret is sealed. */
+/** The place of a target's signing secret, for the vault. */
 export const signingSecretPlace = (name: TargetName): VaultPlace => place('sealed_signing_secret', name);
 
-/** Where a target's `oauth_credentials` are sealed. */
+/** The place of a target's `oauth_credentials`, for the vault. */
 export const credentialsPlace = (name: TargetName): VaultPlace => place('sealed_credentials', name);
 
-/** An installation's is the place it has had since before there were levels. */
+/**
+ * An installation keeps the place that it had before there were levels; a change would make its
+ * sealed values unreadable.
+ */
 const place = (column: string, { installationId, level, place: at }: TargetName): VaultPlace =>
   level === 'organization'
     ? ['installations', column, installationId]
     : ['targets', column, installationId, level, at];
 
-/** The columns that name a target, in each table that has them. */
+/** The columns that name a target, in all tables that have them. */
 export const targetKey = ({ installationId, level, place }: TargetName) => ({
   installation_id: installationId,
   level,
   place,
 });
 
-/** @returns false, with nothing changed, where the integration is already installed there. */
+/** @returns false, with nothing changed, if the integration is already installed there */
 export async function insertTarget(
   database: Database,
   target: Omit<SealedInstallation, 'hasCredentials'>,
@@ -100,7 +106,7 @@ async function insertExternalIds(
   await database.insertInto('external_ids').values(rows).execute();
 }
 
-/** Writes what of a target can change; its external ids have rows of their own, too. */
+/** Writes the columns of a target that can change; its external ids have rows of their own, too. */
 export async function updateTarget(
   database: Database,
   target: Omit<SealedInstallation, 'hasCredentials'>,
@@ -122,7 +128,7 @@ export async function updateTarget(
     .execute();
 }
 
-/** Gives a target the external ids it has, in place of those it had. */
+/** Replaces the external ids of a target. */
 export async function replaceExternalIds(
   database: Database,
   target: Pick<Installation, keyof TargetName | 'integration' | 'externalIds'>,
@@ -134,7 +140,7 @@ export async function replaceExternalIds(
   await insertExternalIds(database, target, target.integration, target.externalIds);
 }
 
-/** Its external ids go with it, by their foreign key. */
+/** Its external ids are removed by the foreign key. */
 export async function deleteTarget(database: Database, name: TargetName): Promise<void> {
   await database
     .deleteFrom('targets')
@@ -143,8 +149,8 @@ export async function deleteTarget(database: Database, name: TargetName): Promis
 }
 
 /**
- * Has others that would hold the same installation wait for the end of this transaction. An update that changes nothing does
- * this on every engine; `select … for update` does not.
+ * Locks an installation: other transactions that lock it wait for the end of this one. An update
+ * that changes nothing locks on every engine; `select … for update` does not.
  *
  * @returns whether there is such an installation
  */
@@ -159,7 +165,7 @@ export async function holdInstallation(transaction: Database, installationId: st
   return held !== undefined;
 }
 
-/** The installation that a target of the same integration at the same place belongs to. */
+/** Id of the installation of this integration at this place, if there is one. */
 export async function findTarget(
   database: Database,
   {
@@ -180,7 +186,7 @@ export async function findTarget(
   return row?.installation_id;
 }
 
-/** How many integrations an organization has installed: an index alone is read. */
+/** Number of integrations that an organization has installed; reads only an index. */
 export async function countInstallations(database: Database, organization: string): Promise<number> {
   const { count } = await database
     .selectFrom('targets')
@@ -191,7 +197,7 @@ export async function countInstallations(database: Database, organization: strin
   return Number(count);
 }
 
-/** In how many places of a level an installation is. */
+/** Number of an installation's targets at a level. */
 export async function countTargets(
   database: Database,
   { installationId, level }: Pick<TargetName, 'installationId' | 'level'>,
@@ -205,7 +211,7 @@ export async function countTargets(
   return Number(count);
 }
 
-/** What of an installation is in spaces and sites: some, in no order. */
+/** Some of an installation's targets in spaces and sites, in no order. */
 export async function readSomeBelow(
   database: Database,
   installationId: string,
@@ -233,7 +239,7 @@ export async function readTarget(
   return row && sealedInstallationOf(row);
 }
 
-/** The target behind a public endpoint. */
+/** The target of a public endpoint. */
 export async function readTargetByEndpoint(
   database: Database,
   endpointKey: string,
@@ -252,11 +258,11 @@ export interface InstallationQuery extends PageRequest {
   readonly organization?: string | undefined;
   /** Only this installation. */
   readonly installationId?: string | undefined;
-  /** Only those that carry this external id. */
+  /** Only those with this external id. */
   readonly externalId?: string | undefined;
 }
 
-/** Installations in organizations, in the order of their ids. */
+/** Installations in organizations, sorted by id. */
 export async function listInstallations(
   database: Database,
   query: InstallationQuery,
@@ -279,7 +285,8 @@ export async function listInstallations(
     select = select.where('installation_id', 'in', carriers);
   }
   if (cursor !== undefined) select = select.where('installation_id', '>', cursor);
-  // An organization has one at most. The attack: by their order, one is looked for among those of all organizations.
+  // An organization has one at most. Attack: with an order, SQLite would search for it through
+  // those of all organizations.
   if (organization === undefined) select = select.orderBy('installation_id');
   const rows = await select.limit(limit + 1).execute();
   return page(rows, limit, (row) => row.installation_id, installationOf);
@@ -288,11 +295,11 @@ export async function listInstallations(
 export interface BelowQuery extends PageRequest {
   readonly installationId: string;
   readonly level: Exclude<Level, 'organization'>;
-  /** Only those that carry this external id. */
+  /** Only those with this external id. */
   readonly externalId?: string | undefined;
 }
 
-/** What of one installation is in spaces, or in sites, in the order of the ids of those. */
+/** Targets of one installation in spaces, or in sites, sorted by the id of the place. */
 export async function listBelow(database: Database, query: BelowQuery): Promise<Page<Installation>> {
   const { installationId, level, externalId, cursor, limit } = query;
   let select = database

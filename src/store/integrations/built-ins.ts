@@ -1,6 +1,6 @@
 /**
- * Which content of each built-in integration was published last. A version number does not tell: the operator may roll back, and
- * may delete what it does not want.
+ * The content last published of each built-in integration. The version number is no substitute: the
+ * operator may roll back a built-in integration or delete it.
  */
 import type { Database } from '../../database/tables.ts';
 
@@ -11,7 +11,7 @@ export class BuiltIns {
     this.#database = database;
   }
 
-  /** Hash of what was published last under this name; undefined where nothing was. */
+  /** Hash of the content last published under this name; undefined if none was. */
   async contentOf(name: string): Promise<string | undefined> {
     const row = await this.#database
       .selectFrom('built_ins')
@@ -21,7 +21,7 @@ export class BuiltIns {
     return row?.content_hash;
   }
 
-  /** Notes that this content is published. */
+  /** Records that this content is published. */
   async published(name: string, contentHash: string): Promise<void> {
     await this.#database
       .insertInto('built_ins')

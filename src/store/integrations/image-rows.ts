@@ -1,7 +1,7 @@
 /**
- * The rows of images: icons and previews, kept with the version whose manifest names them.
+ * Rows of images: icons and previews of a version, as its manifest names them.
  *
- * Written with their version and never changed; they go when it goes.
+ * Written with their version, never changed, and removed with it.
  */
 import type { Database } from '../../database/tables.ts';
 
@@ -13,7 +13,7 @@ export interface StoredImage {
   readonly content: Uint8Array;
 }
 
-/** Stores the images of a version that is there. */
+/** Stores the images of a stored version. */
 export async function insertImages(
   database: Database,
   version: { readonly integration: string; readonly number: number },

@@ -1,7 +1,7 @@
 /**
- * The rows of integrations and their versions: SQL, and nothing that caches or decides.
+ * Rows of integrations and their versions: SQL only, no caches and no decisions.
  *
- * Each function runs in whatever it is given, the database or a transaction; `registry.ts` draws the transactions.
+ * Each function runs in the given database or transaction.
  */
 import type { Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -12,7 +12,7 @@ import type { Visibility } from '../../model/manifest/visibility.ts';
 import type { VaultPlace } from '../vault/vault.ts';
 import { lastVersionBefore } from './removal-rows.ts';
 
-/** An integration as its lists show it; texts are those of the active version. */
+/** An integration as it is listed; its texts are those of the active version. */
 export interface Integration {
   readonly name: string;
   /** The organization that owns it. */
@@ -51,7 +51,10 @@ export async function readIntegration(database: Database, name: string): Promise
   return row && integrationOf(row);
 }
 
-/** By name. `visibleTo` leaves out what neither belongs to that organization nor is public. */
+/**
+ * Sorted by name. With `visibleTo`, only integrations that belong to that organization or are
+ * public.
+ */
 export async function listIntegrations(
   database: Database,
   { visibleTo, cursor, limit }: PageRequest & { readonly visibleTo?: string | undefined },
@@ -71,12 +74,12 @@ export async function listIntegrations(
 }
 
 /**
- * Takes the integration's next version number and makes it the active one, creating the integration where the name is
- * free. The number is taken by one statement, so that publishes at the same moment get consecutive ones. Under a name that
- * another integration had before it is deleted, numbers go on from there: cells keep code by name and number, and would run
- * that of the former owner.
+ * Takes the integration's next version number and makes it the active one; creates the integration
+ * if the name is free. One statement takes the number, so concurrent publishes get consecutive
+ * ones. Under the name of a deleted integration the numbers continue. Attack: to take over a
+ * deleted name and be run with the former owner's code, which cells cache by name and number.
  *
- * @returns undefined, with nothing changed, where the name belongs to another organization.
+ * @returns undefined, with nothing changed, if the name belongs to another organization
  */
 export async function takeNextVersion(
   database: Database,
@@ -101,7 +104,7 @@ export async function takeNextVersion(
     })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
-  // Naming the owner here is what keeps one organization from publishing over another's integration.
+  // Attack: to publish over another organization's integration. The owner is part of the condition.
   const taken = await database
     .updateTable('integrations')
     .set((row) => ({
@@ -117,13 +120,16 @@ export async function takeNextVersion(
   return taken?.latest_version;
 }
 
-/** What a version runs, and what is known of that from having run it once. */
+/** The code of a version, and what the publish probe found out about it. */
 export interface VersionCode {
-  /** The bundle, as the cells take it. */
+  /** The bundle that cells run. */
   readonly script: string;
   /** JSON text. */
   readonly sourceMap: string;
-  /** Types of the events that it has handlers for; absent where only the code itself can tell. */
+  /**
+   * Event types that the version handles; absent if not known, then each event is offered to the
+   * code.
+   */
   readonly handles?: readonly string[];
 }
 
@@ -157,8 +163,8 @@ export async function readVersion(
 }
 
 /**
- * The version that calls run, with what they need of its integration. One statement: between two, the version could be
- * forgotten, or the integration deleted.
+ * The active version, with what calls need of its integration. One statement: between two, the
+ * version could be pruned or the integration deleted.
  */
 export async function readActiveVersion(database: Database, integration: string) {
   const row = await database
@@ -202,7 +208,7 @@ export async function listVersions(
   );
 }
 
-/** Makes a version that exists the active one. */
+/** Makes an existing version the active one. */
 export async function activateVersion(database: Database, version: Version, now: number): Promise<void> {
   await database
     .updateTable('integrations')
@@ -211,7 +217,7 @@ export async function activateVersion(database: Database, version: Version, now:
     .execute();
 }
 
-/** The code of one version, or its source map. */
+/** The bundle of one version, or its source map. */
 export async function readCode(
   database: Database,
   column: 'script' | 'source_map',

@@ -1,14 +1,13 @@
 /**
- * The limits that are lowered for an integration, as JSON in its row.
+ * Lowered limits of integrations, stored as JSON in their rows.
  *
- * What is read back is taken name by name: a limit that this version of Annex does not know, or no longer lets anybody
- * lower, is none.
+ * Reading ignores names that this version of Annex does not know or no longer lets operators lower.
  */
 
 import type { Database } from '../../database/tables.ts';
 import { LOWERABLE_LIMITS, type LoweredLimits } from '../../model/lowered-limits.ts';
 
-/** @returns undefined where there is no such integration */
+/** @returns undefined if there is no such integration */
 export async function readLoweredLimits(
   database: Database,
   integration: string,
@@ -21,7 +20,7 @@ export async function readLoweredLimits(
   return row && loweredLimitsOf(row.lowered_limits);
 }
 
-/** Replaces all of them. @returns whether there is such an integration */
+/** Replaces all lowered limits. @returns whether the integration exists */
 export async function writeLoweredLimits(
   database: Database,
   integration: string,
@@ -36,7 +35,7 @@ export async function writeLoweredLimits(
   return row !== undefined;
 }
 
-/** What a row says. */
+/** Parses the column `lowered_limits`. */
 export function loweredLimitsOf(json: string): LoweredLimits {
   const stored = JSON.parse(json) as Record<string, unknown>;
   const known = LOWERABLE_LIMITS.filter((name) => Number.isSafeInteger(stored[name]));

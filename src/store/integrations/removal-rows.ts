@@ -1,20 +1,18 @@
 /**
- * What goes when a version is forgotten or an integration deleted, and what must not: SQL, and nothing that decides.
+ * Rows removed when a version is pruned or an integration deleted: SQL only, no decisions.
  *
- * Each function but `deleteLogs` runs in the transaction of its caller. No statement is longer than others can wait.
+ * Each function runs in its caller's transaction. Statements are bounded, so
+ * that each is short.
  */
-import { setImmediate } from 'node:timers/promises';
 import { inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
 import type { Database } from '../../database/tables.ts';
 
-/** Logs of installations that one statement deletes: each may have a thousand lines. */
-const LOGS_AT_ONCE = 4;
-
 /**
- * Forgets the oldest versions beyond `max`, with their images.
+ * Removes the oldest versions beyond `max`, with their images.
  *
- * @param kept versions that stay whatever their age: the one that is active, and the one that was until now, which calls
- *   that have begun still run and which is what to go back to
+ * @param kept versions that stay whatever their age: the active one, and the previously active one,
+ * which calls in flight still
+ * run and to which a roll-back returns
  */
 export async function pruneVersions(
   database: Database,
@@ -25,67 +23,26 @@ export async function pruneVersions(
     .selectFrom('versions')
     .where('integration', '=', integration)
     .where('number', 'not in', kept);
-  const newestGone = await others
+  const newestPruned = await others
     .select('number')
     .orderBy('number', 'desc')
     .offset(Math.max(0, max - kept.length))
     .limit(1)
     .executeTakeFirst();
-  if (newestGone === undefined) return;
+  if (newestPruned === undefined) return;
   await database
     .deleteFrom('versions')
     .where('integration', '=', integration)
-    .where('number', '<=', newestGone.number)
+    .where('number', '<=', newestPruned.number)
     .where('number', 'not in', kept)
     .execute();
 }
 
-/** How many organizations have installed it. */
-export async function countInstallations(database: Database, integration: string): Promise<number> {
-  const { count } = await database
-    .selectFrom('targets')
-    .select((row) => row.fn.countAll<number>().as('count'))
-    .where('integration', '=', integration)
-    .where('level', '=', 'organization')
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** An installation, and whose it is. */
-interface Installed {
-  readonly installationId: string;
-  readonly organization: string;
-}
-
-/** Where an integration is installed, by id. */
-export async function installationsOf(
-  database: Database,
-  integration: string,
-): Promise<readonly Installed[]> {
-  const rows = await database
-    .selectFrom('targets')
-    .select(['installation_id', 'organization'])
-    .where('integration', '=', integration)
-    .where('level', '=', 'organization')
-    .orderBy('installation_id')
-    .execute();
-  return rows.map((row) => ({ installationId: row.installation_id, organization: row.organization }));
-}
-
-/** Forgets what installations have logged, a few at a time. */
-export async function deleteLogs(database: Database, of: readonly Installed[]): Promise<void> {
-  for (let at = 0; at < of.length; at += LOGS_AT_ONCE) {
-    const ids = of.slice(at, at + LOGS_AT_ONCE).map(({ installationId }) => installationId);
-    await database.deleteFrom('log_lines').where('installation_id', 'in', ids).execute();
-    await setImmediate();
-  }
-}
-
 /**
- * Deletes an integration, its versions and secrets, its installations and what is theirs. Events that have not been told
- * are canceled: the code that would hear them is gone, too.
+ * Deletes an integration with its versions, secrets and installations. Their pending lifecycle
+ * events are canceled, because the code that would handle them is deleted, too.
  *
- * @param latestVersion where whoever takes the name next goes on counting
+ * @param latestVersion the number from which the next integration of this name continues
  */
 export async function deleteIntegration(
   database: Database,
@@ -94,7 +51,7 @@ export async function deleteIntegration(
 ): Promise<void> {
   await cancelEvents(database, name, now);
   await deleteTargets(database, name);
-  // Images go with their versions.
+  // Images are removed with their versions, by the foreign key.
   await database.deleteFrom('secrets').where('integration', '=', name).execute();
   await database.deleteFrom('versions').where('integration', '=', name).execute();
   await database.deleteFrom('integrations').where('name', '=', name).execute();
@@ -121,7 +78,7 @@ const cancelEvents = (database: Database, integration: string, now: number): Pro
     return Number(numUpdatedRows);
   });
 
-/** External ids go with them. */
+/** Their external ids are removed by the foreign key. */
 async function deleteTargets(database: Database, integration: string): Promise<void> {
   await inBatches(async () => {
     const some = database
@@ -137,7 +94,7 @@ async function deleteTargets(database: Database, integration: string): Promise<v
   });
 }
 
-/** The last version of whoever had this name before; 0 where nobody had. */
+/** The latest version of a deleted integration of this name; 0 if there was none. */
 export async function lastVersionBefore(database: Database, name: string): Promise<number> {
   const row = await database
     .selectFrom('deleted_integrations')

@@ -1,12 +1,12 @@
 /**
- * The rows of integrations' secrets: SQL and the vault, and nothing that caches or decides.
+ * Rows of integrations' secrets: SQL and the vault, no caches and no decisions.
  *
- * Each function runs in whatever it is given, the database or a transaction.
+ * Each function runs in the given database or transaction.
  */
 import type { Database } from '../../database/tables.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 
-/** Where the value of a secret is sealed. */
+/** The place of a secret's value, for the vault. */
 export const secretPlace = (integration: string, name: string): VaultPlace => [
   'secrets',
   'sealed_value',
@@ -17,13 +17,13 @@ export const secretPlace = (integration: string, name: string): VaultPlace => [
 /** A secret without its value. */
 export interface SecretRecord {
   readonly name: string;
-  /** Milliseconds since 1970; absent where it was set before that was noted. */
+  /** Milliseconds since 1970; absent for secrets set before this was recorded. */
   readonly updatedAt?: number;
 }
 
 /**
- * Sets the values of the secrets named. Others stay: an older version that is activated again may need them, and finds
- * today's values, so that rolling back never brings back a key that was rotated away.
+ * Sets the given secrets. Others stay, because an older version that is activated again may need
+ * them. It gets the current values, so a roll-back never restores a rotated key.
  */
 export async function upsertSecrets(
   database: Database,
@@ -53,10 +53,10 @@ export async function upsertSecrets(
     .execute();
 }
 
-/** Opens the secrets of these names. */
+/** Opens the secrets of the given names. */
 export async function openSecrets(
   database: Database,
-  vault: Vault,
+  vault: Pick<Vault, 'open'>,
   integration: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -72,7 +72,7 @@ export async function openSecrets(
   );
 }
 
-/** All secrets of an integration that are set, by name. */
+/** All secrets of an integration that have a value, sorted by name. */
 export async function listSecrets(database: Database, integration: string): Promise<SecretRecord[]> {
   const rows = await database
     .selectFrom('secrets')
@@ -83,7 +83,7 @@ export async function listSecrets(database: Database, integration: string): Prom
   return rows.map(({ name, updated_at }) => ({ name, ...(updated_at > 0 && { updatedAt: updated_at }) }));
 }
 
-/** @returns whether it was there */
+/** @returns whether the secret existed */
 export async function deleteSecret(database: Database, integration: string, name: string): Promise<boolean> {
   const row = await database
     .deleteFrom('secrets')

@@ -1,8 +1,10 @@
 /**
- * The secrets of integrations, set without a publish: calls that start after a change is answered see the new values.
+ * Secrets of integrations, set without a publish: calls that start after the answer see the new
+ * values.
  *
- * The active version's manifest says which secrets there are. Values that it does not name may lie there from earlier
- * versions, for a roll-back to find. Nothing here gives a value away: only `target-resolver.ts` opens them.
+ * The active version's manifest declares the secrets. Values that it does not declare may remain
+ * from earlier versions, for a roll-back. No method returns a value: only `target-resolver.ts`
+ * opens them.
  */
 
 import type { Sequence } from '../../database/sequence.ts';
@@ -24,22 +26,25 @@ export interface SecretsParts {
   readonly clock: () => number;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
-  /** Has calls that start from now on see what has become of an integration. */
+  /** Invalidates what is cached of an integration. Called after the commit, before its answer. */
   changed(integration: string): void;
 }
 
-/** A secret as it may be shown. */
+/** A secret as it is listed, without its value. */
 export interface SecretState {
   readonly name: string;
   /** Whether it has a value. */
   readonly isSet: boolean;
-  /** Whether the active version's manifest names it, and calls see it. */
+  /** Whether the active version's manifest declares it; calls see it then. */
   readonly isDeclared: boolean;
-  /** Milliseconds since 1970; absent where it has no value, or got it before that was noted. */
+  /** Milliseconds since 1970; absent without a value, or if it was set before this was recorded. */
   readonly updatedAt?: number;
 }
 
-/** An integration, and whose it was when the caller's right to it was looked at: its name may have changed hands since. */
+/**
+ * An integration, and its owner when the caller was authorized: the name may belong to another
+ * organization by now.
+ */
 export type OwnedIntegration = Pick<Integration, 'name' | 'organization'>;
 
 export class Secrets {
@@ -49,7 +54,9 @@ export class Secrets {
     this.#parts = parts;
   }
 
-  /** By name: those that are declared, those that are set. @throws `INTEGRATION_UNKNOWN` */
+  /**
+   * All secrets that are declared or have a value, sorted by name. @throws `INTEGRATION_UNKNOWN`
+   */
   list(integration: OwnedIntegration): Promise<SecretState[]> {
     return this.#parts.database.transaction().execute(async (transaction) => {
       const declared = await declaredBy(transaction, integration);
@@ -65,10 +72,11 @@ export class Secrets {
   }
 
   /**
-   * Sets these secrets and no others, all of them or none.
+   * Sets these secrets, all or none; others stay.
    *
-   * @param values name → value, as it came
-   * @throws `INTEGRATION_UNKNOWN`; `REQUEST_INVALID`, which names every secret that cannot be set, and no value
+   * @param values name → value, not validated
+   * @throws `INTEGRATION_UNKNOWN`; `REQUEST_INVALID`, which names every secret that cannot be set,
+   * and no value
    */
   async set(
     integration: OwnedIntegration,
@@ -94,8 +102,8 @@ export class Secrets {
   }
 
   /**
-   * Removes one that the active version does not name. One that it names is what its code counts on: a value that is no
-   * longer good is replaced, not taken away.
+   * Deletes a secret that the active version does not declare. The code relies on declared ones:
+   * replace their value instead.
    *
    * @throws `INTEGRATION_UNKNOWN`, `SECRET_UNKNOWN`, `SECRET_NEEDED`
    */
@@ -113,7 +121,10 @@ export class Secrets {
     });
   }
 
-  /** One transaction with its row in the audit. @param work returns the audit's details: names, never values */
+  /**
+   * Runs `work` and writes its audit entry in one transaction. @param work returns the entry's
+   * details: names, never values
+   */
   async #change(
     { name, organization }: OwnedIntegration,
     by: Actor,
@@ -130,7 +141,7 @@ export class Secrets {
   }
 }
 
-/** Names of the secrets that the active version has. @throws `INTEGRATION_UNKNOWN` */
+/** Names of the secrets that the active version declares. @throws `INTEGRATION_UNKNOWN` */
 async function declaredBy(
   transaction: Database,
   { name, organization }: OwnedIntegration,

@@ -1,26 +1,30 @@
 /**
- * The vault's key ring: from a setting, or from a file that is made at the first start (see `vault.ts`).
+ * The vault's key ring: from a setting, or from a file that the first start creates (see
+ * `vault.ts`).
  *
- * A ring is text, one key a line in base64, the first one seals. The file is readable by its owner alone. Without its keys
- * everything sealed is lost, so a store that holds sealed values never gets a fresh key in place of a missing one: it
- * refuses to open, and names the keys that it needs. No message holds a key or a part of one.
+ * A ring is text, one base64 key a line; the first key seals. The file is readable only by its
+ * owner. Without its keys all sealed values are lost, so a store with sealed values never gets a
+ * new key in place of a missing one: it refuses to open, and names the missing keys. No message
+ * contains a key or a part of one.
  */
 import { chmod, type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 import { VAULT_KEY_BYTES, Vault, vaultKeyId } from './vault.ts';
 
-/** A ring longer than this is a wrong file. */
+/** A longer ring is the wrong file. */
 const KEYS_MAX = 64;
-/** 32 bytes in base64 of either alphabet: `openssl rand -base64 32` writes the one with `+` and `/`. */
+/**
+ * 32 bytes in base64 of either alphabet: `openssl rand -base64 32` writes the one with `+` and `/`.
+ */
 const KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 export type KeyRing = readonly [Uint8Array, ...Uint8Array[]];
 
-/** Where the ring is: in a file, or given as it is. */
+/** The ring: in a file, or given directly. */
 export type KeySource = { readonly file: string } | { readonly ring: KeyRing };
 
-/** How many values of the store are sealed with a key. */
+/** A key and the number of values that are sealed with it. */
 export interface KeyUse {
   readonly keyId: string;
   readonly values: number;
@@ -29,14 +33,15 @@ export interface KeyUse {
 export interface VaultKeyOptions {
   readonly source: KeySource;
   readonly randomBytes: RandomBytes;
-  /** The keys that the store was sealed with; none where it holds nothing sealed. */
+  /** Keys with which values of the store are sealed; empty for a store without sealed values. */
   readonly inUse: readonly KeyUse[];
 }
 
 /**
- * Opens the vault, making its key file where the store is new.
+ * Opens the vault; creates the key file for a store without sealed values.
  *
- * @throws where the key file is missing, readable by others or malformed, or a key that is in use is not in the ring.
+ * @throws if the key file is missing, readable by others or malformed, or the ring lacks a key that
+ * is in use
  */
 export async function openVault({ source, randomBytes, inUse }: VaultKeyOptions): Promise<Vault> {
   const ring = 'ring' in source ? source.ring : await ringOfFile(source.file, randomBytes, inUse);
@@ -45,14 +50,14 @@ export async function openVault({ source, randomBytes, inUse }: VaultKeyOptions)
   if (missing.length > 0) {
     const where = 'ring' in source ? 'ANNEX_VAULT_KEYS' : source.file;
     throw new Error(
-      `The key ring in ${where} lacks what this store was sealed with: ${told(missing)}. ` +
+      `The key ring in ${where} lacks keys with which this store was sealed: ${listed(missing)}. ` +
         `Add ${missing.length === 1 ? 'that key' : 'those keys'} behind the first one, from a backup, or use the ring that belongs to this store.`,
     );
   }
   return vault;
 }
 
-/** The keys of a ring's text, separated by line breaks or commas, or what is wrong with them. */
+/** Parses a ring's text, with keys separated by line breaks or commas. */
 export function parseKeyRing(
   text: string,
 ): { readonly ok: true; readonly ring: KeyRing } | { readonly ok: false; readonly problem: string } {
@@ -62,7 +67,7 @@ export function parseKeyRing(
   const seen = new Map<string, number>();
   const keys: Uint8Array[] = [];
   for (const [index, entry] of entries.entries()) {
-    // Not the entry itself: a mistyped key is a key but for one character.
+    // Never the entry itself: a mistyped key differs from the key by one character.
     if (!KEY.test(entry)) return refused(`key ${index + 1} is not ${VAULT_KEY_BYTES} bytes in base64url`);
     const key = Buffer.from(entry, 'base64');
     const id = vaultKeyId(key);
@@ -76,11 +81,11 @@ export function parseKeyRing(
 }
 
 /**
- * Puts a fresh key before those of the file, for the next start to seal with. The new file takes the place of the old one
- * at once and whole: a crash leaves one or the other.
+ * Adds a new first key to the key file; the next start seals with it. The file is replaced
+ * atomically: a crash leaves the old one or the new one.
  *
  * @returns id of the new key
- * @throws where there is no file to rotate, or it is not a good one
+ * @throws if the file does not exist or is invalid
  */
 export async function addKeyTo(file: string, randomBytes: RandomBytes): Promise<string> {
   const text = await readKeyFile(file);
@@ -90,10 +95,11 @@ export async function addKeyTo(file: string, randomBytes: RandomBytes): Promise<
     throw new Error(`${file} holds ${KEYS_MAX} keys already; take out those that are no longer needed.`);
   const key = randomBytes(VAULT_KEY_BYTES);
   const next = `${file}.next`;
-  if (await exists(next)) throw new Error(`${next} is left from a rotation that was broken off; remove it.`);
+  if (await exists(next)) throw new Error(`${next} is left from an interrupted rotation; remove it.`);
   const { uid, gid } = await stat(file);
   await writeWhole(next, `${base64url(key)}\n${text}`, async (handle) => {
-    // Root may do this for a service that is not root, which has to be able to read it.
+    // Root may rotate the keys of a service that runs as another user, which must be able to read
+    // the file.
     if (process.getuid?.() === 0) await handle.chown(uid, gid);
   });
   await rename(next, file);
@@ -101,11 +107,11 @@ export async function addKeyTo(file: string, randomBytes: RandomBytes): Promise<
   return vaultKeyId(key);
 }
 
-const told = (uses: readonly KeyUse[]): string =>
+const listed = (uses: readonly KeyUse[]): string =>
   uses.map(({ keyId, values }) => `key ${keyId} (${values} ${values === 1 ? 'value' : 'values'})`).join(', ');
 
 const EMPTY = (file: string): string =>
-  `${file} is empty. Where a first start was broken off, remove it, and the next one makes it.`;
+  `${file} is empty. If a first start was interrupted, remove it, and the next start makes it.`;
 
 async function ringOfFile(
   file: string,
@@ -113,17 +119,19 @@ async function ringOfFile(
   inUse: readonly KeyUse[],
 ): Promise<KeyRing> {
   const text = await readKeyFile(file);
-  // Never filled: an empty file may stand where the real one was to be mounted, and what is put there may not last.
+  // Never filled: an empty file may be a placeholder for a mount, and a key written there may not
+  // last.
   if (text === '' && inUse.length === 0) throw new Error(EMPTY(file));
   if (text !== undefined) return ringIn(file, text);
   if (inUse.length > 0) {
     throw new Error(
-      `${file} is missing, and the store holds values sealed with it: ${told(inUse)}. Restore it from a backup.`,
+      `${file} is missing, and the store holds values sealed with it: ${listed(inUse)}. Restore it from a backup.`,
     );
   }
   const made = `${base64url(randomBytes(VAULT_KEY_BYTES))}\n`;
   await writeWhole(file, made);
-  // The key must outlive a power cut that a row sealed with it outlives: its directory entry has to be on disk too.
+  // The key must survive a power cut if a row sealed with it does: its directory entry has to be on
+  // disk, too.
   await syncFolder(file);
   return ringIn(file, made);
 }
@@ -139,12 +147,12 @@ function ringIn(file: string, text: string): KeyRing {
 async function readKeyFile(file: string): Promise<string | undefined> {
   try {
     const found = await stat(file);
-    // Before the advice below: to take the rights of others from /tmp, or /dev/null, breaks the machine.
+    // Before the advice below: chmod 600 on /tmp or /dev/null would break the machine.
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
     if (!found.isFile() && !found.isFIFO())
-      throw new Error(`${file} is no file; name the file of the vault's keys (--vault-key-file).`);
+      throw new Error(`${file} is not a file; name the file of the vault's keys (--vault-key-file).`);
     const { mode } = found;
-    // Windows has no such bits.
+    // Windows has no permission bits.
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       throw new Error(`${file} is open to other users. Run: chmod 600 ${file}`);
     }
@@ -169,7 +177,7 @@ function unreadable(file: string, code: unknown, cause: unknown): unknown {
   );
 }
 
-/** Makes a file that was not there, on disk before this returns. */
+/** Creates a file; its content is on disk before this resolves. @throws if it exists */
 async function writeWhole(
   file: string,
   text: string,
@@ -183,7 +191,7 @@ async function writeWhole(
         { cause },
       );
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw cause;
-    const message = `${file} cannot be made: ${dirname(file)} is no folder. Make it, or name another file (--vault-key-file).`;
+    const message = `${file} cannot be made: ${dirname(file)} is not a folder. Make it, or name another file (--vault-key-file).`;
     throw new Error(message, { cause });
   });
   try {
@@ -193,7 +201,7 @@ async function writeWhole(
   } finally {
     await handle.close();
   }
-  // The process' umask may have taken bits away that the owner needs.
+  // The umask may have removed permissions that the owner needs.
   await chmod(file, 0o600);
 }
 

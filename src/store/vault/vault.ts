@@ -1,28 +1,30 @@
 /**
- * Seals values at rest: secrets, signing secrets, `oauth_credentials` (REFERENCE D11). `sealed-columns.ts` lists them.
+ * Seals values at rest: secrets, signing secrets and OAuth credentials
+ * (docs/decisions/sealed-values.md). `sealed-columns.ts` lists the sealed columns.
  *
- * AES-256-GCM under a key ring; the place of a value (table, column, row) is associated data, so that a sealed value
- * copied into another row, to be shown there to somebody else, does not open. A sealed value reads
+ * AES-256-GCM under a key ring. The place of a value (table, column, row) is associated data.
+ * Attack: to copy a sealed value into another row, where another target can read it; it does not
+ * open there. A sealed value reads
  *
  *   <key id> . <96-bit nonce> . <ciphertext and 128-bit tag>          (base64url)
  *
- * and the key id says which key of the ring opens it, so that a ring can grow a new first key while old values stay
- * readable. A nonce is random: NIST SP 800-38D allows 2^32 values under one key. What the vault does not do is protect
- * against somebody who can read the key file.
+ * The key id names the key that opens it, so a ring can get a new first key while old values stay
+ * readable. Nonces are random: NIST SP 800-38D allows 2^32 values under one key. The vault does not
+ * protect against a reader of the key file.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 
 export const VAULT_KEY_BYTES = 32;
-/** Characters of a key's id, with which every sealed value begins. */
+/** Length of a key's id, with which every sealed value begins. */
 export const KEY_ID_CHARS = 8;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Where a sealed value lives: table, column, then whatever names the row. */
+/** The location of a sealed value: table, column, then the key of the row. */
 export type VaultPlace = readonly [table: string, column: string, ...row: string[]];
 
-/** Short public name of a key, made from the key: two rings can never disagree about it. */
+/** Public id of a key, derived from the key, so that two rings always agree about it. */
 export const vaultKeyId = (key: Uint8Array): string =>
   createHash('sha256').update('annex vault key id').update(key).digest('hex').slice(0, KEY_ID_CHARS);
 
@@ -31,7 +33,7 @@ export class Vault {
   readonly #sealingId: string;
   readonly #randomBytes: RandomBytes;
 
-  /** @param keys the ring: the first key seals, every key opens. */
+  /** @param keys the ring: the first key seals, every key opens */
   constructor(keys: readonly [Uint8Array, ...Uint8Array[]], randomBytes: RandomBytes) {
     this.#keys = new Map(keys.map((key) => [vaultKeyId(key), key]));
     this.#sealingId = vaultKeyId(keys[0]);
@@ -43,7 +45,7 @@ export class Vault {
     return this.#sealingId;
   }
 
-  /** Ids of all keys of the ring, the one that seals first. */
+  /** Ids of all keys of the ring, the sealing one first. */
   get keys(): readonly string[] {
     return [...this.#keys.keys()];
   }
@@ -56,14 +58,15 @@ export class Vault {
     return [this.#sealingId, base64url(nonce), base64url(sealed)].join('.');
   }
 
-  /** @throws where the key is not in the ring, or the value was changed or moved from another place. */
+  /** @throws if the key is not in the ring, or the value was changed or moved from another place */
   open(place: VaultPlace, sealed: string): string {
     const [keyId = '', nonce = '', body = ''] = sealed.split('.');
     const key = this.#key(keyId);
     const bytes = Buffer.from(body, 'base64url');
     try {
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
-        // Without a fixed length, a tag cut down to four bytes would be accepted: a forgery in 2^32 tries.
+        // Attack: to cut the tag to four bytes, which Node accepts by default, and forge in 2^32
+        // tries.
         authTagLength: TAG_BYTES,
       });
       decipher.setAAD(associated(place));
@@ -79,7 +82,7 @@ export class Vault {
   }
 
   /**
-   * The same value under the key that seals now; as it is where that is its key already.
+   * Reseals a value under the sealing key; returns it unchanged if that key sealed it already.
    *
    * @throws as `open`
    */
@@ -88,8 +91,8 @@ export class Vault {
   }
 
   /**
-   * Keys for another use, one of each key of the ring and in its order: whoever has one of them learns nothing of the ring's
-   * own, and nothing of those for other uses (RFC 5869).
+   * Derives one key for another use from each key of the ring, in its order (HKDF, RFC 5869). A
+   * derived key reveals nothing about the ring's keys, nor about those derived for other uses.
    *
    * @param info names the use
    */
@@ -108,5 +111,8 @@ export class Vault {
   }
 }
 
-/** JSON keeps the parts apart whatever characters they hold: ["a","bc"] and ["ab","c"] stay different places. */
+/**
+ * JSON keeps the parts distinct, whatever characters they contain: ["a","bc"] and ["ab","c"] are
+ * different places.
+ */
 const associated = (place: VaultPlace): Buffer => Buffer.from(JSON.stringify(place), 'utf8');

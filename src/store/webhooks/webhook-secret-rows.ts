@@ -1,7 +1,8 @@
 /**
- * The rows of webhook secrets (REFERENCE D24): SQL and the vault, and nothing that caches or decides.
+ * Rows of webhook secrets (docs/contract/webhooks.md#secret): SQL and the vault, no caches and no
+ * decisions.
  *
- * Each function runs in whatever it is given, the database or a transaction.
+ * Each function runs in the given database or transaction.
  */
 
 import type { Database } from '../../database/tables.ts';
@@ -11,18 +12,18 @@ import type { Vault, VaultPlace } from '../vault/vault.ts';
 
 type SealedColumnName = 'sealed_secret' | 'sealed_previous';
 
-/** Where a secret of a target is sealed. */
+/** The place of a target's webhook secret, for the vault. */
 export const webhookSecretPlace = (
   column: SealedColumnName,
   { installationId, level, place }: TargetName,
 ): VaultPlace => ['webhook_secrets', column, installationId, level, place];
 
-/** What webhooks of one target are signed with. */
+/** Signing secrets of one target's webhooks. Times are milliseconds since 1970. */
 export interface WebhookSecret {
   readonly secret: string;
-  /** The one before, and until when both sign. */
+  /** The previous secret, and the time until which both sign. */
   readonly previous?: { readonly secret: string; readonly until: number };
-  /** Since when it is the one that signs; milliseconds since 1970, as all times here. */
+  /** Since when `secret` signs. */
   readonly createdAt: number;
 }
 
@@ -50,7 +51,10 @@ export async function readWebhookSecret(
   };
 }
 
-/** Gives a target its first secret. One statement: of two that come at once one makes it, and there is none without a target. */
+/**
+ * Inserts a target's first secret. One statement: concurrent calls insert one, and a deleted target
+ * gets none.
+ */
 export async function insertWebhookSecret(
   database: Database,
   vault: Pick<Vault, 'seal'>,
@@ -75,7 +79,7 @@ export async function insertWebhookSecret(
     .execute();
 }
 
-/** Puts a secret in the place of what there is. The target is known to be there. */
+/** Replaces the secret of an existing target. */
 export async function writeWebhookSecret(
   database: Database,
   vault: Pick<Vault, 'seal'>,

@@ -1,10 +1,11 @@
 /**
- * What webhooks are signed with (REFERENCE D24): a secret of its own for each target, made when it is first needed, shown to
- * whoever asks for it, and replaced at once or with an overlap in which both sign.
+ * Webhook secrets (docs/contract/webhooks.md#secret): one for each target, made at first use,
+ * revealed on request, and rotated at once or with an overlap in which both secrets sign.
  *
- * Sealed at rest. `signing` is asked at each attempt of each webhook, so secrets that are in use are kept open in memory, a
- * bounded number of them. They are dropped after the commit that changes them and before that commit is answered: what is
- * signed after a rotation was answered is signed with the new one. Who may see one is decided at the doors.
+ * Sealed at rest. `signing` runs for each attempt of each webhook, so a bounded number of opened
+ * secrets is cached. A change invalidates them after its commit and before its answer: requests
+ * signed after the answer to a rotation carry the new secret. The control listener's routes
+ * authorize callers.
  */
 import { LRUCache } from 'lru-cache';
 import type { GroupCommit } from '../../database/group-commit.ts';
@@ -25,20 +26,22 @@ import {
   writeWebhookSecret,
 } from './webhook-secret-rows.ts';
 
-/** Secrets that are kept open, of all installations together. */
+/** Opened secrets in the cache, of all installations together. */
 const SECRETS_CACHED = 20_000;
 
-/** Installations whose code has been shown secrets, and how many of each are remembered. */
+/**
+ * Installations to whose code secrets were revealed, and the number of secrets remembered for each.
+ */
 const SHOWN_TO_MAX = 2_000;
 const SHOWN_MAX = 8;
 
-/** How long both secrets may sign. */
+/** Bounds of the overlap of a rotation. */
 export const OVERLAP_SECONDS_MIN = 60;
 export const OVERLAP_SECONDS_MAX = 7 * 24 * 60 * 60;
 
 const NONE: readonly string[] = [];
 
-/** What a secret of one's own may be: printable ASCII without a space, so that none is lost in copying it. */
+/** Form of a secret given by the caller: printable ASCII without spaces, which survives copying. */
 export const OWN_SECRET_CHARS_MIN = 24;
 export const OWN_SECRET_CHARS_MAX = 256;
 export const OWN_SECRET = /^[\x21-\x7e]*$/;
@@ -46,7 +49,7 @@ export const OWN_SECRET = /^[\x21-\x7e]*$/;
 export interface WebhookSecretsParts {
   readonly database: Database;
   readonly vault: Vault;
-  /** Targets that need their first secret at once share commits. */
+  /** Targets that need their first secret at the same time share commits. */
   readonly commits: GroupCommit;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
@@ -54,49 +57,59 @@ export interface WebhookSecretsParts {
   readonly auditIds: Sequence;
 }
 
-/** How a secret is replaced. */
+/** Options of a rotation. */
 export interface Rotation {
-  /** One of the caller's own; made here unless given. */
+  /** A secret given by the caller; generated if absent. */
   readonly secret?: string | undefined;
-  /** How long the one before goes on signing, too; not at all unless given. */
+  /** How long the previous secret continues to sign; 0 if absent. */
   readonly overlapMs?: number | undefined;
 }
 
-/** A secret that is kept open, with the answers of `signing`. */
-interface Kept {
+/** The opened secrets of a target, as `signing` returns them. */
+interface Opened {
   readonly alone: readonly [string];
   readonly both?: { readonly secrets: readonly [string, string]; readonly until: number };
 }
 
 export class WebhookSecrets {
   readonly #parts: WebhookSecretsParts;
-  /** By installation, then by what of it a target is: all of an installation can be dropped without a look at the others. */
-  readonly #kept = new LRUCache<string, ReadonlyMap<string, Kept>>({
+  /**
+   * By installation, then by level and place, so that all entries of an installation are dropped at
+   * once.
+   */
+  readonly #opened = new LRUCache<string, ReadonlyMap<string, Opened>>({
     max: SECRETS_CACHED,
     maxSize: SECRETS_CACHED,
     sizeCalculation: ({ size }) => size,
   });
-  /** What code of an installation was shown, the latest last; another list after each. Isolates do not outlive this process. */
+  /**
+   * Secrets revealed to an installation's code, the latest last. In memory, because isolates do not
+   * outlive this process.
+   */
   readonly #shown = new LRUCache<string, readonly string[]>({ max: SHOWN_TO_MAX });
-  /** Look-ups under way, shared by all who ask meanwhile. */
-  readonly #reading = new Map<string, Promise<Kept>>();
+  /** Reads in flight, shared by concurrent callers. */
+  readonly #reading = new Map<string, Promise<Opened>>();
 
   constructor(parts: WebhookSecretsParts) {
     this.#parts = parts;
   }
 
   /**
-   * The secrets to sign with, the newest first: two while an older one goes on, else one. Made where there is none yet.
+   * The secrets that sign, the newest first: two during an overlap, else one. Makes the first
+   * secret if there is none.
    *
-   * @throws `INSTALLATION_UNKNOWN` where there is no such target
+   * @throws `INSTALLATION_UNKNOWN` if there is no such target
    */
   async signing(name: TargetName): Promise<readonly string[]> {
-    const kept = this.#keptFor(name) ?? (await this.#read(name));
-    const { alone, both } = kept;
+    const opened = this.#openedOf(name) ?? (await this.#read(name));
+    const { alone, both } = opened;
     return both !== undefined && this.#parts.clock() < both.until ? both.secrets : alone;
   }
 
-  /** Shows the secret, made where there is none yet, and notes that it was shown. @throws `INSTALLATION_UNKNOWN` */
+  /**
+   * Returns the secret, with an audit entry; makes it if there is none. @throws
+   * `INSTALLATION_UNKNOWN`
+   */
   reveal(name: TargetName, by: Actor): Promise<WebhookSecret> {
     return this.#change(name, by, async (transaction, now) => {
       const { vault } = this.#parts;
@@ -108,7 +121,7 @@ export class WebhookSecrets {
   }
 
   /**
-   * Replaces the secret. The one before signs for `overlapMs` more, in place of any that went on signing until now.
+   * Replaces the secret. The previous one signs for `overlapMs` more; an older one stops at once.
    *
    * @throws `INSTALLATION_UNKNOWN`
    */
@@ -117,7 +130,7 @@ export class WebhookSecrets {
       const { vault } = this.#parts;
       const before = await readWebhookSecret(transaction, vault, name, now);
       const fresh = own ?? this.#fresh();
-      // The same again is no other secret that could sign beside it.
+      // Rotating to the same secret leaves only one.
       const goesOn = before !== undefined && before.secret !== fresh && overlapMs > 0;
       const secret: WebhookSecret = {
         secret: fresh,
@@ -131,17 +144,21 @@ export class WebhookSecrets {
   }
 
   /**
-   * Secrets that code of an installation has been shown: no log of it should hold them. The same list until there is one more.
+   * Secrets revealed to an installation's code, for redaction of its logs. The same array until
+   * another secret is revealed.
    */
   shownTo(installationId: string): readonly string[] {
     return this.#shown.get(installationId) ?? NONE;
   }
 
-  /** Has what is signed from now on see what has become of an installation. Called after a commit, before its answer. */
+  /**
+   * Invalidates the secrets of an installation. Called after the commit of a change, before its
+   * answer.
+   */
   forgetInstallation(installationId: string): void {
-    // A look-up under way may be from before the change.
+    // A read in flight may have seen the state before the change.
     this.#reading.clear();
-    this.#kept.delete(installationId);
+    this.#opened.delete(installationId);
   }
 
   #showTo(installationId: string, secret: string): void {
@@ -149,44 +166,44 @@ export class WebhookSecrets {
     if (!shown.includes(secret)) this.#shown.set(installationId, [...shown, secret].slice(-SHOWN_MAX));
   }
 
-  #keptFor({ installationId, level, place }: TargetName): Kept | undefined {
-    return this.#kept.get(installationId)?.get(`${level} ${place}`);
+  #openedOf({ installationId, level, place }: TargetName): Opened | undefined {
+    return this.#opened.get(installationId)?.get(`${level} ${place}`);
   }
 
-  #keep({ installationId, level, place }: TargetName, kept: Kept): void {
-    const others = this.#kept.get(installationId) ?? [];
-    this.#kept.set(installationId, new Map([...others, [`${level} ${place}`, kept]]));
+  #cache({ installationId, level, place }: TargetName, opened: Opened): void {
+    const others = this.#opened.get(installationId) ?? [];
+    this.#opened.set(installationId, new Map([...others, [`${level} ${place}`, opened]]));
   }
 
-  async #read(name: TargetName): Promise<Kept> {
+  async #read(name: TargetName): Promise<Opened> {
     const key = `${name.installationId} ${name.level} ${name.place}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
     const reading = this.#readOrMake(name);
     this.#reading.set(key, reading);
     try {
-      const kept = await reading;
-      if (this.#reading.get(key) === reading) this.#keep(name, kept);
-      return kept;
+      const opened = await reading;
+      if (this.#reading.get(key) === reading) this.#cache(name, opened);
+      return opened;
     } finally {
       if (this.#reading.get(key) === reading) this.#reading.delete(key);
     }
   }
 
-  async #readOrMake(name: TargetName): Promise<Kept> {
+  async #readOrMake(name: TargetName): Promise<Opened> {
     const { database, vault, commits, clock } = this.#parts;
     const now = clock();
     const found = await readWebhookSecret(database, vault, name, now);
-    if (found !== undefined) return keptOf(found);
+    if (found !== undefined) return openedOf(found);
     const made = await commits.run(async (transaction) => {
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
       return readWebhookSecret(transaction, vault, name, now);
     });
     if (made === undefined) throw unknownTarget(name);
-    return keptOf(made);
+    return openedOf(made);
   }
 
-  /** One transaction with its row in the audit, while nobody else changes anything of the installation. */
+  /** Runs `work` and writes its audit entry in one transaction that locks the installation. */
   async #change(
     name: TargetName,
     by: Actor,
@@ -216,7 +233,7 @@ export class WebhookSecrets {
   }
 }
 
-/** @throws `INSTALLATION_UNKNOWN` */
+/** Locks the installation and reads the target. @throws `INSTALLATION_UNKNOWN` */
 async function hold(transaction: Database, name: TargetName): Promise<SealedInstallation> {
   const held = await holdInstallation(transaction, name.installationId);
   const target = held && (await readTarget(transaction, name));
@@ -224,7 +241,7 @@ async function hold(transaction: Database, name: TargetName): Promise<SealedInst
   return target;
 }
 
-const keptOf = ({ secret, previous }: WebhookSecret): Kept => ({
+const openedOf = ({ secret, previous }: WebhookSecret): Opened => ({
   alone: [secret],
   ...(previous && { both: { secrets: [secret, previous.secret], until: previous.until } }),
 });

@@ -1,6 +1,7 @@
 /**
- * Events for those who try a webhook out: made up, for one target alone. Otherwise they are as any other: stored, signed, posted
- * and tried again, where the target selects their type.
+ * Test events (docs/contract/webhooks.md#test-events): example events for one target. Otherwise
+ * they are like any other event: stored, signed, posted and retried, if the target selects their
+ * type.
  */
 import { hash } from 'node:crypto';
 import type { Sequence } from '../../database/sequence.ts';
@@ -21,7 +22,7 @@ export interface WebhookTestsParts {
   readonly auditIds: Sequence;
 }
 
-/** A target that posts webhooks, in a space or a site. */
+/** A target of a webhook integration, in a space or a site. */
 export type TestedTarget = Pick<Installation, 'installationId' | 'place' | 'organization' | 'integration'> & {
   readonly level: PostedEvent['level'];
 };
@@ -33,7 +34,7 @@ export class WebhookTests {
     this.#parts = parts;
   }
 
-  /** Makes up an event and accepts it, with an entry in the audit. */
+  /** Creates an example event and accepts it, with an audit entry in the same transaction. */
   async send(target: TestedTarget, type: WebhookEventType, by: Actor): Promise<AcceptedEvent> {
     const { acceptedEvents, clock, auditIds } = this.#parts;
     const { installationId, level, place, organization, integration } = target;
@@ -50,7 +51,7 @@ export class WebhookTests {
       const entry = { action: 'webhook.test', ...about, details: { type } } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
     });
-    if (accepted === undefined) throw new Error('One event was to be accepted, and none was.');
+    if (accepted === undefined) throw new Error('One test event was posted, and no event was accepted.');
     return accepted;
   }
 }

@@ -98,7 +98,7 @@ test.skipIf(!isRoot)(
     await annex.publish('other', { 'index.js': source }, `secrets:\n  KEY: ${planted('other')}`);
     const [own, other] = [await annex.install('own'), await annex.install('other')];
     const key = new URL(other.endpoint).pathname.split('/').filter(Boolean).at(-1) ?? '';
-    const signing = (await annex.service.store.registry.target(key))?.signingSecrets ?? [];
+    const signing = (await annex.service.targets.get(key))?.signingSecrets ?? [];
     expect(signing.length).toBeGreaterThan(0);
     expect(await (await fetch(own.endpoint)).text()).toBe(planted('own'));
 

@@ -1,4 +1,5 @@
 /** The control listener's routes over a real store: who gets in, who sees what, and how a refusal reads. */
+
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
@@ -10,6 +11,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TokenGrant } from '../../../src/store/tokens.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from '../../support/store/temporary-store.ts';
 
 interface Answer {
@@ -66,6 +68,7 @@ async function control(): Promise<Control> {
   const metrics = { contentType: 'text/plain', metrics: async () => '"up 1"' };
   const credentials = new Credentials({
     tokens: store.tokens,
+    runtimeTokens: targetsOf(store).runtimeTokens,
     limits: DEFAULT_LIMITS,
     trustedProxies: new AddressList(),
     clock: () => 0,
@@ -90,7 +93,7 @@ async function control(): Promise<Control> {
     database: () => store.integrity.state,
     limitMet,
   };
-  controlRoutes(app, { ...store, ...parts });
+  controlRoutes(app, { ...store, ...targetsOf(store), origins: ORIGINS, ...parts });
   onTestFinished(() => app.close());
   return new Control(store, app);
 }

@@ -2,6 +2,7 @@
  * Runtime tokens in use: an integration asks the API of its own service with what its environment has, in process and with
  * no socket, and gets as far as what it speaks for.
  */
+
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { AddressList } from '../../../src/http/address-list.ts';
@@ -10,7 +11,9 @@ import { Credentials } from '../../../src/http/credentials.ts';
 import { answerErrors } from '../../../src/http/error-answer.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { ApiTokens, Environment } from '../../../src/model/environment.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { type Installed, TestService } from '../../support/service.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
 
 /** Asks the API what it is told to, with its own tokens or the one it is told; or shows its environment. */
@@ -215,8 +218,8 @@ describe('at the control listener', () => {
     );
     const asked = { integration: 'hello', organization: 'acme', externalIds: [] };
     const { endpointKey } = await store.installations.install(asked, OPERATOR);
-    const tokens = async () => (await store.registry.target(endpointKey))?.environment.apiTokens;
-    return { tokens, app: listenerWith(store.tokens, { failedCredentialsPerMinutePerAddress: 3 }) };
+    const tokens = async () => (await targetsOf(store).targets.get(endpointKey))?.environment.apiTokens;
+    return { tokens, app: listenerWith(store, { failedCredentialsPerMinutePerAddress: 3 }) };
   };
   const get = async (app: FastifyInstance, url: string, token = '') => {
     const answer = await app.inject({ url, headers: { authorization: `Bearer ${token}` } });
@@ -250,14 +253,12 @@ describe('at the control listener', () => {
 });
 
 /** A listener with one route that is for runtime tokens, and one that does not say. */
-function listenerWith(
-  tokens: ConstructorParameters<typeof Credentials>[0]['tokens'],
-  limits: Partial<Limits>,
-): FastifyInstance {
+function listenerWith(store: Store, limits: Partial<Limits>): FastifyInstance {
   const app = fastify();
   answerErrors(app);
   const credentials = new Credentials({
-    ...{ tokens, limits: { ...DEFAULT_LIMITS, ...limits } },
+    ...{ tokens: store.tokens, runtimeTokens: targetsOf(store).runtimeTokens },
+    limits: { ...DEFAULT_LIMITS, ...limits },
     ...{ trustedProxies: new AddressList(), clock: () => 0 },
   });
   authenticate(app, credentials);

@@ -340,11 +340,11 @@ describe('an upload', () => {
   test('whose sender disconnects before the call has begun starts no call', async () => {
     const annex = await startTestService();
     const installed = await annex.deploy('streamer', STREAMER);
-    const { registry } = annex.service.store;
+    const { targets } = annex.service;
     const asked = Promise.withResolvers<void>();
     const disconnected = Promise.withResolvers<void>();
-    const look = registry.target.bind(registry);
-    vi.spyOn(registry, 'target').mockImplementationOnce(async (key) => {
+    const look = targets.get.bind(targets);
+    vi.spyOn(targets, 'get').mockImplementationOnce(async (key) => {
       asked.resolve();
       await disconnected.promise;
       return look(key);

@@ -76,7 +76,7 @@ blocks:
   test('has what the manifest says of a block, and where it is drawn', async () => {
     const { body } = await menu('organization=acme&space=house');
     const [column, card] = body['items'] as object[];
-    const api = service.service.store.registry.apiUrl;
+    const api = `${service.service.controlUrl}/v1`;
     expect(column).toEqual({
       integration: 'kanban',
       installation: kanban?.id,

@@ -139,7 +139,7 @@ describe('at the envelope door', () => {
     annex = await TestService.start({ limits: { envelopeSignatureAgeMs: 60_000 } });
     worker = await annex.deploy('signed', `export default { fetch: () => new Response('called') };`);
     const key = new URL(worker.endpoint).pathname.slice(1);
-    secrets = (await annex.service.store.registry.target(key))?.signingSecrets ?? [];
+    secrets = (await annex.service.targets.get(key))?.signingSecrets ?? [];
   });
   afterAll(() => annex.stop());
 

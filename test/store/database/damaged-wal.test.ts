@@ -1,6 +1,6 @@
 /**
- * A write-ahead log that is damaged stops the start, and one that a crash has left does not: nothing that was acknowledged is
- * lost without a word.
+ * A damaged write-ahead log stops the start; a log left by a crash does not. No acknowledged data
+ * is lost silently.
  */
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,10 @@ const EVENTS = 60;
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
 
-/** A data folder as `kill -9` leaves it, with so many acknowledged events of which the last are in the log alone. */
+/**
+ * A data folder as `kill -9` leaves it, with so many acknowledged events, the last of which are
+ * only in the log.
+ */
 async function crashedFolder(): Promise<string> {
   const [alive, crashed] = [await temporaryFolder(), await temporaryFolder()];
   const store = await openStore(storeOptions(alive));
@@ -31,7 +34,7 @@ async function crashedFolder(): Promise<string> {
 
 const wal = (folder: string): string => join(folder, 'annex.db-wal');
 
-/** Changes one bit of the log. */
+/** Flips one bit of the log. */
 async function damage(folder: string, at: number): Promise<Buffer> {
   const bytes = await readFile(wal(folder));
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
@@ -39,7 +42,7 @@ async function damage(folder: string, at: number): Promise<Buffer> {
   return bytes;
 }
 
-/** Opens a store, closed when the test is over. @returns it with what it told of its log */
+/** Opens a store, closed at the end of the test. @returns the store with its notes about the log */
 async function opened(folder: string, acceptLoss = false): Promise<{ store: Store; notes: WalNote[] }> {
   const notes: WalNote[] = [];
   const store = await openStore({ ...storeOptions(folder), acceptLoss, onWal: (note) => notes.push(note) });
@@ -49,7 +52,7 @@ async function opened(folder: string, acceptLoss = false): Promise<{ store: Stor
 
 const waiting = async ({ store }: { store: Store }): Promise<number> => store.deliveries.waiting();
 
-/** What SQLite itself makes of a copy of the folder. */
+/** What SQLite itself reads from a copy of the folder. */
 async function eventsForSqlite(folder: string): Promise<number> {
   const copy = await temporaryFolder();
   for (const name of ['annex.db', 'annex.db-wal']) await copyFile(join(folder, name), join(copy, name));
@@ -57,21 +60,21 @@ async function eventsForSqlite(folder: string): Promise<number> {
   try {
     return Number(database.prepare('select count(*) as count from events').get()?.count);
   } catch {
-    // The tables themselves were in the log.
+    // The tables themselves were only in the log.
     return 0;
   } finally {
     database.close();
   }
 }
 
-describe('a log that a crash has left', () => {
-  test('is taken whole, and nothing is said', async () => {
+describe('a log left by a crash', () => {
+  test('is read completely, without a note', async () => {
     const found = await opened(await crashedFolder());
     expect(await waiting(found)).toBe(EVENTS);
     expect(found.notes).toEqual([]);
   });
 
-  test('may end within a frame: that was never acknowledged', async () => {
+  test('may end within a frame: its transaction was never acknowledged', async () => {
     const folder = await crashedFolder();
     const bytes = await readFile(wal(folder));
     await writeFile(wal(folder), Buffer.concat([bytes, bytes.subarray(HEADER_BYTES, HEADER_BYTES + 1_000)]));
@@ -80,7 +83,7 @@ describe('a log that a crash has left', () => {
     expect(found.notes).toEqual([]);
   });
 
-  test('may have frames of before it was last reset behind its own', async () => {
+  test('may have frames of an earlier reset behind its own', async () => {
     const folder = await temporaryFolder();
     const database = new DatabaseSync(join(folder, 'annex.db'));
     onTestFinished(() => database.close());
@@ -92,7 +95,7 @@ describe('a log that a crash has left', () => {
     expect(readWal(wal(folder))).toEqual({ kind: 'sound' });
   });
 
-  test('may have its last transaction torn by the power: the start says so, and says it once', async () => {
+  test('may have a last transaction torn by a power cut: the start reports it once', async () => {
     const folder = await crashedFolder();
     const { length } = await readFile(wal(folder));
     await damage(folder, length - 100);
@@ -106,7 +109,7 @@ describe('a log that a crash has left', () => {
   });
 });
 
-describe('a log that is damaged', () => {
+describe('a damaged log', () => {
   test.each([
     ['in the first byte of its header', 0],
     ['in its page size', 9],
@@ -115,17 +118,17 @@ describe('a log that is damaged', () => {
     ['in a page of its first frame', HEADER_BYTES + 1_000],
     ['in a frame’s header', HEADER_BYTES + 3 * FRAME_BYTES + 9],
     ['in a frame’s size of the database', HEADER_BYTES + 3 * FRAME_BYTES + 5],
-  ])('%s stops the start, and nothing is changed', async (_where, at) => {
+  ])('%s stops the start and changes nothing', async (_where, at) => {
     const folder = await crashedFolder();
     const bytes = await damage(folder, at);
-    // The attack on the ledger: SQLite starts without a word.
+    // SQLite alone starts silently and loses the transactions.
     expect(await eventsForSqlite(folder)).toBeLessThan(EVENTS);
     await expect(opened(folder)).rejects.toThrow(/annex\.db-wal.* is damaged: .*--accept-loss/);
     await expect(opened(folder)).rejects.toThrow(/is damaged/);
     expect((await readFile(wal(folder))).equals(bytes)).toBe(true);
   });
 
-  test('of fewer bytes than a header, or of zeros, is damaged too', async () => {
+  test('shorter than a header, or of zeros, stops the start, too', async () => {
     const folder = await crashedFolder();
     const bytes = await readFile(wal(folder));
     await writeFile(wal(folder), bytes.subarray(0, HEADER_BYTES - 1));
@@ -134,7 +137,7 @@ describe('a log that is damaged', () => {
     await expect(opened(folder)).rejects.toThrow(/does not begin as/);
   });
 
-  test('is found in a slow copy of a log in use, whose later part is newer than its header', async () => {
+  test('is detected in a slow copy of a log in use, whose later part is newer than its header', async () => {
     const folder = await temporaryFolder();
     const database = new DatabaseSync(join(folder, 'annex.db'));
     onTestFinished(() => database.close());
@@ -152,7 +155,7 @@ describe('a log that is damaged', () => {
     expect(readWal(wal(folder))).toEqual({ kind: 'sound' });
   });
 
-  test('lets the service start once the loss is accepted; what is readable is there, and the log is kept', async () => {
+  test('lets the service start if the loss is accepted: readable data is kept, and so is a copy of the log', async () => {
     const folder = await crashedFolder();
     const before = await readFile(wal(folder));
     const frames = Math.floor((before.length - HEADER_BYTES) / FRAME_BYTES);
@@ -166,13 +169,13 @@ describe('a log that is damaged', () => {
     await found.close();
     const [kept = ''] = (await readdir(folder)).filter((name) => name.includes('damaged'));
     expect((await readFile(join(folder, kept))).equals(bytes)).toBe(true);
-    // The next start has nothing to accept.
+    // The next start has no loss to accept.
     const next = await opened(folder);
     expect(await waiting(next)).toBe(left + 1);
     expect(next.notes).toEqual([]);
   });
 
-  test('is named in the log with what was lost', async () => {
+  test('is reported with the lost transactions', async () => {
     const folder = await crashedFolder();
     await damage(folder, 0);
     const { notes } = await opened(folder, true);
@@ -183,7 +186,9 @@ describe('a log that is damaged', () => {
 });
 
 describe('a log of another database', () => {
-  /** A folder in which an operator has put a backup over the database, and left the log of before. */
+  /**
+   * A folder in which an operator has restored a backup over the database, beside the old log.
+   */
   async function restoredOver(): Promise<string> {
     const folder = await temporaryFolder();
     const store = await openStore(storeOptions(folder));
@@ -199,10 +204,10 @@ describe('a log of another database', () => {
     return crashed;
   }
 
-  test('beside a backup that was restored over it stops the start, and the backup is not written over', async () => {
+  test('beside a restored backup stops the start, and the backup is not overwritten', async () => {
     const folder = await restoredOver();
     const restored = await readFile(join(folder, 'annex.db'));
-    // SQLite starts with what is not the backup, without a word.
+    // SQLite alone starts silently with a mix of both.
     expect(await eventsForSqlite(folder)).toBe(EVENTS);
     await expect(opened(folder)).rejects.toThrow(/annex\.db-wal.* another database .*empty folder/);
     const backup = backUp({
@@ -214,7 +219,7 @@ describe('a log of another database', () => {
     expect((await readFile(join(folder, 'annex.db'))).equals(restored)).toBe(true);
   });
 
-  test('is kept aside once that is accepted, and what starts is the backup', async () => {
+  test('is kept under another name if the loss is accepted, and the service starts with the backup', async () => {
     const folder = await restoredOver();
     const bytes = await readFile(wal(folder));
     const found = await opened(folder, true);
@@ -227,7 +232,7 @@ describe('a log of another database', () => {
   test.each([
     ['an empty database file', (bytes: Buffer) => bytes.subarray(0, 0)],
     ['pages of another size', (bytes: Buffer) => bytes.fill(0x20, 16, 17)],
-  ])('is known by %s', async (_what, change) => {
+  ])('is detected by %s', async (_what, change) => {
     const folder = await crashedFolder();
     const file = join(folder, 'annex.db');
     await writeFile(file, change(await readFile(file)));

@@ -1,6 +1,7 @@
 /**
- * What a storage engine has to do, whichever it is: one row a engine, the same promises for all.
+ * Conformance suite of storage engines: each row is an engine, and all keep the same promises.
  */
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Dialect } from 'kysely';
@@ -12,12 +13,12 @@ import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Installations } from '../../../src/store/installations/installations.ts';
-import { Registry } from '../../../src/store/integrations/registry.ts';
 import { type LogLine, Logs } from '../../../src/store/logs.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
+import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** Name → an empty database of that engine. */
+/** Name → a new database of that engine. */
 const ENGINES: [string, () => Promise<Dialect>][] = [
   ['sqlite', async () => sqliteDialect(join(await temporaryFolder(), 'annex.db'))],
 ];
@@ -30,13 +31,14 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const database = await openDatabase(await dialect());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const parts = { vault, origins: ORIGINS, clock: () => CLOCK.now, randomBytes };
+    const parts = { vault, clock: () => CLOCK.now, randomBytes };
     const auditIds = new Sequence(randomBytes);
-    const registry = new Registry({ ...parts, auditIds, database, limits: DEFAULT_LIMITS });
-    const changed = (id: string) => registry.installationChanged(id);
+    const { registry, targets, changes } = registryOver(database, vault);
+    const changed = (id: string) => changes.onInstallation?.(id);
     return {
       database,
       registry,
+      targets,
       installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
       logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
     };
@@ -51,7 +53,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
   };
 
   describe('publishing', () => {
-    test('makes versions 1, 2, 3, and each of them stays as it was', async () => {
+    test('makes versions 1, 2, 3, and never changes a published one', async () => {
       const { registry } = await open();
       for (const script of ['one', 'two', 'three']) {
         await registry.publish(
@@ -73,7 +75,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       }
     });
 
-    test('the same name many times at once gives consecutive numbers', async () => {
+    test('the same name many times concurrently gives consecutive numbers', async () => {
       const { registry } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
       const numbers = await Promise.all(
@@ -102,13 +104,14 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       });
     });
 
-    test('that fails halfway leaves nothing behind', async () => {
+    test('that fails halfway leaves no rows behind', async () => {
       const { registry } = await open();
       await registry.publish(
         { manifest: published(), script: 'one', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      // The vault cannot seal this, which ends the transaction after the version's rows were written.
+      // The vault cannot seal this value, which fails the transaction after the rows of the
+      // version.
       const broken = new Map([['TOKEN', undefined as unknown as string]]);
       await expect(
         registry.publish(
@@ -131,7 +134,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       ).toBe(2);
     });
 
-    test('takes a script of the largest size, in any script of the world', async () => {
+    test('accepts a script of the maximum size, in any writing system', async () => {
       const { registry } = await open();
       const script = 'é😀 '.repeat(DEFAULT_LIMITS.scriptBytes / 7);
       await registry.publish(
@@ -144,13 +147,13 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
 
   describe('targets', () => {
     test('a call that starts after a publish is answered sees the new version', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
       const key = await installed(installations);
-      expect(await registry.target(key)).toMatchObject({
+      expect(await targets.get(key)).toMatchObject({
         version: 1,
         integration: 'hello',
         organization: 'acme',
@@ -159,31 +162,27 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      expect((await registry.target(key))?.version).toBe(2);
+      expect((await targets.get(key))?.version).toBe(2);
       await registry.activate('hello', 1, OPERATOR);
-      expect((await registry.target(key))?.version).toBe(1);
+      expect((await targets.get(key))?.version).toBe(1);
     });
 
-    test('a read under way while a version is published is not remembered', async () => {
-      const { registry, installations } = await open();
+    test('a read in flight during a publish is not cached', async () => {
+      const { registry, installations, targets } = await open();
       const publication = { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS };
       await registry.publish(publication, OPERATOR);
       const key = await installed(installations);
-      await Promise.all([
-        registry.target(key),
-        registry.publish(publication, OPERATOR),
-        registry.target(key),
-      ]);
-      expect((await registry.target(key))?.version).toBe(2);
+      await Promise.all([targets.get(key), registry.publish(publication, OPERATOR), targets.get(key)]);
+      expect((await targets.get(key))?.version).toBe(2);
     });
 
-    test('a publish of one integration leaves the targets of others remembered', async () => {
-      const { registry, installations } = await open();
+    test('a publish of one integration keeps the cached targets of others', async () => {
+      const { registry, installations, targets } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
         OPERATOR,
       );
-      const target = await registry.target(await installed(installations));
+      const target = await targets.get(await installed(installations));
       await registry.publish(
         {
           manifest: published({ name: 'other' }),
@@ -193,11 +192,11 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         },
         OPERATOR,
       );
-      expect(await registry.target(target?.endpointKey ?? '')).toBe(target);
+      expect(await targets.get(target?.endpointKey ?? '')).toBe(target);
     });
 
     test('have the environment of their own installation, encoded once', async () => {
-      const { registry, installations } = await open();
+      const { registry, installations, targets } = await open();
       const manifest = published({}, 'secrets:\n  TOKEN: x');
       await registry.publish(
         {
@@ -209,7 +208,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         OPERATOR,
       );
       const [one, other] = [await installed(installations), await installed(installations, 'hello', 'rival')];
-      const target = await registry.target(one);
+      const target = await targets.get(one);
       expect(JSON.parse(String(Buffer.from(target?.environmentJson ?? [])))).toEqual(target?.environment);
       expect(target?.publicEndpoint).toBe(`${ORIGINS.publicUrl}/${one}`);
       expect(target?.environment).toMatchObject({
@@ -222,18 +221,18 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       const own = target?.environment.signingSecrets.installation;
       expect(target?.signingSecrets).toEqual([own]);
       expect(own).toMatch(/^[A-Za-z0-9_-]{43}$/);
-      const neighbour = JSON.stringify((await registry.target(other))?.environment);
+      const neighbour = JSON.stringify((await targets.get(other))?.environment);
       expect(neighbour).not.toContain(own);
     });
 
     test('of an unknown or malformed key do not exist', async () => {
-      const { registry } = await open();
+      const { targets } = await open();
       for (const key of [NOBODY, '', '../admin', `${NOBODY}x`])
-        expect(await registry.target(key)).toBeUndefined();
+        expect(await targets.get(key)).toBeUndefined();
     });
 
-    test('of a version that was rolled back to have the secrets it names, at their present values', async () => {
-      const { registry, installations } = await open();
+    test('of a version that was rolled back to have the secrets it declares, at their current values', async () => {
+      const { registry, installations, targets } = await open();
       const named = (name: string) => published({}, `secrets:\n  ${name}: x\n  SHARED: x`);
       await registry.publish(
         {
@@ -260,9 +259,9 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
         OPERATOR,
       );
       const key = await installed(installations);
-      expect((await registry.target(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
+      expect((await targets.get(key))?.environment.secrets).toEqual({ NEW: '2', SHARED: '2' });
       await registry.activate('hello', 1, OPERATOR);
-      expect((await registry.target(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
+      expect((await targets.get(key))?.environment.secrets).toEqual({ OLD: '1', SHARED: '2' });
     });
   });
 
@@ -280,7 +279,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
   });
 
   describe('installing', () => {
-    test('is once an organization, also at the same moment', async () => {
+    test('happens once an organization, also concurrently', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -292,29 +291,32 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await installations.list({ integration: 'hello', limit: 10 })).items).toHaveLength(1);
     });
 
-    test.each(['private', 'unlisted'])('what is %s is for the owner alone', async (visibility) => {
-      const { registry, installations } = await open();
-      await registry.publish(
-        {
-          manifest: published({ visibility }),
-          script: '',
-          sourceMap: '{}',
-          secrets: NO_SECRETS,
-        },
-        OPERATOR,
-      );
-      await installed(installations);
-      await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
-        code: 'INSTALLATION_FORBIDDEN',
-      });
-    });
+    test.each(['private', 'unlisted'])(
+      'a %s integration is installable by its owner only',
+      async (visibility) => {
+        const { registry, installations } = await open();
+        await registry.publish(
+          {
+            manifest: published({ visibility }),
+            script: '',
+            sourceMap: '{}',
+            secrets: NO_SECRETS,
+          },
+          OPERATOR,
+        );
+        await installed(installations);
+        await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
+          code: 'INSTALLATION_FORBIDDEN',
+        });
+      },
+    );
 
-    test('what does not exist is refused', async () => {
+    test('an unknown integration is refused', async () => {
       const { installations } = await open();
       await expect(installed(installations)).rejects.toBeInstanceOf(AnnexError);
     });
 
-    test('keeps external ids, by which installations are found', async () => {
+    test('stores external ids, by which installations are found', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -333,7 +335,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(await found('z')).toEqual([]);
     });
 
-    test('pages visit every installation once, while others are added', async () => {
+    test('pages list every installation once, while others are added', async () => {
       const { registry, installations } = await open();
       await registry.publish(
         { manifest: published(), script: '', sourceMap: '{}', secrets: NO_SECRETS },
@@ -354,7 +356,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
   });
 
-  test('lists show an organization what it owns and what is public', async () => {
+  test('lists show an organization its own integrations and public ones', async () => {
     const { registry } = await open();
     for (const [name, organization, visibility] of [
       ['a', 'acme', 'private'],
@@ -395,7 +397,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const texts = async (logs: Logs, query = {}) =>
       (await logs.list({ installationId: 'ins_a', limit: 100, ...query })).items.map(({ text }) => text);
 
-    test('come back newest first, in the order in which they came', async () => {
+    test('are listed newest first, in the order of arrival', async () => {
       const { logs } = await open();
       for (const text of ['one', 'two', 'three']) logs.append(line(text));
       logs.append(line('elsewhere', { installationId: 'ins_b' }));
@@ -426,7 +428,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(await texts(logs)).toEqual(['b', 'a4', 'a3', 'a2', 'a1']);
     });
 
-    test('a flood costs its own installation lines, with a count, and no other', async () => {
+    test('a flood drops lines of its own installation only, and reports their number', async () => {
       const { logs } = await open({ logLinesPerInstallation: 10 });
       for (let i = 0; i < 1_000; i += 1) logs.append(line(`flood ${i}`));
       logs.append(line('calm', { installationId: 'ins_b' }));
@@ -440,7 +442,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect((await texts(logs))[0]).toBe('after');
     });
 
-    test('a line of more bytes than a call may log is cut, and U+0000 does no harm', async () => {
+    test('a line over the limit of a call is truncated, and U+0000 is replaced', async () => {
       const { logs } = await open();
       logs.append(line(`\0${'x'.repeat(2 * DEFAULT_LIMITS.logBytesPerCall)}`));
       await logs.pass();
@@ -449,7 +451,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(text).toHaveLength(DEFAULT_LIMITS.logBytesPerCall);
     });
 
-    test('passes at the same time write each line once', async () => {
+    test('concurrent passes write each line once', async () => {
       const { logs } = await open();
       logs.append(line('one'));
       const first = logs.pass();
@@ -459,20 +461,11 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     });
   });
 
-  test('opening again finds everything, and migrates nothing twice', async () => {
+  test('opening again finds all data, and migrates nothing twice', async () => {
     const made = await dialect();
     const first = await openDatabase(made);
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const auditIds = new Sequence(randomBytes);
-    const parts = {
-      vault,
-      origins: ORIGINS,
-      limits: DEFAULT_LIMITS,
-      clock: () => CLOCK.now,
-      randomBytes,
-      auditIds,
-    };
-    await new Registry({ ...parts, database: first }).publish(
+    await registryOver(first, vault).registry.publish(
       {
         manifest: published(),
         script: 's',
@@ -484,6 +477,6 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     await first.destroy();
     const second = await openDatabase(made);
     onTestFinished(() => second.destroy());
-    expect(String(await new Registry({ ...parts, database: second }).script('hello@1'))).toBe('s');
+    expect(String(await registryOver(second, vault).registry.script('hello@1'))).toBe('s');
   });
 });

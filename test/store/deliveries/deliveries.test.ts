@@ -1,4 +1,6 @@
-/** Deliveries as they are kept: who has one to itself, what becomes of it, what is due, and what a lost claim may still say. */
+/**
+ * Deliveries in the store: claims, outcomes, due times, and what a lost claim can still write.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +28,7 @@ const LEASE_MS = 30_000;
 const PAYLOAD = { destination: 'https://receiver.example/hook', payload: '{"text":"Grüße"}', revision: '1' };
 
 describe('a claim', () => {
-  test('has a delivery to itself, with the event and what is posted; nobody else gets it', async () => {
+  test('reserves a delivery, with its event and payload, for one claimant', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const claim = await claimed(store, id);
@@ -36,7 +38,7 @@ describe('a claim', () => {
     expect(await store.deliveries.claim([id])).toEqual([]);
   });
 
-  test('of many at once is those of them that can be had, in their order', async () => {
+  test('of many at once returns those that can be claimed, in order', async () => {
     const store = await listeningStore();
     const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
     await claimed(store, two);
@@ -55,7 +57,7 @@ describe('a claim', () => {
     expect(claim).toMatchObject({ fence: 2, retries: 1, attempts: 1 });
   });
 
-  test('that is given back is as if it had never been', async () => {
+  test('that is released is as if it had never been made', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const before = await store.deliveries.read(id);
@@ -64,12 +66,12 @@ describe('a claim', () => {
     expect(await store.deliveries.read(id)).toEqual(before);
     const second = await claimed(store, id);
     expect(second.fence).toBeGreaterThan(first.fence);
-    // What the first one has to say comes too late.
+    // Writes under the first claim come too late.
     await store.deliveries.release([first]);
     expect(await store.deliveries.claim([id])).toEqual([]);
   });
 
-  test('lasts deliveryLeaseMs, and as long again from when it is renewed', async () => {
+  test('lasts deliveryLeaseMs, and as long again after each renewal', async () => {
     const store = await listeningStore({ deliveryLeaseMs: LEASE_MS });
     const [id = '', other = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, id);
@@ -86,8 +88,8 @@ describe('a claim', () => {
   });
 });
 
-describe('what becomes of a claimed delivery', () => {
-  test('is written down with its attempt', async () => {
+describe('the outcome of a claimed delivery', () => {
+  test('is stored with its attempt', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const attempt = {
@@ -103,7 +105,7 @@ describe('what becomes of a claimed delivery', () => {
     expect(await store.deliveries.attempts(id)).toEqual([{ number: 1, ...attempt }]);
   });
 
-  test('may be that it waits for its next attempt; each attempt is kept', async () => {
+  test('may be another attempt later; each attempt is stored', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const failed = { at: CLOCK.now, durationMs: 10_000, result: 'failed', outcome: 'timeout' } as const;
@@ -119,7 +121,7 @@ describe('what becomes of a claimed delivery', () => {
     ]);
   });
 
-  test('may be the end without an attempt: nobody was there to be called', async () => {
+  test('may be final without an attempt, if there was no target to call', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const { attempt: _, ...end } = ending(await claimed(store, id), { state: 'canceled', outcome: 'paused' });
@@ -128,7 +130,7 @@ describe('what becomes of a claimed delivery', () => {
     expect(await store.deliveries.attempts(id)).toEqual([]);
   });
 
-  test('is heard from the latest claim alone: an earlier one changes nothing, and is told so', async () => {
+  test('is accepted from the latest claim only: an earlier one changes nothing, and learns so', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const first = await claimed(store, id);
@@ -137,7 +139,7 @@ describe('what becomes of a claimed delivery', () => {
     // Between two claims …
     expect(await store.deliveries.settle(ending(first))).toBe(false);
     const second = await claimed(store, id);
-    // … and after the second has begun.
+    // … and after the second one began.
     expect(await store.deliveries.settle(ending(first))).toBe(false);
     expect(await store.deliveries.keepPayload(first, PAYLOAD)).toBe(false);
     expect(await store.deliveries.renew([first])).toEqual([]);
@@ -148,7 +150,7 @@ describe('what becomes of a claimed delivery', () => {
     expect(await store.deliveries.attempts(id)).toHaveLength(1);
   });
 
-  test('is heard from the latest claim alone, also where an earlier one of it is put down together with it', async () => {
+  test('is accepted from the latest claim only, also if both are written in one batch', async () => {
     const store = await temporaryStore();
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
@@ -168,7 +170,7 @@ describe('what becomes of a claimed delivery', () => {
     expect(await store.deliveries.read(id)).toMatchObject({ state: 'delivered', attempts: 1 });
   });
 
-  test('is heard once, however often it is said at the same time; others beside it are heard', async () => {
+  test('is stored once, however many concurrent writes there are; other deliveries in the batch are stored, too', async () => {
     const store = await listeningStore();
     const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);
     const [first, second, third] = await Promise.all([one, two, three].map((id) => claimed(store, id)));
@@ -181,7 +183,7 @@ describe('what becomes of a claimed delivery', () => {
     expect(await store.deliveries.attempts(three)).toHaveLength(1);
   });
 
-  test('is kept in a few words', async () => {
+  test('is truncated to a few words', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const outcome = 'x'.repeat(10_000);
@@ -191,8 +193,8 @@ describe('what becomes of a claimed delivery', () => {
   });
 });
 
-describe('what is posted', () => {
-  test('is there for every later claim, and after the end: the same bytes, whatever is made of it later', async () => {
+describe('a payload', () => {
+  test('is the same for every later claim, and after the end, whatever is made later', async () => {
     const store = await temporaryStore();
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
@@ -212,7 +214,7 @@ describe('what is posted', () => {
     expect((await claimed(store, id)).payload).toEqual(kept);
   });
 
-  test('is not put down by whoever has lost the delivery', async () => {
+  test('is not stored under a lost claim', async () => {
     const store = await temporaryStore();
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
@@ -223,8 +225,8 @@ describe('what is posted', () => {
   });
 });
 
-describe('a lease whose holder is not heard of again', () => {
-  test('is taken back at the start, however long it would have lasted, and is due at once', async () => {
+describe('the lease of a dead or delayed holder', () => {
+  test('is taken back at the start, whatever its end, and its delivery is due at once', async () => {
     const folder = await temporaryFolder();
     const before = await openStore(storeOptions(folder));
     await installHandler(before);
@@ -247,8 +249,8 @@ describe('a lease whose holder is not heard of again', () => {
     }
   });
 
-  // Nobody would look for those that were taken back, and whoever takes them back again finds none of them.
-  test('is told of, although those after it could not be taken back', async () => {
+  // If they were not returned, no later recovery would find them.
+  test('is reported as taken back, even if later batches fail', async () => {
     const folder = await temporaryFolder();
     const before = await openStore(storeOptions(folder));
     await installHandler(before);
@@ -273,7 +275,7 @@ describe('a lease whose holder is not heard of again', () => {
     }
   });
 
-  test('goes behind the others of its endpoint, in case it is what the process has died of', async () => {
+  test('moves its delivery behind the others of its endpoint, in case it crashed the process', async () => {
     const store = await listeningStore();
     const [one = '', two = ''] = await deliveriesOf(store, 2);
     const { endpoint } = await claimed(store, one);
@@ -282,7 +284,7 @@ describe('a lease whose holder is not heard of again', () => {
     expect(await store.deliveries.due(endpoint, CLOCK.now, 5)).toEqual({ ids: [two, one], more: false });
   });
 
-  test('counts each time that nobody knows how far it came', async () => {
+  test('counts an unknown outcome each time', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     for (let unknowns = 0; unknowns < 5; unknowns += 1) {
@@ -291,7 +293,7 @@ describe('a lease whose holder is not heard of again', () => {
     }
   });
 
-  test('of a webhook counts only once there was something that could have been posted', async () => {
+  test('of a webhook counts only if a payload was stored that could have been posted', async () => {
     const store = await temporaryStore();
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
@@ -305,8 +307,8 @@ describe('a lease whose holder is not heard of again', () => {
   });
 });
 
-describe('what waits', () => {
-  test('is found by endpoint, page by page, with the organization', async () => {
+describe('pending deliveries', () => {
+  test('are found by endpoint, page by page, with their organization', async () => {
     const store = await temporaryStore();
     const organizations = ['acme', 'umbrella', 'globex'];
     for (const organization of organizations) {
@@ -322,13 +324,13 @@ describe('what waits', () => {
     expect(second.next).toBeUndefined();
   });
 
-  test('does not include endpoints of which everything is over', async () => {
+  test('do not include endpoints whose deliveries are all finished', async () => {
     const store = await listeningStore();
     await ended(store, await deliveriesOf(store, 2));
     expect(await store.deliveries.waitingEndpoints({ limit: 10 })).toEqual({ items: [] });
   });
 
-  test('is due in order of its time, without what is claimed, and says when the next one will be', async () => {
+  test('are due in the order of their times, without claimed ones; the next due time is returned', async () => {
     const store = await listeningStore();
     const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
     const { endpoint } = await claimed(store, two);
@@ -342,7 +344,7 @@ describe('what waits', () => {
     expect(await store.deliveries.due('nobody', CLOCK.now, 9)).toEqual({ ids: [], more: false });
   });
 
-  test('is counted: what is accepted, over, canceled and ordered anew', async () => {
+  test('are counted: accepted, finished, canceled and redelivered ones', async () => {
     const store = await listeningStore();
     const counted = () => store.deliveries.waiting();
     const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);

@@ -1,8 +1,11 @@
-/** Deliveries that somebody calls off, has delivered again, or looks for; and who is told that they did. */
+/**
+ * Cancel, redelivery, replay and lists of deliveries, with their audit entries.
+ */
+
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
-import { ROWS_LOOKED_AT } from '../../../src/store/deliveries/delivery-search.ts';
+import { ROWS_PER_SEARCH } from '../../../src/store/deliveries/delivery-search.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   answered,
@@ -16,6 +19,7 @@ import {
   listeningStore,
   SITE,
 } from '../../support/deliveries/waiting-deliveries.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const FAILED = { state: 'failed', outcome: 'answered 500', retries: 3, unknowns: 2, faults: 1 } as const;
@@ -25,7 +29,7 @@ const auditOf = async (
   action: 'delivery.redeliver' | 'delivery.replay' | 'delivery.cancel',
 ) => (await audit.list({ action, limit: 100 })).items;
 
-/** All pages of a list, and how long each was. */
+/** All pages of a list, with the length of each. */
 async function pages(store: Store, query: Parameters<Store['deliveries']['list']>[0]) {
   const all: string[][] = [];
   let cursor: string | undefined;
@@ -37,13 +41,13 @@ async function pages(store: Store, query: Parameters<Store['deliveries']['list']
   return all;
 }
 
-/** The installation of the only delivery there is, or of this one. */
+/** The installation of the only delivery, or of the given one. */
 async function installationOf({ deliveries }: Store, id = ''): Promise<string> {
   return (await deliveries.read(id))?.target.installationId ?? '';
 }
 
-describe('a delivery that is ordered anew', () => {
-  test('waits again with a new budget, and goes on counting its attempts', async () => {
+describe('a redelivered delivery', () => {
+  test('is pending with a new budget, and continues to number its attempts', async () => {
     const store = await listeningStore();
     const told: WaitingDelivery[] = [];
     store.deliveries.onWaiting = (made) => told.push(...made);
@@ -64,8 +68,8 @@ describe('a delivery that is ordered anew', () => {
 
   test.each([
     ['the installation', 'organization'],
-    ['what of it is in a site', 'site'],
-  ] as const)('comes after a pause of %s, also by a clock that was set back', async (_, level) => {
+    ['its target in a site', 'site'],
+  ] as const)('is armed after a pause of %s, also if the clock was set back', async (_, level) => {
     const store = await temporaryStore();
     const installationId = await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
@@ -82,13 +86,13 @@ describe('a delivery that is ordered anew', () => {
     await ended(store, [id], FAILED);
     await store.deliveries.replay({ installationId, state: 'failed' }, OPERATOR);
     expect(await store.deliveries.read(id)).toMatchObject(anew);
-    // As is one that is new.
+    // As is a new one.
     const [fresh = ''] = await deliveriesOf(store, 1);
     expect(await store.deliveries.read(fresh)).toMatchObject(anew);
     // The next pause comes after both.
     await store.installations.pause(target, OPERATOR);
     await store.installations.resume(target, OPERATOR);
-    const found = await store.registry.targetNamed({ installationId, level: 'site', place: SITE });
+    const found = await targetsOf(store).targets.named({ installationId, level: 'site', place: SITE });
     expect(found?.pausedAt).toBe(pausedAt + 1);
   });
 
@@ -100,7 +104,7 @@ describe('a delivery that is ordered anew', () => {
     expect(await claimed(store, id)).toMatchObject({ fence: 3 });
   });
 
-  test('must be over: one that waits, or is under way, is left alone', async () => {
+  test('must be finished: a pending one, or one in flight, is not changed', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await expect(store.deliveries.redeliver(id, OPERATOR)).rejects.toMatchObject({
@@ -114,7 +118,7 @@ describe('a delivery that is ordered anew', () => {
     expect(await auditOf(store, 'delivery.redeliver')).toEqual([]);
   });
 
-  test('must be there', async () => {
+  test('must exist', async () => {
     const store = await listeningStore();
     const unknown = { code: 'DELIVERY_UNKNOWN' };
     await expect(store.deliveries.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
@@ -132,8 +136,8 @@ describe('a delivery that is ordered anew', () => {
   });
 });
 
-describe('a delivery that is called off', () => {
-  test('is over, whether it waits or is under way; what comes of that is not heard', async () => {
+describe('a canceled delivery', () => {
+  test('is finished, whether it was pending or in flight; the outcome of an attempt in flight is discarded', async () => {
     const store = await listeningStore();
     const [waiting = '', underWay = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, underWay);
@@ -151,7 +155,7 @@ describe('a delivery that is called off', () => {
     ]);
   });
 
-  test('must not be over already', async () => {
+  test('must not be finished already', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id]);
@@ -162,7 +166,7 @@ describe('a delivery that is called off', () => {
 });
 
 describe('a replay', () => {
-  test('orders anew those of one installation that have ended so, of a type and a time, the oldest first', async () => {
+  test('redelivers those of one installation by final state, type and time, oldest first', async () => {
     const store = await listeningStore();
     const told: string[] = [];
     store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
@@ -194,7 +198,7 @@ describe('a replay', () => {
     expect(await auditOf(store, 'delivery.replay')).toHaveLength(1);
   });
 
-  test('is of one space or site, where that is asked for', async () => {
+  test('is limited to one space or site on request', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
@@ -205,7 +209,7 @@ describe('a replay', () => {
     expect(await at('organization', '')).toEqual({ replayed: 1 });
   });
 
-  test('is of deliveriesPerReplay at the most, and says where to go on', async () => {
+  test('redelivers at most deliveriesPerReplay, and returns a cursor', async () => {
     const store = await listeningStore({ deliveriesPerReplay: 3 });
     const ids = await deliveriesOf(store, 7);
     await ended(store, ids.slice(1), FAILED);
@@ -218,7 +222,7 @@ describe('a replay', () => {
     expect((await store.deliveries.claim(ids)).map(({ id }) => id)).toEqual(ids);
   });
 
-  test('of many goes by short transactions; each is in the audit with what it has ordered', async () => {
+  test('of many uses short transactions, each with an audit entry of its deliveries', async () => {
     const store = await listeningStore({ deliveriesPerReplay: 1_100 });
     const told: string[] = [];
     store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
@@ -231,7 +235,7 @@ describe('a replay', () => {
     expect(entries.map(({ details }) => details['deliveries'])).toEqual([100, 500, 500]);
   });
 
-  test('goes through what was ordered before without ordering it a second time', async () => {
+  test('skips deliveries that were redelivered already', async () => {
     const store = await listeningStore({ deliveriesPerReplay: 2 });
     const ids = await deliveriesOf(store, 4);
     await ended(store, ids);
@@ -244,7 +248,7 @@ describe('a replay', () => {
 });
 
 describe('the list', () => {
-  test('is the newest first, page by page, of an installation, an event, a type, a state and a time', async () => {
+  test('is newest first, page by page, by installation, event, type, state and time', async () => {
     const store = await listeningStore();
     await installHandler(store, 'acme', 'second');
     const [a1 = '', a2 = '', b1 = '', b2 = ''] = await deliveriesOf(store, 2);
@@ -278,7 +282,7 @@ describe('the list', () => {
     expect(await store.deliveries.ofEvent('evt_nobody')).toEqual([]);
   });
 
-  test('attack: what is looked for is rare; a page looks at so many rows, and says where to go on', async () => {
+  test('attack: matches are rare; a page reads a bounded number of rows, and returns a cursor', async () => {
     const store = await listeningStore();
     const ids = [];
     for (let batch = 0; batch < 6; batch += 1) ids.push(...(await deliveriesOf(store, 1_000)));
@@ -286,7 +290,7 @@ describe('the list', () => {
     await ended(store, [oldest], FAILED);
     const installationId = await installationOf(store, oldest);
     const first = await store.deliveries.list({ installationId, state: 'failed', limit: 10 });
-    expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_LOOKED_AT] });
+    expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_PER_SEARCH] });
     const second = await store.deliveries.list({
       installationId,
       state: 'failed',
@@ -295,7 +299,7 @@ describe('the list', () => {
     });
     expect(second.items.map(({ id }) => id)).toEqual([oldest]);
     expect(second.next).toBeUndefined();
-    // The other way round it is the same.
+    // The same in the other direction.
     await ended(store, [ids.at(-1) ?? ''], { ...FAILED, state: 'canceled' });
     const replay = { installationId, state: 'canceled' } as const;
     expect(await store.deliveries.replay(replay, OPERATOR)).toEqual({ replayed: 1 });

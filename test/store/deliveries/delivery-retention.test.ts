@@ -1,4 +1,7 @@
-/** Deliveries and events are kept for so long, and no longer; what waits is kept in any case. */
+/**
+ * Retention of deliveries and events: each is removed at its age; pending deliveries are always
+ * kept.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -25,13 +28,13 @@ const LIMITS = { deliveryDays: 30, deliveredDays: 7 };
 
 const FAILED = { state: 'failed', outcome: 'answered 500' } as const;
 
-/** Those of them that are still there. */
+/** Those that still exist. */
 async function kept({ deliveries }: Store, ids: readonly string[]): Promise<string[]> {
   const read = await Promise.all(ids.map((id) => deliveries.read(id)));
   return read.flatMap((delivery) => delivery?.id ?? []);
 }
 
-test('deliveries that succeeded are kept for deliveredDays, others for deliveryDays, those that wait for ever', async () => {
+test('successful deliveries are kept for deliveredDays, others for deliveryDays, pending ones without limit', async () => {
   const store = await listeningStore(LIMITS);
   const ids = await deliveriesOf(store, 5);
   const [delivered = '', unhandled = '', failed = '', canceled = '', waiting = ''] = ids;
@@ -60,7 +63,7 @@ test('deliveries that succeeded are kept for deliveredDays, others for deliveryD
   expect(await claimed(store, waiting)).toMatchObject({ id: waiting });
 });
 
-test('events are kept for deliveryDays, and for as long as one of their deliveries is', async () => {
+test('events are kept for deliveryDays, and as long as they have a delivery', async () => {
   const store = await temporaryStore(LIMITS);
   const unheard = 'evt_unheard';
   const event = { eventId: unheard, organization: 'acme', type: 'site_view', level: 'site' } as const;
@@ -85,7 +88,7 @@ test('events are kept for deliveryDays, and for as long as one of their deliveri
   expect(await pruned()).toEqual([]);
 });
 
-test('the time counts from the end: what was over later than its neighbours is kept longer', async () => {
+test('age counts from the end: a delivery that finished later than its neighbours is kept longer', async () => {
   const store = await listeningStore(LIMITS);
   const [early = '', late = '', again = ''] = await deliveriesOf(store, 3);
   await ended(store, [early, again]);
@@ -101,7 +104,7 @@ test('the time counts from the end: what was over later than its neighbours is k
   expect(await kept(store, [early, late, again])).toEqual([]);
 });
 
-test('nothing is left behind of what is forgotten, however much there is of it', async () => {
+test('all rows of removed deliveries and events are removed, however many there are', async () => {
   const folder = await temporaryFolder({ inMemory: true });
   const store = await openStore(storeOptions(folder, LIMITS));
   await installWebhook(store);
@@ -111,12 +114,12 @@ test('nothing is left behind of what is forgotten, however much there is of it',
     void store.deliveries.keepPayload(claim, payload);
     void store.deliveries.settle(ending(claim));
   }
-  // Those that are kept lie between those that go.
+  // Those that are kept lie between those that are removed.
   const [waiting = ''] = await deliveriesOf(store, 1);
   await ended(store, await deliveriesOf(store, 300), FAILED);
   await ended(store, await deliveriesOf(store, 300));
   later(7 * DAY_MS + 1);
-  // Twice at the same time is once.
+  // Two concurrent calls run once.
   await Promise.all([store.deliveries.prune(), store.deliveries.prune()]);
   later(23 * DAY_MS);
   await store.deliveries.prune();
@@ -134,7 +137,7 @@ test('nothing is left behind of what is forgotten, however much there is of it',
   file.close();
 });
 
-test('a store that is closed while it forgets has forgotten a part, and leaves the rest to the next', async () => {
+test('a store closed during a removal has removed a part, and the next run continues', async () => {
   const folder = await temporaryFolder({ inMemory: true });
   const store = await openStore(storeOptions(folder, LIMITS));
   await installHandler(store);

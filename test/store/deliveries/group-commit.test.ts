@@ -1,4 +1,6 @@
-/** Many writers, one transaction: what a commit gathers, whom a failure takes along, and when anybody is answered. */
+/**
+ * Group commit: what shares a transaction, whom a failure affects, and when callers are answered.
+ */
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +10,9 @@ import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** A database with a table of numbers, each at most once; its parent is looked for when the transaction is committed. */
+/**
+ * A database with a table of unique numbers; the foreign key to a parent is checked at the commit.
+ */
 async function opened() {
   const folder = await temporaryFolder({ inMemory: true });
   const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
@@ -24,7 +28,7 @@ async function opened() {
   return { commits: new GroupCommit(database), committed };
 }
 
-/** Puts a number down, and counts how often that was done. */
+/** Inserts a number, and counts the executions. */
 function put(n: number, parent: number | null = null) {
   const work = async (transaction: Database) => {
     work.runs += 1;
@@ -43,24 +47,24 @@ const outcomes = async (asked: readonly Promise<unknown>[]) =>
   (await Promise.allSettled(asked)).map((one) => (one.status === 'fulfilled' ? one.value : 'failed'));
 
 describe('a group commit', () => {
-  test('answers each with its own result, and has committed what it answers for', async () => {
+  test('answers each caller with its own result, after the commit', async () => {
     const { commits, committed } = await opened();
     expect(await Promise.all([3, 1, 2].map((n) => commits.run(put(n))))).toEqual([3, 1, 2]);
     expect(await committed()).toEqual([1, 2, 3]);
   });
 
-  test('holds whoever asks in the same turn: one that fails undoes the others, and they are done again', async () => {
+  test('shares a transaction within a turn: a failure rolls back the others, which are run again', async () => {
     const { commits, committed } = await opened();
     const good = [put(1), put(2), put(3)];
     const asked = [...good.map((work) => commits.run(work)), commits.run(refused)];
     await expect(asked[3]).rejects.toThrow('refused');
     expect(await outcomes(asked)).toEqual([1, 2, 3, 'failed']);
     expect(await committed()).toEqual([1, 2, 3]);
-    // Once with the one that failed, and then in its half, or in that half's.
+    // Once with the failing one, and then in its half, or in that half's halves.
     expect(good.map((work) => work.runs)).toEqual([2, 2, 3]);
   });
 
-  test('finds one that fails among a thousand in a few transactions, not in a thousand', async () => {
+  test('isolates one failure among a thousand in a few transactions, not in a thousand', async () => {
     const { commits, committed } = await opened();
     const good = Array.from({ length: 1_000 }, (_, n) => put(n));
     const asked = good.map((work, n) => commits.run(n === 617 ? refused : work));
@@ -69,7 +73,7 @@ describe('a group commit', () => {
     expect(Math.max(...good.map((work) => work.runs))).toBeLessThanOrEqual(11);
   });
 
-  test('answers nobody before the disk has it: where the commit itself fails, its work has failed', async () => {
+  test('answers no caller before the commit is durable: if the commit fails, its work has failed', async () => {
     const { commits, committed } = await opened();
     const asked = [commits.run(put(1)), commits.run(put(2, 404)), commits.run(put(3, 1))];
     expect(await outcomes(asked)).toEqual([1, 'failed', 3]);
@@ -77,7 +81,7 @@ describe('a group commit', () => {
     expect(await committed()).toEqual([1, 3]);
   });
 
-  test('whoever asks while a commit is on its way comes into the next', async () => {
+  test('work requested during a commit joins the next one', async () => {
     const { commits, committed } = await opened();
     let late: Promise<number> | undefined;
     const first = commits.run((transaction) => {
@@ -89,7 +93,7 @@ describe('a group commit', () => {
     expect(await committed()).toEqual([1, 2]);
   });
 
-  test('lets others have their turn of the event loop in the middle of a long transaction', async () => {
+  test('yields to the event loop in the middle of a long transaction', async () => {
     const { commits } = await opened();
     const order: string[] = [];
     const busy = (name: string) => async () => {
@@ -102,7 +106,7 @@ describe('a group commit', () => {
     expect(order.slice(0, 3)).toEqual(['one', 'other work after one', 'two']);
   });
 
-  test('closes when everything is committed that was asked for, and takes on nothing after that', async () => {
+  test('closes after all accepted work is committed, and accepts no more', async () => {
     const { commits, committed } = await opened();
     const asked = [1, 2].map((n) => commits.run(put(n)));
     const closed = commits.close();
@@ -114,8 +118,8 @@ describe('a group commit', () => {
   });
 });
 
-describe('what is gathered', () => {
-  /** Puts numbers down by one statement each; notes how many came together. */
+describe('gathered items', () => {
+  /** Inserts numbers by one statement each; records the size of each batch. */
   async function gathering(itemsMax: number) {
     const { commits, committed } = await opened();
     const sizes: number[] = [];
@@ -127,7 +131,7 @@ describe('what is gathered', () => {
     return { numbers, sizes, committed };
   }
 
-  test('is written together, so many at a time, and each is answered with its own result', async () => {
+  test('are written together, up to the maximum, and each is answered with its own result', async () => {
     const { numbers, sizes, committed } = await gathering(3);
     expect(await Promise.all([5, 4, 3, 2, 1].map((n) => numbers.add(n)))).toEqual(
       [5, 4, 3, 2, 1].map((n) => `number ${n}`),
@@ -136,7 +140,7 @@ describe('what is gathered', () => {
     expect(await committed()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('comes too late for what is being written, and goes into the next', async () => {
+  test('go into the next batch if one is being written', async () => {
     const { commits, committed } = await opened();
     const late: Promise<number>[] = [];
     const numbers = new Gathered<number, number>(commits, 10, async (transaction, items) => {
@@ -149,7 +153,7 @@ describe('what is gathered', () => {
     expect(await committed()).toEqual([1, 2]);
   });
 
-  test('an item that fails takes none of those along that were gathered with it', async () => {
+  test('that fail do not affect the others of their batch', async () => {
     const { numbers, committed } = await gathering(10);
     await numbers.add(7);
     const asked = [1, 2, 3, 7, 4, 5].map((n) => numbers.add(n));
@@ -162,7 +166,7 @@ describe('what is gathered', () => {
       'number 5',
     ]);
     expect(await committed()).toEqual([1, 2, 3, 4, 5, 7]);
-    // And nothing of that is left behind.
+    // No row of a failed item remains.
     expect(await numbers.add(8)).toBe('number 8');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A backlog costs whoever is not part of it nothing: no statement about deliveries reads a table from end to end, or sorts what
- * it has read.
+ * Query plans: no statement about deliveries scans or sorts a whole table, so a backlog slows down
+ * no other query.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -18,12 +18,12 @@ import {
 } from '../../support/deliveries/waiting-deliveries.ts';
 import { CLOCK, OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** The tables whose rows are as many as there were events. */
+/** Tables with as many rows as there were events. */
 const LONG = /\b(deliveries|delivery_payloads|delivery_attempts|events)\b/;
-/** Once, when the store is opened. */
+/** Runs once, when the store is opened. */
 const COUNTS_THE_BACKLOG = /^select count\(\*\) as "count" from "deliveries" where "state" = 'pending'$/;
 
-/** All that is done with deliveries, each at least once. */
+/** Every operation on deliveries, each at least once. */
 async function life(store: Store): Promise<void> {
   const { deliveries } = store;
   const installationId = await installWebhook(store);
@@ -55,7 +55,7 @@ async function life(store: Store): Promise<void> {
   await deliveries.prune();
 }
 
-test('no statement about deliveries reads a table from end to end, or sorts what it has read', async () => {
+test('no statement about deliveries scans a whole table, or sorts what it has read', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
   const folder = await temporaryFolder({ inMemory: true });
   const store = await openStore(storeOptions(folder));

@@ -1,4 +1,7 @@
-/** Whom an event goes to: every combination of what decides, and that each change counts for the events after it. */
+/**
+ * Recipients of an event: every combination of the conditions, and the effect of each change on
+ * later events.
+ */
 import { describe, expect, test, vi } from 'vitest';
 import { type Level, type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { Subscribers } from '../../../src/store/events/subscribers.ts';
@@ -21,7 +24,7 @@ const NEEDS_CHANNEL = `configurations:
 
 const inSpace = (installationId: string): TargetName => ({ installationId, level: 'space', place: 'garden' });
 
-/** Makes what of the installation is in the space. */
+/** Sets the status of the installation's target in the space. */
 async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[number]): Promise<void> {
   if (own === 'absent') return;
   await store.installations.installBelow(
@@ -33,14 +36,14 @@ async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[n
   if (own === 'paused') await store.installations.pause(inSpace(installationId), OPERATOR);
 }
 
-/** Targets that have deliveries of an event, as they are in the store. */
+/** Targets with deliveries of an event. */
 async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   const { deliveries } = await acceptOne(store, event);
   const traced = await store.deliveries.ofEvent(event.eventId);
   const made = traced.filter(({ state }) => state === 'pending');
   expect(made).toHaveLength(deliveries);
-  // What would have heard it, were it active, is the only other thing in its trace, and comes last.
+  // Entries of inactive targets are the only others in its trace, and come last.
   for (const missed of traced.slice(deliveries))
     expect(missed).toMatchObject({ state: 'canceled', attempts: 0, finishedAt: expect.any(Number) });
   return made.map(({ integration, target: { level, place }, kind }) => ({ integration, level, place, kind }));
@@ -49,7 +52,7 @@ async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {
 const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<Level[]> =>
   (await heardOf(store, more)).map(({ level }) => level);
 
-/** Why targets did not hear of an event, as its trace tells. */
+/** Why targets did not receive an event, from its trace. */
 async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   await acceptOne(store, event);
@@ -59,7 +62,7 @@ async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = 
   );
 }
 
-/** What the trace says of a target in the space, by its status and that of its installation. */
+/** Trace entry of a target in the space, by its status and that of its installation. */
 const MISSED = {
   absent: { false: [], true: ['organization paused'] },
   pending: { false: ['space pending'], true: ['space paused'] },
@@ -79,7 +82,7 @@ const TABLE = (['all', 'selected'] as const).flatMap((selection) =>
 
 describe('an event in a space', () => {
   test.each(TABLE)(
-    'with the selection "$selection", what is there $own, the installation paused: $paused, is heard by $heard',
+    'with selection "$selection", a target there: $own, installation paused: $paused, reaches $heard',
     async ({ selection, own, paused, heard }) => {
       const store = await temporaryStore();
       await publishListener(store, { name: 'hello', more: NEEDS_CHANNEL });
@@ -90,7 +93,7 @@ describe('an event in a space', () => {
       expect(await levels(store)).toEqual(heard);
       const missed = own === 'absent' && selection === 'selected' ? [] : MISSED[own][`${paused}`];
       expect(await missedBy(store)).toEqual(missed);
-      // The other selection has no say.
+      // The selection of the other level has no effect.
       const other = { siteSelection: selection === 'all' ? 'selected' : 'all' } as const;
       await store.installations.edit(wholeInstallation(id), other, {}, OPERATOR);
       expect(await levels(store)).toEqual(heard);
@@ -100,7 +103,7 @@ describe('an event in a space', () => {
     },
   );
 
-  test('in a site is heard by what is there, and by the selection of sites', async () => {
+  test('in a site reaches targets there, by the selection of sites', async () => {
     const store = await temporaryStore();
     await publishListener(store, { name: 'hello' });
     const id = await installListener(store, 'hello');
@@ -113,7 +116,7 @@ describe('an event in a space', () => {
     expect(await levels(store, visit)).toEqual(['site']);
   });
 
-  test('is heard by the code of an active version that handles it, and has the scope', async () => {
+  test('reaches integrations whose active version handles it and has the scope', async () => {
     const store = await temporaryStore();
     const heard = async () => (await heardOf(store)).map(({ integration }) => integration);
     for (const listener of [
@@ -128,7 +131,7 @@ describe('an event in a space', () => {
     expect(await heard()).toEqual(['hears', 'nobody-knows']);
   });
 
-  test('is for one installation alone where it names it', async () => {
+  test('reaches only the installation that it names', async () => {
     const store = await temporaryStore();
     for (const name of ['one', 'two']) await publishListener(store, { name });
     const [one, foreign] = [
@@ -139,12 +142,12 @@ describe('an event in a space', () => {
     const heard = async (installationId: string) =>
       (await heardOf(store, { installationId })).map(({ integration }) => integration);
     expect(await heard(one)).toEqual(['one']);
-    // Of another organization, which the event is not for.
+    // Of another organization, which the event does not concern.
     expect(await heard(foreign)).toEqual([]);
     expect(await heard('ins_none')).toEqual([]);
   });
 
-  test('attack: another organization has installed into the same space, and hears nothing', async () => {
+  test('attack: another organization that has installed into the same space receives nothing', async () => {
     const store = await temporaryStore();
     await publishListener(store, { name: 'hello' });
     const spy = await installListener(store, 'hello', 'rival');
@@ -164,7 +167,7 @@ describe('a webhook', () => {
     return { store, id, select };
   }
 
-  test('hears of what is selected where it is installed, and of nothing at the level of the organization', async () => {
+  test('receives the types selected in its space or site, and nothing at organization level', async () => {
     const { store, id, select } = await webhook();
     expect(await heardOf(store)).toEqual([]);
     await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
@@ -178,7 +181,7 @@ describe('a webhook', () => {
     expect(await heardOf(store)).toEqual([]);
   });
 
-  test('that is tried out hears of it alone', async () => {
+  test('under test receives a test event alone', async () => {
     const { store, id, select } = await webhook();
     await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
     await publishListener(store, { name: 'handler' });
@@ -194,7 +197,7 @@ describe('a webhook', () => {
   });
 });
 
-describe('an event that is posted after the answer to', () => {
+describe('an event posted after the answer to', () => {
   const CHANGES: Readonly<Record<string, (store: Store, id: string) => Promise<unknown>>> = {
     'a pause finds it paused': (store, id) => store.installations.pause(wholeInstallation(id), OPERATOR),
     'an uninstallation finds it gone': (store, id) =>
@@ -216,7 +219,7 @@ describe('an event that is posted after the answer to', () => {
     expect(await levels(store)).toEqual([]);
   });
 
-  test('a resumption, an installation and a roll-back finds them', async () => {
+  test('a resumption, an install and a roll-back reach the new targets', async () => {
     const store = await temporaryStore();
     await publishListener(store, { name: 'hello' });
     expect(await levels(store)).toEqual([]);
@@ -232,13 +235,13 @@ describe('an event that is posted after the answer to', () => {
     expect(await levels(store)).toEqual(['organization']);
   });
 
-  test('a pause finds it paused, however many are posted meanwhile', async () => {
+  test('a pause is not delivered, however many are posted meanwhile', async () => {
     const store = await temporaryStore();
     await publishListener(store, { name: 'hello' });
     const id = await installListener(store, 'hello');
     for (let round = 0; round < 20; round += 1) {
       const place = `space-${round}`;
-      // Reads of a place that nobody has asked for yet are under way while the pause is committed.
+      // Reads of places that are not cached yet are in flight while the pause is committed.
       const meanwhile = Array.from({ length: 5 }, () => acceptOne(store, postedEvent({ place })));
       await store.installations.pause(wholeInstallation(id), OPERATOR);
       expect(await levels(store, { place })).toEqual([]);
@@ -249,7 +252,7 @@ describe('an event that is posted after the answer to', () => {
   });
 });
 
-test('attack: what one organization or author does in a loop makes the events of no other read anything', async () => {
+test('attack: changes in a loop by one organization or author cause no reads for events of others', async () => {
   const store = await temporaryStore();
   await publishListener(store, { name: 'hello', more: 'secrets: {KEY: x}' });
   await installListener(store, 'hello');

@@ -1,4 +1,4 @@
-/** A data folder that cannot be used is refused in words that name the file and say what to do. */
+/** An unusable data folder is refused with an error that names the file and what to do. */
 import { spawn } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,11 +9,13 @@ import { openStore } from '../../../src/store/store.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/store/open-store-process.ts', import.meta.url));
-/** Root may read and write everything, so where the tests run as root another user opens the store. */
+/**
+ * Root may read and write everything, so if the tests run as root another user opens the store.
+ */
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
-/** A folder with a store in it that was closed in order, of the user that opens it. */
+/** A folder with a cleanly closed store, owned by the user that opens it. */
 async function used(): Promise<string> {
   const folder = await temporaryFolder();
   await (await openStore(storeOptions(folder))).close();
@@ -23,7 +25,7 @@ async function used(): Promise<string> {
   return folder;
 }
 
-/** What opening the store says to a user without rights. */
+/** The error of opening the store as a user without rights. */
 async function said(folder: string): Promise<string> {
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'], ...user });
@@ -33,8 +35,8 @@ async function said(folder: string): Promise<string> {
   return output;
 }
 
-describe('what this user may not use', () => {
-  test('nothing is wrong with a folder of its own', async () => {
+describe('a file or folder without access', () => {
+  test('is not reported for a folder of its own', async () => {
     expect(await said(await used())).toBe('opened');
   });
 
@@ -43,7 +45,7 @@ describe('what this user may not use', () => {
     ['a database file that cannot be read', 'annex.db', 0o200],
     ['a lock that cannot be written', 'annex.db-lock', 0o400],
     ['a log that cannot be read', 'annex.db-wal', 0o000],
-  ])('%s is named itself, and not its folder', async (_what, name, mode) => {
+  ])('%s is named itself, not its folder', async (_what, name, mode) => {
     const folder = await used();
     await writeFile(join(folder, name), '', { flag: 'a' });
     await chmod(join(folder, name), mode);
@@ -53,7 +55,7 @@ describe('what this user may not use', () => {
     expect(words).not.toContain('the data folder');
   });
 
-  test('a folder in which nothing can be made is named, with its setting', async () => {
+  test('a folder in which no file can be created is named, with its setting', async () => {
     const folder = await used();
     await rm(join(folder, 'annex.db'));
     await chmod(folder, 0o500);
@@ -73,17 +75,17 @@ describe('what this user may not use', () => {
   });
 });
 
-test('a key file that is a folder is named as one', async () => {
+test('a key file that is a folder is reported as one', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'vault.key'), { mode: 0o700 });
   await expect(openStore(storeOptions(folder))).rejects.toThrow('vault.key is a folder');
 });
 
-test('a file that is no database, or a damaged one, is named, and a backup is asked for', async () => {
+test('a file that is not a database, or is damaged, is named, with the advice to restore a backup', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'annex.db'), 'x'.repeat(10_000));
   await expect(openStore(storeOptions(folder))).rejects.toThrow(
-    /annex\.db is damaged, or is no database.*Restore a backup/,
+    /annex\.db is damaged or not an SQLite database.*Restore a backup/,
   );
 });
 
@@ -97,7 +99,7 @@ describe('a schema of a newer Annex', () => {
     return folder;
   }
 
-  test('is refused with the version that made it and what it has, and nothing is changed', async () => {
+  test('is refused with the version that made it and its migrations, and nothing is changed', async () => {
     const folder = await newer(4_012_003);
     const before = await readFile(join(folder, 'annex.db'));
     const opened = openStore({ ...storeOptions(folder), version: '1.2.3' });
@@ -107,14 +109,14 @@ describe('a schema of a newer Annex', () => {
     expect((await readFile(join(folder, 'annex.db'))).equals(before)).toBe(true);
   });
 
-  test('of a version that is not noted is refused as well', async () => {
+  test('of an unrecorded version is refused as well', async () => {
     await expect(openStore(storeOptions(await newer(0)))).rejects.toThrow(
       /was made by a newer Annex: its schema has/,
     );
   });
 });
 
-test('a store notes the version that has opened it last', async () => {
+test('a store records the version that last opened it', async () => {
   const folder = await used();
   const noted = async (version: string) => {
     await (await openStore({ ...storeOptions(folder), version })).close();

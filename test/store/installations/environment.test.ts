@@ -1,15 +1,14 @@
 /**
- * What code may see of the world: all that the specification promises its target, in both shapes, and nothing of any other
- * target's, whatever others there are.
+ * The environment of a call: all members promised to its target
+ * (docs/contract/environment.md#members), in both shapes, and no value of another target.
  */
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
-import { Sequence } from '../../../src/database/sequence.ts';
 import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
-import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { endpointKey } from '../../../src/model/identifiers.ts';
 import type { Level, TargetName } from '../../../src/model/installation.ts';
@@ -21,30 +20,26 @@ import {
   type SealedInstallation,
   signingSecretPlace,
 } from '../../../src/store/installations/target-rows.ts';
-import { Registry } from '../../../src/store/integrations/registry.ts';
+import type { Registry } from '../../../src/store/integrations/registry.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
-import { publicEndpoint } from '../../../src/targets/target-resolver.ts';
+import { publicEndpoint, type TargetResolver } from '../../../src/targets/target-resolver.ts';
 import { Chance } from '../../support/fuzz/fuzz.ts';
+import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const WORLDS = 12;
 
-/** A registry over a real database, into which targets are put as rows. */
+/** A registry and a resolver over a real database, into which targets are inserted as rows. */
 class World {
   readonly registry: Registry;
+  readonly targets: TargetResolver;
   readonly database: Database;
   readonly #vault: Vault;
 
   private constructor(database: Database, vault: Vault) {
-    const parts = {
-      database,
-      vault,
-      origins: ORIGINS,
-      limits: DEFAULT_LIMITS,
-      clock: () => CLOCK.now,
-      randomBytes,
-    };
-    this.registry = new Registry({ ...parts, auditIds: new Sequence(randomBytes) });
+    const { registry, targets } = registryOver(database, vault);
+    this.registry = registry;
+    this.targets = targets;
     this.database = database;
     this.#vault = vault;
   }
@@ -85,7 +80,7 @@ class World {
   }
 
   async environment(key: string): Promise<{ environment: Environment; text: string }> {
-    const target = await this.registry.target(key);
+    const target = await this.targets.get(key);
     if (target === undefined) throw new Error(`Nothing answers at ${key}.`);
     const text = Buffer.from(target.environmentJson).toString('utf8');
     return { environment: JSON.parse(text) as Environment, text };
@@ -106,7 +101,7 @@ const at = (level: Level, place = '', installationId = 'ins_1'): TargetName => (
 });
 const OF = { integration: 'hello', organization: 'acme' };
 
-/** An installation, a space and a site of it. @returns their endpoint keys */
+/** Inserts an installation, a space and a site of it. @returns their endpoint keys */
 async function hello(world: World) {
   await world.publish('hello', { KEY: 'the secret' });
   const installation = await world.put({
@@ -157,7 +152,7 @@ describe('the environment of an endpoint', () => {
     });
   });
 
-  test('of a space has the space, and the installation that it is part of', async () => {
+  test('of a space has the space, and its installation', async () => {
     const world = await World.open();
     const { installation, space } = await hello(world);
     const { environment } = await world.environment(space);
@@ -172,12 +167,12 @@ describe('the environment of an endpoint', () => {
     });
     expect(environment).toMatchObject({ id: 'ins_1', space: 'sp_1', space_selection: 'all', ...own });
     expect(environment.integration.urls).toEqual(urlsOf(space));
-    // No more than it needs: who signs for the space does not sign for the whole.
+    // The key for the space must not sign for the installation.
     expect(environment.signingSecrets.installation).toBe('space');
     for (const absent of ['site', 'siteInstallation']) expect(environment).not.toHaveProperty(absent);
   });
 
-  test('of a site has the site, and the installation that it is part of', async () => {
+  test('of a site has the site, and its installation', async () => {
     const world = await World.open();
     const { installation, site } = await hello(world);
     const { environment } = await world.environment(site);
@@ -195,7 +190,8 @@ describe('the environment of an endpoint', () => {
     for (const absent of ['space', 'spaceInstallation']) expect(environment).not.toHaveProperty(absent);
   });
 
-  // SPEC "Environment context", row by row: group, key, and where it has to be found for a space's endpoint.
+  // docs/contract/environment.md#members, row by row: the member, and its value for an endpoint of
+  // a space.
   test.each<[string, (environment: Environment) => unknown]>([
     ['API: apiEndpoint', (environment) => environment.apiEndpoint],
     ['API: apiTokens', (environment) => environment.apiTokens],
@@ -212,16 +208,16 @@ describe('the environment of an endpoint', () => {
     ['Organization installation: externalIds', ({ installation }) => installation.externalIds],
     ['Organization installation: target', (environment) => environment.target],
     ['Runtime secrets: secrets', (environment) => environment.secrets],
-  ])('has the row of the table: %s', async (_row, find) => {
+  ])('has the member: %s', async (_row, find) => {
     const world = await World.open();
     const { space } = await hello(world);
     expect(find((await world.environment(space)).environment)).toBeDefined();
   });
 
-  test('what is in a space is paused with its installation, and runs in the same isolate', async () => {
+  test('a space target is paused with its installation, and runs in the same isolate', async () => {
     const world = await World.open();
     const { installation, space, site } = await hello(world);
-    const targets = await Promise.all([installation, space, site].map((key) => world.registry.target(key)));
+    const targets = await Promise.all([installation, space, site].map((key) => world.targets.get(key)));
     expect(targets.map((target) => target?.status)).toEqual(['active', 'pending', 'active']);
     expect(new Set(targets.map((target) => target?.isolate)).size).toBe(1);
     await world.database
@@ -229,9 +225,9 @@ describe('the environment of an endpoint', () => {
       .set({ status: 'paused' })
       .where('level', '=', 'organization')
       .execute();
-    world.registry.installationChanged('ins_1');
+    world.targets.forgetInstallation('ins_1');
     for (const key of [installation, space, site])
-      expect((await world.registry.target(key))?.status).toBe('paused');
+      expect((await world.targets.get(key))?.status).toBe('paused');
   });
 
   test('an event names its target at each level', () => {
@@ -260,7 +256,7 @@ describe('the environment of an endpoint', () => {
   });
 });
 
-describe('of what is deleted', () => {
+describe('of a deleted target', () => {
   const gone = async (world: World, name: TargetName) => {
     const row = async (wanted: TargetName) => {
       const found = await readTarget(world.database, wanted);
@@ -269,10 +265,10 @@ describe('of what is deleted', () => {
     };
     const snapshot = { target: await row(name), installation: await row(at('organization')) };
     await world.database.deleteFrom('targets').execute();
-    return () => world.registry.goneTarget(snapshot);
+    return () => world.targets.deleted(snapshot);
   };
 
-  test('the last call sees it as it was, without a token for what is not there', async () => {
+  test('its last call sees it as it was, without an installation token', async () => {
     const world = await World.open();
     await hello(world);
     const target = await (await gone(world, at('space', 'sp_1')))();
@@ -286,7 +282,7 @@ describe('of what is deleted', () => {
     expect(Object.keys(target?.environment.apiTokens ?? {})).toEqual(['integration']);
   });
 
-  test('nothing is shown to whoever takes the name of an integration that is gone', async () => {
+  test('attack: republishing under the name of a deleted integration shows none of its data', async () => {
     const world = await World.open();
     await hello(world);
     const read = await gone(world, at('organization'));
@@ -299,7 +295,7 @@ describe('of what is deleted', () => {
   });
 });
 
-describe('whatever others there are', () => {
+describe('with many other targets', () => {
   const seeds = Array.from({ length: WORLDS }, (_, index) => index);
 
   test.each(seeds)('no target sees a value of another: world %i', async (seed) => {
@@ -327,15 +323,15 @@ interface Planted {
   readonly key: string;
   readonly integration: string;
   readonly isWhole: boolean;
-  /** Values that are its own, its integration's secrets among them. */
+  /** Values of the target itself, its integration's secrets among them. */
   readonly own: readonly string[];
   /** Values that its environment must have. */
   readonly sees: readonly string[];
-  /** Signing secrets that are not its own. */
+  /** Signing secrets of other targets. */
   readonly hidden: readonly string[];
 }
 
-/** Integrations in organizations, spaces and sites, each value of each of them unlike any other. */
+/** Integrations in organizations, spaces and sites; all their values are distinct. */
 async function plant(world: World, chance: Chance): Promise<Planted[]> {
   let count = 0;
   const value = () => {
@@ -370,7 +366,7 @@ async function plant(world: World, chance: Chance): Promise<Planted[]> {
         return { sees: own, secret };
       };
       const whole = await put('organization', '', { sees: [], secret: '' });
-      // Places of one name in other organizations, and as space and site at once.
+      // Places of the same name in other organizations, and as space and site.
       for (const place of ['p1', 'p2', 'p3'].slice(0, chance.below(4))) {
         if (!chance.once(3)) await put('space', place, whole);
         if (!chance.once(3)) await put('site', place, whole);

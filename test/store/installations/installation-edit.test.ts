@@ -1,9 +1,13 @@
-/** Editing: what a patch does, when a target is active, what is said of what is wrong, and two who edit at once. */
+/**
+ * Edits: patches, the status that results, the problems reported, and concurrent edits.
+ */
+
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { installed, publication, told } from '../../support/store/installed.ts';
+import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const TOKEN = { access_token: 'xoxb-planted-credential' };
@@ -11,7 +15,7 @@ const TOKEN = { access_token: 'xoxb-planted-credential' };
 async function open(limits = {}, more?: string) {
   const store = await temporaryStore(limits);
   const name = wholeInstallation(await installed(store, more));
-  await told(store, name.installationId);
+  await takeEventBodies(store, name.installationId);
   const edit = (asked: InstallationEdit, ifRevision?: number) =>
     store.installations.edit(name, asked, { ifRevision }, OPERATOR);
   return {
@@ -24,10 +28,10 @@ async function open(limits = {}, more?: string) {
 
 const opened = async (store: Store, name: ReturnType<typeof wholeInstallation>) => {
   const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
-  return (await store.registry.target(endpointKey))?.environment.configuration;
+  return (await targetsOf(store).targets.get(endpointKey))?.environment.configuration;
 };
 
-/** A version that asks for more, and has less. */
+/** A version with more requirements and fewer properties. */
 const STRICTER = `configurations:
   account:
     properties:
@@ -37,7 +41,7 @@ const STRICTER = `configurations:
 `;
 
 describe('a patch of the configuration', () => {
-  test('replaces what it names, removes what it sets to null, and leaves the rest', async () => {
+  test('replaces properties, removes those set to null, and leaves the rest', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu', count: 1 });
     const { installation } = await configure({ count: 2, note: null });
@@ -46,7 +50,7 @@ describe('a patch of the configuration', () => {
     expect(await store.installations.read(name)).toEqual(installation);
   });
 
-  test('makes an installation active once the whole is valid; until then it may be anything', async () => {
+  test('makes an installation active once the whole is valid; until then it may be invalid', async () => {
     const { configure } = await open();
     const statuses = [];
     for (const patch of [
@@ -60,11 +64,11 @@ describe('a patch of the configuration', () => {
     expect(statuses).toEqual(['pending', 'pending', 'pending', 'active', 'active']);
   });
 
-  // A slip in one property would take a live webhook down.
+  // One wrong property would stop a live webhook.
   test('that would make an active installation invalid is refused with every problem, and changes nothing', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu' });
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     const before = await store.installations.read(name);
     const wrong = { configuration: { region: 'nowhere', count: 'many', cuont: 1 }, externalIds: ['new'] };
     await expect(edit(wrong)).rejects.toMatchObject({
@@ -79,22 +83,22 @@ describe('a patch of the configuration', () => {
       },
     });
     expect(await store.installations.read(name)).toEqual(before);
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     expect(await store.audit.list({ limit: 1 })).toMatchObject({
       items: [{ details: { changed: ['configuration.region'] } }],
     });
   });
 
-  test('of an active installation that a new version has made invalid may change what is no problem', async () => {
+  test('of an active installation that a new version made invalid may change other properties', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });
     const { installationId } = name;
-    await told(store, installationId);
+    await takeEventBodies(store, installationId);
     await store.registry.publish(publication(STRICTER), OPERATOR);
     const edited = await configure({ oauth_credentials: { access_token: 'x' } });
     expect(edited).toMatchObject({ installation: { status: 'active' } });
     expect(edited.problems.map(({ property }) => property)).toEqual(['zone', 'note', 'region']);
-    expect(await told(store, installationId)).toMatchObject([{ status: 'active' }]);
+    expect(await takeEventBodies(store, installationId)).toMatchObject([{ status: 'active' }]);
     await expect(configure({ another: 1 })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
     expect(await configure({ region: null, note: null })).toMatchObject({
       installation: { status: 'active' },
@@ -103,7 +107,7 @@ describe('a patch of the configuration', () => {
     expect(await configure({ zone: 'north' })).toMatchObject({ problems: [] });
   });
 
-  test('that is not valid is kept, and its problems are listed by property', async () => {
+  test('that is invalid is stored, and its problems are listed by property', async () => {
     const { store, name, configure } = await open();
     const { installation, problems } = await configure({ region: 'nowhere', cuont: 1 });
     expect(installation).toMatchObject({ status: 'pending', configuration: { region: 'nowhere', cuont: 1 } });
@@ -111,7 +115,7 @@ describe('a patch of the configuration', () => {
       ['cuont', 'Did you mean "count"?'],
       ['region', undefined],
     ]);
-    expect(await told(store, name.installationId)).toMatchObject([{ status: 'pending' }]);
+    expect(await takeEventBodies(store, name.installationId)).toMatchObject([{ status: 'pending' }]);
   });
 
   test('is checked against the version that is active now', async () => {
@@ -123,7 +127,7 @@ describe('a patch of the configuration', () => {
     expect((await configure({})).problems).toEqual([]);
   });
 
-  test('of a component is any object, and of what declares nothing is empty', async () => {
+  test('of a component accepts any object; without declared properties the configuration is empty', async () => {
     const component = await open({}, 'configurations: {account: {componentId: settings}}');
     expect(await component.configure({ any: { thing: [1] } })).toMatchObject({
       installation: { status: 'active' },
@@ -135,12 +139,12 @@ describe('a patch of the configuration', () => {
     });
   });
 
-  test('tells the integration how it was and how it is, one event an edit', async () => {
+  test('has a lifecycle event with the state before and after, one for each edit', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });
     await configure({ region: 'us' });
     const { installationId } = name;
-    expect(await told(store, installationId)).toEqual([
+    expect(await takeEventBodies(store, installationId)).toEqual([
       {
         type: 'installation_setup',
         installationId,
@@ -156,7 +160,7 @@ describe('a patch of the configuration', () => {
     ]);
   });
 
-  test('is in the audit by the names of what it sets, never by values', async () => {
+  test('is in the audit by the names of its properties, never by values', async () => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu', oauth_credentials: TOKEN }, externalIds: ['secret-id'] });
     const { items } = await store.audit.list({ installationId: name.installationId, limit: 1 });
@@ -181,7 +185,7 @@ describe('a patch of the configuration', () => {
 });
 
 describe('oauth_credentials', () => {
-  test('are sealed: no read shows them, the integration has them, and null removes them', async () => {
+  test('are sealed: no read shows them, the integration gets them, and null removes them', async () => {
     const { store, name, configure } = await open();
     const { installation } = await configure({ region: 'eu', oauth_credentials: TOKEN });
     expect(installation).toMatchObject({ hasCredentials: true, status: 'active' });
@@ -194,17 +198,17 @@ describe('oauth_credentials', () => {
     expect(await opened(store, name)).toEqual({ note: 'hello', region: 'eu', count: 1 });
   });
 
-  test('are in the event as they were', async () => {
+  test('are in the event unsealed, as the state before', async () => {
     const { store, name, configure } = await open();
     await configure({ oauth_credentials: TOKEN });
     await configure({ oauth_credentials: null });
-    const [, second] = await told(store, name.installationId);
+    const [, second] = await takeEventBodies(store, name.installationId);
     expect(second).toMatchObject({
       previous: { configuration: { note: 'hello', oauth_credentials: TOKEN } },
     });
   });
 
-  test('are an object', async () => {
+  test('must be an object', async () => {
     const { configure } = await open();
     const { problems } = await configure({ region: 'eu', oauth_credentials: 'text' });
     expect(problems).toMatchObject([{ property: 'oauth_credentials' }]);
@@ -212,7 +216,7 @@ describe('oauth_credentials', () => {
 });
 
 describe('an edit', () => {
-  test('replaces external ids, by which the installation is found from then on', async () => {
+  test('replaces external ids, by which the installation is then found', async () => {
     const { store, edit } = await open();
     const found = async (externalId: string) =>
       (await store.installations.list({ integration: 'hello', externalId, limit: 9 })).items.length;
@@ -223,19 +227,19 @@ describe('an edit', () => {
     expect(await found('b')).toBe(0);
   });
 
-  test('that leaves the configuration as it is, or sends what is there again, tells nothing', async () => {
+  test('that changes no property has no event', async () => {
     const { store, name, configure, edit } = await open();
     await configure({ region: 'eu', count: 1 });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
     await configure({ count: 1, region: 'eu', note: 'hello' });
     await configure({});
     await edit({ externalIds: ['a'] });
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     await configure({ count: 2 });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 
-  test('of what an installation speaks for leaves its configuration', async () => {
+  test('of a selection leaves the configuration as it is', async () => {
     const { edit } = await open();
     CLOCK.now += 1_000;
     const { installation } = await edit({ spaceSelection: 'selected' });
@@ -243,7 +247,7 @@ describe('an edit', () => {
     expect(installation.updatedAt - installation.createdAt).toBe(1_000);
   });
 
-  test('of the revision that is no more is refused and changes nothing', async () => {
+  test('of an outdated revision is refused and changes nothing', async () => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu' } }, 1);
     await expect(edit({ configuration: { region: 'us' } }, 1)).rejects.toMatchObject({
@@ -253,10 +257,10 @@ describe('an edit', () => {
       revision: 2,
       configuration: { region: 'eu' },
     });
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 
-  test.each(['pause', 'resume', 'uninstall'] as const)('%s is of a revision, too', async (change) => {
+  test.each(['pause', 'resume', 'uninstall'] as const)('%s can require a revision, too', async (change) => {
     const { store, name, edit } = await open();
     await edit({ configuration: { region: 'eu' } });
     const made = (ifRevision: number) => store.installations[change](name, OPERATOR, { ifRevision });
@@ -265,7 +269,7 @@ describe('an edit', () => {
     await made(2);
   });
 
-  test('attack: a space that is taken out and added again is not changed by whoever has read what was there before', async () => {
+  test('attack: a space target that was removed and added again is not changed by an edit of the removed one', async () => {
     const { store, name, edit } = await open();
     const { installations } = store;
     const add = () =>
@@ -298,7 +302,7 @@ describe('an edit', () => {
     expect(await store.installations.read(name)).toMatchObject({ revision: 1 });
   });
 
-  test('a configuration may be so large, and no larger, credentials and all: configurationBytes', async () => {
+  test('a configuration has at most configurationBytes, credentials included', async () => {
     const { store, name, configure } = await open({ configurationBytes: 200 });
     const rest = JSON.stringify({ note: '', oauth_credentials: TOKEN }).length;
     const text = 'x'.repeat(200 - rest);
@@ -314,8 +318,8 @@ describe('an edit', () => {
   });
 });
 
-describe('at the same moment', () => {
-  test('200 edits are all there, each with its event, in the order of their commits', async () => {
+describe('concurrently', () => {
+  test('200 edits are all stored, each with its event, in the order of their commits', async () => {
     const { store, name, configure } = await open({}, 'configurations: {account: {componentId: settings}}');
     const edited = await Promise.all(Array.from({ length: 200 }, (_, i) => configure({ [`p${i}`]: i })));
     const last = await store.installations.read(name);
@@ -323,8 +327,8 @@ describe('at the same moment', () => {
     expect(last?.configuration).toEqual(
       Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, i])),
     );
-    // The one who made a revision finds in its event what the revision before it was.
-    const events = await told(store, name.installationId);
+    // The edit that made a revision has the revision before it in its event.
+    const events = await takeEventBodies(store, name.installationId);
     const byRevision = edited.toSorted((a, b) => a.installation.revision - b.installation.revision);
     const after = byRevision.map(({ installation }) => installation.configuration);
     expect(events.map((event) => event['previous'])).toEqual(
@@ -335,7 +339,7 @@ describe('at the same moment', () => {
     );
   });
 
-  test('of many that are meant for one revision, exactly one is made', async () => {
+  test('of many edits of the same revision, exactly one succeeds', async () => {
     const { store, name, edit } = await open();
     const attempts = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) => edit({ configuration: { count: i } }, 1)),
@@ -347,6 +351,6 @@ describe('at the same moment', () => {
     );
     expect(new Set(refused)).toEqual(new Set(['INSTALLATION_CHANGED']));
     expect((await store.installations.read(name))?.revision).toBe(2);
-    expect(await told(store, name.installationId)).toHaveLength(1);
+    expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
   });
 });

@@ -1,10 +1,10 @@
-/** The events that changes leave behind: sealed, ordered, bounded, and without end for nobody. */
+/** Lifecycle events of changes: sealed, ordered and bounded. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { heard, installed, told } from '../../support/store/installed.ts';
+import { installed, takeEventBodies, takeEvents } from '../../support/store/installed.ts';
 import {
   OPERATOR,
   storeOptions,
@@ -13,23 +13,23 @@ import {
 } from '../../support/store/temporary-store.ts';
 
 describe('a change', () => {
-  test('is told with an id that no other event has', async () => {
+  test('has an event with an id of its own', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, OPERATOR);
-    const events = await heard(store, name.installationId);
+    const events = await takeEvents(store, name.installationId);
     const ids = events.map(({ eventId }) => eventId);
     expect(events.map(({ record }) => record.event['eventId'])).toEqual(ids);
     expect(ids.every((id) => /^evt_[a-z2-7]{24}$/.test(id))).toBe(true);
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('carries along how many calls it was made inside of', async () => {
+  test('carries its call depth', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, { ...OPERATOR, depth: 3 });
-    expect(await heard(store, name.installationId)).toMatchObject([{ depth: 3 }]);
+    expect(await takeEvents(store, name.installationId)).toMatchObject([{ depth: 3 }]);
   });
 
   test('leaves no credentials in the file, neither in its row nor in its event', async () => {
@@ -46,8 +46,8 @@ describe('a change', () => {
   });
 });
 
-describe('attack: a handler that changes its own installation whenever it hears of a change', () => {
-  test('is refused once its changes are inside of too many calls, whatever it changes', async () => {
+describe('attack: a handler that changes its own installation at each lifecycle event', () => {
+  test('is refused beyond the call depth, whatever it changes', async () => {
     const store = await temporaryStore({ callDepth: 2 });
     const name = wholeInstallation(await installed(store));
     const by = { ...OPERATOR, depth: 2 };
@@ -74,12 +74,12 @@ describe('attack: a handler that changes its own installation whenever it hears 
       });
     }
     expect(await store.installations.read(name)).toMatchObject({ revision: 2, configuration: { count: 1 } });
-    expect(await told(store, installationId)).toHaveLength(2);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(2);
   });
 });
 
-describe('attack: edits in a loop that nobody hears of', () => {
-  test('are refused at lifeEventsPendingPerInstallation, until some are heard; uninstalling never is', async () => {
+describe('attack: edits in a loop whose events are not handled', () => {
+  test('are refused at lifeEventsPendingPerInstallation, until some events are finished; an uninstall is never refused', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 3 });
     const name = wholeInstallation(await installed(store));
     const { installationId } = name;
@@ -95,21 +95,21 @@ describe('attack: edits in a loop that nobody hears of', () => {
     await expect(edit()).rejects.toMatchObject(busy);
     await expect(below('b')).rejects.toMatchObject(busy);
     expect(await store.installations.read(name)).toMatchObject({ revision: 2 });
-    // What tells nobody is not refused.
+    // Changes without an event are not refused.
     await store.installations.pause(name, OPERATOR);
     await store.installations.resume(name, OPERATOR);
-    expect(await told(store, installationId)).toHaveLength(3);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(3);
     await edit();
     await edit();
     await edit();
     await store.installations.uninstall(name, OPERATOR);
-    expect(await told(store, installationId)).toMatchObject([
+    expect(await takeEventBodies(store, installationId)).toMatchObject([
       { type: 'site_installation_deleted' },
       { type: 'installation_deleted' },
     ]);
   });
 
-  test('are no way out by installing and uninstalling, either', async () => {
+  test('cannot be continued by uninstalling and installing', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 3 });
     const request = { integration: 'hello', organization: 'acme', externalIds: [] };
     const install = () => store.installations.install(request, OPERATOR);
@@ -122,16 +122,16 @@ describe('attack: edits in a loop that nobody hears of', () => {
     await expect(
       store.installations.install({ ...request, organization: 'other' }, OPERATOR),
     ).resolves.toBeDefined();
-    await told(store, installationId);
+    await takeEventBodies(store, installationId);
     await expect(install()).resolves.toBeDefined();
   });
 
-  test('of one installation leave another alone', async () => {
+  test('of one installation do not affect another', async () => {
     const store = await temporaryStore({ lifeEventsPendingPerInstallation: 1 });
     const full = wholeInstallation(await installed(store));
     const request = { integration: 'hello', organization: 'other', externalIds: [] };
     const other = await store.installations.install(request, OPERATOR);
-    await told(store, other.installationId);
+    await takeEventBodies(store, other.installationId);
     const configuration = { region: 'eu' };
     await expect(store.installations.edit(full, { configuration }, {}, OPERATOR)).rejects.toMatchObject({
       code: 'INSTALLATION_BUSY',

@@ -1,9 +1,13 @@
-/** Installing into an organization: who may, what comes of it, who hears of it; pausing and resuming. */
+/**
+ * Installing into an organization: rights, status and lifecycle event; pausing and resuming.
+ */
+
 import { describe, expect, test } from 'vitest';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { installed, publication, told } from '../../support/store/installed.ts';
+import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 const BY: Actor = { ...OPERATOR, requestId: 'req-install' };
@@ -13,7 +17,7 @@ const install = (store: Store, organization: string, more: { installToken?: stri
   store.installations.install({ integration: 'hello', organization, externalIds: [], ...more }, BY);
 
 describe('a new installation', () => {
-  test('is pending while something required is not set, has its defaults, and its integration is told', async () => {
+  test('is pending while a required property is not set, has its defaults and a lifecycle event', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     expect(await store.installations.read(wholeInstallation(id))).toMatchObject({
@@ -24,19 +28,21 @@ describe('a new installation', () => {
       spaceSelection: 'all',
       siteSelection: 'all',
     });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       { type: 'installation_setup', installationId: id, status: 'pending' },
     ]);
   });
 
-  test('is active at once where nothing is required', async () => {
+  test('is active at once if no property is required', async () => {
     const store = await temporaryStore();
     const id = await installed(store, PLAIN);
     expect(await store.installations.read(wholeInstallation(id))).toMatchObject({ status: 'active' });
-    expect(await told(store, id)).toMatchObject([{ type: 'installation_setup', status: 'active' }]);
+    expect(await takeEventBodies(store, id)).toMatchObject([
+      { type: 'installation_setup', status: 'active' },
+    ]);
   });
 
-  test('speaks for the spaces and sites that were asked for', async () => {
+  test('covers the spaces and sites that were requested', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication(), OPERATOR);
     const request = { integration: 'hello', organization: 'acme', externalIds: ['a', 'a'] };
@@ -48,7 +54,7 @@ describe('a new installation', () => {
     );
   });
 
-  test('is in the audit, with who did it and from where', async () => {
+  test('is in the audit, with the principal and its address', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     const { items } = await store.audit.list({ installationId: id, limit: 9 });
@@ -57,7 +63,7 @@ describe('a new installation', () => {
     ]);
   });
 
-  test('is one an organization: the refusal names the one there is', async () => {
+  test('is one an organization: the refusal names the existing one', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     await expect(install(store, 'acme')).rejects.toMatchObject({
@@ -65,10 +71,10 @@ describe('a new installation', () => {
       extra: { installation: id },
     });
     expect((await store.audit.list({ installationId: id, limit: 9 })).items).toHaveLength(1);
-    expect(await told(store, id)).toHaveLength(1);
+    expect(await takeEventBodies(store, id)).toHaveLength(1);
   });
 
-  test('has no more external ids than five', async () => {
+  test('has at most five external ids', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication(), OPERATOR);
     const externalIds = ['a', 'b', 'c', 'd', 'e'];
@@ -78,7 +84,7 @@ describe('a new installation', () => {
   });
 });
 
-test('installations are so many in one organization, and no more: installationsPerOrganization', async () => {
+test('an organization has at most installationsPerOrganization installations', async () => {
   const store = await temporaryStore({ installationsPerOrganization: 2 });
   for (const name of ['first', 'second', 'third'])
     await store.registry.publish(publication(PLAIN, { name, visibility: 'public' }), OPERATOR);
@@ -86,7 +92,7 @@ test('installations are so many in one organization, and no more: installationsP
     store.installations.install({ integration, organization, externalIds: [] }, BY);
   const { installationId } = await into('acme', 'first');
   await into('acme', 'second');
-  // What is in its spaces is not counted, and neither is what others have installed.
+  // Targets in its spaces do not count, and neither do installations of others.
   await store.installations.installBelow(
     { installationId, level: 'space', place: 's1', externalIds: [] },
     BY,
@@ -104,7 +110,7 @@ test('installations are so many in one organization, and no more: installationsP
   await into('acme', 'third');
 });
 
-describe('who may install', () => {
+describe('an install', () => {
   const token = (store: Store) => store.installLinks.create('hello', OPERATOR);
 
   test.each<[string, string, boolean, string | undefined]>([
@@ -115,16 +121,19 @@ describe('who may install', () => {
     ['unlisted', 'other', false, 'INSTALLATION_FORBIDDEN'],
     ['unlisted', 'other', true, undefined],
     ['public', 'other', false, undefined],
-  ])('%s, by %s, with an install link: %s', async (visibility, organization, linked, code) => {
-    const store = await temporaryStore();
-    await store.registry.publish(publication(PLAIN, { visibility }), OPERATOR);
-    const installToken = await token(store);
-    const attempt = install(store, organization, linked ? { installToken } : {});
-    if (code === undefined) await expect(attempt).resolves.toMatchObject({ organization });
-    else await expect(attempt).rejects.toMatchObject({ code });
-  });
+  ])(
+    'of a %s integration by %s, with an install link: %s',
+    async (visibility, organization, linked, code) => {
+      const store = await temporaryStore();
+      await store.registry.publish(publication(PLAIN, { visibility }), OPERATOR);
+      const installToken = await token(store);
+      const attempt = install(store, organization, linked ? { installToken } : {});
+      if (code === undefined) await expect(attempt).resolves.toMatchObject({ organization });
+      else await expect(attempt).rejects.toMatchObject({ code });
+    },
+  );
 
-  test('a link that was replaced, one of another integration, or its hash, is no invitation', async () => {
+  test('with a replaced link, that of another integration, or its hash, is forbidden', async () => {
     const store = await temporaryStore();
     for (const name of ['hello', 'other'])
       await store.registry.publish(publication(PLAIN, { name, visibility: 'unlisted' }), OPERATOR);
@@ -138,14 +147,14 @@ describe('who may install', () => {
     }
   });
 
-  test('what does not exist, nobody', async () => {
+  test('of an unknown integration is refused for everyone', async () => {
     const store = await temporaryStore();
     await expect(install(store, 'acme')).rejects.toMatchObject({ code: 'INTEGRATION_UNKNOWN' });
   });
 });
 
 describe('pausing', () => {
-  test('is undone by resuming, to what the configuration is worth', async () => {
+  test('is undone by resuming: the configuration decides the status', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     const status = async () => (await store.installations.read(name))?.status;
@@ -158,18 +167,18 @@ describe('pausing', () => {
     expect(await store.installations.resume(name, BY)).toMatchObject({ status: 'active', revision: 6 });
   });
 
-  test('tells the integration nothing, and is in the audit', async () => {
+  test('has no lifecycle event, and is in the audit', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
-    await told(store, name.installationId);
+    await takeEventBodies(store, name.installationId);
     await store.installations.pause(name, BY);
     await store.installations.resume(name, BY);
-    expect(await told(store, name.installationId)).toEqual([]);
+    expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     const { items } = await store.audit.list({ installationId: name.installationId, limit: 2 });
     expect(items.map(({ action }) => action)).toEqual(['installation.resume', 'installation.pause']);
   });
 
-  test('what is paused, and resuming what is not, changes nothing', async () => {
+  test('a paused installation, or resuming one that is not paused, changes nothing', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.resume(name, BY);
@@ -179,7 +188,7 @@ describe('pausing', () => {
     expect(items).toHaveLength(2);
   });
 
-  test('outlasts edits, valid and invalid ones', async () => {
+  test('persists across edits, valid and invalid ones', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store));
     await store.installations.pause(name, BY);
@@ -191,17 +200,17 @@ describe('pausing', () => {
     expect(await store.installations.resume(name, BY)).toMatchObject({ status: 'pending' });
   });
 
-  test('is seen by the call that starts next', async () => {
+  test('takes effect for the call that starts next', async () => {
     const store = await temporaryStore();
     const name = wholeInstallation(await installed(store, PLAIN));
     const { endpointKey = '' } = (await store.installations.read(name)) ?? {};
-    expect(await store.registry.target(endpointKey)).toMatchObject({ status: 'active' });
+    expect(await targetsOf(store).targets.get(endpointKey)).toMatchObject({ status: 'active' });
     await store.installations.pause(name, BY);
-    expect(await store.registry.target(endpointKey)).toMatchObject({ status: 'paused' });
+    expect(await targetsOf(store).targets.get(endpointKey)).toMatchObject({ status: 'paused' });
   });
 
   test.each([['pause'], ['resume'], ['uninstall']] as const)(
-    '%s of what is not there is refused',
+    '%s of an unknown installation is refused',
     async (change) => {
       const store = await temporaryStore();
       const id = await installed(store);

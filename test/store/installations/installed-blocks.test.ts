@@ -1,11 +1,14 @@
-/** The menu of an organization with more integrations than anybody has: pages end, and cost what they show. */
+/**
+ * The insert menu of an organization with thousands of integrations: each page reads a bounded
+ * number.
+ */
 import { expect, test } from 'vitest';
-import { INTEGRATIONS_LOOKED_AT_MAX } from '../../../src/store/installations/installed-blocks.ts';
+import { INTEGRATIONS_READ_MAX } from '../../../src/store/installations/installed-blocks.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-test('a menu of many integrations is found page by page, however few of them have blocks', async () => {
-  const count = INTEGRATIONS_LOOKED_AT_MAX + 5;
+test('a menu of many integrations is listed page by page, however few of them have blocks', async () => {
+  const count = INTEGRATIONS_READ_MAX + 5;
   const limits = { installationsPerOrganization: count };
   const store = await openStore(storeOptions(await temporaryFolder({ inMemory: true }), limits));
   try {
@@ -35,7 +38,7 @@ test('a menu of many integrations is found page by page, however few of them hav
       expect(found).toEqual(expected);
       expect(pages).toBeLessThanOrEqual(expected.length / limit + 2);
     }
-    // What looks for one block, in a URL or in a document, looks at no more than so many integrations.
+    // A search for one block, in a URL or in a document, reads a bounded number of integrations.
     const all = await installedBlocks.all({ organization: 'acme' });
     expect(all.map(({ home, block }) => `${home.integration}/${block.id}`)).toEqual(expected.slice(0, -2));
     for (const cursor of ['nonsense', '/', 'app-00000/x', 'zzz/1'])

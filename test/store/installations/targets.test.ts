@@ -1,8 +1,18 @@
-/** Below an installation: spaces and sites of its organization, each a target of its own, and the end of it all. */
+/**
+ * Targets in spaces and sites of an installation: their creation, edits, and removal.
+ */
+
 import { describe, expect, test } from 'vitest';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { CONFIGURATIONS, heard, installed, publication, told } from '../../support/store/installed.ts';
+import {
+  CONFIGURATIONS,
+  installed,
+  publication,
+  takeEventBodies,
+  takeEvents,
+} from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 type Below = 'space' | 'site';
@@ -23,7 +33,7 @@ const places = async (store: Store, installationId: string, level: Below) =>
   );
 
 describe('a target in a space or a site', () => {
-  test('has the status and the defaults of its own level, and its integration is told', async () => {
+  test('has the status and the defaults of its own level, and a lifecycle event', async () => {
     const { store, id, below } = await open();
     expect(await below('space', 's1')).toMatchObject({ status: 'pending', configuration: {}, revision: 1 });
     expect(await below('site', 't1', ['ext'])).toMatchObject({
@@ -31,21 +41,23 @@ describe('a target in a space or a site', () => {
       configuration: { label: 'none' },
       externalIds: ['ext'],
     });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       { type: 'installation_setup', installationId: id, status: 'pending' },
       { type: 'space_installation_setup', installationId: id, spaceId: 's1', status: 'pending' },
       { type: 'site_installation_setup', installationId: id, siteId: 't1', status: 'active' },
     ]);
   });
 
-  test('has an endpoint and a signing secret of its own', async () => {
+  test('has its own endpoint and signing secret', async () => {
     const { store, whole, below } = await open();
     const keys = [
       await store.installations.read(whole),
       await below('space', 's1'),
       await below('site', 's1'),
     ];
-    const targets = await Promise.all(keys.map((one) => store.registry.target(one?.endpointKey ?? '')));
+    const targets = await Promise.all(
+      keys.map((one) => targetsOf(store).targets.get(one?.endpointKey ?? '')),
+    );
     expect(new Set(keys.map((one) => one?.endpointKey)).size).toBe(3);
     expect(new Set(targets.flatMap((target) => target?.signingSecrets)).size).toBe(3);
   });
@@ -54,7 +66,7 @@ describe('a target in a space or a site', () => {
     const { store, id, whole, below, at } = await open();
     await below('space', 's1');
     await below('space', 's2');
-    await told(store, id);
+    await takeEventBodies(store, id);
     const configuration = { channel: 'general' };
     const { installation } = await store.installations.edit(
       at('space', 's1'),
@@ -68,7 +80,7 @@ describe('a target in a space or a site', () => {
       revision: 1,
     });
     expect(await store.installations.read(whole)).toMatchObject({ status: 'pending', revision: 1 });
-    expect(await told(store, id)).toEqual([
+    expect(await takeEventBodies(store, id)).toEqual([
       {
         type: 'space_installation_setup',
         installationId: id,
@@ -79,7 +91,7 @@ describe('a target in a space or a site', () => {
     ]);
   });
 
-  test('is there once: the refusal names its installation', async () => {
+  test('exists once: the refusal names its installation', async () => {
     const { id, below } = await open();
     await below('space', 's1');
     await below('site', 's1');
@@ -102,7 +114,7 @@ describe('a target in a space or a site', () => {
     ['organization', []],
     ['space', ['space']],
     ['site', ['site']],
-  ])('with the target %s is in: %j', async (target, admitted) => {
+  ])('with the manifest target %s may be in: %j', async (target, admitted) => {
     const { store, id, below } = await open({}, `target: ${target}`);
     for (const level of ['space', 'site'] as const) {
       if (admitted.includes(level)) await below(level, 'here');
@@ -111,7 +123,7 @@ describe('a target in a space or a site', () => {
     }
   });
 
-  test('is in so many spaces and so many sites, and no more: placesPerInstallation', async () => {
+  test('exists in at most placesPerInstallation spaces, and as many sites', async () => {
     const { store, id, below, at, uninstall } = await open({ placesPerInstallation: 2 });
     for (const level of ['space', 'site'] as const) {
       await below(level, 'a');
@@ -142,7 +154,7 @@ describe('a target in a space or a site', () => {
       );
     expect(await carriers('ext-b')).toEqual(['b']);
     expect(await carriers('common')).toEqual(['a', 'b', 'c']);
-    // A list of installations has those alone.
+    // A list of installations contains no targets below them.
     const whole = await store.installations.list({ integration: 'hello', externalId: 'common', limit: 9 });
     expect(whole.items).toEqual([]);
   });
@@ -156,12 +168,12 @@ describe('uninstalling', () => {
     await below('site', 's1');
     const configuration = { channel: 'general' };
     await store.installations.edit(at('space', 's1'), { configuration }, {}, OPERATOR);
-    expect(await store.registry.target(endpointKey)).toBeDefined();
-    await told(store, id);
+    expect(await targetsOf(store).targets.get(endpointKey)).toBeDefined();
+    await takeEventBodies(store, id);
     await uninstall(at('space', 's1'));
-    expect(await store.registry.target(endpointKey)).toBeUndefined();
+    expect(await targetsOf(store).targets.get(endpointKey)).toBeUndefined();
     expect([await places(store, id, 'space'), await places(store, id, 'site')]).toEqual([['s2'], ['s1']]);
-    const [event, ...others] = await heard(store, id);
+    const [event, ...others] = await takeEvents(store, id);
     expect(others).toEqual([]);
     expect(event?.record.event).toMatchObject({
       type: 'space_installation_deleted',
@@ -175,7 +187,7 @@ describe('uninstalling', () => {
     });
   });
 
-  test('an installation takes all below it along: they are told first, and nothing else is left', async () => {
+  test('an installation removes all its targets: their events come first, and no other rows are left', async () => {
     const { store, id, whole, below, uninstall } = await open();
     await below('space', 's1', ['ext']);
     await below('site', 't1');
@@ -188,14 +200,14 @@ describe('uninstalling', () => {
     const line = { installationId: id, version: 1, requestId: 'r', level: 'info', text: 'x', at: 0 } as const;
     store.logs.append(line);
     await store.logs.pass();
-    await told(store, id);
+    await takeEventBodies(store, id);
     await uninstall(whole);
     expect(await store.installations.read(whole)).toBeUndefined();
     expect(await places(store, id, 'space')).toEqual([]);
     expect((await store.logs.list({ installationId: id, limit: 9 })).items).toEqual([]);
     const found = await store.installations.list({ integration: 'hello', externalId: 'ext', limit: 9 });
     expect(found.items).toEqual([]);
-    const events = await heard(store, id);
+    const events = await takeEvents(store, id);
     expect(events.map(({ type }) => type).toSorted()).toEqual([
       'installation_deleted',
       'site_installation_deleted',
@@ -209,7 +221,7 @@ describe('uninstalling', () => {
     expect(items).toMatchObject([{ action: 'installation.delete', details: { below: 2 } }]);
   });
 
-  test('what has not been told of its life is told no more; what was deleted before, is', async () => {
+  test('cancels pending setup events; events of earlier deletions stay', async () => {
     const { store, id, whole, below, at, uninstall } = await open();
     await below('space', 's1');
     await below('space', 's2');
@@ -245,7 +257,7 @@ describe('uninstalling', () => {
     expect(after.endpointKey).not.toBe(before?.endpointKey);
   });
 
-  test('of one organization leaves another alone', async () => {
+  test('of one organization does not affect another', async () => {
     const { store, whole, below, uninstall } = await open();
     await below('space', 's1');
     const request = { integration: 'hello', organization: 'rival', externalIds: ['ext'] };
@@ -258,10 +270,10 @@ describe('uninstalling', () => {
     await uninstall(whole);
     expect(await store.installations.read(wholeInstallation(installationId))).toEqual(other);
     expect(await places(store, installationId, 'space')).toEqual(['s1']);
-    expect(await told(store, installationId)).toHaveLength(2);
+    expect(await takeEventBodies(store, installationId)).toHaveLength(2);
   });
 
-  test('of a place that is installed in again meanwhile starts anew', async () => {
+  test('of a space that was removed and added again counts its revisions anew', async () => {
     const { store, below, at, uninstall } = await open({}, `${CONFIGURATIONS}target: all`);
     await below('space', 's1', ['ext']);
     await store.installations.edit(at('space', 's1'), { configuration: { channel: 'a' } }, {}, OPERATOR);
@@ -269,7 +281,7 @@ describe('uninstalling', () => {
     expect(await below('space', 's1')).toMatchObject({ configuration: {}, externalIds: [], revision: 1 });
   });
 
-  test('after a version that has no place for spaces any more still works', async () => {
+  test('works after a version that no longer supports spaces', async () => {
     const { store, id, below, at, uninstall } = await open();
     await below('space', 's1');
     await store.registry.publish(publication('target: organization'), OPERATOR);

@@ -1,10 +1,12 @@
-/** Life events as they are kept: told in their order, emptied when they are over, and forgotten with time. */
+/**
+ * Lifecycle events in the store: their order, their end, and their removal by age.
+ */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { heard, installed } from '../../support/store/installed.ts';
+import { installed, takeEvents } from '../../support/store/installed.ts';
 import {
   CLOCK,
   OPERATOR,
@@ -19,14 +21,14 @@ const DELIVERED = { state: 'delivered', outcome: 'answered 200', called: true } 
 const edit = (store: Store, id: string, count: number) =>
   store.installations.edit(wholeInstallation(id), { configuration: { count } }, {}, OPERATOR);
 
-/** The first event that waits. */
+/** The first pending event. */
 async function first({ lifeEvents }: Store, id: string) {
   const event = await lifeEvents.first(id);
   if (event === undefined) throw new Error('No event waits.');
   return event;
 }
 
-test('the first of those that wait stands before the others until it is over, postponed or not', async () => {
+test('the first pending event stays first until it is finished, postponed or not', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   await edit(store, id, 1);
@@ -42,7 +44,7 @@ test('the first of those that wait stands before the others until it is over, po
   expect(await first(store, id)).toMatchObject({ position: 2, attempts: 0 });
 });
 
-test('one that is over, or was canceled meanwhile, is not changed any more', async () => {
+test('a finished or canceled event is not changed again', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const setup = await first(store, id);
@@ -54,7 +56,7 @@ test('one that is over, or was canceled meanwhile, is not changed any more', asy
   expect(await store.lifeEvents.read(setup.eventId)).toEqual(canceled);
 });
 
-test('an event holds nothing once it is over', async () => {
+test('a finished event has no record', async () => {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
   const id = await installed(store);
@@ -73,7 +75,7 @@ test('an event holds nothing once it is over', async () => {
   ]);
 });
 
-test('installations with events that wait are found page by page, each once, and are counted by their events', async () => {
+test('installations with pending events are listed page by page, each once, and their events are counted', async () => {
   const store = await temporaryStore();
   const ids = [await installed(store)];
   for (const organization of ['b', 'c', 'd', 'e']) {
@@ -82,7 +84,7 @@ test('installations with events that wait are found page by page, each once, and
   }
   const [one = '', two = ''] = ids.sort();
   await edit(store, one, 1);
-  await heard(store, two);
+  await takeEvents(store, two);
   const found: string[] = [];
   let cursor: string | undefined;
   do {
@@ -94,7 +96,7 @@ test('installations with events that wait are found page by page, each once, and
   expect(await store.lifeEvents.waiting()).toBe(5);
 });
 
-test('what became of an event is kept for so long, and no longer: lifeEventDays', async () => {
+test('finished events are kept for lifeEventDays', async () => {
   const store = await temporaryStore({ lifeEventDays: 2 });
   const id = await installed(store);
   await store.lifeEvents.finish(await first(store, id), DELIVERED);
@@ -105,11 +107,11 @@ test('what became of an event is kept for so long, and no longer: lifeEventDays'
   expect(await kept()).toHaveLength(2);
   CLOCK.now += 1;
   await store.lifeEvents.prune();
-  // The one that waits stays, however old it is.
+  // A pending event stays, however old it is.
   expect(await kept()).toMatchObject([{ position: 2, state: 'pending' }]);
 });
 
-test('a sweep over the logs removes the lines of installations that are gone, and no others', async () => {
+test('a sweep removes the log lines of deleted installations, and no others', async () => {
   const store = await temporaryStore();
   const gone = await installed(store);
   const request = { integration: 'hello', organization: 'b', externalIds: [] };
@@ -132,7 +134,7 @@ test('a sweep over the logs removes the lines of installations that are gone, an
   expect([await lines(gone), await lines(there)]).toEqual([0, 1]);
 });
 
-/** Types and details of all that is told now, in their order. */
+/** Types and details of all events that can be delivered now, in order. */
 async function toldNow(store: Store, id: string): Promise<string[]> {
   const said: string[] = [];
   for (;;) {
@@ -146,7 +148,7 @@ async function toldNow(store: Store, id: string): Promise<string[]> {
   }
 }
 
-test('what was committed before a pause is held back and told after the resume, in its order', async () => {
+test('events committed before a pause are held back and delivered after the resume, in order', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const name = wholeInstallation(id);
@@ -165,7 +167,7 @@ test('what was committed before a pause is held back and told after the resume, 
   ]);
 });
 
-test('edits of a second pause are told with what was before the first of them', async () => {
+test('an event of edits during two pauses has the state before the first of them', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const name = wholeInstallation(id);
@@ -173,7 +175,7 @@ test('edits of a second pause are told with what was before the first of them', 
   await store.installations.pause(name, OPERATOR);
   await edit(store, id, 1);
   await store.installations.resume(name, OPERATOR);
-  // Before anybody had its turn.
+  // Before any event was delivered.
   await store.installations.pause(name, OPERATOR);
   await edit(store, id, 2);
   await store.installations.resume(name, OPERATOR);
@@ -184,7 +186,7 @@ test('edits of a second pause are told with what was before the first of them', 
   expect(await toldNow(store, id)).toHaveLength(1);
 });
 
-test('a space that is paused holds its own events back, and lets others pass', async () => {
+test('a paused space holds back its own events, and others overtake them', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const below = (place: string) =>
@@ -205,7 +207,7 @@ test('a space that is paused holds its own events back, and lets others pass', a
   expect(await toldNow(store, id)).toMatchObject([expect.stringContaining('space_installation_setup a')]);
 });
 
-test('an installation that is paused holds back what is below it, and not what is gone', async () => {
+test('a paused installation holds back events of its targets, except deletions', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
   const below = (place: string) =>

@@ -1,4 +1,6 @@
-/** Publishing, up to the point where the code is run: what an upload may be, who may publish it, what is told. */
+/**
+ * Publishing up to the publish probe: forms of uploads, rights, and reported problems.
+ */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { readForm } from '../../../src/bundle/reading/read-form.ts';
@@ -63,7 +65,7 @@ describe('an upload', () => {
     expect(upload.manifest.replaceAll('\r\n', '\n')).toBe(MANIFEST[1]);
   });
 
-  test('may send the manifest as a file part, or among its files', async () => {
+  test('may contain the manifest as a file part, or among its files', async () => {
     for (const manifest of [
       ['manifest', MANIFEST[1], 'm.yaml'],
       ['files', MANIFEST[1], 'platform-manifest.yaml'],
@@ -78,7 +80,7 @@ describe('an upload', () => {
     expect(reading).toMatchObject({ ok: true, upload: { script: 'export default {}' } });
   });
 
-  test('tells everything wrong with its parts at once', async () => {
+  test('is answered with all problems of its parts at once', async () => {
     const problems = await problemsOf([
       ['secrets', '{"A": 1}'],
       ['files', 'x', '../../etc/passwd'],
@@ -110,7 +112,7 @@ describe('an upload', () => {
       '{"A": ["planted"], "B": "x", "C": null}',
       ['A', 'C'].map((name) => `The value of "${name}" must be a text.`),
     ],
-  ])('names the secrets that are no texts, and no value: %s', async (secrets, told) => {
+  ])('names the secrets that are not texts, and no value: %s', async (secrets, told) => {
     const reading = await read([MANIFEST, INDEX, ['secrets', secrets]]);
     expect(reading.ok ? [] : reading.problems.map(({ message }) => message)).toEqual(told);
     expect(JSON.stringify(reading)).not.toContain('planted');
@@ -121,7 +123,7 @@ describe('an upload', () => {
     expect(await problemsOf([MANIFEST])).toEqual(['The upload has no code.']);
   });
 
-  test('may have as many files as the limit says, and no more', async () => {
+  test('has at most as many files as the limit', async () => {
     const files = (count: number) =>
       Array.from({ length: count }, (_, i): Part => ['files', 'x', `f${i}.ts`]);
     expect(await problemsOf([MANIFEST, ...files(5)], { uploadFiles: 5 })).toEqual([]);
@@ -129,7 +131,7 @@ describe('an upload', () => {
     expect((await problemsOf([MANIFEST, ...files(60)], { uploadFiles: 5 })).length).toBeLessThanOrEqual(3);
   });
 
-  test('may have as many bytes as the limit says, and one more is 413', async () => {
+  test('has at most as many bytes as the limit; one more is 413', async () => {
     const filled = (bytes: number): Part[] => [
       ['manifest', MANIFEST[1], 'platform-manifest.yaml'],
       ['files', new Uint8Array(bytes - Buffer.byteLength(String(MANIFEST[1]))), 'a.ts'],
@@ -141,7 +143,7 @@ describe('an upload', () => {
     });
   });
 
-  test('of bytes that are in no part at all ends at a limit too', async () => {
+  test('is bounded also for bytes outside of its parts', async () => {
     const body = Readable.from(Array(100).fill(Buffer.alloc(64 * 1024, 'x')));
     const limits = { ...DEFAULT_LIMITS, uploadBytes: 10_000, uploadFiles: 5 };
     const reading = receiveUpload(body, 'multipart/form-data; boundary=b', limits);
@@ -167,7 +169,7 @@ describe('an upload', () => {
     await expect(reading).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
   });
 
-  test('whose sender goes away is told as that', async () => {
+  test('whose sender disconnects is reported as such', async () => {
     const body = new Readable({ read() {} });
     const reading = receiveUpload(body, 'multipart/form-data; boundary=b', DEFAULT_LIMITS);
     body.destroy(new Error('aborted'));
@@ -179,7 +181,9 @@ describe('publishing', () => {
   const acme: Principal = { tokenId: 't', kind: 'organization', organization: 'acme' };
   const admin: Principal = { tokenId: 't', kind: 'admin' };
 
-  /** A publisher for uploads that are refused before their code is run: the probe fails the test. */
+  /**
+   * A publisher for uploads that are refused before their code is run: the probe fails the test.
+   */
   const publisherOver = async () => {
     const { registry } = await temporaryStore();
     const probe = () => Promise.reject(new Error('This upload must not be run.'));
@@ -201,7 +205,7 @@ describe('publishing', () => {
   test.each([
     ['its owner by another organization', acme],
     ['its owner by the operator', admin],
-  ])('does not take a name from %s', async (_who, principal) => {
+  ])('does not take over a name of %s', async (_who, principal) => {
     const { registry, publish } = await publisherOver();
     await registry.publish(
       {
@@ -219,7 +223,7 @@ describe('publishing', () => {
     expect(await registry.integration('hello')).toMatchObject({ organization: 'rival', activeVersion: 1 });
   });
 
-  test('tells the problems of manifest, secrets and code together, and changes nothing', async () => {
+  test('reports the problems of manifest, secrets and code together, and changes nothing', async () => {
     const { registry, publish } = await publisherOver();
     const parts: Part[] = [
       ['manifest', manifestYaml({}, `script: ./src/index.ts\nsecrets:\n  TOKEN: \${{ env.TOKEN }}\nicn: x`)],
@@ -241,7 +245,7 @@ describe('publishing', () => {
     expect(await registry.integration('hello')).toBeUndefined();
   });
 
-  test('a broken manifest does not hide what is wrong with the code', async () => {
+  test('a broken manifest does not hide the problems of the code', async () => {
     const { publish } = await publisherOver();
     const broken: Part = ['manifest', 'script: src/index.ts'];
     const result = await publish([broken, ['files', 'export default {', 'src/index.ts']], acme);
@@ -257,7 +261,7 @@ describe('publishing', () => {
     });
   });
 
-  test('a ready script is held to the same rules as files', async () => {
+  test('a ready script has the same rules as files', async () => {
     const { publish } = await publisherOver();
     const problemsOfScript = async (script: string) => {
       const result = await publish([MANIFEST, ['script', script]], acme);
@@ -286,7 +290,7 @@ describe('publishing', () => {
   });
 });
 
-describe('a script that was run once', () => {
+describe('a probed script', () => {
   const exports = { fetch: true, sdk: true, components: ['unfurl'], events: ['space_view'] };
   const withBlocks = parsed(manifestYaml({}, 'blocks:\n  - {id: unfurll, title: T}'));
   const plain = parsed(manifestYaml());
@@ -310,11 +314,11 @@ describe('a script that was run once', () => {
     expect(missing?.message).toBe('The block "unfurll" has no component. The script declares "unfurl".');
   });
 
-  test('that does not use the SDK answers for its own components', () => {
+  test('without the SDK is responsible for its own components', () => {
     expect(inspect({ sdk: false, components: [], events: [] }, withBlocks)).toEqual([]);
   });
 
-  test('is warned of a handler whose scope the manifest lacks', () => {
+  test('has a warning for a handler whose scope the manifest lacks', () => {
     expect(inspect({})).toMatchObject([
       { severity: 'warning', line: 6, message: expect.stringContaining('space:metadata:read') },
     ]);
@@ -323,7 +327,7 @@ describe('a script that was run once', () => {
       expect(inspect({ events: ['page_feedback'] }, withScope(scope))).toEqual([]);
   });
 
-  test('that did not load is told why', () => {
+  test('that did not load has the reason in its problems', () => {
     const context = { limits: DEFAULT_LIMITS, entry: 'src/index.ts', toSource: (text: string) => text };
     const told = (end: CallEnd) => probeProblem(end, context).message;
     expect(told({ outcome: 'exception', cpuMs: 1, detail: 'TypeError: no' })).toBe(

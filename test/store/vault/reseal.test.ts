@@ -1,4 +1,8 @@
-/** A key is changed by putting a new one first: everything is sealed anew, whatever comes in between. */
+/**
+ * Key rotation: with a new first key all values are resealed, across interruptions and concurrent
+ * changes.
+ */
+
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,19 +11,21 @@ import { openDatabase } from '../../../src/database/database.ts';
 import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { Target } from '../../../src/model/target.ts';
 import { openSecrets, secretPlace, upsertSecrets } from '../../../src/store/integrations/secret-rows.ts';
+import { Reseal, type ResealNote } from '../../../src/store/reseal/reseal.ts';
+import { keysInUse, SEALED_COLUMNS } from '../../../src/store/reseal/sealed-columns.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { Reseal, type ResealNote } from '../../../src/store/vault/reseal.ts';
-import { keysInUse, SEALED_COLUMNS } from '../../../src/store/vault/sealed-columns.ts';
 import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 /** More than fit into one batch. */
 const INTEGRATIONS = 70;
 const nameOf = (index: number): string => `app-${index}`;
 
-/** A folder with a store in it that has something in every sealed column. */
+/** A folder with a store that has values in every sealed column. */
 async function filledFolder(): Promise<string> {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
@@ -40,7 +46,7 @@ async function filledFolder(): Promise<string> {
 }
 
 const SPACE = { level: 'space', place: 'space-1' } as const;
-/** What webhooks were signed with before, and still are while two secrets sign. */
+/** The secrets that signed before, and still sign during an overlap. */
 const FORMER = 'former-secret-of-the-webhook';
 
 const CREDENTIALS =
@@ -72,22 +78,22 @@ async function ringOf(folder: string): Promise<KeyRing> {
 
 const idsOf = async (database: Database) => (await keysInUse(database)).map(({ keyId }) => keyId);
 
-/** The targets of events that tell of a deletion, as the calls that tell of it would get them. */
+/** Targets of deletion events, as the calls of those events get them. */
 async function goneTargets(store: Store) {
-  const targets: Awaited<ReturnType<Store['registry']['goneTarget']>>[] = [];
+  const targets: (Target | undefined)[] = [];
   const { items } = await store.lifeEvents.waitingInstallations({ cursor: undefined, limit: 100 });
   for (const installation of items) {
     for (;;) {
       const event = await store.lifeEvents.first(installation);
       if (event === undefined) break;
-      if (event.record.gone) targets.push(await store.registry.goneTarget(event.record.gone));
+      if (event.record.gone) targets.push(await targetsOf(store).targets.deleted(event.record.gone));
       await store.lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
     }
   }
   return targets;
 }
 
-test('every column that is called sealed is in the list of what is sealed', async () => {
+test('every column named sealed is in the list of sealed columns', async () => {
   const database = await open(await temporaryFolder());
   const tables = await database.introspection.getTables();
   const found = tables.flatMap(({ name, columns }) =>
@@ -96,7 +102,7 @@ test('every column that is called sealed is in the list of what is sealed', asyn
   expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(found.sort());
 });
 
-test('after a new first key the next start seals everything anew, and says when the old one is not needed', async () => {
+test('after a new first key the next start reseals all values, and reports when the old key is not needed', async () => {
   const folder = await filledFolder();
   const [old] = await ringOf(folder);
   const file = join(folder, 'vault.key');
@@ -106,16 +112,16 @@ test('after a new first key the next start seals everything anew, and says when 
   const store = await openStore(options);
   await expect
     .poll(() => notes.at(-1)?.message, { timeout: 10_000 })
-    .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; backups from before may need it`);
+    .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; older backups may need it`);
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await store.close();
 
-  // Now without the old one: what was sealed inside of what was sealed is opened, too.
+  // Now without the old key: values sealed inside of sealed records open, too.
   const [first = ''] = (await readFile(file, 'utf8')).split('\n');
   await writeFile(file, `${first}\n`, { mode: 0o600 });
   const again = await openStore(options);
   const { items } = await again.installations.list({ integration: nameOf(0), limit: 9 });
-  const target = await again.registry.target(items[0]?.endpointKey ?? '');
+  const target = await targetsOf(again).targets.get(items[0]?.endpointKey ?? '');
   expect(target?.environment.secrets).toEqual({ KEY: `value of ${nameOf(0)}` });
   expect(target?.environment.configuration).toMatchObject({
     oauth_credentials: { access_token: 'token of acme' },
@@ -128,7 +134,7 @@ test('after a new first key the next start seals everything anew, and says when 
   expect(await idsOf(await open(folder))).toEqual([id]);
 });
 
-test('it may be ended after any batch: the next start goes on, until nothing is left', async () => {
+test('resealing can be stopped after any batch: later starts continue until no value is left', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
@@ -141,19 +147,19 @@ test('it may be ended after any batch: the next start goes on, until nothing is 
     const reseal = new Reseal({
       database,
       vault: new Vault(ring, randomBytes),
-      tell: ({ message }) => {
-        if (message === 'values are sealed anew') void reseal.stop();
+      report: ({ message }) => {
+        if (message === 'values are resealed') void reseal.stop();
       },
     });
     await reseal.start();
     expect(await left()).toBeLessThan(before);
   }
-  // Two columns of seventy values, and five that are smaller.
+  // Two columns of seventy values, and five smaller ones.
   expect(starts).toBeGreaterThanOrEqual(8);
   expect(await idsOf(database)).toEqual([fresh]);
 });
 
-test('a store that is closed while it seals anew goes on when it is opened again', async () => {
+test('a store closed during resealing continues when it is opened again', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const ring = await ringOf(folder);
@@ -172,7 +178,7 @@ test('a store that is closed while it seals anew goes on when it is opened again
   expect(await idsOf(await open(folder))).toEqual([vaultKeyId(ring[0])]);
 });
 
-test('a value that is changed while it is being sealed anew keeps the change', async () => {
+test('a value changed while it is being resealed keeps the change', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
@@ -181,13 +187,14 @@ test('a value that is changed while it is being sealed anew keeps the change', a
   const change = { integration: nameOf(0), values: new Map([['KEY', 'changed meanwhile']]), now: 1 };
   let drawn = 0;
   let changed: Promise<void> | undefined;
-  // Chance is drawn when a value was read and is being sealed: the first secret's comes after all integrations'.
+  // Random bytes are drawn when a value was read and is being sealed: the first secret comes after
+  // all integrations.
   const vault = new Vault(ring, (size) => {
     drawn += 1;
     if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);
     return randomBytes(size);
   });
-  await new Reseal({ database, vault, tell: () => {} }).start();
+  await new Reseal({ database, vault, report: () => {} }).start();
   expect(changed).toBeDefined();
   await changed;
   const values = await openSecrets(database, plain, nameOf(0), ['KEY']);
@@ -195,13 +202,13 @@ test('a value that is changed while it is being sealed anew keeps the change', a
   expect(await idsOf(database)).toEqual([plain.sealingKey]);
 });
 
-test('attack: a value that was altered is told by its place, stays as it is, and stops nothing', async () => {
+test('attack: an altered value is reported by its place, stays as it is, and stops nothing', async () => {
   const folder = await filledFolder();
   await addKeyTo(join(folder, 'vault.key'), randomBytes);
   const database = await open(folder);
   const ring = await ringOf(folder);
   const [, old = ring[0]] = ring;
-  // Somebody's value, moved to where somebody else would be shown it.
+  // A value moved to a place where another organization would read it.
   const foreign = new Vault([old], randomBytes).seal(secretPlace(nameOf(3), 'KEY'), 'of somebody else');
   const here = { integration: nameOf(4), name: 'KEY' };
   await database
@@ -213,7 +220,7 @@ test('attack: a value that was altered is told by its place, stays as it is, and
   await new Reseal({
     database,
     vault: new Vault(ring, randomBytes),
-    tell: (note) => notes.push(note),
+    report: (note) => notes.push(note),
   }).start();
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
     {

@@ -1,4 +1,7 @@
-/** The key ring: from a file or a variable, told what is wrong with it, and never shown. */
+/**
+ * The key ring: from a file or a variable, with errors that say what is wrong and never contain a
+ * key.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -14,7 +17,7 @@ import { OPERATOR, published, storeOptions, temporaryFolder } from '../../suppor
 const key = (): string => randomBytes(32).toString('base64url');
 const [ONE, TWO] = [key(), key()];
 
-/** What `readConfig` complains about. */
+/** The errors of `readConfig`. */
 function problemsOf(flags: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(flags, env);
@@ -25,7 +28,7 @@ function problemsOf(flags: readonly string[], env: NodeJS.ProcessEnv): readonly 
   }
 }
 
-test('without a setting the keys are in vault.key of the data folder; a flag or a variable names another file', () => {
+test('by default the keys are in vault.key of the data folder; a flag or a variable names another file', () => {
   expect(readConfig(['--data', 'd'], {}).vaultKeys).toEqual({ file: join('d', 'vault.key') });
   expect(readConfig(['--vault-key-file', '/run/keys'], {}).vaultKeys).toEqual({ file: '/run/keys' });
   expect(readConfig([], { ANNEX_VAULT_KEY_FILE: '/run/keys' }).vaultKeys).toEqual({ file: '/run/keys' });
@@ -58,16 +61,16 @@ test.each([
 ])('refuses %s, and shows no key', (_, flags, text, words) => {
   const problems = problemsOf(flags, { ANNEX_VAULT_KEYS: text }).join('\n');
   expect(problems).toContain(words);
-  // Not even most of one: a mistyped key is a key but for a character.
+  // Not even most of a key: a mistyped key differs from the key by one character.
   for (const known of [ONE, TWO]) expect(problems).not.toContain(known.slice(1, 9));
 });
 
-test('the help has the variable and no flag for it', () => {
+test('the help lists the variable, and no flag for it', () => {
   expect(configHelp()).toMatch(/^ +ANNEX_VAULT_KEYS /m);
   expect(configHelp()).not.toContain('--vault-keys');
 });
 
-test('a ring from the variable opens what a file has sealed, and no file is made beside it', async () => {
+test('a ring from the variable opens values sealed under a file, and no file is made beside it', async () => {
   const folder = await temporaryFolder();
   const options = storeOptions(folder);
   const file = join(folder, 'elsewhere.key');
@@ -83,11 +86,11 @@ test('a ring from the variable opens what a file has sealed, and no file is made
   const [first] = parsed.ring;
   const other = openStore({ ...options, keys: { ring: [randomBytes(32)] } });
   await expect(other).rejects.toThrow(
-    `The key ring in ANNEX_VAULT_KEYS lacks what this store was sealed with: key ${vaultKeyId(first)} (1 value).`,
+    `The key ring in ANNEX_VAULT_KEYS lacks keys with which this store was sealed: key ${vaultKeyId(first)} (1 value).`,
   );
 });
 
-test('every missing key is named at once, with how much is lost without it', async () => {
+test('every missing key is named at once, with the number of values that need it', async () => {
   const inUse = [
     { keyId: 'aaaaaaaa', values: 12 },
     { keyId: 'bbbbbbbb', values: 1 },
@@ -96,21 +99,21 @@ test('every missing key is named at once, with how much is lost without it', asy
   await expect(opened).rejects.toThrow('key aaaaaaaa (12 values), key bbbbbbbb (1 value)');
 });
 
-test('a key file in a folder that is not there is named', async () => {
+test('a key file in a folder that does not exist is named', async () => {
   const file = join(await temporaryFolder(), 'none', 'vault.key');
   await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow(file);
 });
 
-// As a first start leaves it that was broken off; or as it stands where the real one was to be mounted.
-test('an empty key file is refused and told what to do with, and never filled', async () => {
+// As an interrupted first start leaves it, or as a placeholder for a mount.
+test('an empty key file is refused with advice, and never filled', async () => {
   const file = join(await temporaryFolder(), 'vault.key');
   await writeFile(file, '', { mode: 0o600 });
   const opened = openVault({ source: { file }, randomBytes, inUse: [] });
-  await expect(opened).rejects.toThrow(`${file} is empty. Where a first start was broken off, remove it`);
+  await expect(opened).rejects.toThrow(`${file} is empty. If a first start was interrupted, remove it`);
   expect(await readFile(file, 'utf8')).toBe('');
 });
 
-test('a key is put before the others, in a file that only its owner can read', async () => {
+test('a key is added before the others, in a file that only its owner can read', async () => {
   const file = join(await temporaryFolder(), 'vault.key');
   await writeFile(file, `${ONE}\n`, { mode: 0o600 });
   const id = await addKeyTo(file, randomBytes);
@@ -119,11 +122,11 @@ test('a key is put before the others, in a file that only its owner can read', a
   expect(vaultKeyId(Buffer.from(lines[0] ?? '', 'base64url'))).toBe(id);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   await writeFile(`${file}.next`, '');
-  await expect(addKeyTo(file, randomBytes)).rejects.toThrow('a rotation that was broken off; remove it');
+  await expect(addKeyTo(file, randomBytes)).rejects.toThrow('an interrupted rotation; remove it');
   await expect(addKeyTo(`${file}.none`, randomBytes)).rejects.toThrow('the first start makes it');
 });
 
-test('vault:rotate says what happens next, and shows no key', async () => {
+test('vault:rotate says what happens next, and prints no key', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'vault.key'), `${ONE}\n`, { mode: 0o600 });
   const run = (env: NodeJS.ProcessEnv) =>

@@ -1,4 +1,5 @@
-/** The vault: what is sealed opens where it was sealed, under its key, and nowhere else. */
+/** The vault: a sealed value opens at its own place, under its key, and nowhere else. */
+
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,9 +7,10 @@ import { expect, test } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { openVault } from '../../../src/store/vault/vault-key.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-/** What a store says that holds these values. */
+/** Keys in use of a store that holds these values. */
 const usesOf = (...sealed: string[]) =>
   sealed.map((value) => ({ keyId: value.split('.', 1)[0] ?? '', values: 1 }));
 
@@ -32,7 +34,7 @@ test('the same value is sealed differently each time', () => {
   expect(vault.seal(PLACE, 'x')).not.toBe(vault.seal(PLACE, 'x'));
 });
 
-test('a changed or shortened value does not open', () => {
+test('a changed or truncated value does not open', () => {
   const vault = new Vault([randomBytes(32)], randomBytes);
   const [keyId = '', nonce = '', body = ''] = vault.seal(PLACE, 'value').split('.');
   const bytes = Buffer.from(body, 'base64url');
@@ -71,9 +73,9 @@ test('a key file that is open to others, or malformed, is refused', async () => 
   await expect(openVault({ source: { file }, randomBytes, inUse: [] })).rejects.toThrow('one key a line');
 });
 
-test.each(['/tmp', '/dev/null'])('%s is no key file, and no mode of it is to be changed', async (file) => {
+test.each(['/tmp', '/dev/null'])('%s is not a key file, and its mode is not to be changed', async (file) => {
   const opening = openVault({ source: { file }, randomBytes, inUse: [] });
-  await expect(opening).rejects.toThrow(/is (a folder|no file); /);
+  await expect(opening).rejects.toThrow(/is (a folder|not a file); /);
   await expect(opening).rejects.not.toThrow('chmod');
 });
 
@@ -94,13 +96,13 @@ test('a store with sealed values does not start without its key, or with another
   await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   const id = vaultKeyId(Buffer.from(key, 'base64url'));
   await expect(openStore(storeOptions(folder))).rejects.toThrow(
-    `The key ring in ${file} lacks what this store was sealed with: key ${id} (1 value). Add that key behind the first one`,
+    `The key ring in ${file} lacks keys with which this store was sealed: key ${id} (1 value). Add that key behind the first one`,
   );
   await writeFile(file, key);
   await (await openStore(storeOptions(folder))).close();
 });
 
-test('no secret and no token stands in the data folder in clear', async () => {
+test('no secret and no token is in plain text in the data folder', async () => {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
   const { token } = await store.tokens.create({ kind: 'admin' }, OPERATOR);
@@ -122,7 +124,7 @@ test('no secret and no token stands in the data folder in clear', async () => {
     },
     OPERATOR,
   );
-  const target = await store.registry.target(endpointKey);
+  const target = await targetsOf(store).targets.get(endpointKey);
   const signingSecrets = Object.values(target?.environment.signingSecrets ?? {});
   expect(signingSecrets).toHaveLength(2);
   await store.close();

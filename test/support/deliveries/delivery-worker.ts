@@ -2,6 +2,7 @@
  * A worker of deliveries with a real store and real posts, and without a cell: what is posted was made before. Time is the
  * test's, and passes when it is told to.
  */
+
 import { onTestFinished } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
@@ -22,6 +23,7 @@ import type { Deliveries } from '../../../src/store/deliveries/deliveries.ts';
 import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { publication } from '../store/installed.ts';
+import { targetsOf } from '../store/targets.ts';
 import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
 
 interface Timer {
@@ -147,13 +149,14 @@ export class Delivering {
    * @returns ids of the deliveries, in their order
    */
   async accept(organization: string, site: string, urls: readonly string[]): Promise<string[]> {
-    const { acceptedEvents, deliveries, registry } = this.store;
+    const { acceptedEvents, deliveries } = this.store;
+    const { targets } = targetsOf(this.store);
     const before = this.#made.length;
     await acceptedEvents.accept(urls.map(() => this.#event(organization, site)));
     const ids = this.#made.slice(before).map(({ id }) => id);
     const claims = await deliveries.claim(ids);
     for (const [index, claim] of claims.entries()) {
-      const { revision = '' } = (await registry.targetNamed(claim.target)) ?? {};
+      const { revision = '' } = (await targets.named(claim.target)) ?? {};
       const kept = { destination: urls[index] ?? '', payload: claim.eventBody, revision };
       await deliveries.keepPayload(claim, kept);
     }
@@ -206,7 +209,7 @@ export class Delivering {
       limitMet: () => undefined,
     });
     const handlers = new HandlerDelivery({ dispatch, journal });
-    const posts = new Attempts({ registry: store.registry, handlers, webhooks, onError });
+    const posts = new Attempts({ targets: targetsOf(store).targets, handlers, webhooks, onError });
     const attempts = attempting === undefined ? posts : { make: attempting };
     const watch: DeliveryWatch = {
       begins: (lateMs) => void this.lateMs.push(lateMs),

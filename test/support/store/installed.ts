@@ -1,13 +1,16 @@
 /**
- * What tests of installations begin with: an integration with settings at every level, published into a real store, and the
- * events of an installation as its integration would hear them.
+ * Fixtures of installations: an integration with properties at every level, published into a real
+ * store, and the lifecycle events of an installation as its integration receives them.
  */
 import type { WaitingLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
 import type { Publication } from '../../../src/store/integrations/registry.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { OPERATOR, published } from './temporary-store.ts';
 
-/** `region` has no default and is required in the organization; a space needs a `channel`, a site nothing. */
+/**
+ * `region` has no default and is required at organization level; a space needs a `channel`, a site
+ * needs nothing.
+ */
 export const CONFIGURATIONS = `configurations:
   account:
     properties:
@@ -42,8 +45,8 @@ export async function installed(store: Store, more?: string): Promise<string> {
   return (await store.installations.install(request, OPERATOR)).installationId;
 }
 
-/** Takes the events that wait, in their order, as the integration would hear them; they are over then. */
-export async function heard(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
+/** Takes the pending lifecycle events in order, and finishes them. */
+export async function takeEvents(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
   const all: WaitingLifecycleEvent[] = [];
   for (;;) {
     const next = await store.lifeEvents.first(installationId);
@@ -53,12 +56,12 @@ export async function heard(store: Store, installationId: string): Promise<Waiti
   }
 }
 
-/** The events alone, without their ids, which nobody can know. */
-export async function told(
+/** The events without their random ids. */
+export async function takeEventBodies(
   store: Store,
   installationId: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return (await heard(store, installationId)).map(({ record }) => {
+  return (await takeEvents(store, installationId)).map(({ record }) => {
     const { eventId, ...event } = record.event;
     return event;
   });

@@ -1,4 +1,7 @@
-/** Opens the store in the folder that is its argument, and prints what goes wrong: to be run as a user without rights. */
+/**
+ * Process entry: opens the store in the folder of its argument and prints the error, to be run as a
+ * user without rights.
+ */
 import { openStore } from '../../../src/store/store.ts';
 import { storeOptions } from './temporary-store.ts';
 

@@ -1,8 +1,7 @@
 /**
- * Every change of the store, in a table, and a store with something of everything for them to change.
- *
- * Time stands still and chance is a count, so that a change writes the same bytes whenever it is made: what is in the files
- * after it can be compared as it is. Knows nothing of vitest, because a process that is to be killed loads it, too.
+ * A table of every change of the store, and a store with rows in every table. Time stands still and
+ * random bytes are counted, so that a change always writes the same bytes and its files can be
+ * compared. Does not import vitest, because a process that is killed loads it, too.
  */
 import { createHash } from 'node:crypto';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -22,12 +21,11 @@ export const BY: Actor = {
   depth: 0,
 };
 
-/** @param seed stores of the same seed draw the same */
+/** @param seed stores of the same seed draw the same random bytes */
 export const open = (folder: string, seed: string): Promise<Store> =>
   openStore({
     folder,
-    origins: { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' },
-    // Three versions are one too many: a publish has an old one to forget.
+    // Three versions are one too many: the third publish prunes one.
     limits: { ...DEFAULT_LIMITS, versionsPerIntegration: 2 },
     clock: () => NOW,
     randomBytes: counted(seed),
@@ -68,7 +66,7 @@ function publication(name: string, secrets: Readonly<Record<string, string>>): P
   };
 }
 
-/** Something of everything. */
+/** Rows in every table. */
 export async function fill(store: Store): Promise<void> {
   const { registry, secrets, installations, installLinks, tokens, logs, webhookSecrets } = store;
   await registry.publish(publication('hello', { OLD: '1', KEPT: '1' }), BY);
@@ -88,7 +86,7 @@ export async function fill(store: Store): Promise<void> {
   await logs.pass();
 }
 
-/** What a change finds by looking, before it begins. */
+/** Names that a change needs, looked up before it begins. */
 export interface Found {
   readonly whole: TargetName;
   readonly space: TargetName;
@@ -109,7 +107,7 @@ export async function look(store: Store): Promise<Found> {
 
 type StoreChange = (store: Store, found: Found) => Promise<unknown>;
 
-/** An event in a space that the store has something installed in. */
+/** An event in a space where the store has a target. */
 const updated = (eventId: string): PostedEvent => ({
   ...{ eventId, organization: 'acme', type: 'space_content_updated', level: 'space', place: 'p1' },
   body: JSON.stringify({ eventId, type: 'space_content_updated', spaceId: 'p1', revisionId: 'r' }),
@@ -120,7 +118,7 @@ const HELLO = { name: 'hello', organization: 'acme' };
 
 export const CHANGES: Readonly<Record<string, StoreChange>> = {
   'first publish': ({ registry }) => registry.publish(publication('other', { NEW: '1' }), BY),
-  'publish that forgets an old version': ({ registry }) =>
+  'publish that prunes a version': ({ registry }) =>
     registry.publish(publication('hello', { KEPT: '9', NEW: '1' }), BY),
   'activation of an older version': ({ registry }) => registry.activate('hello', 1, BY),
   'lowered limits': ({ registry }) => registry.lowerLimits('hello', { callWallMs: 500 }, BY),
@@ -128,7 +126,7 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
   'secret that is set': ({ secrets }) => secrets.set(HELLO, { KEPT: '8' }, BY),
   'secret that is deleted': ({ secrets }) => secrets.delete(HELLO, 'OLD', BY),
   'install link': ({ installLinks }) => installLinks.create('hello', BY),
-  'install link that is taken away': ({ installLinks }) => installLinks.remove('hello', BY),
+  'removed install link': ({ installLinks }) => installLinks.remove('hello', BY),
   token: ({ tokens }) => tokens.create({ kind: 'organization', organization: 'acme' }, BY),
   'token that is revoked': ({ tokens }, { tokenId }) => tokens.revoke(tokenId, BY),
   install: ({ installations }) =>
@@ -148,19 +146,19 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
     ),
   pause: ({ installations }, { whole }) => installations.pause(whole, BY),
   'uninstall from a space': ({ installations }, { space }) => installations.uninstall(space, BY),
-  'uninstall with all below': ({ installations }, { whole }) => installations.uninstall(whole, BY),
+  'uninstall with targets below': ({ installations }, { whole }) => installations.uninstall(whole, BY),
   'first secret of a webhook': ({ webhookSecrets }, { space }) => webhookSecrets.signing(space),
-  'secret of a webhook that is shown': ({ webhookSecrets }, { space }) => webhookSecrets.reveal(space, BY),
-  'secret of a webhook that is replaced': ({ webhookSecrets }, { whole: { installationId } }) =>
+  'revealed webhook secret': ({ webhookSecrets }, { space }) => webhookSecrets.reveal(space, BY),
+  'rotated webhook secret': ({ webhookSecrets }, { whole: { installationId } }) =>
     webhookSecrets.rotate({ installationId, level: 'site', place: 'p1' }, { overlapMs: 60_000 }, BY),
-  'event that tries a webhook out': ({ webhookTests }, { whole: { installationId } }) =>
+  'test event of a webhook': ({ webhookTests }, { whole: { installationId } }) =>
     webhookTests.send(
       { installationId, level: 'site', place: 'p1', organization: 'acme', integration: 'hello' },
       'site_view',
       BY,
     ),
-  'events of the product': ({ acceptedEvents }) => acceptedEvents.accept(['e1', 'e2'].map(updated)),
-  'event that is over': async ({ lifeEvents }, { whole }) => {
+  'product events': ({ acceptedEvents }) => acceptedEvents.accept(['e1', 'e2'].map(updated)),
+  'finished lifecycle event': async ({ lifeEvents }, { whole }) => {
     const event = await lifeEvents.first(whole.installationId);
     if (event === undefined) throw new Error('No event waits.');
     await lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });

@@ -1,5 +1,6 @@
 /**
- * A real store in a folder of its own, gone with the test; time stands still until the test moves it.
+ * A real store in its own folder, removed after the test; the clock stands still until the test
+ * moves it.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -22,13 +23,16 @@ export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https:/
 /** A clock that a test moves by assigning `now`. */
 export const CLOCK = { now: Date.UTC(2026, 0, 1) };
 
-/** Memory as a file system, which Linux has. */
+/** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 
-/** Where folders are made that are not about the disk: in memory, if there is such a place. */
+/** Folder for temporary files of tests that do not need the disk: in memory if possible. */
 export const memory = (): string => (existsSync(MEMORY) ? MEMORY : tmpdir());
 
-/** A folder for one test. @param inMemory for one that commits thousands of times, and is not about the disk */
+/**
+ * A folder for one test. @param inMemory for tests that commit thousands of times and do not need
+ * the disk
+ */
 export async function temporaryFolder({ inMemory = false } = {}): Promise<string> {
   const folder = await mkdtemp(join(inMemory ? memory() : tmpdir(), 'annex-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -38,7 +42,6 @@ export async function temporaryFolder({ inMemory = false } = {}): Promise<string
 export function storeOptions(folder: string, limits: Partial<Limits> = {}): StoreOptions {
   return {
     folder,
-    origins: ORIGINS,
     limits: { ...DEFAULT_LIMITS, ...limits },
     clock: () => CLOCK.now,
     randomBytes,
@@ -48,7 +51,7 @@ export function storeOptions(folder: string, limits: Partial<Limits> = {}): Stor
   };
 }
 
-/** The operator, from outside. */
+/** The operator, as an external caller. */
 export const OPERATOR: Actor = {
   principal: { kind: 'admin', tokenId: 'tok_operator' },
   requestId: 'req-test',
@@ -56,7 +59,7 @@ export const OPERATOR: Actor = {
   depth: 0,
 };
 
-/** Opens a store; closed when the test is over. */
+/** Opens a store, which is closed after the test. */
 export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Store> {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder, limits));
@@ -66,7 +69,7 @@ export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Stor
 
 const MINIMAL = { name: 'hello', organization: 'acme', visibility: 'public' };
 
-/** Text of a valid manifest; `more` is appended as it is. */
+/** Text of a valid manifest; `more` is appended. */
 export function manifestYaml(fields: Partial<typeof MINIMAL> = {}, more = ''): string {
   const { name, organization, visibility } = { ...MINIMAL, ...fields };
   return [
@@ -80,7 +83,7 @@ export function manifestYaml(fields: Partial<typeof MINIMAL> = {}, more = ''): s
   ].join('\n');
 }
 
-/** The manifest of a text that is known to be valid. */
+/** Parses a manifest that is valid. */
 export function parsed(yaml: string): Extract<ParsedManifest, { ok: true }> {
   const result = parseManifest(yaml);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join(' '));

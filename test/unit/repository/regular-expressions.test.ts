@@ -93,7 +93,7 @@ const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[
     new RegExp(String.raw`^[\t ]*(?:${TAG}[\t ]*)?(?:,[\t ]*(?:${TAG}[\t ]*)?)*$`),
   ],
   ['src/store/tokens.ts', 'TOKEN_KINDS', /^annex_(admin|platform|organization)_[A-Za-z0-9_-]{43}$/],
-  ['src/store/vault/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
+  ['src/store/reseal/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
   ['src/store/installations/install-links.ts', 'PREFIX', /^annex_install_[A-Za-z0-9_-]{43}$/],
   // A tenant's own pattern, which runs inside of its isolate and on its account.
   ['sandbox/web/url/pattern/component.ts', "options.ignoreCase ? 'vi'"],

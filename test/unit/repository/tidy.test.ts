@@ -1,4 +1,7 @@
-/** The house rules, kept by machine: layers, file heads, error codes, file sizes, what the documents name. */
+/**
+ * The house rules, kept by machine: layers, file heads, error codes, file sizes, what the documents
+ * name.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,15 +41,29 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/calls/'],
   ['src/cells/'],
   ['src/launch/'],
-  ['src/bundle/', 'src/store/', 'src/targets/', 'src/egress/'],
+  ['src/targets/'],
+  ['src/bundle/', 'src/store/', 'src/egress/'],
   ['src/database/', 'src/confinement/'],
   ['src/model/'],
   ['src/protocol/bridge.ts'],
   ['src/protocol/wire.ts', 'src/protocol/parse-cell-message.ts', 'src/protocol/frames.ts'],
   ['src/errors.ts', 'src/limits.ts'],
 ];
-const layerOf = (path: string): number =>
-  LAYERS.findIndex((layer) => layer.some((prefix) => path.startsWith(prefix)));
+
+/** Top to bottom within the store. */
+const STORE_LAYERS: readonly (readonly string[])[] = [
+  ['src/store/store.ts', 'src/store/backup.ts'],
+  ['src/store/housekeeping.ts', 'src/store/target-source.ts', 'src/store/reseal/'],
+  ['src/store/webhooks/'],
+  ['src/store/events/'],
+  ['src/store/installations/', 'src/store/deliveries/'],
+  ['src/store/integrations/'],
+  ['src/store/tokens.ts', 'src/store/logs.ts', 'src/store/audit.ts'],
+  ['src/store/audit-rows.ts', 'src/store/vault/'],
+];
+const layerIn = (layers: readonly (readonly string[])[], path: string): number =>
+  layers.findIndex((layer) => layer.some((prefix) => path.startsWith(prefix)));
+const layerOf = (path: string): number => layerIn(LAYERS, path);
 
 describe('layers', () => {
   test('every file of the host has one', () => {
@@ -63,6 +80,18 @@ describe('layers', () => {
           .filter((target) => layerOf(target.path) < layerOf(path))
           .map((target) => `${path} → ${target.path}`),
       );
+    expect(breaches).toEqual([]);
+  });
+
+  test('a file of the store imports from its own layer of the store and those below', () => {
+    const files = filesIn('src/store');
+    expect(files.filter((path) => layerIn(STORE_LAYERS, path) === -1)).toEqual([]);
+    const breaches = files.flatMap((path) =>
+      imports(path)
+        .filter((target) => target.path.startsWith('src/store/'))
+        .filter((target) => layerIn(STORE_LAYERS, target.path) < layerIn(STORE_LAYERS, path))
+        .map((target) => `${path} → ${target.path}`),
+    );
     expect(breaches).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ import type {
   InstalledBlock,
   InstalledBlocks,
 } from '../../../store/installations/installed-blocks.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
+import type { Origins, TargetResolver } from '../../../targets/target-resolver.ts';
 import { holderOf } from '../authenticate.ts';
 import { BlockView, blockMembers, imageUrl } from '../integrations/manifest-view.ts';
 import { ERRORS_VIEW, Organization, PAGE_QUERY, PageOf, Place, pageAnswer, pageRequest } from '../schemas.ts';
@@ -60,7 +60,8 @@ const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
 
 export interface BlocksRouteParts extends UnfurlingParts {
   readonly installedBlocks: InstalledBlocks;
-  readonly registry: Pick<Registry, 'apiUrl' | 'targetNamed'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly origins: Pick<Origins, 'apiUrl'>;
 }
 
 export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
@@ -80,7 +81,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
       const { organization, space, ...query } = request.query;
       requireOrganization(request, organization);
       const page = await parts.installedBlocks.page({ organization, space, ...pageRequest(query) });
-      return pageAnswer(page, (installed) => blockView(installed, parts.registry.apiUrl));
+      return pageAnswer(page, (installed) => blockView(installed, parts.origins.apiUrl));
     },
   );
   app.post(

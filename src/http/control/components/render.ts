@@ -12,7 +12,7 @@ import { LEVELS, type TargetName } from '../../../model/installation.ts';
 import { mayReadInstallation } from '../../../model/principal.ts';
 import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { principalOf } from '../authenticate.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
@@ -80,7 +80,7 @@ const RenderView = Type.Unsafe<string>(
 
 export interface RenderRouteParts {
   readonly renderer: Pick<Renderer, 'draw'>;
-  readonly registry: Pick<Registry, 'targetNamed'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
   readonly limits: Limits;
 }
 
@@ -88,7 +88,7 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
   const { renderer } = parts;
   /** Says in `reply` how long the drawing may be kept. @returns it as JSON text */
   const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, wanted: Wanted) => {
-    const target = await visibleTarget(parts.registry, request, name);
+    const target = await visibleTarget(parts.targets, request, name);
     const caller = callerOf(request, reply, parts.limits);
     const { rendering, maxAge } = await renderer.draw(target, wanted, { requestId: request.id, caller });
     if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
@@ -156,11 +156,11 @@ type RenderRequest = FastifyRequest<{ Params: { name: string } }>;
 
 /** @throws `INSTALLATION_UNKNOWN`, `ENDPOINT_PAUSED` */
 async function visibleTarget(
-  registry: RenderRouteParts['registry'],
+  targets: RenderRouteParts['targets'],
   request: RenderRequest,
   name: TargetName,
 ): Promise<Target> {
-  const target = await registry.targetNamed(name);
+  const target = await targets.named(name);
   const isThere =
     target?.integration === request.params.name && mayReadInstallation(principalOf(request), target);
   if (target === undefined || !isThere) throw unknownTarget(name);

@@ -21,7 +21,7 @@ import {
   urlParts,
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { callerOf } from '../nested-call.ts';
 import type { Renderer, Wanted } from './renderer.ts';
 
@@ -43,7 +43,7 @@ const OURS: ReadonlySet<ErrorCode> = new Set(['SERVICE_STOPPING', 'INTERNAL_ERRO
 
 export interface UnfurlingParts {
   readonly renderer: Pick<Renderer, 'draw'>;
-  readonly registry: Pick<Registry, 'targetNamed'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
   readonly limits: Limits;
 }
 
@@ -87,7 +87,7 @@ export class Unfurling {
     home: BlockHome,
     wanted: Wanted,
   ): Promise<JsonObject | undefined> {
-    const target = await this.#parts.registry.targetNamed(targetOf(home));
+    const target = await this.#parts.targets.named(targetOf(home));
     if (target === undefined || target.status !== 'active') return undefined;
     const caller = callerOf(request, reply, this.#parts.limits);
     const timer = setTimeout(() => caller.leave(), TRY_MS);

@@ -28,6 +28,7 @@ import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
 import { boundedBody, callerOf } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
@@ -58,7 +59,8 @@ const CompletionsView = Type.Object({
 });
 
 export interface CompletionsRouteParts {
-  readonly registry: Pick<Registry, 'targetNamed' | 'version'>;
+  readonly registry: Pick<Registry, 'version'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
   readonly installations: Pick<Installations, 'read'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Hears of answers that are not taken. */
@@ -68,7 +70,7 @@ export interface CompletionsRouteParts {
 }
 
 export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): void {
-  const { registry, installations } = parts;
+  const { registry, targets, installations } = parts;
   for (const level of LEVELS) {
     app.post(
       `${TARGET_PATHS[level]}/completions`,
@@ -87,7 +89,7 @@ export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): 
         const { property, search } = request.body;
         const name = targetNameOf(level, request.params);
         await visibleTarget(installations, request, request.params.name, name);
-        const target = await registry.targetNamed(name);
+        const target = await targets.named(name);
         if (target === undefined) throw unknownTarget(name);
         const path = await pathOf(registry, target, name, property);
         if (target.status === 'paused')

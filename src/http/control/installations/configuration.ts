@@ -14,6 +14,7 @@ import { unknownIntegration } from '../../../model/unknown.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
+import { type Origins, publicEndpoint } from '../../../targets/target-resolver.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -57,13 +58,14 @@ const FormView = Type.Object({
 });
 
 export interface ConfigurationRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'version' | 'publicEndpoint'>;
+  readonly registry: Pick<Registry, 'integration' | 'version'>;
+  readonly origins: Origins;
   readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
 }
 
 export function configurationRoutes(
   app: TypedApp,
-  { registry, installations }: ConfigurationRouteParts,
+  { registry, origins, installations }: ConfigurationRouteParts,
 ): void {
   for (const level of LEVELS) {
     app.get(
@@ -86,8 +88,8 @@ export function configurationRoutes(
           throw new AnnexError('TOKEN_FORBIDDEN', message);
         }
         const version = await activeVersion(registry, name);
-        const publicEndpoint = registry.publicEndpoint(target);
-        const form = configurationForm(version.manifest, { ...target, publicEndpoint });
+        const url = publicEndpoint(origins, target.endpointKey);
+        const form = configurationForm(version.manifest, { ...target, publicEndpoint: url });
         return formView(form, await installations.problemsOf(target));
       },
     );

@@ -15,6 +15,7 @@ import type { OnCondition } from '../../../store/installations/installation-edit
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
+import { type Origins, publicEndpoint } from '../../../targets/target-resolver.ts';
 import { actorOf, FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { expectedRevision, IfMatch, IfNoneMatch, isKnown, tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
@@ -32,7 +33,8 @@ import {
 } from './target-paths.ts';
 
 export interface InstallationsRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'publicEndpoint'>;
+  readonly registry: Pick<Registry, 'integration'>;
+  readonly origins: Origins;
   readonly installations: Pick<
     Installations,
     | 'install'
@@ -219,11 +221,8 @@ export async function wholeView(
 }
 
 /** A target as whoever asks may see it, in a list. */
-export const viewOf = (
-  { registry }: InstallationsRouteParts,
-  request: FastifyRequest,
-  target: Installation,
-) => installationView(target, registry.publicEndpoint(target), principalOf(request));
+export const viewOf = ({ origins }: InstallationsRouteParts, request: FastifyRequest, target: Installation) =>
+  installationView(target, publicEndpoint(origins, target.endpointKey), principalOf(request));
 
 /** Tells of limits that a change meets. */
 export async function countingLimits<Result>(

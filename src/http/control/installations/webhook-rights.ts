@@ -12,7 +12,7 @@ import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
+import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import type { EditRate } from './edit-rate.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -20,7 +20,7 @@ import { type TargetParams, targetNameOf } from './target-paths.ts';
 
 export interface WebhookRouteParts {
   readonly installations: Pick<Installations, 'read'>;
-  readonly registry: Pick<Registry, 'targetNamed'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
   /** How often something may be done about each installation: all that is done here is noted in the audit. */
   readonly edits: EditRate;
   limitMet(limit: LimitName): void;
@@ -48,7 +48,7 @@ export async function webhookTarget(
     const message = `The webhook of a ${level} is for those who may install it, and for calls of that ${level} alone.`;
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
-  const target = await parts.registry.targetNamed(name);
+  const target = await parts.targets.named(name);
   if (target === undefined) throw unknownTarget(name);
   if (target.webhook === undefined) throw noWebhook(target);
   return { installation, webhook: target.webhook };

@@ -10,6 +10,7 @@ import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown.ts';
 import type { Integration } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
+import type { Origins } from '../../../targets/target-resolver.ts';
 import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';
 import {
   ERRORS_VIEW,
@@ -54,13 +55,11 @@ const DeleteQuery = Type.Object(
 );
 
 export interface IntegrationsRouteParts {
-  readonly registry: Pick<
-    Registry,
-    'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete' | 'apiUrl'
-  >;
+  readonly registry: Pick<Registry, 'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete'>;
+  readonly origins: Pick<Origins, 'apiUrl'>;
 }
 
-export function integrationsRoutes(app: TypedApp, { registry }: IntegrationsRouteParts): void {
+export function integrationsRoutes(app: TypedApp, { registry, origins }: IntegrationsRouteParts): void {
   app.get(
     '/integrations',
     {
@@ -99,7 +98,7 @@ export function integrationsRoutes(app: TypedApp, { registry }: IntegrationsRout
       if (active === undefined) throw unknownIntegration(name);
       return {
         ...integrationView(integration),
-        ...manifestMembers(active.manifest, (path) => imageUrl(registry.apiUrl, name, path)),
+        ...manifestMembers(active.manifest, (path) => imageUrl(origins.apiUrl, name, path)),
         ...(mayPublish(principalOf(request), organization) && { installLink: hasInstallLink }),
       };
     },

@@ -1,4 +1,8 @@
-/** The courier when nothing can be called: how often it tries, how far apart, and what is left behind. Time is the test's. */
+/**
+ * The lifecycle worker when no call is possible: number of attempts, intervals and outcome. The
+ * test controls the time.
+ */
+
 import { expect, test, vi } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
@@ -9,6 +13,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { installed } from '../../support/store/installed.ts';
+import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
 
 interface Timer {
@@ -16,8 +21,8 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A courier of a service without any cell. */
-function courierOf(store: Store) {
+/** A worker of a service without cells. */
+function workerOf(store: Store) {
   const journal = new CallLog({
     logs: store.logs,
     registry: store.registry,
@@ -39,9 +44,9 @@ function courierOf(store: Store) {
   });
   const timers = new Set<Timer>();
   const settled: string[] = [];
-  const courier = new LifecycleWorker({
+  const worker = new LifecycleWorker({
     events: store.lifeEvents,
-    registry: store.registry,
+    targets: targetsOf(store).targets,
     dispatch,
     journal,
     clock: () => CLOCK.now,
@@ -57,7 +62,7 @@ function courierOf(store: Store) {
       throw error;
     },
   });
-  /** Lets time pass until the next timer is due. @returns how long that was */
+  /** Advances the time to the next timer. @returns by how many milliseconds */
   const pass = (): number => {
     const [timer, ...others] = timers;
     if (timer === undefined || others.length > 0) throw new Error(`There are ${timers.size} timers.`);
@@ -67,7 +72,7 @@ function courierOf(store: Store) {
     timer.run();
     return ms;
   };
-  return { courier, settled, timers, pass };
+  return { worker, settled, timers, pass };
 }
 
 const firstOf = async ({ lifeEvents }: Store, id: string) => {
@@ -75,11 +80,11 @@ const firstOf = async ({ lifeEvents }: Store, id: string) => {
   return items.at(-1);
 };
 
-test('an event that nobody can be called for is tried ten times, further and further apart; then it has failed', async () => {
+test('an event that cannot be delivered is attempted ten times, at growing intervals; then it has failed', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const { courier, settled, pass } = courierOf(store);
-  await courier.start();
+  const { worker, settled, pass } = workerOf(store);
+  await worker.start();
   const waits: number[] = [];
   for (let attempts = 1; attempts < 10; attempts += 1) {
     await vi.waitFor(async () =>
@@ -88,7 +93,7 @@ test('an event that nobody can be called for is tried ten times, further and fur
     await vi.waitFor(() => expect(settled).toHaveLength(attempts));
     waits.push(pass());
   }
-  // No sooner than the refusal says that there is use in it, and a little later by chance.
+  // Not before the refusal's retry time, and a random delay later.
   const seconds = [3, 3, 4, 8, 16, 32, 60, 60, 60];
   expect(waits).toEqual(seconds.map((s) => s * 1_050));
   await vi.waitFor(() => expect(settled.at(-1)).toBe('failed'));
@@ -109,44 +114,44 @@ test('an event that nobody can be called for is tried ten times, further and fur
   ]);
 });
 
-test('the next process goes on where the last one was, and waits for what is left of the time', async () => {
+test('the next process continues after the last one, and waits for the rest of the interval', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const before = courierOf(store);
-  await before.courier.start();
+  const before = workerOf(store);
+  await before.worker.start();
   await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
-  await before.courier.stop();
+  await before.worker.stop();
   expect(before.timers.size).toBe(0);
 
   CLOCK.now += 1_000;
-  const after = courierOf(store);
-  await after.courier.start();
+  const after = workerOf(store);
+  await after.worker.start();
   await vi.waitFor(() => expect(after.timers.size).toBe(1));
   expect(after.pass()).toBe(3_150 - 1_000);
   await vi.waitFor(async () => expect(await firstOf(store, id)).toMatchObject({ attempts: 2 }));
 });
 
-test('a clock that was set back holds no event up', async () => {
+test('a clock that was set back delays no event', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const before = courierOf(store);
-  await before.courier.start();
+  const before = workerOf(store);
+  await before.worker.start();
   await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
-  await before.courier.stop();
+  await before.worker.stop();
 
   CLOCK.now -= 24 * 60 * 60 * 1_000;
-  const after = courierOf(store);
-  await after.courier.start();
+  const after = workerOf(store);
+  await after.worker.start();
   await vi.waitFor(() => expect(after.settled).toEqual(['pending']));
   expect((await firstOf(store, id))?.attempts).toBe(2);
 });
 
-test('an installation that is deleted while its setup is postponed is told at once', async () => {
+test('an installation that is deleted while its setup event is postponed has its deletion event at once', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const { courier, settled, timers } = courierOf(store);
-  store.lifeEvents.onWritten = (installationId) => courier.tell(installationId);
-  await courier.start();
+  const { worker, settled, timers } = workerOf(store);
+  store.lifeEvents.onWritten = (installationId) => worker.tell(installationId);
+  await worker.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
   await vi.waitFor(() => expect(settled).toEqual(['pending', 'pending']));

@@ -1,8 +1,9 @@
 /**
- * The one list of what is sealed: every column that holds values of the vault, and how a value's place is made of its row.
+ * The list of all sealed columns, with the place of each value in terms of its row.
  *
- * What has to reach all sealed values goes through this list: the look for missing keys at the start, and sealing anew
- * under another key. A test compares it with the schema, so that no column is forgotten when a key is taken away.
+ * Everything that concerns all sealed values uses this list: the check for missing keys at the
+ * start, and resealing. A test compares it with the schema, so that no column is forgotten when a
+ * key is removed.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
@@ -11,21 +12,21 @@ import { lifecycleEventPlace, renewedRecord } from '../installations/lifecycle-e
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
+import { KEY_ID_CHARS, type Vault, type VaultPlace } from '../vault/vault.ts';
+import type { KeyUse } from '../vault/vault-key.ts';
 import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
-import { KEY_ID_CHARS, type Vault, type VaultPlace } from './vault.ts';
-import type { KeyUse } from './vault-key.ts';
 
-/** What names a row: its key columns, in their order. */
+/** Values of a row's key columns, in order. */
 export type RowKey = readonly (string | number)[];
 
 export interface SealedColumn {
   readonly table: string;
-  /** Null and the empty text mean that nothing is sealed. */
+  /** Null and the empty text mean that no value is sealed. */
   readonly column: string;
-  /** Columns that name a row and order the rows. */
+  /** Key columns, by which the rows are sorted. */
   readonly key: readonly [string, ...string[]];
   place(row: RowKey): VaultPlace;
-  /** What has to be done to the text inside, where that holds sealed values, too. */
+  /** Transforms the opened text, for a value that contains sealed values itself. */
   renewText?(vault: Vault, text: string): string;
 }
 
@@ -83,18 +84,18 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   },
 ];
 
-/** The tables as this list needs them: columns by name. */
+/** The database with untyped tables and columns, addressed by name. */
 export const byName = (database: Database) =>
   database as unknown as Kysely<Record<string, Record<string, string | number | null>>>;
 
-/** Text of a value up to its key's id. Both SQLite and PostgreSQL count characters from 1. */
+/** SQL for the key id of a sealed value. SQLite and PostgreSQL both count characters from 1. */
 export const keyIdIn = (column: string) => sql<string>`substr(${sql.ref(column)}, 1, ${KEY_ID_CHARS})`;
 
 const KEY_ID = new RegExp(`^[0-9a-f]{${KEY_ID_CHARS}}$`);
 
 /**
- * Every key that a value of the store is sealed with. A value that does not begin with the id of a key is damaged: no key
- * could open it, and it is told where it is opened.
+ * Keys with which values of the store are sealed. A value that does not begin with a key id is
+ * damaged and not counted: no key could open it, and opening it reports the error.
  */
 export async function keysInUse(database: Database): Promise<KeyUse[]> {
   const uses = new Map<string, number>();

@@ -1,12 +1,14 @@
 /**
- * Seals everything anew under the key that seals now, in the background, after a fresh key was put first in the ring.
+ * Key rotation: reseals all values under the first key of the ring, in the background.
  *
- * It looks for values that do not begin with that key's id, so it needs no notes of how far it came: whatever ended it, the
- * next start goes on. Batches are small and a transaction each, and a value is replaced only where it is still the one that
- * was read, so a change that comes in between wins. What cannot be opened is told once, left as it is, and stops nothing.
+ * It searches for values that do not begin with that key's id, so it keeps no record of its
+ * progress: after any interruption the next start continues. Each small batch is a transaction, and
+ * a value is replaced only if it is unchanged since it was read, so a concurrent change wins. A
+ * value that cannot be opened is reported once and left as it is.
  */
 import { sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
+import type { Vault } from '../vault/vault.ts';
 import {
   byName,
   keyIdIn,
@@ -15,14 +17,13 @@ import {
   SEALED_COLUMNS,
   type SealedColumn,
 } from './sealed-columns.ts';
-import type { Vault } from './vault.ts';
 
-/** Values in one transaction: all who change something wait for it. */
+/** Values in one transaction: other writers wait for it. */
 const BATCH = 50;
-/** Values after which the operator is told how far it has come; of each batch only whoever wants to know it all. */
-const TELL_EVERY = 1_000;
+/** Progress is logged at level info after so many values, and at level debug after each batch. */
+const REPORT_EVERY = 1_000;
 
-/** What the operator is told. */
+/** A note for the operator. */
 export interface ResealNote {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
@@ -33,7 +34,8 @@ export interface ResealNote {
 export interface ResealParts {
   readonly database: Database;
   readonly vault: Vault;
-  tell(note: ResealNote): void;
+  /** Receives notes for the operator. */
+  report(note: ResealNote): void;
 }
 
 interface SealedValue {
@@ -50,17 +52,17 @@ export class Reseal {
     this.#parts = parts;
   }
 
-  /** Begins; at once over where there is nothing to do. Never rejects: what goes wrong is told. */
+  /** Starts; ends at once if there is nothing to do. Never rejects: failures are reported. */
   start(): Promise<void> {
     this.#running ??= this.#run().catch((cause: unknown) => {
-      // The next start goes on; until then both keys are needed, as they were.
-      const message = 'sealing anew has ended early; the next start goes on with it';
-      this.#tell('error', message, { err: cause });
+      // The next start continues. Until then the older keys are still needed.
+      const message = 'resealing ended early; the next start continues with it';
+      this.#report('error', message, { err: cause });
     });
     return this.#running;
   }
 
-  /** Ends after the batch that is under way. */
+  /** Ends after the current batch. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;
@@ -68,35 +70,36 @@ export class Reseal {
 
   async #run(): Promise<void> {
     const { database, vault } = this.#parts;
-    // A ring of one key opens nothing that another one has sealed.
+    // A ring of one key cannot open values sealed with another one.
     if (vault.keys.length === 1) return;
     const before = await keysInUse(database);
     const older = before.filter(({ keyId }) => keyId !== vault.sealingKey);
     const values = older.reduce((sum, use) => sum + use.values, 0);
     if (values > 0) {
-      this.#tell('info', 'sealing anew under another key', { key: vault.sealingKey, values, from: older });
+      this.#report('info', 'resealing under another key', { key: vault.sealingKey, values, from: older });
     }
     let done = 0;
     for (const column of SEALED_COLUMNS) {
       for await (const renewed of this.#column(column)) {
         done += renewed;
-        const level = done % TELL_EVERY < renewed ? 'info' : 'debug';
-        if (renewed > 0) this.#tell(level, 'values are sealed anew', { key: vault.sealingKey, done, values });
-        // Calls and changes have their turn between two batches.
+        const level = done % REPORT_EVERY < renewed ? 'info' : 'debug';
+        if (renewed > 0) this.#report(level, 'values are resealed', { key: vault.sealingKey, done, values });
+        // Between two batches the event loop turns.
         await new Promise(setImmediate);
         if (this.#stopping) return;
       }
     }
-    if (done > 0) this.#tell('info', 'all is sealed anew that can be', { key: vault.sealingKey, done });
+    if (done > 0)
+      this.#report('info', 'all values that can be opened are resealed', { key: vault.sealingKey, done });
     const needed = (await keysInUse(database)).map(({ keyId }) => keyId);
     for (const keyId of vault.keys) {
       if (keyId === vault.sealingKey || needed.includes(keyId)) continue;
-      const message = `key ${keyId} is no longer needed by this store; backups from before may need it`;
-      this.#tell('info', message, { key: keyId });
+      const message = `key ${keyId} is no longer needed by this store; older backups may need it`;
+      this.#report('info', message, { key: keyId });
     }
   }
 
-  /** Goes once through a column. Yields, for each batch, how many values were sealed anew. */
+  /** Reseals one column. Yields the number of resealed values for each batch. */
   async *#column(column: SealedColumn): AsyncGenerator<number> {
     let after: RowKey | undefined;
     for (;;) {
@@ -108,7 +111,7 @@ export class Reseal {
     }
   }
 
-  /** The next values that another key has sealed, in the order of their rows. */
+  /** The next values sealed with another key, in the order of their rows. */
   async #older({ table, column, key }: SealedColumn, after: RowKey | undefined): Promise<SealedValue[]> {
     const { database, vault } = this.#parts;
     let query = byName(database)
@@ -131,17 +134,18 @@ export class Reseal {
 
   async #replace(column: SealedColumn, batch: readonly SealedValue[]): Promise<number> {
     const renewed = batch.flatMap(({ row, sealed }) => {
-      const anew = this.#renewed(column, row, sealed);
-      return anew === undefined ? [] : [{ row, sealed, anew }];
+      const resealed = this.#resealed(column, row, sealed);
+      return resealed === undefined ? [] : [{ row, sealed, resealed }];
     });
     if (renewed.length === 0) return 0;
     return this.#parts.database.transaction().execute(async (transaction) => {
       let replaced = 0;
-      for (const { row, sealed, anew } of renewed) {
+      for (const { row, sealed, resealed } of renewed) {
         let update = byName(transaction)
           .updateTable(column.table)
-          .set({ [column.column]: anew })
-          // Whoever has changed it meanwhile has sealed it under the new key, and must not find the old value back.
+          .set({ [column.column]: resealed })
+          // A value changed since it was read is sealed under the new key already, and must not be
+          // overwritten.
           .where(column.column, '=', sealed);
         for (const [index, name] of column.key.entries()) update = update.where(name, '=', row[index] ?? '');
         const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
@@ -151,20 +155,20 @@ export class Reseal {
     });
   }
 
-  /** @returns undefined for what cannot be opened */
-  #renewed(column: SealedColumn, row: RowKey, sealed: string): string | undefined {
+  /** @returns undefined if the value cannot be opened */
+  #resealed(column: SealedColumn, row: RowKey, sealed: string): string | undefined {
     const { vault } = this.#parts;
     const place = column.place(row);
     try {
       const text = vault.open(place, sealed);
       return vault.seal(place, column.renewText?.(vault, text) ?? text);
     } catch {
-      this.#tell('warn', 'a sealed value cannot be opened, and stays as it is', { place: place.join('/') });
+      this.#report('warn', 'a sealed value cannot be opened, and stays as it is', { place: place.join('/') });
       return undefined;
     }
   }
 
-  #tell(level: ResealNote['level'], message: string, details: ResealNote['details']): void {
-    this.#parts.tell({ level, message, details });
+  #report(level: ResealNote['level'], message: string, details: ResealNote['details']): void {
+    this.#parts.report({ level, message, details });
   }
 }

@@ -1,0 +1,61 @@
+/**
+ * Deletes an integration with everything that belongs to it, in one transaction with its audit
+ * entries.
+ */
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
+import { AnnexError } from '../../errors.ts';
+import type { Actor } from '../../model/actor.ts';
+import { wholeInstallation } from '../../model/installation.ts';
+import { unknownIntegration } from '../../model/unknown.ts';
+import { insertAudit } from '../audit-rows.ts';
+import { countInstallations, type Installed, installationsOf } from './installed-rows.ts';
+import { type Integration, readIntegration } from './integration-rows.ts';
+import { deleteIntegration } from './removal-rows.ts';
+
+export interface IntegrationRemovalParts {
+  readonly database: Database;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Numbers the audit entries. */
+  readonly auditIds: Sequence;
+}
+
+/**
+ * Everything of `Registry.delete` but the logs, which are removed after the transaction.
+ *
+ * @returns the installations that were deleted with it
+ * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED`
+ */
+export function removeIntegration(
+  { database, clock, auditIds }: IntegrationRemovalParts,
+  { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
+  { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
+): Promise<readonly Installed[]> {
+  const now = clock();
+  return database.transaction().execute(async (transaction) => {
+    const before = await readIntegration(transaction, integration);
+    if (before?.organization !== owner) throw unknownIntegration(integration);
+    const { organization, latestVersion } = before;
+    const count = await countInstallations(transaction, integration);
+    if (count > 0 && !cascade) throw stillInstalled(integration, count);
+    const installations = await installationsOf(transaction, integration);
+    // One entry for each organization, so that it finds the deletion of its own installation.
+    for (const { installationId, organization: installer } of installations) {
+      const target = wholeInstallation(installationId);
+      const entry = { action: 'installation.delete', organization: installer, integration, target } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+    }
+    await deleteIntegration(transaction, integration, { latestVersion, now });
+    const details = { installations: installations.length };
+    const entry = { action: 'integration.delete', organization, integration, details } as const;
+    await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+    return installations;
+  });
+}
+
+function stillInstalled(integration: string, installations: number): AnnexError {
+  const many = installations === 1 ? 'an organization has' : `${installations} organizations have`;
+  const message = `Integration "${integration}" cannot be deleted: ${many} it installed. "cascade=true" deletes that, too.`;
+  return new AnnexError('INTEGRATION_INSTALLED', message, { extra: { installations } });
+}

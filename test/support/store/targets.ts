@@ -1,0 +1,37 @@
+/**
+ * The targets layer for tests: over a whole store, or over a registry on the test's own database.
+ */
+import { randomBytes } from 'node:crypto';
+import { Sequence } from '../../../src/database/sequence.ts';
+import type { Database } from '../../../src/database/tables.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { Registry } from '../../../src/store/integrations/registry.ts';
+import type { Store, StoreChanges } from '../../../src/store/store.ts';
+import { TargetSource } from '../../../src/store/target-source.ts';
+import type { Vault } from '../../../src/store/vault/vault.ts';
+import { type OpenTargets, openTargets } from '../../../src/targets/open-targets.ts';
+import { CLOCK, ORIGINS } from './temporary-store.ts';
+
+const OPTIONS = { origins: ORIGINS, limits: DEFAULT_LIMITS, clock: () => CLOCK.now };
+const OPENED = new WeakMap<Store, OpenTargets>();
+
+/** The targets and runtime tokens of a store; the same ones at each call. */
+export function targetsOf(store: Store): OpenTargets {
+  const opened = OPENED.get(store) ?? openTargets(store, OPTIONS);
+  OPENED.set(store, opened);
+  return opened;
+}
+
+/** A registry on a database, with the targets layer over it and its change notices. */
+export function registryOver(database: Database, vault: Vault) {
+  const changes: StoreChanges = {};
+  const changed = (integration: string) => changes.onIntegration?.(integration);
+  const registry = new Registry({
+    ...{ database, vault, randomBytes, changed, versionChanged: changed },
+    ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },
+  });
+  const targetSource = new TargetSource({ database, vault });
+  const runtimeTokenKeys = vault.deriveKeys('annex runtime tokens');
+  const { targets } = openTargets({ changes, targetSource, runtimeTokenKeys }, OPTIONS);
+  return { registry, targets, changes };
+}
