@@ -250,8 +250,8 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     const told = await startDelivery({
       store,
       dispatch,
-      posting,
-      journal,
+      webhookClient: posting,
+      callLog: journal,
       metrics: metrics.registry,
       limits,
       clock,

@@ -135,8 +135,8 @@ describe('deliveries', () => {
       const [thrown, told] = await service.log(installed);
       expect(thrown?.text).toContain('of the author');
       expect(told?.text).toBe(
-        'space_content_updated (evt-throw) was not delivered: answered 500. This is final. Once the cause is mended, ' +
-          `POST /v1/deliveries/${id}/redeliver delivers it anew.`,
+        'space_content_updated (evt-throw) was not delivered: answered 500. This is final. Once the cause is fixed, ' +
+          `POST /v1/deliveries/${id}/redeliver delivers it again.`,
       );
     });
 

@@ -72,7 +72,7 @@ describe('a delivery whose receiver always fails', () => {
     const { items } = await store.logs.list({ installationId, limit: 9 });
     const text = `site_view (evt_1) was not delivered to ${url}: answered 503 in the last of 4 attempts. This is final. `;
     expect(items.map(({ text: line }) => line)).toEqual([
-      `${text}Once the cause is mended, POST /v1/deliveries/${id}/redeliver delivers it anew.`,
+      `${text}Once the cause is fixed, POST /v1/deliveries/${id}/redeliver delivers it again.`,
     ]);
   });
 

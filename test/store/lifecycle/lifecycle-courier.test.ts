@@ -43,7 +43,7 @@ function courierOf(store: Store) {
     events: store.lifeEvents,
     registry: store.registry,
     dispatch,
-    journal,
+    callLog: journal,
     clock: () => CLOCK.now,
     ticks: () => CLOCK.now,
     chance: () => 0.5,
@@ -103,7 +103,7 @@ test('an event that nobody can be called for is tried ten times, further and fur
     [
       'error',
       expect.stringMatching(
-        /^installation_setup could not be told in 10 attempts: INSTALLATION_QUARANTINED\./,
+        /^installation_setup could not be delivered in 10 attempts: INSTALLATION_QUARANTINED\./,
       ),
     ],
   ]);
@@ -145,7 +145,7 @@ test('an installation that is deleted while its setup is postponed is told at on
   const store = await temporaryStore();
   const id = await installed(store);
   const { courier, settled, timers } = courierOf(store);
-  store.lifeEvents.onWritten = (installationId) => courier.tell(installationId);
+  store.lifeEvents.onWritten = (installationId) => courier.add(installationId);
   await courier.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);

@@ -7,7 +7,7 @@ import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { Attempts } from '../../../src/delivery/attempts.ts';
-import type { DeliveryWatch } from '../../../src/delivery/delivery-metrics.ts';
+import type { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
 import { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
 import { USER_AGENT } from '../../../src/delivery/start-delivery.ts';
@@ -158,7 +158,7 @@ export class Delivering {
       await deliveries.keepPayload(claim, kept);
     }
     await deliveries.release(claims);
-    this.#worker?.tell(this.#made.slice(before));
+    this.#worker?.add(this.#made.slice(before));
     return ids;
   }
 
@@ -183,12 +183,12 @@ export class Delivering {
     const { store, limits, time } = this;
     const { clock, ticks, after } = time;
     const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
-    const posting = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
-    onTestFinished(() => posting.close());
-    const journal = this.#journal();
+    const webhookClient = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
+    onTestFinished(() => webhookClient.close());
+    const callLog = this.#callLog();
     const dispatch = new Dispatch({
       limits,
-      observer: journal,
+      observer: callLog,
       egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
       load: { add: () => undefined },
       cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
@@ -199,26 +199,26 @@ export class Delivering {
       dispatch,
       deliveries: store.deliveries,
       secrets: store.webhookSecrets,
-      posting,
+      webhookClient,
       limits,
       clock,
       userAgent: USER_AGENT,
       limitMet: () => undefined,
     });
-    const handlers = new HandlerDelivery({ dispatch, journal });
+    const handlers = new HandlerDelivery({ dispatch, callLog });
     const posts = new Attempts({ registry: store.registry, handlers, webhooks, onError });
     const attempts = attempting === undefined ? posts : { make: attempting };
-    const watch: DeliveryWatch = {
+    const metrics: DeliveryMetrics = {
       begins: (lateMs) => void this.lateMs.push(lateMs),
       attempted: () => undefined,
       settled: (_, state) => void this.settled.push(state),
     };
     const worker = new DeliveryWorker({
-      ...{ deliveries, attempts, journal, watch, limits },
+      ...{ deliveries, attempts, callLog, metrics, limits },
       ...{ clock, ticks, after, chance, onError },
     });
     this.#worker = worker;
-    store.deliveries.onWaiting = (made) => worker.tell(made);
+    store.deliveries.onWaiting = (made) => worker.add(made);
     return worker;
   }
 
@@ -240,7 +240,7 @@ export class Delivering {
     return { eventId, organization, type: 'site_view', level: 'site', place: site, body, bodyHash: eventId };
   }
 
-  #journal(): CallLog {
+  #callLog(): CallLog {
     const { logs, registry, webhookSecrets } = this.store;
     return new CallLog({
       logs,

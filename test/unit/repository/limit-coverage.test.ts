@@ -108,16 +108,13 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'ingest',
     'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
   ],
-  deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: of all together'],
+  deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: in all'],
   deliveriesInFlightPerOrganization: [
     'fair-scheduler',
-    "deliveriesInFlightPerOrganization: of one organization's",
+    'deliveriesInFlightPerOrganization: of one organization',
   ],
   deliveriesInFlightPerEndpoint: ['fair-scheduler', 'deliveriesInFlightPerEndpoint: to one endpoint'],
-  failuresBeforeProbing: [
-    'fair-scheduler',
-    'failuresBeforeProbing: so often in a row gets one delivery at a time',
-  ],
+  failuresBeforeProbing: ['fair-scheduler', 'failuresBeforeProbing: in a row, gets one delivery at a time'],
   webhookPayloadBytes: [
     'handler-delivery',
     'webhookPayloadBytes: a payload that is %s may be so large, and no larger',
