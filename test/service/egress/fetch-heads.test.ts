@@ -217,7 +217,9 @@ describe('an answer', () => {
     const base = await serveTcp((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17))),
     );
-    expect((await failure(send(newEgress(), base))).message).toBe('The answer does not begin.');
+    expect((await failure(send(newEgress(), base))).message).toBe(
+      'The server sent too many interim responses.',
+    );
   });
 
   test('with the head at the limit passes, with one byte more it does not', async () => {

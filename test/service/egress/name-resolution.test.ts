@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressesOf, type Lookup, NO_ADDRESS, namesOf } from '../../../src/egress/names.ts';
+import { addressesOf, dnsLookup, type Lookup, NO_ADDRESS } from '../../../src/egress/names.ts';
 import { failure, newEgress, send } from '../../support/http/egress.ts';
 
 const LIMIT = { name: 'fetchConnectMs', max: 100 } as const;
@@ -61,23 +61,23 @@ describe('a name that a tenant chooses', () => {
           ]
         : [V6],
     );
-    const lookup = namesOf(() => false, resolver);
+    const lookup = dnsLookup(() => false, resolver);
     expect(await lookup('api.example')).toEqual(['1.2.3.4', '5.6.7.8', '2606::1']);
     expect(questions.sort()).toEqual([`api.example ${A}`, `api.example ${AAAA}`]);
   });
 
   test('that has addresses of one kind only, or is answered for one kind only, has those', async () => {
     const none = await nameServer((_name, type) => (type === A ? [[1, 2, 3, 4]] : []));
-    expect(await namesOf(() => false, none.resolver)('api.example')).toEqual(['1.2.3.4']);
+    expect(await dnsLookup(() => false, none.resolver)('api.example')).toEqual(['1.2.3.4']);
     const silent = await nameServer((_name, type) => (type === AAAA ? [V6] : 'silent'));
-    expect(await namesOf(() => false, silent.resolver)('api.example')).toEqual(['2606::1']);
+    expect(await dnsLookup(() => false, silent.resolver)('api.example')).toEqual(['2606::1']);
   });
 
   test('that nobody knows, or nobody answers for, is an error', async () => {
     const outcomes: string[] = [];
     for (const outcome of ['none', 'silent'] as const) {
       const { resolver } = await nameServer(() => outcome);
-      const lookup = namesOf(() => false, resolver);
+      const lookup = dnsLookup(() => false, resolver);
       outcomes.push((await failure(send(newEgress({ lookup }), 'http://x.example/'))).message);
     }
     expect(outcomes).toEqual([NO_ADDRESS, 'The connection could not be made in time.']);
@@ -98,7 +98,7 @@ describe('a name that a tenant chooses', () => {
 
 test('a name that the operator lists is looked up as the system does, and no name server is asked', async () => {
   const { resolver, questions } = await nameServer(() => [[9, 9, 9, 9]]);
-  const lookup = namesOf((host) => host === 'localhost', resolver);
+  const lookup = dnsLookup((host) => host === 'localhost', resolver);
   expect(await lookup('localhost')).toContain('127.0.0.1');
   expect(questions).toEqual([]);
   expect(await lookup('other.example')).toContain('9.9.9.9');
