@@ -189,7 +189,7 @@ describe('the bound on connections', () => {
     expect(await text((await (mine[2] ?? theirs)).body)).toBe('done');
   });
 
-  test('of all together is told at once, and leaves with the fetches', async () => {
+  test('of all together is refused at once, and holds until fetches end', async () => {
     const { base, waiting, asked } = await serveHeld();
     const egress = newEgress({ limits: { fetchConnections: 2 } });
     const first = [1, 2].map((owner) => send(egress, base, { owner: String(owner) }));

@@ -1,12 +1,14 @@
-/** Two hundred edits of one installation at once: none is lost, and the integration hears of each, once, in their order. */
+/**
+ * Two hundred concurrent edits of one installation: none is lost, and each has one event, in order.
+ */
 import { expect, test } from 'vitest';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 
 const EDITS = 200;
-/** As many as a configuration may have: each is edited twice. */
+/** The most properties of a configuration: each is edited twice. */
 const NAMES = Array.from({ length: EDITS / 2 }, (_, index) => `p${index}`);
 
-/** Keeps what it hears in its isolate, for whoever asks. */
+/** Keeps the events in its isolate, and returns them on request. */
 const RECORDER = `
   import { createIntegration } from '@annex/sdk';
   const heard = [];
@@ -24,7 +26,7 @@ interface Answer {
   readonly status: number;
   readonly configuration: Record<string, number>;
   readonly etag: string;
-  /** Changes so far, as its tag has it. */
+  /** Number of changes so far, by its tag. */
   readonly revision: number;
 }
 
@@ -61,7 +63,7 @@ async function send(
   return { status: response.status, configuration: body.configuration ?? {}, etag, revision };
 }
 
-/** What the integration has heard, once it has heard so much. */
+/** The events of the integration, once it has this many. */
 async function heardBy({ endpoint }: Installed, count: number): Promise<Heard[]> {
   const heard = async () => (await (await fetch(endpoint)).json()) as Heard[];
   await expect.poll(async () => (await heard()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
@@ -80,7 +82,7 @@ test('200 edits at once: no lost update, and one event each, in the order of the
   const order = answers.toSorted((a, b) => a.revision - b.revision);
   expect(order.map(({ revision }) => revision)).toEqual(order.map((_, index) => index + 2));
 
-  // What there was after the installation and after each edit, had they come one after the other in this order.
+  // The configuration after the installation and after each edit in this order.
   const states: Record<string, number>[] = [{}];
   for (const { patch } of order) states.push({ ...states.at(-1), ...patch });
   expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));
@@ -88,12 +90,12 @@ test('200 edits at once: no lost update, and one event each, in the order of the
 
   const heard = await heardBy(installed, EDITS + 1);
   expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
-  // Each event tells what there was before.
+  // Each event has the previous configuration.
   const before = heard.map(({ previous }) => previous?.configuration);
   expect(before).toEqual([undefined, ...states.slice(0, -1)]);
 }, 60_000);
 
-test('counting up on condition of If-Match, and again after each 412, counts every time', async () => {
+test('increments with If-Match, repeated after each 412, all count', async () => {
   const { annex, installed } = await recorder(['count']);
   const refused: number[] = [];
   async function countUp(): Promise<number> {

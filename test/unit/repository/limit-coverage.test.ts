@@ -1,6 +1,6 @@
 /**
- * Every limit has a test that looks at both its sides: where it is. A limit that is added without one fails here, and so
- * does a test that is renamed without a word to this table.
+ * Every limit has a test that looks at both its sides: where it is. A limit that is added without
+ * one fails here, and so does a test that is renamed without a word to this table.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -78,7 +78,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   ],
   bundleMs: ['bundler-limits', 'a build that takes too long is stopped'],
   fetchConnectMs: ['fetch-connections', 'whose name is never resolved is given up'],
-  fetchConnections: ['fetch-connections', 'of all together is told at once'],
+  fetchConnections: ['fetch-connections', 'of all together is refused at once'],
   fetchConnectionsPerOrigin: ['fetch-connections', 'to one origin makes the fetches of one owner queue'],
   webhookMs: ['webhook-client-limits', 'is the time for all of a post, to the millisecond'],
   webhookConnectMs: [
@@ -103,10 +103,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   lifeEventsPendingPerInstallation: ['installation-events', 'attack: edits in a loop that nobody hears of'],
   completionMs: ['completions', 'is given up, and completionMs is named'],
   versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
-  eventBytes: ['ingest', 'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told'],
+  eventBytes: ['ingest', 'eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused'],
   eventsPerBatch: [
     'ingest',
-    'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
+    'eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused',
   ],
   deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: in all'],
   deliveriesInFlightPerOrganization: [
@@ -117,7 +117,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   failuresBeforeProbing: ['fair-scheduler', 'failuresBeforeProbing: in a row, gets one delivery at a time'],
   webhookPayloadBytes: [
     'handler-delivery',
-    'webhookPayloadBytes: a payload that is %s may be so large, and no larger',
+    'webhookPayloadBytes: a payload that is %s has a maximum size, met exactly',
   ],
   deliveryLeaseMs: ['deliveries', 'lasts deliveryLeaseMs, and as long again from when it is renewed'],
   deliveryDays: ['delivery-retention', 'deliveries that succeeded are kept for deliveredDays'],
@@ -126,7 +126,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   lifeEventDays: ['lifecycle-event-store', 'what became of an event is kept for so long, and no longer'],
   deliveriesPerReplay: [
     'deliveries-api',
-    'orders deliveriesPerReplay at once, and says where to go on only where there is more',
+    'orders deliveriesPerReplay at once, and has a cursor only if there is more',
   ],
   logLinesPerInstallation: [
     'database-conformance',
