@@ -1,4 +1,4 @@
-/** What the operator can measure of fetches: each is counted once, by how it ended, and nothing names a tenant. */
+/** Metrics of fetches: each is counted once, by result, without names of tenants. */
 import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import type { Egress } from '../../../src/egress/egress.ts';
@@ -21,11 +21,11 @@ async function counted(egress: Egress): Promise<Record<string, number>> {
 const NONE = Object.fromEntries(FETCH_RESULTS.map((result) => [result, 0]));
 const AT_REST = { fetches_in_flight: 0, fetch_connections: 0, fetch_pools: 0 };
 
-test('a fetch that has not been made is counted as none, under every result there is', async () => {
+test('every result starts at zero', async () => {
   expect(await counted(newEgress())).toEqual({ ...NONE, ...AT_REST });
 });
 
-test('a fetch is counted once, by how it ended', async () => {
+test('a fetch is counted once, by result', async () => {
   const base = await serve((request, response) => {
     if (request.url === '/silent') return;
     response.writeHead(200).write('x'.repeat(2_000));

@@ -1,4 +1,4 @@
-/** Where posts may go, over which connections, and that nobody else's are touched. */
+/** Allowed receivers of posts, and the connections that posts use. */
 import { createServer } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
@@ -18,7 +18,7 @@ const REFUSED = 'The address may not be reached from here.';
 const RECEIVERS_ARE =
   'A receiver has to be on the public internet, unless the operator of this service allows more.';
 
-describe('nothing is posted, neither when it is saved nor when it is sent,', () => {
+describe('refused when it is saved and when it is posted:', () => {
   test.each<[string, url: string, why: RegExp | string]>([
     ['to what is no URL', 'receiver', NOT_WRITTEN],
     ['to another scheme', 'ftp://receiver.example/', NOT_WRITTEN],
@@ -56,7 +56,7 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
     ['to a private network', 'https://10.1.2.3/', 'private (10.0.0.0/8)'],
     ["to the cloud's metadata", 'https://169.254.169.254/latest', 'link-local (169.254.0.0/16)'],
     ['to IPv6 that carries a private address', 'https://[::ffff:10.0.0.1]/', 'private (10.0.0.0/8)'],
-    ['to IPv6 that is nobody’s', 'https://[fd00::1]/', 'not global unicast'],
+    ['to private IPv6', 'https://[fd00::1]/', 'not global unicast'],
     ['to a port of another protocol', 'https://receiver.example:25/', 'port 25 is not for HTTP'],
     [
       'to a host that the operator denies',
@@ -70,7 +70,7 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
     expect(await postTo(client, url)).toEqual({ kind: 'blocked', detail: expect.stringContaining(rule) });
   });
 
-  test('but to what is left', () => {
+  test('any other URL is accepted', () => {
     const client = newWebhookClient({ allow: '' });
     const longest = `https://receiver.example/${'x'.repeat(2_048 - 25)}`;
     for (const url of [
@@ -83,8 +83,8 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
   });
 });
 
-describe('a name is blocked when it is dialled', () => {
-  test('where its addresses are private, with the same words as for a name that nobody knows', async () => {
+describe('a name is blocked when it is resolved', () => {
+  test('if its addresses are private, with the message of an unknown name', async () => {
     const client = newWebhookClient({ allow: '', lookup: async () => ['10.0.0.5', '::1'] });
     const url = 'https://inside.example/';
     expect(client.refusalOf(url)).toBeUndefined();
@@ -94,7 +94,7 @@ describe('a name is blocked when it is dialled', () => {
     });
   });
 
-  test('where it has moved to one since it was last dialled (DNS rebinding)', async () => {
+  test('if its address has changed to a private one (DNS rebinding)', async () => {
     const receiver = await receiveWith(`${OK.replace('\r\n', '\r\nconnection: close\r\n')}`);
     const { port } = new URL(receiver.url);
     const addresses = [['127.0.0.1'], ['127.0.0.2']];
@@ -105,14 +105,14 @@ describe('a name is blocked when it is dialled', () => {
     expect(receiver.connections()).toBe(1);
   });
 
-  test('at those of its addresses alone that are', async () => {
+  test('only at its private addresses, if it has others', async () => {
     const receiver = await receiveWith(OK);
     const { port } = new URL(receiver.url);
     const client = newWebhookClient({ allow: '127.0.0.1', lookup: async () => ['10.0.0.5', '127.0.0.1'] });
     expect(await postTo(client, `http://both.example:${port}/`)).toMatchObject({ status: 200 });
   });
 
-  test('where it leads to the control listener, whatever lists say', async () => {
+  test('if it leads to the control listener, whatever the lists have', async () => {
     const receiver = await receiveWith(OK);
     const controlPort = Number(new URL(receiver.url).port);
     for (const host of ['127.0.0.1', 'control.example']) {
@@ -126,7 +126,7 @@ describe('a name is blocked when it is dialled', () => {
   });
 });
 
-describe('of this very service', () => {
+describe('of this service', () => {
   const requests: [string | undefined, number | undefined][] = [];
   const server = createServer((request, response) => {
     requests.push([request.url, inProcessDepth(request.socket)]);
@@ -140,7 +140,7 @@ describe('of this very service', () => {
     open: server,
   });
 
-  test('an endpoint is posted to in process, one call deep, and nothing is dialled: without TLS, too', async () => {
+  test('an endpoint is posted to in process, at call depth 1, also without TLS', async () => {
     const lookup = vi.fn(async () => ['127.0.0.1']);
     const client = newWebhookClient({ allow: '', allowHttp: false, findLoopback, lookup });
     for (const _nth of [1, 2])
@@ -157,7 +157,7 @@ describe('of this very service', () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 
-  test('attack: owners that have one sender in process, of whom one uses up what that may', async () => {
+  test('attack: owners that share one sender in process, of which one uses up its rate', async () => {
     owners.length = 0;
     const client = newWebhookClient({ allow: '', allowHttp: false, findLoopback });
     for (const owner of ['one', 'two', 'one'])
@@ -174,12 +174,12 @@ describe('of this very service', () => {
 });
 
 describe('a connection', () => {
-  test('is used again after an answer that was read to its end', async () => {
+  test('is reused after an answer that was read to its end', async () => {
     const receiver = await receiveWith(OK);
     const client = newWebhookClient();
     for (let nth = 0; nth < 5; nth += 1) {
       expect(await postTo(client, receiver.url)).toMatchObject({ status: 200 });
-      // A connection rests for one turn, in which a receiver that says one thing and does another closes it.
+      // A connection is reused in the next turn, before which a receiver may close it.
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     }
     expect([receiver.requests.length, receiver.connections()]).toEqual([5, 1]);
@@ -209,7 +209,7 @@ describe('a connection', () => {
     }
   });
 
-  test('that brings an answer before it is asked is not believed', async () => {
+  test('with an answer before a request is not reused', async () => {
     const receiver = await receive((socket, nth) => {
       socket.write(OK, () => nth === 1 && setImmediate(() => socket.write(answered(500, 'forged'))));
     });
@@ -219,19 +219,19 @@ describe('a connection', () => {
     expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, response: 'ok' });
   });
 
-  test('that ends just as it is used again is a reset, and the request is not sent a second time', async () => {
+  test('that closes as it is reused is a reset, and the request is not repeated', async () => {
     const receiver = await receive((socket, nth) =>
       nth === 2 ? socket.resetAndDestroy() : socket.write(OK),
     );
     const client = newWebhookClient();
     await postTo(client, receiver.url);
     expect(await postTo(client, receiver.url)).toMatchObject({ kind: 'failed', reason: 'reset' });
-    // Time in which a client that sends again would have done so.
+    // Time in which a client that retries would have done so.
     expect(await postTo(client, receiver.url)).toMatchObject({ status: 200 });
     expect(receiver.requests).toHaveLength(3);
   });
 
-  test('that comes after the time is over carries nothing', async () => {
+  test('that opens after the deadline carries nothing', async () => {
     const clock = new ManualClock();
     const receiver = await receiveWith(OK);
     const { promise, resolve } = Promise.withResolvers<string[]>();
@@ -252,7 +252,7 @@ describe('a connection', () => {
   });
 });
 
-test('plain http is refused unless the operator says otherwise', () => {
+test('plain http is refused unless the operator allows it', () => {
   expect(readConfig([], {}).webhookHttp).toBe('refuse');
   expect(readConfig(['--webhook-http', 'allow'], {}).webhookHttp).toBe('allow');
   expect(readConfig([], { ANNEX_WEBHOOK_HTTP: 'allow' }).webhookHttp).toBe('allow');
@@ -261,8 +261,8 @@ test('plain http is refused unless the operator says otherwise', () => {
   );
 });
 
-describe('a post that this service cannot make is no failure of the receiver', () => {
-  test('when it is stopping, before and in between', async () => {
+describe('a fault of this service is no failure of the receiver', () => {
+  test('during a stop, before and in the middle of a post', async () => {
     const receiver = await receive(() => undefined);
     const client = newWebhookClient();
     const result = postTo(client, receiver.url);
@@ -276,7 +276,7 @@ describe('a post that this service cannot make is no failure of the receiver', (
     expect([client.inFlight, client.connections]).toEqual([0, 0]);
   });
 
-  test.each(['EMFILE', 'EADDRNOTAVAIL'])('when the machine has nothing left: %s', async (code) => {
+  test.each(['EMFILE', 'EADDRNOTAVAIL'])('when the machine lacks a resource: %s', async (code) => {
     const lookup = () =>
       Promise.reject(Object.assign(new Error(`connect ${code}`), { code, syscall: 'connect' }));
     expect(await postTo(newWebhookClient({ lookup }), 'https://receiver.example/')).toMatchObject({

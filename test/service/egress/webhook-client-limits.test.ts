@@ -1,4 +1,4 @@
-/** The limits of a post, at both of their sides. */
+/** The limits of a post: met exactly, and exceeded. */
 import { describe, expect, test, vi } from 'vitest';
 import { serveTcp } from '../../support/http/egress.ts';
 import {
@@ -10,10 +10,10 @@ import {
   receiveWith,
 } from '../../support/receivers/scripted-receivers.ts';
 
-/** What has come on a socket is read before anything else happens. */
+/** Lets sockets read what has arrived. */
 const aTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-/** Whether a promise has an outcome by now. */
+/** Whether a promise is settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void promise.then(() => (settled = true));
@@ -33,12 +33,12 @@ describe('webhookMs', () => {
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
     clock.advance(699);
     expect(await isSettled(post)).toBe(false);
-    // The head has long been there: it is sent before the request is counted.
+    // The head has arrived: it is sent before the request is counted.
     clock.advance(1);
     expect(await post).toMatchObject(expected);
   });
 
-  test('is not met by an answer that comes just before', async () => {
+  test('is not reached by an answer just before', async () => {
     const clock = new ManualClock();
     let answer = () => {};
     const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
@@ -88,7 +88,7 @@ test('webhookConnectMs is the time for look-up, TCP and TLS together', async () 
   expect(client.connections).toBe(0);
 });
 
-test('webhookConnectMs is no bound on an answer, once there is a connection', async () => {
+test('webhookConnectMs does not bound the answer of an open connection', async () => {
   const clock = new ManualClock();
   let answer = () => {};
   const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
@@ -133,13 +133,13 @@ describe('webhookResponseKeptBytes', () => {
     expect(receiver.connections()).toBe(1);
   });
 
-  test('what stands for bytes that are no text counts as what it is', async () => {
+  test('replacement characters count with their own bytes', async () => {
     const bytes = `HTTP/1.1 200 X\r\ncontent-length: 5\r\n\r\n\0\xff\xffab`;
     const result = await postTo(newWebhookClient({ limits }), (await receiveWith(bytes)).url);
     expect(result).toMatchObject({ response: '\uFFFD\uFFFD\uFFFDa', truncated: true });
   });
 
-  test('it holds over many pieces', async () => {
+  test('it holds over many chunks', async () => {
     const receiver = await receiveWith(
       `HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(11)}0\r\n\r\n`,
     );
@@ -163,7 +163,7 @@ test('webhookConnections bounds the connections to all receivers; beyond, nothin
   await Promise.all(held);
 });
 
-test('webhookConnections that nobody uses make room', async () => {
+test('idle webhookConnections are closed for others', async () => {
   const receiver = await receiveWith(answered(200));
   const client = newWebhookClient({ limits: { webhookConnections: 2 } });
   for (const owner of ['one', 'two', 'three', 'four'])
@@ -171,7 +171,7 @@ test('webhookConnections that nobody uses make room', async () => {
   expect(receiver.connections()).toBe(4);
 });
 
-test('deliveriesInFlightPerEndpoint is the number of connections to one receiver, too', async () => {
+test('deliveriesInFlightPerEndpoint also bounds the connections to one receiver', async () => {
   const waiting: (() => void)[] = [];
   const receiver = await receive((socket) => waiting.push(() => void socket.write(answered(200))));
   const client = newWebhookClient({ limits: { deliveriesInFlightPerEndpoint: 2 } });
@@ -184,10 +184,10 @@ test('deliveriesInFlightPerEndpoint is the number of connections to one receiver
   expect(receiver.connections()).toBe(2);
 });
 
-test('what a connection has carried before does not count for an answer', async () => {
+test('earlier bytes of a connection do not count for an answer', async () => {
   const receiver = await receiveWith(answered(200, 'x'.repeat(200)));
   const client = newWebhookClient({ limits: { fetchHeaderBytes: 100, webhookResponseBytes: 200 } });
-  // Each answer has a tenth of the bytes that one may have with all that is around it.
+  // Each answer has a tenth of the bytes that one may have in all.
   for (let nth = 0; nth < 30; nth += 1) {
     expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, truncated: false });
     await aTurn();
@@ -195,8 +195,8 @@ test('what a connection has carried before does not count for an answer', async 
   expect(receiver.connections()).toBe(1);
 });
 
-// Each byte as a chunk of its own costs the host a callback and an object.
-test('an answer in a thousand chunks is read no further, and is an answer', async () => {
+// Attack: chunks of one byte, each of which costs the host a callback and an object.
+test('an answer in more than a thousand chunks is truncated, and counts', async () => {
   const chunked = (chunks: number) =>
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`;
   const client = newWebhookClient({});

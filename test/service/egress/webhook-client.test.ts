@@ -1,4 +1,4 @@
-/** A post has one result, whatever its receiver does, and however it is made to fail. */
+/** A post has one result, whatever its receiver does and however it fails. */
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -21,7 +21,7 @@ const { webhookMs, webhookConnectMs } = DEFAULT_LIMITS;
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n';
 
 describe('a receiver is sent', () => {
-  test('one POST with the bytes and the headers of the delivery, and nothing that could be taken for more', async () => {
+  test('one POST with the bytes and the headers of the delivery, and nothing else', async () => {
     const receiver = await receiveWith(answered(200));
     const body = Buffer.from([0, 255, 13, 10, 13, 10, 123]);
     await postTo(newWebhookClient(), `${receiver.url}?key=1`, {
@@ -34,7 +34,7 @@ describe('a receiver is sent', () => {
     ]);
   });
 
-  test('an empty body as one', async () => {
+  test('an empty body', async () => {
     const receiver = await receiveWith(answered(200));
     await postTo(newWebhookClient(), receiver.url, { body: new Uint8Array(0) });
     expect(receiver.requests[0]).toContain('content-length: 0\r\n');
@@ -43,7 +43,7 @@ describe('a receiver is sent', () => {
 
 describe('an answer is', () => {
   test.each([200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 410, 418, 429, 500, 503, 599])(
-    'told with its status %i',
+    'returned with its status %i',
     async (status) => {
       const bodiless = status === 204 || status === 304;
       const receiver = await receiveWith(answered(status, bodiless ? '' : 'why'));
@@ -63,7 +63,7 @@ describe('an answer is', () => {
     expect([receiver.requests.length, elsewhere.connections()]).toEqual([1, 0]);
   });
 
-  test('kept as text that every database takes, and never parsed', async () => {
+  test('kept as text that every database can store, and never parsed', async () => {
     const bytes = Buffer.from([0x7b, 0, 0xff, 0xed, 0xa0, 0x80, 0xe2, 0x82, 0xac]);
     const receiver = await receiveWith(
       answered(200, bytes.toString('latin1')).replace(/length: \d+/, 'length: 9'),
@@ -72,7 +72,7 @@ describe('an answer is', () => {
     expect(result).toMatchObject({ response: '{\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD€', truncated: false });
   });
 
-  test('read whether it has a length, chunks or only an end', async () => {
+  test('read with a length, with chunks, and up to the end of the connection', async () => {
     for (const rest of [
       'content-length: 2\r\n\r\nok',
       'transfer-encoding: chunked\r\n\r\n1;x=y\r\no\r\n1\r\nk\r\n0\r\nt: 1\r\n\r\n',
@@ -86,13 +86,13 @@ describe('an answer is', () => {
     }
   });
 
-  test('what follows up to sixteen interim ones', async () => {
+  test('the one after up to sixteen interim ones', async () => {
     const receiver = await receiveWith(INTERIM.repeat(16) + answered(200, 'ok'));
     expect(await postTo(newWebhookClient(), receiver.url)).toMatchObject({ status: 200, response: 'ok' });
   });
 });
 
-describe('a head decides, and its answer is truncated where the body', () => {
+describe('the status counts, and the answer is truncated if the body', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nsome';
   const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\n';
   const TRUNCATED = { kind: 'answered', status: 200, response: 'some', truncated: true };
@@ -103,7 +103,7 @@ describe('a head decides, and its answer is truncated where the body', () => {
     const client = newWebhookClient({ clock });
     const result = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    // The head has to be there: without it, it is no answer.
+    // The head has to arrive first: without it, there is no answer.
     const settled = vi.fn();
     void result.then(settled);
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -115,7 +115,7 @@ describe('a head decides, and its answer is truncated where the body', () => {
     await vi.waitFor(() => expect([receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]));
   });
 
-  test('drips for longer than a post may take', async () => {
+  test('comes a byte at a time for longer than webhookMs', async () => {
     const receiver = await receive((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const timer = setInterval(() => socket.write('1\r\nx\r\n'), 5);
@@ -228,7 +228,7 @@ describe('a post fails, with the reason', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('reset where the receiver hangs up in the middle of the body', async () => {
+  test('reset if the receiver closes the connection during the body of the request', async () => {
     const url = await serveTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
     const body = Buffer.alloc(8 * 1024 * 1024);
     expect(await postTo(newWebhookClient(), url, { body })).toMatchObject({
@@ -237,14 +237,14 @@ describe('a post fails, with the reason', () => {
     });
   });
 
-  test('reset where it hangs up before anything is sent, however soon', async () => {
+  test('reset if it closes the connection before anything is sent', async () => {
     const url = await serveTcp((socket) => socket.resetAndDestroy());
     const client = newWebhookClient();
     for (let nth = 0; nth < 50; nth += 1)
       expect(await postTo(client, url)).toMatchObject({ kind: 'failed', reason: 'reset' });
   });
 
-  test('refused where nobody listens', async () => {
+  test('refused if nothing listens', async () => {
     const server = createTcpServer();
     const port = await portOf(server);
     await new Promise((resolve) => server.close(resolve));
@@ -270,33 +270,30 @@ describe('a post fails, with the reason', () => {
     });
   });
 
-  test('dns where a name has no address at all', async () => {
+  test('dns if a name has no address', async () => {
     const result = await postTo(newWebhookClient({ lookup: async () => [] }), 'https://nobody.example/');
     expect(result).toMatchObject({ kind: 'failed', reason: 'dns' });
   });
 
-  test.each(['a name server', 'a receiver, before it is secure'])(
-    'timeout where %s is silent',
-    async (who) => {
-      const clock = new ManualClock();
-      const url = await serveTcp(() => undefined);
-      const lookup = vi.fn(() =>
-        who === 'a name server' ? new Promise<never>(() => undefined) : Promise.resolve(['127.0.0.1']),
-      );
-      const client = newWebhookClient({ clock, lookup });
-      const result = postTo(client, url.replace('http://127.0.0.1', 'https://receiver.example'));
-      await vi.waitFor(() => expect(lookup).toHaveBeenCalled());
-      clock.advance(webhookConnectMs);
-      expect(await result).toEqual({
-        kind: 'failed',
-        reason: 'timeout',
-        detail: expect.stringContaining('webhookConnectMs'),
-      });
-      expect([clock.pending, client.connections, client.inFlight]).toEqual([0, 0, 0]);
-    },
-  );
+  test.each(['a name server', 'a receiver, before it is secure'])('timeout if %s is silent', async (who) => {
+    const clock = new ManualClock();
+    const url = await serveTcp(() => undefined);
+    const lookup = vi.fn(() =>
+      who === 'a name server' ? new Promise<never>(() => undefined) : Promise.resolve(['127.0.0.1']),
+    );
+    const client = newWebhookClient({ clock, lookup });
+    const result = postTo(client, url.replace('http://127.0.0.1', 'https://receiver.example'));
+    await vi.waitFor(() => expect(lookup).toHaveBeenCalled());
+    clock.advance(webhookConnectMs);
+    expect(await result).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+      detail: expect.stringContaining('webhookConnectMs'),
+    });
+    expect([clock.pending, client.connections, client.inFlight]).toEqual([0, 0, 0]);
+  });
 
-  test('timeout where the body is not read', async () => {
+  test('timeout if the body is not read', async () => {
     const clock = new ManualClock();
     const connected = vi.fn();
     const url = await serveTcp((socket) => connected(socket.pause()));
@@ -308,7 +305,7 @@ describe('a post fails, with the reason', () => {
     await vi.waitFor(() => expect([client.connections, client.inFlight]).toEqual([0, 0]));
   });
 
-  test('timeout where no head comes', async () => {
+  test('timeout if no head arrives', async () => {
     const clock = new ManualClock();
     const receiver = await receive(() => undefined);
     const client = newWebhookClient({ clock });
@@ -341,7 +338,7 @@ describe('a secure receiver', () => {
     return portOf(server);
   }
 
-  test('is posted to where its certificate is trusted, valid and of that name, without any leave for http', async () => {
+  test('is posted to if its certificate is trusted, valid and of that name, without allowHttp', async () => {
     const port = await secured(selfSigned(HOST));
     expect(await postTo(newWebhookClient({ allowHttp: false }), `https://${HOST}:${port}/`)).toMatchObject({
       status: 200,
@@ -358,16 +355,16 @@ describe('a secure receiver', () => {
     expect(await postTo(newWebhookClient(), `https://${HOST}:${port}/`)).toEqual({
       kind: 'failed',
       reason: 'tls',
-      // One line about the certificate, and none of the advice that Node has for whoever runs it.
+      // One line about the certificate, without Node's advice.
       detail: expect.stringMatching(new RegExp(`^https://${HOST}:\\d+: [^\n;]*${code}[^\n;]*$`)),
     });
   });
 
-  test('gets nothing where it does not speak TLS', async () => {
+  test('gets nothing if it does not speak TLS', async () => {
     const receiver = await serveTcp((socket) => void socket.end(answered(200)));
     const result = await postTo(newWebhookClient(), receiver.replace('http:', 'https:'));
     expect(result).toMatchObject({ kind: 'failed', reason: 'tls' });
-    // What OpenSSL says of it, and not where in its source it was.
+    // OpenSSL's reason, without its source location.
     expect(result).toMatchObject({ detail: expect.stringMatching(/ ERR_SSL_\w+ [a-z ]+$/) });
   });
 });

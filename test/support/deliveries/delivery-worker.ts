@@ -1,6 +1,6 @@
 /**
- * A worker of deliveries with a real store and real posts, and without a cell: what is posted was made before. Time is the
- * test's, and passes when it is told to.
+ * A delivery worker with a real store and real posts, and without a cell: payloads are stored
+ * before. The test advances the time.
  */
 import { onTestFinished } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
@@ -29,7 +29,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that stands still until it is told to pass. A clock that is set, to `now`, moves no timer. */
+/** Time that a test advances. Setting the wall clock (`now`) moves no timer. */
 export class VirtualTime {
   now = Date.UTC(2026, 0, 1);
   #ticks = 0;
@@ -45,12 +45,12 @@ export class VirtualTime {
     return () => void this.#timers.delete(timer);
   };
 
-  /** When the next timer is due, in ticks; undefined where there is none. */
+  /** When the next timer is due, in ticks; undefined if there is none. */
   get nextAt(): number | undefined {
     return this.#next()?.at;
   }
 
-  /** Everything happens in its order, at its time. */
+  /** Advances the time, and runs timers in order. */
   pass(ms: number): void {
     const until = this.#ticks + ms;
     for (let next = this.#next(); next !== undefined && next.at <= until; next = this.#next()) {
@@ -82,7 +82,7 @@ const MANIFEST = `configurations:
 webhook: {url: url, eventTypes: types}
 `;
 
-/** Lets what is under way go on for a while, without any time passing. */
+/** Lets pending work go on for some turns of the event loop, without advancing the time. */
 export const turns = async (count = 20): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
 };
@@ -91,15 +91,15 @@ export class Delivering {
   readonly time = new VirtualTime();
   readonly limits: Limits;
   readonly store: Store;
-  /** What became of deliveries, in the order in which it was put down. */
+  /** States of settled deliveries, in order. */
   readonly settled: string[] = [];
-  /** How late attempts have begun. */
+  /** Lateness of attempts. */
   readonly lateMs: number[] = [];
-  /** What failed of the store. */
+  /** Failures of the store. */
   readonly errors: unknown[] = [];
   readonly #made: WaitingDelivery[] = [];
   #events = 0;
-  /** The latest. */
+  /** The latest worker. */
   #worker: DeliveryWorker | undefined;
 
   private constructor(time: VirtualTime, limits: Limits, store: Store) {
@@ -125,7 +125,7 @@ export class Delivering {
     return new Delivering(time, options.limits, store);
   }
 
-  /** Installs it for an organization, in these sites. @returns the id of the installation */
+  /** Installs the integration in these sites. @returns the id of the installation */
   async install(organization: string, sites: readonly string[]): Promise<string> {
     const { installations } = this.store;
     const { installationId } = await installations.install(
@@ -142,9 +142,9 @@ export class Delivering {
   }
 
   /**
-   * Accepts an event for each of these URLs, and keeps what is posted there.
+   * Accepts an event for each of these URLs, and stores its payload.
    *
-   * @returns ids of the deliveries, in their order
+   * @returns ids of the deliveries, in order
    */
   async accept(organization: string, site: string, urls: readonly string[]): Promise<string[]> {
     const { acceptedEvents, deliveries, registry } = this.store;
@@ -165,9 +165,9 @@ export class Delivering {
   /**
    * A worker that has not been started.
    *
-   * @param lookup of the names of receivers; all of them are this machine's unless told
-   * @param attempting makes attempts in the place of those that post
-   * @param watching replaces some of what it does with the store, to look at it or to have it fail
+   * @param lookup resolves receivers; to this machine by default
+   * @param attempting replaces the attempts
+   * @param watching replaces methods of the store, to observe them or to make them fail
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
@@ -228,7 +228,7 @@ export class Delivering {
     return found;
   }
 
-  /** How its attempts ended. */
+  /** Outcomes of the attempts of a delivery. */
   async outcomes(id: string): Promise<string[]> {
     return (await this.store.deliveries.attempts(id)).map(({ outcome }) => outcome);
   }
@@ -259,7 +259,7 @@ export class Delivering {
 
 export type WorkerQueue = ConstructorParameters<typeof DeliveryWorker>[0]['deliveries'];
 
-/** Its methods, so that some of them can be replaced. */
+/** The methods of a store, so that a test can replace some. */
 export function bound(deliveries: Deliveries) {
   return {
     claim: deliveries.claim.bind(deliveries),
