@@ -84,16 +84,16 @@ async function delivered(
   const { status, body } = await ask(annex, 'POST', '/events', { json });
   expect([status, body['deliveries']]).toEqual([202, 1]);
   return becomes(state, async () => {
-    const [told] = await list(`event=${body['eventId']}`);
-    return told;
+    const [found] = await list(`event=${body['eventId']}`);
+    return found;
   });
 }
 
 async function becomes(state: string, look: () => Promise<Told | undefined>): Promise<Told> {
   await expect.poll(async () => (await look())?.state, WAIT).toBe(state);
-  const told = await look();
-  if (told === undefined) throw new Error('It was there a moment ago.');
-  return told;
+  const found = await look();
+  if (found === undefined) throw new Error('The delivery has disappeared.');
+  return found;
 }
 
 const answerOf = (query: string, token = annex.platform) =>
@@ -110,8 +110,8 @@ const here = (organization = 'beach') => installed.get(organization)?.id ?? '';
 describe('a delivery', () => {
   test('is shown with every attempt, the payload and the answer of the receiver', async () => {
     receiver.answer = { status: 404, body: '<script>alert("hush")</script>' };
-    const told = await delivered('failed', 'page_feedback');
-    expect(told).toEqual({
+    const shown = await delivered('failed', 'page_feedback');
+    expect(shown).toEqual({
       id: expect.any(String),
       eventId: expect.stringMatching(/^evt_/),
       ...{ type: 'page_feedback', kind: 'webhook', integration: 'webhook', organization: 'beach' },
@@ -120,13 +120,13 @@ describe('a delivery', () => {
       createdAt: expect.stringMatching(/Z$/),
       finishedAt: expect.stringMatching(/Z$/),
     });
-    const { body, headers, text } = await read(told.id);
-    const [request] = receiver.about(told.eventId);
+    const { body, headers, text } = await read(shown.id);
+    const [request] = receiver.about(shown.eventId);
     expect(body).toEqual({
-      ...told,
+      ...shown,
       history: [
         {
-          ...{ number: 1, result: 'failed', outcome: told['outcome'], status: 404 },
+          ...{ number: 1, result: 'failed', outcome: shown['outcome'], status: 404 },
           ...{ at: expect.stringMatching(/Z$/), durationMs: expect.any(Number) },
           destination: `${receiver.url}/in`,
           response: '<script>alert("hush")</script>',
@@ -278,19 +278,22 @@ describe('deliveries', () => {
   });
 
   test('stay readable for the organization once it has uninstalled', async () => {
-    const gone = await settled('lake');
-    const told = await delivered('delivered', 'site_view', 'lake');
+    const uninstalled = await settled('lake');
+    const shown = await delivered('delivered', 'site_view', 'lake');
     const { token } = await annex.service.store.tokens.create(
       { kind: 'organization', organization: 'lake' },
       OPERATOR,
     );
-    await ask(annex, 'DELETE', `/integrations/webhook/installations/${gone.id}`);
-    expect(idsOf(await list(`installation=${gone.id}`, token))).toEqual([told.id]);
-    expect((await read(told.id, { token })).body).toMatchObject({ id: told.id, payload: expect.any(String) });
-    expect(codeOf(await answerOf(`installation=${gone.id}`, tokens.get('beach')))).toBe(
+    await ask(annex, 'DELETE', `/integrations/webhook/installations/${uninstalled.id}`);
+    expect(idsOf(await list(`installation=${uninstalled.id}`, token))).toEqual([shown.id]);
+    expect((await read(shown.id, { token })).body).toMatchObject({
+      id: shown.id,
+      payload: expect.any(String),
+    });
+    expect(codeOf(await answerOf(`installation=${uninstalled.id}`, tokens.get('beach')))).toBe(
       '404 INSTALLATION_UNKNOWN',
     );
-    const replay = { token, json: { installation: gone.id } };
+    const replay = { token, json: { installation: uninstalled.id } };
     expect(codeOf(await ask(annex, 'POST', '/deliveries/replay', replay))).toBe('404 INSTALLATION_UNKNOWN');
   });
 });

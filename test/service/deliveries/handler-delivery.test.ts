@@ -129,9 +129,9 @@ describe('deliveries', () => {
         retries: 0,
       });
       await vi.waitFor(async () => expect(await service.log(installed)).toHaveLength(2), POLL);
-      const [thrown, told] = await service.log(installed);
+      const [thrown, line] = await service.log(installed);
       expect(thrown?.text).toContain('of the author');
-      expect(told?.text).toBe(
+      expect(line?.text).toBe(
         'space_content_updated (evt-throw) was not delivered: answered 500. This is final. Once the cause is fixed, ' +
           `POST /v1/deliveries/${id}/redeliver delivers it again.`,
       );

@@ -34,7 +34,7 @@ test('a fetch is counted once, by result', async () => {
   const egress = newEgress({ limits: { fetchMs: 300, fetchResponseBodyBytes: 2_000 } });
   const small = newEgress({ limits: { fetchResponseBodyBytes: 1_999 } });
   const full = newEgress({ limits: { fetchesInFlightPerInstallation: 1 } });
-  const nobody = newEgress({
+  const unresolved = newEgress({
     lookup: () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })),
   });
   await (await send(egress, base)).body.toArray();
@@ -49,8 +49,8 @@ test('a fetch is counted once, by result', async () => {
   await failure((await send(small, base)).body.toArray());
   expect(await counted(small)).toMatchObject({ ...NONE, tooLarge: 1 });
 
-  await failure(send(nobody, 'http://nobody.example/'));
-  expect(await counted(nobody)).toMatchObject({ ...NONE, failed: 1 });
+  await failure(send(unresolved, 'http://nobody.example/'));
+  expect(await counted(unresolved)).toMatchObject({ ...NONE, failed: 1 });
 
   const first = await send(full, `${base}/endless`);
   await failure(send(full, base));

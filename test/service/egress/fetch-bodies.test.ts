@@ -368,7 +368,7 @@ describe('a decompression bomb', () => {
     );
   });
 
-  test.each(bombs.slice(0, 3))('stays folded until somebody reads: %s', async (_what, coding, bomb) => {
+  test.each(bombs.slice(0, 3))('stays compressed until it is read: %s', async (_what, coding, bomb) => {
     const base = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': coding }).end(bomb),
     );

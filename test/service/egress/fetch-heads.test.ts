@@ -19,7 +19,7 @@ async function seen(headers: Pairs, rest: Parameters<typeof send>[2] = {}): Prom
 }
 
 /** The head of a raw answer, as a tenant sees it. */
-async function heard(head: string, rest: Parameters<typeof send>[2] = {}) {
+async function headOf(head: string, rest: Parameters<typeof send>[2] = {}) {
   const base = await serveTcp((socket) => socket.once('data', () => socket.end(Buffer.from(head, 'latin1'))));
   const response = await send(newEgress(), base, rest);
   const body = Buffer.concat(await response.body.toArray()).toString('latin1');
@@ -159,7 +159,7 @@ describe('a request', () => {
 
 describe('an answer', () => {
   test('has its status, reason phrase and all headers, several cookies apart', async () => {
-    const { status, statusText, headers, body } = await heard(
+    const { status, statusText, headers, body } = await headOf(
       'HTTP/1.1 299 Caf\xc3\xa9\r\nSet-Cookie: a=1\r\nX-Latin: caf\xe9\r\nset-cookie: b=2\r\nX-Two: 1\r\nX-Two: 2\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok',
     );
     expect([status, statusText, body]).toEqual([299, 'Caf\xc3\xa9', 'ok']);
@@ -175,7 +175,7 @@ describe('an answer', () => {
   });
 
   test('loses hop-by-hop headers, and those that its `Connection` names', async () => {
-    const { headers, body } = await heard(
+    const { headers, body } = await headOf(
       'HTTP/1.1 200 OK\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\nX-Kept: 1\r\n\r\n2\r\nok\r\n0\r\nx: y\r\n\r\n',
     );
     expect([headers, body]).toEqual([[['x-kept', '1']], 'ok']);
@@ -183,12 +183,12 @@ describe('an answer', () => {
 
   test('follows interim answers', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(3);
-    const { status, headers, body } = await heard(`${early}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
+    const { status, headers, body } = await headOf(`${early}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
     expect([status, headers, body]).toEqual([200, [['content-length', '2']], 'ok']);
   });
 
   test('to HEAD has no body, whatever length and coding it names', async () => {
-    const { status, headers, body } = await heard(
+    const { status, headers, body } = await headOf(
       'HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\nContent-Encoding: gzip\r\n\r\n',
       { method: 'HEAD' },
     );
@@ -207,7 +207,7 @@ describe('an answer', () => {
     ['has an endless head', `HTTP/1.1 200 OK\r\n${'x-a: 0123456789\r\n'.repeat(10_000)}`],
     ['has one endless header', `HTTP/1.1 200 OK\r\nx-a: ${'0123456789'.repeat(10_000)}`],
   ])('that %s is an error, and names no address', async (_what, head) => {
-    const error = await failure(heard(head));
+    const error = await failure(headOf(head));
     expect(error).toBeInstanceOf(EgressError);
     expect(error.message).not.toMatch(/\d+\.\d+\.\d+\.\d+/);
     expect(error.detail).toMatch(/^http:\/\/127\.0\.0\.1:\d+: /);
@@ -224,9 +224,9 @@ describe('an answer', () => {
 
   test('with a head of the maximum size passes, with one byte more it does not', async () => {
     const head = (bytes: number) => `HTTP/1.1 200 OK\r\nx-a: ${'y'.repeat(bytes - 3)}\r\n\r\n`;
-    const { headers } = await heard(head(32 * 1024 - 1));
+    const { headers } = await headOf(head(32 * 1024 - 1));
     expect(headers[0]?.[1]).toHaveLength(32 * 1024 - 4);
-    expect((await failure(heard(head(32 * 1024)))).message).toBe(
+    expect((await failure(headOf(head(32 * 1024)))).message).toBe(
       'The headers are too large; the limit is 32 KiB (fetchHeaderBytes).',
     );
   });

@@ -64,7 +64,7 @@ describe('refused when it is saved and when it is posted:', () => {
       "the operator's list denies denied.example",
     ],
     ['to an address that the operator denies', 'https://9.9.9.9/', "the operator's list denies 9.9.9.0/24"],
-  ])('%s; the log is told the rule, whoever saves it is not', async (_what, url, rule) => {
+  ])('%s; the rule is in the log, and not in the refusal', async (_what, url, rule) => {
     const client = newWebhookClient({ allow: '', deny: 'denied.example,9.9.9.0/24' });
     expect(client.refusalOf(url)).toBe(`${REFUSED} ${RECEIVERS_ARE}`);
     expect(await postTo(client, url)).toEqual({ kind: 'blocked', detail: expect.stringContaining(rule) });

@@ -347,7 +347,7 @@ describe('a secure receiver', () => {
   });
 
   test.each<[string, { host?: string; until?: string; trusted?: boolean }, string]>([
-    ['nobody vouches for its certificate', { trusted: false }, 'SELF_SIGNED_CERT'],
+    ['its certificate is not trusted', { trusted: false }, 'SELF_SIGNED_CERT'],
     ['its certificate is of another name', { host: 'other.example' }, 'ALTNAME_INVALID'],
     ['its certificate has expired', { until: '20210101000000Z' }, 'CERT_HAS_EXPIRED'],
   ])('gets nothing where %s', async (_what, { host = HOST, until, trusted = true }, code) => {

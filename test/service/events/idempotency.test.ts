@@ -36,8 +36,8 @@ const everything = async (store: Store) => {
 describe('an event that is accepted again', () => {
   test('is answered like the first time, and has no new delivery', async () => {
     const store = await listening();
-    const told: string[] = [];
-    store.acceptedEvents.onAccepted = (made) => void told.push(...made.map(({ id }) => id));
+    const announced: string[] = [];
+    store.acceptedEvents.onAccepted = (made) => void announced.push(...made.map(({ id }) => id));
     const event = postedEvent({ eventId: 'e1' });
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: true });
     // A later subscriber does not get an earlier event.
@@ -45,7 +45,7 @@ describe('an event that is accepted again', () => {
     await installListener(store, 'later');
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: false });
     expect(await everything(store)).toEqual({ events: ['e1'], deliveries: 1 });
-    expect(told).toEqual((await store.deliveries.ofEvent('e1')).map(({ id }) => id));
+    expect(announced).toEqual((await store.deliveries.ofEvent('e1')).map(({ id }) => id));
     expect(await store.deliveries.waiting()).toBe(1);
   });
 

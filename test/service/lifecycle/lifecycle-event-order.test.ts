@@ -17,7 +17,7 @@ const RECORDER = `
     events: { async installation_setup(event) { heard.push(event); } },
   });`;
 
-interface Heard {
+interface RecordedEvent {
   readonly eventId: string;
   readonly previous?: { readonly configuration: Record<string, number> };
 }
@@ -64,8 +64,8 @@ async function send(
 }
 
 /** The events of the integration, once it has this many. */
-async function heardBy({ endpoint }: Installed, count: number): Promise<Heard[]> {
-  const heard = async () => (await (await fetch(endpoint)).json()) as Heard[];
+async function eventsOf({ endpoint }: Installed, count: number): Promise<RecordedEvent[]> {
+  const heard = async () => (await (await fetch(endpoint)).json()) as RecordedEvent[];
   await expect.poll(async () => (await heard()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
   return heard();
 }
@@ -88,7 +88,7 @@ test('200 edits at once: no lost update, and one event each, in the order of the
   expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));
   expect((await send(annex, installed)).configuration).toEqual(states.at(-1));
 
-  const heard = await heardBy(installed, EDITS + 1);
+  const heard = await eventsOf(installed, EDITS + 1);
   expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
   // Each event has the previous configuration.
   const before = heard.map(({ previous }) => previous?.configuration);
@@ -118,7 +118,7 @@ test('increments with If-Match, repeated after each 412, all count', async () =>
   const { configuration, revision } = await send(annex, installed);
   expect({ configuration, revision }).toEqual({ configuration: { count: times }, revision: times + 1 });
   expect(new Set(refused)).toEqual(new Set([412]));
-  const heard = await heardBy(installed, times + 1);
+  const heard = await eventsOf(installed, times + 1);
   expect(heard.map(({ previous }) => previous?.configuration['count'] ?? 0)).toEqual([
     0,
     ...Array.from({ length: times }, (_, index) => index),
