@@ -20,7 +20,7 @@ export interface Host {
   readonly adminToken: string;
 }
 
-export class PostingClient {
+export class EventClient {
   /** All batches that were sent. */
   readonly batches: Batch[] = [];
   acknowledgedEvents = 0;

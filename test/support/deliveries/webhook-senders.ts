@@ -51,7 +51,7 @@ export default createIntegration({
  * @param urlOf the URL of the receiver of a site
  * @param sites sites of each organization, which share an installation and so an isolate
  */
-export async function installPosting(
+export async function installWebhooks(
   annex: Api,
   count: number,
   urlOf: (index: number) => string,
