@@ -34,7 +34,7 @@ var (
 	isDigest    = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// isGenuine reports whether the secret signed these bytes; with a tolerance above 0, whether lately.
+// isGenuine reports whether the secret signed these bytes; with a tolerance above 0, if lately.
 func isGenuine(header string, body []byte, secret string, tolerance time.Duration) bool {
 	timestamp := ""
 	var digests []string
@@ -98,8 +98,8 @@ type event struct {
 	Type    string `json:"type"`
 }
 
-// handle is where your own work goes. It does not delay the answer, for which Annex waits ten seconds: store
-// an event that must survive a crash of this process before you answer.
+// handle is where your own work goes. It does not delay the answer, for which Annex waits ten
+// seconds: store an event that must survive a crash of this process before you answer.
 func handle(received event) {
 	fmt.Println(received.Type, received.EventID)
 }

@@ -3,8 +3,8 @@
  *
  *   WEBHOOK_SECRET='…' PORT=8080 node receiver.js
  *
- * Copy it with `verify-signature.js` and `recent-ids.js`, and import these from './'. Annex posts to
- * https URLs by default: this listens on loopback, behind a proxy that terminates TLS.
+ * Copy it with `verify-signature.js` and `recent-ids.js`, and import these from './'. Annex posts
+ * to https URLs by default: this listens on loopback, behind a proxy that terminates TLS.
  */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -22,8 +22,8 @@ if (WEBHOOK_SECRET === '') throw new Error('WEBHOOK_SECRET is not set.');
 const recent = recentIds();
 
 /**
- * Put your own work here. It runs after the answer, for which Annex waits ten seconds: store an event
- * that must survive a crash of this process before you answer.
+ * Put your own work here. It runs after the answer, for which Annex waits ten seconds: store an
+ * event that must survive a crash of this process before you answer.
  *
  * @param {{ eventId: string, type: string }} event
  */

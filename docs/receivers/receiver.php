@@ -4,8 +4,8 @@
  *
  *   WEBHOOK_SECRET='…' php -S 127.0.0.1:8080 receiver.php
  *
- * PHP keeps nothing between requests: store `eventId` in a unique column of your database, and answer
- * 200 without any work if it is there already.
+ * PHP keeps nothing between requests: store `eventId` in a unique column of your database, and
+ * answer 200 without any work if it is there already.
  */
 declare(strict_types=1);
 

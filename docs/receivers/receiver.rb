@@ -2,8 +2,8 @@
 #
 #   WEBHOOK_SECRET='…' PORT=8080 ruby receiver.rb
 #
-# It listens on loopback, behind a proxy that terminates TLS. In Rails or Sinatra, call `genuine?` with the
-# raw body: `request.raw_post` or `request.body.read`.
+# It listens on loopback, behind a proxy that terminates TLS. In Rails or Sinatra, call `genuine?`
+# with the raw body: `request.raw_post` or `request.body.read`.
 
 require 'json'
 require 'openssl'
@@ -59,8 +59,8 @@ class RecentIds
   end
 end
 
-# Put your own work here. It does not delay the answer, for which Annex waits ten seconds: store an event
-# that must survive a crash of this process before you answer.
+# Put your own work here. It does not delay the answer, for which Annex waits ten seconds: store
+# an event that must survive a crash of this process before you answer.
 def handle(event)
   puts "#{event['type']} #{event['eventId']}"
 end

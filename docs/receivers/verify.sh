@@ -3,9 +3,9 @@
 #
 #   WEBHOOK_SECRET='…' ./verify.sh "$HEADER" < body
 #
-# HEADER is the value of X-Platform-Signature, and `body` the raw body, byte for byte. Exits with 0 if the
-# secret signed it, otherwise with 1. Not for a shared machine: its users can see the arguments of openssl, and
-# the secret is one.
+# HEADER is the value of X-Platform-Signature, and `body` the raw body, byte for byte. Exits with 0
+# if the secret signed it, otherwise with 1. Not for a shared machine: its users can see the
+# arguments of openssl, and the secret is one.
 set -euo pipefail
 export LC_ALL=C
 
@@ -42,8 +42,8 @@ done
 ((${#digests[@]} > 0)) || refuse 'there is no v1'
 
 expected=$({ printf '%s.' "$timestamp" && cat; } | hmac "$WEBHOOK_SECRET")
-# A shell compares up to the first difference. These are hashes that a sender cannot predict, so the time
-# reveals nothing.
+# A shell compares up to the first difference. These are hashes that a sender cannot predict, so
+# the time reveals nothing.
 blind=$(openssl rand -hex 32)
 hidden=$(printf %s "$expected" | hmac "$blind")
 genuine=no

@@ -41,7 +41,7 @@ export interface OutboundRequest {
    */
   readonly owner?: string;
   /**
-   * The only hosts that the owner may reach, if its manifest lists any
+   * The only hosts that the owner may reach, if its manifest has a list
    * (docs/contract/manifest.md#egress).
    */
   readonly hosts?: { covers(target: Target): boolean };

@@ -1,4 +1,6 @@
-/** Receivers that answer with given bytes, a real `WebhookClient`, and a clock that tests advance. */
+/**
+ * Receivers that answer with given bytes, a real `WebhookClient`, and a clock that tests advance.
+ */
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { FindLoopback } from '../../../src/egress/loopback.ts';
@@ -98,7 +100,8 @@ export interface RawReceiver {
 /**
  * Serves a receiver.
  *
- * @param answer called for each complete request, with its socket; `nth` counts the requests of all connections
+ * @param answer called for each complete request, with its socket; `nth` counts the requests of all
+ * connections
  *   from 1
  */
 export async function receive(answer: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
