@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installPosting, type Posted, shareSecrets } from '../test/support/deliveries/webhook-senders.ts';
+import { installWebhooks, type Posted, shareSecrets } from '../test/support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../test/support/host-process.ts';
 import type { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { type Allowance, feed } from './peers/feed.ts';
@@ -57,7 +57,7 @@ export class AnnexRig {
     const data = join(await mkdtemp(join(tmpdir(), 'annex-bench-')), 'data');
     const host = await startHost(data, options);
     const urlOf = options.urlOf ?? ((index: number) => receiver.url(`o${index}`));
-    const places = await installPosting(host, webhooks, urlOf, options.perOrganization);
+    const places = await installWebhooks(host, webhooks, urlOf, options.perOrganization);
     await shareSecrets(host, places, receiver, { verifyEvery, keepsLedger: false, answerWithinMs: 0 });
     return new AnnexRig(data, host, places, options);
   }

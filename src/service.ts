@@ -165,13 +165,17 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     const outwards = {
       policy: config.egress,
       limits,
-      ownDoor: loopbackListeners({ origins, control: control.server, open: open.server }),
+      findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
       controlPort: () => (control.server.address() as AddressInfo | null)?.port,
     };
     const egress = new Egress({ ...outwards, hostsRequired: config.egressManifest === 'required' });
     watchEgress(metrics.registry, egress);
     stops.push(() => egress.close());
-    const posting = new WebhookClient({ ...outwards, allowHttp: config.webhookHttp === 'allow' });
+    const posting = new WebhookClient({
+      ...outwards,
+      allowHttp: config.webhookHttp === 'allow',
+      after: later,
+    });
     stops.push(() => posting.close());
     const dispatch = new Dispatch({
       limits,
@@ -257,8 +261,8 @@ export async function startService(config: Config, log: Logger, built?: CellSour
       store,
       targets,
       dispatch,
-      posting,
-      journal,
+      webhookClient: posting,
+      callLog: journal,
       metrics: metrics.registry,
       limits,
       clock,

@@ -1,8 +1,8 @@
-// A receiver of webhooks for Go 1.19 or later, with nothing but the standard library.
+// A webhook receiver for Go 1.19 or later, with nothing but the standard library.
 //
 //	WEBHOOK_SECRET='…' PORT=8080 go run receiver.go
 //
-// It listens on loopback, behind whatever ends TLS.
+// It listens on loopback, behind a proxy that terminates TLS.
 package main
 
 import (
@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	tolerance    = 5 * time.Minute // A recorded request can be sent again for this long.
-	bodyBytesMax = 1 << 20         // Before the signature is known to be good, whoever sends may send anything.
-	window       = 2 * time.Minute // How long an event that was received is remembered.
+	tolerance    = 5 * time.Minute // A recorded request stays valid for this long.
+	bodyBytesMax = 1 << 20         // Any sender can send a body of this size before its signature is checked.
+	window       = 2 * time.Minute // How long a received event is remembered.
 )
 
 var (
@@ -34,7 +34,7 @@ var (
 	isDigest    = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// isGenuine tells whether these bytes were signed with the secret, and, with a tolerance above 0, of late.
+// isGenuine reports whether the secret signed these bytes; with a tolerance above 0, if lately.
 func isGenuine(header string, body []byte, secret string, tolerance time.Duration) bool {
 	timestamp := ""
 	var digests []string
@@ -60,7 +60,7 @@ func isGenuine(header string, body []byte, secret string, tolerance time.Duratio
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)
 	expected := []byte(hex.EncodeToString(mac.Sum(nil)))
-	// There are two while a secret is being replaced. Each is compared, in constant time.
+	// There are two during a rotation. Each is compared, in constant time.
 	genuine := false
 	for _, digest := range digests {
 		if hmac.Equal(expected, []byte(digest)) {
@@ -73,14 +73,14 @@ func isGenuine(header string, body []byte, secret string, tolerance time.Duratio
 	return genuine && (limit == 0 || (age <= limit && -age <= limit))
 }
 
-// recentIds are those of events that were received of late, by this process: each for one window at least, and two at most.
+// recentIds has the ids of received events, each for at least one window and at most two.
 type recentIds struct {
 	mutex           sync.Mutex
 	since           time.Time
 	added, previous map[string]bool
 }
 
-// add tells whether it is new.
+// add reports whether the id is new.
 func (recent *recentIds) add(id string) bool {
 	recent.mutex.Lock()
 	defer recent.mutex.Unlock()
@@ -98,8 +98,8 @@ type event struct {
 	Type    string `json:"type"`
 }
 
-// handle is where your own work goes. It does not hold up the answer, which Annex waits ten seconds for: an event that must
-// survive a crash of this process is stored first, and answered then.
+// handle is where your own work goes. It does not delay the answer, for which Annex waits ten
+// seconds: store an event that must survive a crash of this process before you answer.
 func handle(received event) {
 	fmt.Println(received.Type, received.EventID)
 }
@@ -116,7 +116,7 @@ func refuse(response http.ResponseWriter, status int, message string) {
 
 func main() {
 	secret := os.Getenv("WEBHOOK_SECRET")
-	if secret == "" { // An empty secret is one that everybody knows.
+	if secret == "" { // With an empty secret, anyone could sign.
 		log.Fatal("WEBHOOK_SECRET is not set.")
 	}
 	port := os.Getenv("PORT")
@@ -140,9 +140,9 @@ func main() {
 		}
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
-			return // The sender has gone, or is too slow.
+			return // The sender has disconnected, or is too slow.
 		}
-		// Nothing of the body is looked at before this.
+		// The body is not parsed before this check.
 		if !isGenuine(request.Header.Get("X-Platform-Signature"), body, secret, tolerance) {
 			refuse(response, http.StatusUnauthorized, "Invalid signature")
 			return

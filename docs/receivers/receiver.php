@@ -1,18 +1,18 @@
 <?php
 /**
- * A receiver of webhooks for PHP 8 or later, with nothing but PHP. To try it:
+ * A webhook receiver for PHP 8 or later, with nothing but PHP. To try it:
  *
  *   WEBHOOK_SECRET='…' php -S 127.0.0.1:8080 receiver.php
  *
- * PHP keeps nothing from one request to the next: put `eventId` into your database, in a column that is unique, and answer
- * 200 without any work where it is there already.
+ * PHP keeps nothing between requests: store `eventId` in a unique column of your database, and
+ * answer 200 without any work if it is there already.
  */
 declare(strict_types=1);
 
-const TOLERANCE_SECONDS = 300; // A recorded request can be sent again for this long.
-const BODY_BYTES_MAX = 1_048_576; // Before the signature is known to be good, whoever sends may send anything.
+const TOLERANCE_SECONDS = 300; // A recorded request stays valid for this long.
+const BODY_BYTES_MAX = 1_048_576; // Any sender can send a body of this size before its signature is checked.
 
-/** Whether these bytes were signed with the secret, and, with a tolerance in seconds, of late. */
+/** Whether the secret signed these bytes; with a tolerance in seconds, whether lately. */
 function isGenuine(string $header, string $body, string $secret, ?int $tolerance = null): bool
 {
     $timestamp = null;
@@ -35,7 +35,7 @@ function isGenuine(string $header, string $body, string $secret, ?int $tolerance
         return false;
     }
     $expected = hash_hmac('sha256', "$timestamp.$body", $secret);
-    // There are two while a secret is being replaced. Each is compared, in constant time.
+    // There are two during a rotation. Each is compared, in constant time.
     $genuine = false;
     foreach ($digests as $digest) {
         $genuine = hash_equals($expected, $digest) || $genuine;
@@ -53,19 +53,19 @@ function handle(array $event): void
 function receive(): array
 {
     $secret = (string) getenv('WEBHOOK_SECRET');
-    if ($secret === '') { // An empty secret is one that everybody knows.
+    if ($secret === '') { // With an empty secret, anyone could sign.
         error_log('WEBHOOK_SECRET is not set.');
         return [500, ['error' => 'Internal error']];
     }
     if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
         return [405, ['error' => 'Method not allowed']];
     }
-    // The raw body: $_POST is what PHP has made of it.
+    // The raw body: $_POST is what PHP has parsed.
     $body = (string) file_get_contents('php://input', length: BODY_BYTES_MAX + 1);
     if (strlen($body) > BODY_BYTES_MAX) {
         return [413, ['error' => 'Too large']];
     }
-    // Nothing of the body is looked at before this.
+    // The body is not parsed before this check.
     if (!isGenuine($_SERVER['HTTP_X_PLATFORM_SIGNATURE'] ?? '', $body, $secret, TOLERANCE_SECONDS)) {
         return [401, ['error' => 'Invalid signature']];
     }
@@ -77,7 +77,7 @@ try {
     [$status, $content] = receive();
 } catch (Throwable $fault) {
     error_log((string) $fault);
-    [$status, $content] = [500, ['error' => 'Internal error']]; // Annex tries again.
+    [$status, $content] = [500, ['error' => 'Internal error']]; // Annex retries.
 }
 http_response_code($status);
 header('Content-Type: application/json');

@@ -1,19 +1,19 @@
-# A receiver of webhooks for Ruby 3 or later, with its OpenSSL and WEBrick (`gem install webrick`).
+# A webhook receiver for Ruby 3 or later, with its OpenSSL and WEBrick (`gem install webrick`).
 #
 #   WEBHOOK_SECRET='…' PORT=8080 ruby receiver.rb
 #
-# It listens on loopback, behind whatever ends TLS. In Rails or Sinatra, take `genuine?` and give it the raw body:
-# `request.raw_post` or `request.body.read`.
+# It listens on loopback, behind a proxy that terminates TLS. In Rails or Sinatra, call `genuine?`
+# with the raw body: `request.raw_post` or `request.body.read`.
 
 require 'json'
 require 'openssl'
 require 'webrick'
 
-TOLERANCE_SECONDS = 300 # A recorded request can be sent again for this long.
-BODY_BYTES_MAX = 1_048_576 # Before the signature is known to be good, whoever sends may send anything.
-WINDOW_SECONDS = 120 # How long an event that was received is remembered.
+TOLERANCE_SECONDS = 300 # A recorded request stays valid for this long.
+BODY_BYTES_MAX = 1_048_576 # Any sender can send a body of this size before its signature is checked.
+WINDOW_SECONDS = 120 # How long a received event is remembered.
 
-# Whether these bytes were signed with the secret, and, with a tolerance in seconds, of late.
+# Whether the secret signed these bytes; with a tolerance in seconds, whether lately.
 def genuine?(header, body, secret, tolerance: nil)
   timestamp = nil
   digests = []
@@ -33,23 +33,23 @@ def genuine?(header, body, secret, tolerance: nil)
   return false unless timestamp
 
   expected = OpenSSL::HMAC.hexdigest('SHA256', secret, "#{timestamp}.".b + body.b)
-  # There are two while a secret is being replaced. Each is compared, in constant time.
+  # There are two during a rotation. Each is compared, in constant time.
   matches = digests.map { |digest| OpenSSL.fixed_length_secure_compare(expected, digest) }
   matches.any? && (tolerance.nil? || (Time.now.to_i - timestamp.to_i).abs <= tolerance)
 end
 
-# Ids of events that were received of late, by this process.
+# Ids of events that this process has received lately.
 class RecentIds
   def initialize
     @added = {}
     @lock = Mutex.new
   end
 
-  # Whether it is new.
+  # Whether the id is new.
   def add?(id)
     @lock.synchronize do
       now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # The first is the oldest.
+      # The first entry is the oldest.
       @added.shift while @added.any? && now - @added.first.last >= WINDOW_SECONDS
       next false if @added.key?(id)
 
@@ -59,14 +59,14 @@ class RecentIds
   end
 end
 
-# Put your own work here. It does not hold up the answer, which Annex waits ten seconds for: an event that must survive a crash
-# of this process is stored first, and answered then.
+# Put your own work here. It does not delay the answer, for which Annex waits ten seconds: store
+# an event that must survive a crash of this process before you answer.
 def handle(event)
   puts "#{event['type']} #{event['eventId']}"
 end
 
 SECRET = ENV.fetch('WEBHOOK_SECRET', '')
-abort 'WEBHOOK_SECRET is not set.' if SECRET.empty? # An empty secret is one that everybody knows.
+abort 'WEBHOOK_SECRET is not set.' if SECRET.empty? # With an empty secret, anyone could sign.
 RECENT = RecentIds.new
 
 def receive(request)
@@ -74,7 +74,7 @@ def receive(request)
   return [413, { error: 'Too large' }] if request['content-length'].to_i > BODY_BYTES_MAX
 
   body = request.body.to_s
-  # Nothing of the body is looked at before this.
+  # The body is not parsed before this check.
   unless genuine?(request['x-platform-signature'], body, SECRET, tolerance: TOLERANCE_SECONDS)
     return [401, { error: 'Invalid signature' }]
   end
@@ -92,11 +92,11 @@ server = WEBrick::HTTPServer.new(
 server.mount_proc '/' do |request, response|
   response['Content-Type'] = 'application/json'
   response.status, content = receive(request)
-  response.keep_alive = false if response.status == 413 # Or else the rest would be read after all.
+  response.keep_alive = false if response.status == 413 # Otherwise the rest would be read.
   response.body = JSON.generate(content)
 rescue StandardError => e
   warn e.full_message
-  response.status = 500 # Annex tries again.
+  response.status = 500 # Annex retries.
   response.body = JSON.generate(error: 'Internal error')
 end
 trap('TERM') { server.shutdown }

@@ -1,8 +1,9 @@
 /**
- * One attempt at a claimed delivery: for whom it is by now, and which of the two kinds of attempt is made.
+ * One attempt at a claimed delivery: reads the target, and chooses between a call and a post.
  *
- * What holds is what the target is at this moment, not what it was when the event was accepted: one that is gone or paused
- * hears of nothing any more, also where it was resumed since (REFERENCE D29).
+ * The target counts as it is at the attempt, not as it was when the event was accepted: one that is
+ * deleted or paused, or was paused since, gets nothing
+ * (docs/contract/webhooks.md#pause-and-removal).
  */
 import type { Target } from '../model/target.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
@@ -16,7 +17,7 @@ export interface AttemptsParts {
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly handlers: Pick<HandlerDelivery, 'attempt'>;
   readonly webhooks: Pick<WebhookDelivery, 'attempt'>;
-  /** Told when the store fails. */
+  /** Receives failures of the store. */
   onError(error: unknown): void;
 }
 
@@ -28,29 +29,29 @@ export class Attempts {
   }
 
   /** Never rejects. */
-  async make(way: DeliveryInFlight): Promise<Attempted | typeof LOST> {
+  async make(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST> {
     const { targets, handlers, webhooks, onError } = this.#parts;
-    const { claim } = way;
+    const { claim } = delivery;
     try {
       const target = await targets.named(claim.target);
-      // One that is there anew has another endpoint.
+      // A target that was deleted and installed again has another endpoint.
       if (target === undefined || target.endpointKey !== claim.endpoint)
-        return without({ end: 'canceled', outcome: 'deleted' });
-      way.target = target;
-      if (isPausedFor(target, claim)) return without({ end: 'canceled', outcome: 'paused' });
-      // Nobody knows how its last claims have ended, and that has happened too often to be nobody's fault.
-      if (claim.unknowns > UNKNOWNS_MAX) return without({ end: 'lapsed', outcome: 'end unknown' });
-      // Where the code that is active by now posts no webhooks, the event is for its handlers.
+        return unrecorded({ end: 'canceled', outcome: 'deleted' });
+      delivery.target = target;
+      if (isPausedFor(target, claim)) return unrecorded({ end: 'canceled', outcome: 'paused' });
+      // Too many attempts of unknown end: the delivery itself may be what ends the process.
+      if (claim.unknowns > UNKNOWNS_MAX) return unrecorded({ end: 'lapsed', outcome: 'end unknown' });
+      // If the active version no longer posts webhooks, the event goes to its handlers.
       const isWebhook = claim.kind === 'webhook' && target.webhook !== undefined;
-      return await (isWebhook ? webhooks : handlers).attempt(way, target);
+      return await (isWebhook ? webhooks : handlers).attempt(delivery, target);
     } catch (error) {
       onError(error);
-      return without({ end: 'fault', outcome: 'platform fault' });
+      return unrecorded({ end: 'fault', outcome: 'platform fault' });
     }
   }
 }
 
-const without = (ending: DeliveryOutcome): Attempted => ({ ending });
+const unrecorded = (ending: DeliveryOutcome): Attempted => ({ ending });
 
 const isPausedFor = ({ status, pausedAt }: Target, { armedAt }: ClaimedDelivery): boolean =>
   status === 'paused' || (pausedAt !== undefined && armedAt <= pausedAt);

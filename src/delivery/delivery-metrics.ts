@@ -1,4 +1,4 @@
-/** What the operator can measure of events and their deliveries. No label names a tenant. */
+/** Metrics of lifecycle events and deliveries. No label names a tenant. */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import {
   ATTEMPT_RESULTS,
@@ -18,25 +18,25 @@ const LATENESS_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300];
 const ATTEMPT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Adds the metrics of life events to a registry.
+ * Registers the metrics of lifecycle events.
  *
- * @returns what counts an event that is over, or postponed
+ * @returns a function that counts an event that ended or was postponed
  */
-export function watchLifecycleEvents(
+export function lifecycleMetrics(
   registry: Registry,
   events: Pick<LifecycleEvents, 'waiting'>,
 ): (state: LifecycleEventState) => void {
   const registers = [registry];
   const total = new Counter({
     name: 'annex_life_events_total',
-    help: 'Life events by what became of them; `pending` counts attempts that were postponed.',
+    help: 'Lifecycle events by state; `pending` counts attempts that were postponed.',
     labelNames: ['state'],
     registers,
   });
   for (const state of LIFECYCLE_EVENT_STATES) total.inc({ state }, 0);
   new Gauge({
     name: 'annex_life_events_waiting',
-    help: 'Life events that their integrations have yet to hear of.',
+    help: 'Lifecycle events that have not been delivered yet.',
     registers,
     async collect() {
       this.set(await events.waiting());
@@ -45,26 +45,26 @@ export function watchLifecycleEvents(
   return (state) => total.inc({ state });
 }
 
-/** Who hears of deliveries. */
-export interface DeliveryWatch {
-  /** An attempt begins. @param lateMs how long it has been due */
+/** Counts and measures deliveries. */
+export interface DeliveryMetrics {
+  /** An attempt begins. @param lateMs time since it was due */
   begins(lateMs: number): void;
-  /** An attempt has ended, and was put down. */
+  /** The result of an attempt was written. */
   attempted(kind: DeliveryKind, result: AttemptResult, durationMs: number): void;
-  /** What became of a delivery was put down; `pending` where it is tried again. */
+  /** The next state of a delivery was written; `pending` if it is retried. */
   settled(kind: DeliveryKind, state: DeliveryState): void;
 }
 
-/** Adds the metrics of deliveries to a registry. */
-export function watchDeliveries(
+/** Registers the metrics of deliveries. */
+export function deliveryMetrics(
   registry: Registry,
   deliveries: Pick<Deliveries, 'waiting'>,
   inFlight: () => number,
-): DeliveryWatch {
+): DeliveryMetrics {
   const registers = [registry];
   const total = new Counter({
     name: 'annex_deliveries_total',
-    help: 'Deliveries by what became of them; `pending` counts those that are tried again.',
+    help: 'Settled deliveries by state; `pending` counts those that are retried.',
     labelNames: ['kind', 'state'],
     registers,
   });
@@ -80,7 +80,7 @@ export function watchDeliveries(
   }
   new Gauge({
     name: 'annex_deliveries_waiting',
-    help: 'Deliveries that are not over, those under way included.',
+    help: 'Deliveries that are not final, those in flight included.',
     registers,
     async collect() {
       this.set(await deliveries.waiting());
@@ -88,7 +88,7 @@ export function watchDeliveries(
   });
   new Gauge({
     name: 'annex_deliveries_in_flight',
-    help: 'Deliveries under way.',
+    help: 'Deliveries in flight.',
     registers,
     collect() {
       this.set(inFlight());
@@ -96,13 +96,13 @@ export function watchDeliveries(
   });
   const lateness = new Histogram({
     name: 'annex_delivery_lateness_seconds',
-    help: 'From when a delivery is due to when its attempt begins.',
+    help: 'Time from the due time of a delivery to the start of its attempt.',
     buckets: LATENESS_BUCKETS_S,
     registers,
   });
   const durations = new Histogram({
     name: 'annex_delivery_attempt_duration_seconds',
-    help: 'Wall time of attempts, the call of the integration included.',
+    help: 'Wall time of attempts, including the call of the integration.',
     labelNames: ['kind'],
     buckets: ATTEMPT_BUCKETS_S,
     registers,

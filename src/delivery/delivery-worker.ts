@@ -1,11 +1,13 @@
 /**
- * Delivers what the store has to be delivered: claims, has attempts made, settles (REFERENCE 7).
+ * Delivery worker: claims due deliveries, has their attempts made, and settles them
+ * (docs/contract/webhooks.md#crashes).
  *
- * The store has the truth, and is told first: a delivery is claimed before anybody hears of it, and what has become of it is
- * put down before its place is given to the next. So a process that dies loses none, and repeats those alone that were under
- * way. Memory holds hints of what is due (`fair-scheduler.ts`). It polls nothing: fresh deliveries are told of, and one timer is there
- * for all that rests. What is due is so by the clock; what rests, rests by ticks, which nobody sets back. What an attempt is,
- * is in `attempts.ts`; what becomes of a delivery after it, in `retry.ts`.
+ * The database is the queue and is written first: a delivery is claimed before its attempt starts,
+ * and its outcome is written before its place goes to the next one. A process that dies loses none,
+ * and only repeats those in flight. Memory holds hints of what is due (`fair-scheduler.ts`).
+ * Nothing is polled: fresh deliveries are added after their commit, and one timer wakes those that
+ * back off. An attempt is made in `attempts.ts`; `retry.ts` decides what becomes of a delivery
+ * after it.
  */
 
 import type { CallLog } from '../calls/call-log.ts';
@@ -14,42 +16,31 @@ import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
-import type { DeliveryWatch } from './delivery-metrics.ts';
+import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
-import { DELAY_MS_MAX } from './handler-outcome.ts';
 import { type Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
 import { type DeliveryOutcome, decide, resultOf } from './retry.ts';
-import {
-  FairScheduler,
-  type Refill,
-  type RefillAnswer,
-  type SchedulerLimits,
-  type Turn,
-} from './scheduler/fair-scheduler.ts';
+import type { EndpointSignal } from './scheduler/endpoint-health.ts';
+import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
+import { BACK_OFF_MS_MAX, PAGE, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
 
-/** Endpoints that are asked for at once, when the service starts. */
-const PAGE = 500;
-/** How long a lane is left alone when the store fails. */
-const STORE_REST_MS = 5_000;
-/** How long one is whose delivery was not there to be claimed, or to be put down: it was canceled, or is not due any more. */
-const MISSED_REST_MS = 1_000;
-/** Nothing rests for longer, chance included: what seems to is of a time before the clock was set back. */
-const REST_MS_MAX = 2 * DELAY_MS_MAX;
-/** An attempt that took longer says that its endpoint is slow: some places are for endpoints that are not. */
+/** Back-off after a delivery could not be claimed or settled: it was canceled, or is not due. */
+const MISSED_BACK_OFF_MS = 1_000;
+/** An attempt that took longer makes its endpoint slow, with quotas of its own. */
 const SLOW_MS = 1_000;
-/** For what was cut short by the stop to be put down. */
-const CUT_MS = 1_000;
+/** Time to settle the deliveries that a stop abandons. */
+const ABANDON_MS = 1_000;
 
 type Queue = Pick<Deliveries, 'claim' | 'settle' | 'release' | 'waitingEndpoints' | 'due'>;
 
 export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
   readonly deliveries: Queue & LeasesParts['deliveries'];
   readonly attempts: Pick<Attempts, 'make'>;
-  readonly journal: Pick<CallLog, 'log'>;
-  readonly watch: DeliveryWatch;
+  readonly callLog: Pick<CallLog, 'log'>;
+  readonly metrics: DeliveryMetrics;
   readonly limits: SchedulerLimits & Pick<Limits, 'deliveryLeaseMs'>;
-  /** Milliseconds that only ever grow: what rests in this process, rests by these. */
+  /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
   /** From 0 to 1. */
   readonly chance: () => number;
@@ -57,49 +48,45 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
 
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
-  readonly #lanes: FairScheduler;
+  readonly #scheduler: FairScheduler;
   readonly #leases: Leases;
-  /** Endpoints whose deliveries are due by a clock that was set back since, and by when. */
+  readonly #loop: WorkerLoop;
+  /** Endpoints whose deliveries are due by a clock that was set back since, with that time. */
   readonly #dueBy = new Map<string, number>();
-  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
-  /** Deliveries, claims and looks that have begun and are not over. */
-  #busy = 0;
-  /** By the clock. What was due before is of a backlog. */
+  /** Wall-clock. Deliveries that were due before are a backlog. */
   #startedAt = 0;
-  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
-  #willPump = false;
-  #onIdle: (() => void) | undefined;
+  #willPass = false;
 
   constructor(parts: DeliveryWorkerParts) {
     this.#parts = parts;
-    this.#lanes = new FairScheduler(parts.limits);
-    this.#leases = new Leases({ ...parts, recovered: (made) => this.tell(made) });
+    this.#scheduler = new FairScheduler(parts.limits);
+    this.#leases = new Leases({ ...parts, recovered: (deliveries) => this.add(deliveries) });
+    this.#loop = new WorkerLoop(parts, () => this.#pass());
   }
 
-  /** Deliveries under way. */
+  /** Deliveries in flight. */
   get inFlight(): number {
-    return this.#lanes.inFlight;
+    return this.#scheduler.inFlight;
   }
 
-  /** Takes up what was left behind by the process before. @throws where the store cannot be read */
+  /** Takes up the deliveries that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
     const { deliveries } = this.#parts;
-    // Before anything is claimed: every lease is of a process that is gone.
+    // Before the first claim: every lease is of a process that has ended.
     await deliveries.recover({ all: true });
-    // It may have been stopped meanwhile.
-    if (this.#state !== 'new') return;
-    this.#state = 'running';
+    if (!this.#loop.start()) return;
     this.#startedAt = this.#parts.clock();
     this.#leases.start();
     for (const waiting of await this.#waitingEndpoints()) {
-      // Two hundred hanging receivers would take every place before anything is known of them.
-      this.#lanes.setSlow(waiting.endpoint, true);
-      this.#lanes.look(waiting);
+      // Attack: two hundred hanging receivers take every place before their attempts show that they
+      // are slow.
+      this.#scheduler.setSlow(waiting.endpoint, true);
+      this.#scheduler.addEndpoint(waiting);
     }
-    this.#pumpSoon();
+    this.#passSoon();
   }
 
-  /** The latest due first: what waits for a receiver that does not answer has been due for long. */
+  /** Latest due first: a receiver that does not answer has had deliveries due for long. */
   async #waitingEndpoints(): Promise<readonly WaitingEndpoint[]> {
     const all: WaitingEndpoint[] = [];
     let cursor: string | undefined;
@@ -107,52 +94,51 @@ export class DeliveryWorker {
       const { items, next } = await this.#parts.deliveries.waitingEndpoints({ cursor, limit: PAGE });
       for (const item of items) all.push(item);
       cursor = next;
-    } while (cursor !== undefined && this.#isRunning());
+    } while (cursor !== undefined && this.#loop.isRunning);
     return all.sort((one, other) => other.dueAt - one.dueAt);
   }
 
-  /** There are these deliveries, and they are due. */
-  tell(made: readonly WaitingDelivery[]): void {
-    for (const delivery of made) this.#lanes.add(delivery);
-    this.#pumpSoon();
+  /** Adds deliveries that are due. */
+  add(deliveries: readonly WaitingDelivery[]): void {
+    for (const delivery of deliveries) this.#scheduler.add(delivery);
+    this.#passSoon();
   }
 
   /**
-   * Begins nothing any more, and gives what is under way some time.
+   * Starts nothing any more, and gives deliveries in flight some time.
    *
-   * @returns when all is over, or has been put down as what it is: not tried, or of unknown end where it may have been received
+   * @returns when all have ended, or have been settled: released if no receiver can have got them,
+   *   otherwise of unknown end
    */
   async stop(withinMs: number): Promise<void> {
-    this.#state = 'stopping';
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (!(await this.#idle(withinMs))) {
-      void this.#cut().catch(this.#parts.onError);
-      await this.#idle(CUT_MS);
+    this.#loop.stop();
+    if (!(await this.#loop.idle(withinMs))) {
+      void this.#abandon().catch(this.#parts.onError);
+      await this.#loop.idle(ABANDON_MS);
     }
-    this.#state = 'stopped';
+    this.#loop.finish();
     this.#leases.stop();
   }
 
-  /** At the end of this turn of the event loop, so that what it brings is claimed together. */
-  #pumpSoon(): void {
-    if (this.#willPump) return;
-    this.#willPump = true;
+  /** At the end of this turn of the event loop, so that its deliveries are claimed together. */
+  #passSoon(): void {
+    if (this.#willPass) return;
+    this.#willPass = true;
     setImmediate(() => {
-      this.#willPump = false;
-      this.#pump();
+      this.#willPass = false;
+      this.#pass();
     });
   }
 
-  #pump(): void {
-    if (!this.#isRunning()) return;
+  #pass(): void {
+    if (!this.#loop.isRunning) return;
     const { clock, ticks } = this.#parts;
     const now = clock();
-    this.#lanes.wake(ticks());
+    this.#scheduler.wake(ticks());
     const turns: Turn[] = [];
     const setBack: Turn[] = [];
-    for (let next = this.#lanes.next(); next !== undefined; next = this.#lanes.next()) {
-      if (!('id' in next)) void this.#look(next);
+    for (let next = this.#scheduler.next(); next !== undefined; next = this.#scheduler.next()) {
+      if (!('id' in next)) void this.#refill(next);
       else if (this.#dueBy.has(next.endpoint)) setBack.push(next);
       else turns.push(next);
     }
@@ -161,38 +147,41 @@ export class DeliveryWorker {
       const dueBy = setBack.map(({ endpoint }) => this.#dueBy.get(endpoint) ?? now);
       void this.#claim(setBack, Math.max(...dueBy));
     }
-    this.#alarm();
+    this.#loop.setTimer(this.#scheduler.nextAt);
   }
 
-  /** Asks for what an endpoint has. Never rejects. */
-  async #look({ endpoint, hints }: Refill): Promise<void> {
+  /** Asks the store for the due deliveries of an endpoint. Never rejects. */
+  async #refill({ endpoint, hints }: Refill): Promise<void> {
     const { deliveries, clock, ticks, onError } = this.#parts;
-    this.#busy += 1;
+    this.#loop.begin();
     try {
       const now = clock();
       const due = await deliveries.due(endpoint, now, hints);
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
-      if (nextAt === undefined) this.#lanes.found(endpoint, due);
-      else if (nextAt <= now + REST_MS_MAX)
-        this.#lanes.found(endpoint, { ...due, nextAt: this.#ticksAt(nextAt) });
+      if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
+      else if (nextAt <= now + BACK_OFF_MS_MAX)
+        this.#scheduler.refilled(endpoint, { ...due, nextAt: this.#ticksAt(nextAt) });
       else {
         this.#dueBy.set(endpoint, nextAt);
         const { ids, more, nextAt: laterAt } = await deliveries.due(endpoint, nextAt, hints);
-        // Those that are due later by that clock do not rest either: it may be days away.
-        this.#lanes.found(endpoint, { ids, more: more || laterAt !== undefined });
+        // Later due times are of that clock, too, and may be days away: they do not back off
+        // either.
+        this.#scheduler.refilled(endpoint, { ids, more: more || laterAt !== undefined });
       }
     } catch (error) {
-      this.#lanes.leave(endpoint, ticks() + STORE_REST_MS);
+      this.#scheduler.refillFailed(endpoint, ticks() + STORE_BACK_OFF_MS);
       onError(error);
     }
-    this.#over();
+    this.#end();
   }
 
-  /** Never rejects. @param dueBy what is due later is not there to be claimed */
+  /**
+   * Claims deliveries and starts their attempts. Never rejects. @param dueBy the latest due time
+   */
   async #claim(turns: readonly Turn[], dueBy: number): Promise<void> {
     const { deliveries, clock, ticks, limits, onError } = this.#parts;
-    this.#busy += 1;
+    this.#loop.begin();
     const ids = turns.map(({ id }) => id);
     let claims: readonly ClaimedDelivery[] = [];
     let hasFailed = false;
@@ -206,185 +195,156 @@ export class DeliveryWorker {
     const claimOfId = new Map(claims.map((claim) => [claim.id, claim]));
     for (const { id, endpoint, isBacklogged } of turns) {
       const claim = claimOfId.get(id);
-      // An id that was there twice is delivered once.
+      // An id that was hinted twice is delivered once.
       claimOfId.delete(id);
       if (claim !== undefined) {
-        const way = new DeliveryInFlight(claim, now, limits.deliveryLeaseMs);
-        // Attack: the calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
-        way.caller.background = isBacklogged || claim.dueAt < this.#startedAt;
-        void this.#deliver(way);
+        const delivery = new DeliveryInFlight(claim, now, limits.deliveryLeaseMs);
+        // Attack: the calls of a backlog fill the cells, and a delivery of another organization
+        // waits for all of them.
+        delivery.caller.background = isBacklogged || claim.dueAt < this.#startedAt;
+        void this.#deliver(delivery);
       } else {
-        // A full disk: each of a long backlog would fail after the other, and then all of them again.
-        if (hasFailed) this.#lanes.rest(endpoint, ticks() + STORE_REST_MS);
-        else this.#lanes.later(endpoint, ticks() + MISSED_REST_MS);
-        this.#lanes.done(endpoint, 'nothing');
+        // If the disk is full, each delivery of a long backlog would fail in turn, and then all
+        // again.
+        if (hasFailed) this.#scheduler.backOff(endpoint, ticks() + STORE_BACK_OFF_MS);
+        else this.#scheduler.retryAt(endpoint, ticks() + MISSED_BACK_OFF_MS);
+        this.#scheduler.done(endpoint, 'none');
       }
     }
-    this.#over();
+    this.#end();
   }
 
-  /** From the claim to what has become of it. Never rejects. */
-  async #deliver(way: DeliveryInFlight): Promise<void> {
-    this.#busy += 1;
-    this.#leases.add(way);
-    let news: RefillAnswer = 'nothing';
+  /** From the claim to the settled outcome. Never rejects. */
+  async #deliver(delivery: DeliveryInFlight): Promise<void> {
+    this.#loop.begin();
+    this.#leases.add(delivery);
+    let signal: EndpointSignal = 'none';
     try {
-      news = await this.#attempt(way);
+      signal = await this.#attempt(delivery);
     } catch (error) {
-      // Whatever one delivery does to its worker, the others keep their places, and the process its life.
+      // A fault of one delivery ends neither the others nor the process.
       this.#parts.onError(error);
     }
-    this.#leases.delete(way);
+    this.#leases.delete(delivery);
     const { clock } = this.#parts;
-    const { endpoint } = way.claim;
-    if (news !== 'nothing') this.#lanes.setSlow(endpoint, clock() - way.startedAt > SLOW_MS);
-    this.#lanes.done(endpoint, news);
-    if (!way.isCut) this.#over();
+    const { endpoint } = delivery.claim;
+    if (signal !== 'none') this.#scheduler.setSlow(endpoint, clock() - delivery.startedAt > SLOW_MS);
+    this.#scheduler.done(endpoint, signal);
+    if (!delivery.isAbandoned) this.#end();
   }
 
-  /** @returns what it says of its endpoint */
-  async #attempt(way: DeliveryInFlight): Promise<RefillAnswer> {
-    const { attempts, clock, watch } = this.#parts;
-    const { claim, startedAt } = way;
-    if (!this.#isRunning()) {
-      way.isEnded = true;
-      await this.#release([way]);
-      return 'nothing';
+  /** @returns what the attempt says of its endpoint */
+  async #attempt(delivery: DeliveryInFlight): Promise<EndpointSignal> {
+    const { attempts, clock, metrics } = this.#parts;
+    const { claim, startedAt } = delivery;
+    if (!this.#loop.isRunning) {
+      delivery.isEnded = true;
+      await this.#release([delivery]);
+      return 'none';
     }
-    watch.begins(Math.max(0, startedAt - claim.dueAt));
-    const attempted = await attempts.make(way);
-    way.isEnded = true;
-    // Where it is cut, what becomes of it was said already.
-    if (attempted === LOST || way.isCut) return 'nothing';
-    if (this.#isCutShort(way, attempted)) {
-      await this.#release([way]);
-      return 'nothing';
+    metrics.begins(Math.max(0, startedAt - claim.dueAt));
+    const attempted = await attempts.make(delivery);
+    delivery.isEnded = true;
+    // An abandoned delivery is settled already.
+    if (attempted === LOST || delivery.isAbandoned) return 'none';
+    if (this.#isCutShort(delivery, attempted)) {
+      await this.#release([delivery]);
+      return 'none';
     }
-    return (await this.#settle(way, attempted, clock())) ? newsOf(attempted.ending) : 'nothing';
+    return (await this.#settle(delivery, attempted, clock())) ? signalOf(attempted.ending) : 'none';
   }
 
-  /** The stop has ended its call, or would not let it begin. */
+  /** Whether the stop of the service has ended or refused the call. */
   #isCutShort({ isPosted }: DeliveryInFlight, { ending }: Attempted): boolean {
-    return !this.#isRunning() && ending.end === 'fault' && !isPosted;
+    return !this.#loop.isRunning && ending.end === 'fault' && !isPosted;
   }
 
-  /** @param now when the attempt ended @returns whether it was put down */
-  async #settle(way: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
-    const { chance, journal, watch, ticks } = this.#parts;
-    const { claim, startedAt, target } = way;
-    const { ending, noted } = attempted;
+  /** Writes the outcome. @param now when the attempt ended @returns whether it was written */
+  async #settle(delivery: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
+    const { chance, callLog, metrics, ticks } = this.#parts;
+    const { claim, startedAt, target } = delivery;
+    const { ending, recorded } = attempted;
     const decision = decide(claim, ending, now, chance());
-    const result = noted && resultOf(ending);
+    const result = recorded && resultOf(ending);
     const durationMs = Math.max(0, now - startedAt);
     const { outcome } = ending;
-    const isHeard = await this.#putDown(way, {
+    const isWritten = await this.#write(delivery, {
       claim,
       ...decision,
       outcome,
-      ...(result && { attempt: { at: startedAt, durationMs, result, outcome, ...noted } }),
+      ...(result && { attempt: { at: startedAt, durationMs, result, outcome, ...recorded } }),
     });
-    if (!isHeard) {
-      // Somebody else has it; or it was put down although the store said that it had failed, and waits where nobody knows of it.
-      this.#lanes.later(claim.endpoint, ticks() + MISSED_REST_MS);
+    if (!isWritten) {
+      // Another claim has it; or it was written although the store reported a failure, and waits
+      // without a hint.
+      this.#scheduler.retryAt(claim.endpoint, ticks() + MISSED_BACK_OFF_MS);
       return false;
     }
-    if (result) watch.attempted(claim.kind, result, durationMs);
-    watch.settled(claim.kind, decision.state);
-    if (decision.state === 'pending') this.#lanes.later(claim.endpoint, this.#ticksAt(decision.dueAt));
+    if (result) metrics.attempted(claim.kind, result, durationMs);
+    metrics.settled(claim.kind, decision.state);
+    if (decision.state === 'pending') this.#scheduler.retryAt(claim.endpoint, this.#ticksAt(decision.dueAt));
     if (decision.state === 'failed' && target)
-      journal.log(target, claim.id, 'error', failureText(claim, attempted));
+      callLog.log(target, claim.id, 'error', failureText(claim, attempted));
     return true;
   }
 
-  /** Again and again where the store fails, for as long as the claim holds; after that it is recovered like any that lapsed. */
-  async #putDown(way: DeliveryInFlight, settlement: Settlement): Promise<boolean> {
+  /** Repeats a write that fails until the lease expires; after that the lease is taken back. */
+  async #write(delivery: DeliveryInFlight, settlement: Settlement): Promise<boolean> {
     const { deliveries, clock, after, onError } = this.#parts;
     for (;;) {
       try {
         return await deliveries.settle(settlement);
       } catch (error) {
         onError(error);
-        if (this.#state === 'stopped' || clock() + STORE_REST_MS >= way.claimedUntil) return false;
-        await new Promise<void>((resolve) => after(STORE_REST_MS, resolve));
+        if (this.#loop.isStopped || clock() + STORE_BACK_OFF_MS >= delivery.claimedUntil) return false;
+        await new Promise<void>((resolve) => after(STORE_BACK_OFF_MS, resolve));
       }
     }
   }
 
-  /** Never rejects. */
-  async #release(ways: readonly DeliveryInFlight[]): Promise<void> {
-    await this.#parts.deliveries.release(ways.map(({ claim }) => claim)).catch(this.#parts.onError);
+  /** Gives claims back without an attempt. Never rejects. */
+  async #release(deliveries: readonly DeliveryInFlight[]): Promise<void> {
+    const claims = deliveries.map(({ claim }) => claim);
+    await this.#parts.deliveries.release(claims).catch(this.#parts.onError);
   }
 
   /**
-   * The time of a stop is over. What no receiver can have got is as if it had never been claimed; of the rest, nobody knows.
-   * Never rejects.
+   * At the end of the time for a stop: releases the deliveries that no receiver can have got, and
+   * settles the others as of unknown end. Never rejects.
    */
-  async #cut(): Promise<void> {
-    const ways = this.#leases.all().filter(({ isEnded }) => !isEnded);
-    for (const way of ways) {
-      way.isCut = true;
-      way.caller.leave();
+  async #abandon(): Promise<void> {
+    const running = this.#leases.all().filter(({ isEnded }) => !isEnded);
+    for (const delivery of running) {
+      delivery.isAbandoned = true;
+      delivery.caller.leave();
     }
-    this.#busy += 1;
+    this.#loop.begin();
     const unknown: Attempted = { ending: { end: 'unknown', outcome: 'end unknown' } };
     const now = this.#parts.clock();
+    const posted = running.filter(({ isPosted }) => isPosted);
     await Promise.all([
-      this.#release(ways.filter(({ isPosted }) => !isPosted)),
-      ...ways.filter(({ isPosted }) => isPosted).map((way) => this.#settle(way, unknown, now)),
+      this.#release(running.filter(({ isPosted }) => !isPosted)),
+      ...posted.map((delivery) => this.#settle(delivery, unknown, now)),
     ]);
-    // What goes on of them is waited for by nobody.
-    this.#busy -= ways.length;
-    this.#over();
+    // The stop does not wait for the rest of their attempts.
+    this.#end(running.length + 1);
   }
 
-  /** @returns whether all was over in time */
-  async #idle(withinMs: number): Promise<boolean> {
-    if (this.#busy === 0) return true;
-    return new Promise((resolve) => {
-      const cancel = this.#parts.after(withinMs, () => resolve(false));
-      this.#onIdle = () => {
-        cancel();
-        resolve(true);
-      };
-    });
+  #end(tasks = 1): void {
+    this.#loop.end(tasks);
+    this.#passSoon();
   }
 
-  #over(): void {
-    this.#busy -= 1;
-    if (this.#busy === 0) this.#onIdle?.();
-    this.#pumpSoon();
-  }
-
-  /** One timer, for whatever is due first. */
-  #alarm(): void {
-    const at = this.#lanes.nextAt;
-    if (at === this.#timer?.at) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (at === undefined) return;
-    const { ticks, after } = this.#parts;
-    // Not before: a timer may come a little early, and is set again then.
-    const cancel = after(Math.max(1, Math.ceil(at - ticks())), () => {
-      this.#timer = undefined;
-      this.#pump();
-    });
-    this.#timer = { at, cancel };
-  }
-
-  /** When it is that time by the clock. A time that is too far off is of a clock that was set back since: the store is asked. */
+  /** The monotonic time of a due time; one too far off is of a clock that was set back: now. */
   #ticksAt(at: number): number {
     const { clock, ticks } = this.#parts;
-    const restMs = at - clock();
-    return ticks() + (restMs > REST_MS_MAX ? 0 : restMs);
-  }
-
-  #isRunning(): boolean {
-    return this.#state === 'running';
+    const delayMs = at - clock();
+    return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
   }
 }
 
-/** What an end says of the endpoint: nothing where it was the platform, or somebody's order. */
-function newsOf({ end }: DeliveryOutcome): RefillAnswer {
+/** What the end of an attempt says of its endpoint: none if the platform or an order ended it. */
+function signalOf({ end }: DeliveryOutcome): EndpointSignal {
   if (end === 'delivered' || end === 'unhandled') return 'succeeded';
-  return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'nothing';
+  return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';
 }

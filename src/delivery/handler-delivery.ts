@@ -1,7 +1,7 @@
 /**
- * One attempt at a delivery of kind `handler`: the event is handed to the integration, and what it makes of it is final.
+ * One attempt at a delivery of kind `handler`: calls the integration, whose answer is final.
  *
- * Nothing is posted for it, whatever the integration answers: only a manifest that says `webhook` has its targets post.
+ * Posts nothing, whatever the answer: only targets of a manifest with `webhook` post.
  */
 
 import type { CallLog } from '../calls/call-log.ts';
@@ -12,7 +12,7 @@ import type { Attempted, DeliveryInFlight } from './in-flight.ts';
 
 export interface HandlerDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly journal: Pick<CallLog, 'log'>;
+  readonly callLog: Pick<CallLog, 'log'>;
 }
 
 export class HandlerDelivery {
@@ -22,8 +22,8 @@ export class HandlerDelivery {
     this.#parts = parts;
   }
 
-  async attempt(way: DeliveryInFlight, target: Target): Promise<Attempted> {
-    const result = await callFor(this.#parts.dispatch, target, way);
+  async attempt(delivery: DeliveryInFlight, target: Target): Promise<Attempted> {
+    const result = await callFor(this.#parts.dispatch, target, delivery);
     if ('ending' in result) return result;
     const { response } = result;
     discard(response);
@@ -33,11 +33,11 @@ export class HandlerDelivery {
       attempted.ending.end === 'delivered' &&
       destinationIn(response) !== undefined
     ) {
-      const { id, type } = way.claim;
+      const { id, type } = delivery.claim;
       const text =
         `${type} was handled, and the answer names a receiver (${DELIVER_TO}), but nothing is posted to it: for that, the ` +
         'manifest has to say `webhook` when the event is accepted, and still when it is delivered.';
-      this.#parts.journal.log(target, id, 'warn', text);
+      this.#parts.callLog.log(target, id, 'warn', text);
     }
     return attempted;
   }

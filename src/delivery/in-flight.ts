@@ -1,4 +1,4 @@
-/** A delivery while somebody has it in hand: what is known of its claim, and how far it has come. Holds, decides nothing. */
+/** A delivery in flight: its claim, and how far its attempt has come. Holds, decides nothing. */
 
 import { Caller } from '../calls/call.ts';
 import type { Target } from '../model/target.ts';
@@ -7,23 +7,23 @@ import type { DeliveryOutcome } from './retry.ts';
 
 export class DeliveryInFlight {
   readonly claim: ClaimedDelivery;
-  /** Ends its call, where one runs. */
+  /** Cancels the call of the attempt, if one runs. */
   readonly caller = new Caller(0);
-  /** When its attempt began. */
+  /** When the attempt started. */
   readonly startedAt: number;
-  /** When it was claimed, or its claim renewed, and until when that holds. */
+  /** When the delivery was claimed, or its lease renewed, and when the lease expires. */
   claimedAt: number;
   claimedUntil: number;
-  /** Whom it is for, once that is known. */
+  /** The target as it is now, once it has been read. */
   target: Target | undefined;
-  /** Whether its receiver may have got it. */
+  /** Whether the receiver may have got the request. */
   isPosted = false;
-  /** Whether it has ended, and only waits to be put down. */
+  /** Whether the attempt has ended, and its outcome is being written. */
   isEnded = false;
-  /** Whether the service stops before it has ended: what becomes of it was said without it. */
-  isCut = false;
+  /** Whether the stop of the service has settled it before the attempt ended. */
+  isAbandoned = false;
 
-  /** @param leaseMs for how long it is claimed */
+  /** @param leaseMs the length of the lease */
   constructor(claim: ClaimedDelivery, now: number, leaseMs: number) {
     this.claim = claim;
     this.startedAt = now;
@@ -32,14 +32,14 @@ export class DeliveryInFlight {
   }
 }
 
-/** What came of an attempt. */
+/** How an attempt ended. */
 export interface Attempted {
   readonly ending: DeliveryOutcome;
-  /** What is to be kept of it; absent where nobody was called. */
-  readonly noted?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
-  /** One sentence for the log, where the outcome alone does not say what to do about it. */
+  /** What is kept with the attempt; absent if nothing was called or posted. */
+  readonly recorded?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
+  /** One sentence for the log, if the outcome alone does not say what to do about it. */
   readonly detail?: string;
 }
 
-/** Instead of an end, where somebody else has the delivery by now. */
+/** Instead of an outcome: another claim has the delivery by now. */
 export const LOST = 'lost';

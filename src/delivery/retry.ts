@@ -1,35 +1,40 @@
 /**
- * What becomes of a delivery after an attempt: one table for what receivers answer, one for how an attempt can end
- * (SPEC "Errors" and "Limits", REFERENCE D20, D21, D22, D31). Pure: no clock and no chance but those it is told.
+ * Retry policy: what becomes of a delivery after an attempt. One table for the answers of receivers
+ * (docs/contract/webhooks.md#outcomes), one for the ends of attempts
+ * (docs/contract/webhooks.md#retries). Pure: time and chance are parameters.
  */
 
 import type { AttemptResult, DeliveryState } from '../database/tables.ts';
 import type { PostResult } from '../egress/webhook/webhook-client.ts';
-import { delayMs, ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
+import { delayMs, withJitter } from './delays.ts';
+import { ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
 
 export { FAULTS_MAX };
 
-/** What comes before each retry, chance left out; there are as many retries as there are of these (SPEC "Retry schedule"). */
+/** Delay before each retry, without jitter; one retry for each. */
 export const RETRY_DELAYS_MS = [1_000, 2_000, 4_000] as const;
-/** Chance adds up to this share: no retry is early, and what failed together does not come back together (REFERENCE D20). */
-const JITTER = 0.1;
-/** Attempts whose end nobody knows that are repeated without using up a retry (REFERENCE D31). */
+/** Attempts of unknown end that use up no retry (docs/contract/webhooks.md#crashes). */
 export const UNKNOWNS_MAX = 3;
 
-/** Of the receivers' answers, by the first row that fits (SPEC "Errors", REFERENCE D21). */
+/** Answers of receivers; the first row that fits counts. */
 const ANSWERS: readonly (readonly [from: number, to: number, end: 'delivered' | 'failed' | 'rejected'])[] = [
   [200, 299, 'delivered'],
   [429, 429, 'failed'],
   [500, 999, 'failed'],
-  // 3xx is never followed: what is posted is for the URL that was configured, and for no other.
+  // Attack: a redirect leads the payload to another URL than the configured one. 3xx is never
+  // followed.
   [300, 499, 'rejected'],
 ];
 
-/** How an attempt has ended. */
+/** How an attempt ended. */
 export interface DeliveryOutcome {
   /**
-   * `delivered`, `unhandled`, `canceled`: there is no more to do. `rejected`: no use in trying again. `failed`: whoever was to take
-   * it could not. `fault`: the platform could not. `unknown`: it may have been taken. `lapsed`: the last of too many of those.
+   * - `delivered`, `unhandled`, `canceled`: nothing is left to do.
+   * - `rejected`: final; a retry would fail the same way.
+   * - `failed`: the receiver failed; retried.
+   * - `fault`: the platform failed; repeated without using up a retry.
+   * - `unknown`: the receiver may have got it; repeated.
+   * - `lapsed`: `unknown` too often; uses up a retry.
    */
   readonly end:
     | 'delivered'
@@ -40,33 +45,33 @@ export interface DeliveryOutcome {
     | 'fault'
     | 'unknown'
     | 'lapsed';
-  /** A few words. */
+  /** A few words, for the attempt and the log. */
   readonly outcome: string;
-  /** Of a fault: how long there is no use in trying. */
+  /** Of a fault: the shortest delay that is of use. */
   readonly leastMs?: number;
 }
 
-/** What has been used up so far of a delivery's chances. */
+/** How many attempts of a delivery have failed so far, by kind. */
 export interface Budget {
   readonly retries: number;
   readonly unknowns: number;
   readonly faults: number;
 }
 
-/** What becomes of it. */
+/** The next state of a delivery. */
 export interface Decision extends Budget {
   readonly state: DeliveryState;
-  /** When it is tried next, where it stays `pending`. */
+  /** When it is due again, if it stays `pending`. */
   readonly dueAt: number;
 }
 
-/** How an attempt to post ended. */
+/** How an attempt ended, by the result of its post. */
 export function deliveryOutcome(result: PostResult): DeliveryOutcome {
   switch (result.kind) {
     case 'answered': {
       const { status } = result;
       const row = ANSWERS.find(([from, to]) => status >= from && status <= to);
-      // What is no status of HTTP is broken HTTP.
+      // A status outside the table is not HTTP.
       return { end: row?.[2] ?? 'failed', outcome: `answered ${status}` };
     }
     case 'failed':
@@ -79,7 +84,9 @@ export function deliveryOutcome(result: PostResult): DeliveryOutcome {
 }
 
 /**
- * @param now when the attempt ended: that is what a retry counts from
+ * Decides the next state of a delivery.
+ *
+ * @param now when the attempt ended; the delay of a retry counts from here
  * @param chance from 0 to 1
  */
 export function decide(
@@ -100,11 +107,11 @@ export function decide(
       return { retries, unknowns: unknowns + 1, faults, state: 'pending', dueAt: now };
     case 'failed':
     case 'lapsed': {
-      // One more that nobody knows the end of is one too many again.
+      // The next attempt of unknown end is again one too many.
       const kept = { unknowns: end === 'lapsed' ? UNKNOWNS_MAX : unknowns, faults };
       const baseMs = RETRY_DELAYS_MS[retries];
       if (baseMs === undefined) return { retries, ...kept, state: 'failed', dueAt: now };
-      const dueAt = now + Math.round(baseMs * (1 + JITTER * chance));
+      const dueAt = now + withJitter(baseMs, chance);
       return { retries: retries + 1, ...kept, state: 'pending', dueAt };
     }
     case 'fault': {
@@ -121,7 +128,7 @@ export function decide(
   }
 }
 
-/** How an attempt is noted; undefined where none was made, or nobody knows. */
+/** The result to keep with an attempt; undefined if none was made, or its end is unknown. */
 export function resultOf({ end }: DeliveryOutcome): AttemptResult | undefined {
   switch (end) {
     case 'delivered':
@@ -137,5 +144,5 @@ export function resultOf({ end }: DeliveryOutcome): AttemptResult | undefined {
   }
 }
 
-/** Without what else a delivery has. */
+/** Leaves out the other members of a delivery. */
 const budgetOf = ({ retries, unknowns, faults }: Budget): Budget => ({ retries, unknowns, faults });

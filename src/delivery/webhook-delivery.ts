@@ -1,9 +1,10 @@
 /**
- * One attempt at a delivery of kind `webhook`: what the integration makes of the event is signed and posted to a receiver.
+ * One attempt at a delivery of kind `webhook`: signs the payload and posts it to the receiver.
  *
- * The integration is asked once, what is posted and where. Its bytes are kept before anybody gets them, so that each attempt
- * posts the same ones (REFERENCE D23). It is asked again only where its target has changed since: the new configuration says
- * where to post, and no longer what (REFERENCE D29). The signature and its time are new each time.
+ * The code of the integration turns the event into a payload and a destination, and is asked once.
+ * The payload is stored before the first post, so each attempt posts the same bytes. If the target
+ * has changed since, the code is asked again: its answer decides where to post, and the stored
+ * payload stays (docs/contract/webhooks.md#payload). Signature and time are new for each attempt.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
@@ -22,24 +23,24 @@ import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
 import { deliveryOutcome } from './retry.ts';
 
 const MS_PER_S = 1_000;
-/** What is kept of a destination with each attempt; a longer one is refused. */
+/** A longer destination is not kept with the attempt; the client refuses it. */
 const DESTINATION_CHARS_MAX = 2_048;
 
 export interface WebhookDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly deliveries: Pick<Deliveries, 'keepPayload'>;
   readonly secrets: Pick<WebhookSecrets, 'signing'>;
-  readonly posting: Pick<WebhookClient, 'post'>;
+  readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Names and version of whoever posts. */
+  /** Value of the header `User-Agent`. */
   readonly userAgent: string;
   limitMet(name: LimitName): void;
 }
 
-/** What an integration wants posted. */
-type Wanted = Pick<DeliveryPayload, 'destination' | 'payload'>;
+/** What the code of an integration answers. */
+type Draft = Pick<DeliveryPayload, 'destination' | 'payload'>;
 
 export class WebhookDelivery {
   readonly #parts: WebhookDeliveryParts;
@@ -48,20 +49,20 @@ export class WebhookDelivery {
     this.#parts = parts;
   }
 
-  /** @throws where the store fails */
-  async attempt(way: DeliveryInFlight, target: Target): Promise<Attempted | typeof LOST> {
-    const { claim } = way;
+  /** @throws if the store fails */
+  async attempt(delivery: DeliveryInFlight, target: Target): Promise<Attempted | typeof LOST> {
+    const { claim } = delivery;
     const { revision } = target;
-    if (claim.payload?.revision === revision) return this.#post(way, claim.payload);
-    const wanted = await this.#ask(way, target);
-    if ('ending' in wanted) return wanted;
-    const payload = { ...wanted, revision };
+    if (claim.payload?.revision === revision) return this.#post(delivery, claim.payload);
+    const draft = await this.#ask(delivery, target);
+    if ('ending' in draft) return draft;
+    const payload = { ...draft, revision };
     if (!(await this.#parts.deliveries.keepPayload(claim, payload))) return LOST;
-    return this.#post(way, payload);
+    return this.#post(delivery, payload);
   }
 
-  async #ask(way: DeliveryInFlight, target: Target): Promise<Wanted | Attempted> {
-    const result = await callFor(this.#parts.dispatch, target, way);
+  async #ask(delivery: DeliveryInFlight, target: Target): Promise<Draft | Attempted> {
+    const result = await callFor(this.#parts.dispatch, target, delivery);
     if ('ending' in result) return result;
     const { response } = result;
     const attempted = attemptedBy(result);
@@ -70,55 +71,56 @@ export class WebhookDelivery {
       return attempted;
     }
     const destination = destinationIn(response);
-    const kept = way.claim.payload?.payload;
-    if (destination === undefined || kept !== undefined) discard(response);
+    const stored = delivery.claim.payload?.payload;
+    if (destination === undefined || stored !== undefined) discard(response);
     if (destination === undefined)
       return { ...attempted, ending: { end: 'unhandled', outcome: 'nothing to post' } };
-    if (kept !== undefined) return { destination, payload: kept };
+    if (stored !== undefined) return { destination, payload: stored };
     const payload = await this.#payloadIn(response);
     return typeof payload === 'string' ? { destination, payload } : payload;
   }
 
-  /** A body that arrives while the call still runs is held to the limits of the call. */
+  /** Reads the payload. A body that streams while the call runs is subject to its limits. */
   async #payloadIn({ status, body }: CallResponse): Promise<string | Attempted> {
     const max = this.#parts.limits.webhookPayloadBytes;
-    const noted = { status };
+    const recorded = { status };
     let bytes: Buffer | undefined;
     try {
       bytes = await readUpTo(body, max);
     } catch (cause) {
       if (!(cause instanceof BrokenOff)) throw cause;
-      // Half an answer is none: whose doing that was, the outcome of the call says, as it does of a call without an answer.
-      return { ...attemptedBy({ outcome: cause.outcome }), noted };
+      // Half an answer is none: the outcome of the call decides, as for a call without an answer.
+      return { ...attemptedBy({ outcome: cause.outcome }), recorded };
     }
     if (bytes === undefined) {
       this.#parts.limitMet('webhookPayloadBytes');
       const detail = limitSentence({ name: 'webhookPayloadBytes', max });
-      return { ending: { end: 'rejected', outcome: 'payload too large' }, noted, detail };
+      return { ending: { end: 'rejected', outcome: 'payload too large' }, recorded, detail };
     }
     const payload = jsonTextIn(bytes);
     if (payload !== undefined) return payload;
-    const detail = 'The payload, which is the body of the answer, has to be JSON in UTF-8.';
-    return { ending: { end: 'rejected', outcome: 'payload is not JSON' }, noted, detail };
+    const detail = 'The payload (the body of the answer) has to be JSON in UTF-8.';
+    return { ending: { end: 'rejected', outcome: 'payload is not JSON' }, recorded, detail };
   }
 
   async #post(
-    way: DeliveryInFlight,
+    delivery: DeliveryInFlight,
     { destination, payload }: DeliveryPayload,
   ): Promise<Attempted | typeof LOST> {
-    const { secrets, posting, clock } = this.#parts;
-    const { claim } = way;
+    const { secrets, webhookClient, clock } = this.#parts;
+    const { claim } = delivery;
     const signing = await secrets.signing(claim.target);
-    if (way.isCut) return LOST;
+    if (delivery.isAbandoned) return LOST;
     const body = Buffer.from(payload, 'utf8');
-    // Rounded down: a receiver may refuse what is signed in its future.
+    // Rounded down: a receiver may refuse a signature of the future.
     const signature = signatureHeader(signing, Math.floor(clock() / MS_PER_S), body);
-    way.isPosted = true;
-    const result = await posting.post({
+    delivery.isPosted = true;
+    const result = await webhookClient.post({
       url: destination,
       headers: this.#headers(claim, signature, body),
       body,
-      // Its endpoint's: no target takes another one's connections, also where both post to the same receiver.
+      // Attack: a target takes the connections of another one to the same receiver. Each endpoint
+      // has its own.
       owner: claim.endpoint,
     });
     return attemptedWith(result, withoutQuery(destination));
@@ -132,7 +134,7 @@ export class WebhookDelivery {
       'x-platform-signature': signature,
       'x-platform-event': claim.type,
       'x-platform-delivery': claim.id,
-      // The same again where nobody knows what has become of a request: it may not have been one.
+      // The same number after an attempt of unknown end: its request may not have been sent.
       'x-platform-attempt': String(claim.retries + 1),
     };
   }
@@ -140,13 +142,13 @@ export class WebhookDelivery {
 
 function attemptedWith(result: PostResult, destination: string | undefined): Attempted {
   const ending = deliveryOutcome(result);
-  const where = destination === undefined ? {} : { destination };
-  if (result.kind !== 'answered') return { ending, noted: where, detail: result.detail };
+  const posted = destination === undefined ? {} : { destination };
+  if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail };
   const { status, response, truncated } = result;
-  return { ending, noted: { ...where, status, response, truncated } };
+  return { ending, recorded: { ...posted, status, response, truncated } };
 }
 
-/** @returns undefined where there is more. @throws where it breaks off */
+/** @returns undefined if the body is longer. @throws if it breaks off */
 async function readUpTo(body: Buffer | Readable, bytesMax: number): Promise<Buffer | undefined> {
   if (Buffer.isBuffer(body)) return body.byteLength > bytesMax ? undefined : body;
   const chunks: Buffer[] = [];
@@ -160,7 +162,7 @@ async function readUpTo(body: Buffer | Readable, bytesMax: number): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-/** What is posted has to be what it says it is. */
+/** The text of a body that is JSON in UTF-8, as its content type promises. */
 function jsonTextIn(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString('utf8');
@@ -172,7 +174,7 @@ function jsonTextIn(bytes: Buffer): string | undefined {
   }
 }
 
-/** Keys of a receiver's are in the query. Undefined for what is no address of a receiver: other URLs have no origin. */
+/** Without the query, which may hold keys. Undefined if it is no HTTP URL. */
 function withoutQuery(destination: string): string | undefined {
   const url = destination.length > DESTINATION_CHARS_MAX ? null : URL.parse(destination);
   return url === null || !/^https?:$/.test(url.protocol) ? undefined : `${url.origin}${url.pathname}`;

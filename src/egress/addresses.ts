@@ -1,10 +1,10 @@
 /**
- * Which IP addresses belong to the public internet. Pure: text in, reason out.
+ * Public and reserved IP addresses. Pure: an address in, the reason of a refusal out.
  *
- * What tenants may reach is what anybody on the internet may reach. Everything else is next door: the cloud's metadata
- * service, the operator's database, Annex's own control listener. The tables follow the IANA special-purpose registries
- * for IPv4 and IPv6; of IPv6, only 2000::/3 is global unicast at all, and the forms that carry an IPv4 address are judged
- * by the address they carry, because that is where the packets go.
+ * Tenants may reach the public internet. Any other address may be the cloud's metadata service, the
+ * operator's database or the control listener of Annex. The tables follow the IANA special-purpose
+ * registries for IPv4 and IPv6. Of IPv6, only 2000::/3 is global unicast. A form that carries an
+ * IPv4 address counts as that address, because the packets go there.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -31,7 +31,7 @@ const RESERVED_V4: readonly (readonly [range: string, what: string])[] = [
   ['240.0.0.0/4', 'reserved'],
 ];
 
-/** Of 2000::/3, what is not an address of somebody's host; everything outside 2000::/3 is refused without a row. */
+/** Reserved ranges of 2000::/3; everything outside 2000::/3 is refused without a row. */
 const RESERVED_V6: readonly (readonly [range: string, what: string])[] = [
   ['2001::/23', 'protocol assignments, Teredo'],
   ['2001:db8::/32', 'documentation'],
@@ -47,7 +47,7 @@ const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 const MAPPED = ipaddr.parseCIDR('::ffff:0:0/96');
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 const SIX_TO_FOUR = ipaddr.parseCIDR('2002::/16');
-/** Where an IPv4 address begins inside the IPv6 address that carries it. */
+/** Offset of the IPv4 address in an IPv6 address that carries one. */
 const CARRIERS: readonly (readonly [AddressRange, number, string])[] = [
   [MAPPED, 12, 'IPv4-mapped'],
   [NAT64, 12, 'NAT64'],
@@ -55,18 +55,19 @@ const CARRIERS: readonly (readonly [AddressRange, number, string])[] = [
 ];
 
 /**
- * An address in canonical notation, as resolvers and sockets give it. Zone ids name an interface of this machine, and the
- * short and octal forms of IPv4 mean different things to different readers: neither is an address here.
+ * Parses an address in canonical notation, as resolvers and sockets return it. Zone ids, which name
+ * an interface of this machine, and the ambiguous short and octal forms of IPv4 are no addresses
+ * here.
  */
 export function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 0 || text.includes('%')) return undefined;
   if (family === 4) return ipaddr.parse(text);
-  // ipaddr.js reads `::1.2.3.4` as IPv4-mapped, the kernel does not: it only gets to see hexadecimal.
+  // ipaddr.js reads `::1.2.3.4` as IPv4-mapped, the kernel does not: it is given hexadecimal only.
   return ipaddr.parse(new URL(`http://[${text}]`).hostname.slice(1, -1));
 }
 
-/** Whether the address lies in the range; of another family, it does not. */
+/** Whether the address lies in the range; false for another family. */
 export const isWithin = (address: Address, [base, bits]: AddressRange): boolean =>
   address.kind() === base.kind() && address.match(base, bits);
 
@@ -79,12 +80,12 @@ export function carriedIPv4(address: Address): { address: ipaddr.IPv4; form: str
   return undefined;
 }
 
-/** The address packets are sent to: an IPv4-mapped one is only another way to write an IPv4 address. */
+/** The address that packets are sent to: the IPv4 address of an IPv4-mapped one. */
 export function dialled(address: Address): Address {
   return isWithin(address, MAPPED) ? (carriedIPv4(address)?.address ?? address) : address;
 }
 
-/** @returns why nobody outside could reach the address, or `undefined` where it is of the public internet */
+/** @returns why the address is not public; undefined if it is */
 export function reasonNotPublic(address: Address): string | undefined {
   if (address.kind() === 'ipv4') return V4.find(({ range }) => isWithin(address, range))?.why;
   const carried = carriedIPv4(address);

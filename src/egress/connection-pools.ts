@@ -1,9 +1,10 @@
 /**
- * The connections that are open, in one pool for each owner and origin.
+ * Connection pools: one for each owner and origin.
  *
- * Owners do not share: one who keeps all its connections to an API busy delays its own fetches there and nobody else's,
- * and what a connection has carried says nothing about others. Pools that nobody uses are closed shortly after, and at once
- * where room is needed; all connections together are bounded, since each costs the host a descriptor and buffers.
+ * Owners share no connections: an owner that keeps its connections to an API busy delays only its
+ * own fetches, and a connection carries nothing of another owner. Unused pools are closed after a
+ * few seconds, or at once if a connection is needed. All connections together are bounded, because
+ * each costs the host a descriptor and buffers.
  */
 import type { Socket } from 'node:net';
 import { type buildConnector, Pool } from 'undici';
@@ -12,21 +13,28 @@ import { overLimit } from './egress-error.ts';
 import type { Loopback } from './loopback.ts';
 import type { Target } from './policy.ts';
 
-/** Idle connections are kept for the next fetch of the same call or its successor, not longer. */
+/** Idle connections are kept for the next fetch of the same call or of the one after it. */
 const KEEP_ALIVE_MS = 4_000;
 
 export interface ConnectionPoolsParts {
-  /** The bound on all of them together. */
+  /** The bound on all connections together. */
   readonly limit: LimitMet;
   readonly connectionsPerOrigin: number;
   readonly headerBytes: number;
   connectorTo(target: Target): buildConnector.connector;
 }
 
-/** A pool while somebody uses it. */
+/** A connection in process. */
+export interface InProcess {
+  readonly loopback: Loopback;
+  /** Depth of the call that it begins. */
+  readonly depth: number;
+}
+
+/** A pool in use. */
 export interface PoolLease {
   readonly pool: Pool;
-  /** Once: the fetch is over. */
+  /** Ends the use; a second call does nothing. */
   release(): void;
 }
 
@@ -38,7 +46,7 @@ interface Entry {
 
 export class ConnectionPools {
   readonly #parts: ConnectionPoolsParts;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #open = 0;
 
@@ -46,7 +54,7 @@ export class ConnectionPools {
     this.#parts = parts;
   }
 
-  /** Pools that are kept. */
+  /** Number of pools. */
   get pools(): number {
     return this.#entries.size;
   }
@@ -56,11 +64,14 @@ export class ConnectionPools {
     return this.#open;
   }
 
-  /** @param own where the URL leads back to this service, and how deep the call would be */
-  lease(owner: string, url: URL, own?: { readonly door: Loopback; readonly depth: number }): PoolLease {
-    // What has a depth stays apart: a connection tells it to the door, and a chain must not wait for its own beginning.
-    const key = `${owner} ${url.origin}${own === undefined ? '' : ` ${own.door.kind} ${own.depth}`}`;
-    const dial = () => (own === undefined ? this.#parts.connectorTo(targetOf(url)) : inProcess(own, owner));
+  /** @param inProcess the loopback of a URL of this service, and the depth of the call */
+  lease(owner: string, url: URL, inProcess?: InProcess): PoolLease {
+    // One pool per depth: a connection has its depth, and a chain of calls must not wait for its
+    // first one.
+    const suffix = inProcess === undefined ? '' : ` ${inProcess.loopback.kind} ${inProcess.depth}`;
+    const key = `${owner} ${url.origin}${suffix}`;
+    const dial = () =>
+      inProcess === undefined ? this.#parts.connectorTo(targetOf(url)) : loopbackConnector(inProcess, owner);
     const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial()), users: 0 };
     clearTimeout(entry.idle);
     entry.users += 1;
@@ -72,7 +83,8 @@ export class ConnectionPools {
       released = true;
       entry.users -= 1;
       if (entry.users > 0 || this.#entries.get(key) !== entry) return;
-      // A pool that never came to a connection is of no use to the next fetch, and costs tenants nothing to make.
+      // Attack: fetches of many origins that never connect. A pool without a connection is not
+      // kept.
       if (entry.pool.stats.connected === 0) void this.#drop(key, entry);
       else entry.idle = setTimeout(() => this.#drop(key, entry), KEEP_ALIVE_MS).unref();
     };
@@ -92,7 +104,7 @@ export class ConnectionPools {
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: headerBytes,
-      // A fetch has a deadline for the whole: time-outs between pieces would only cut what it still allows.
+      // The deadline of a fetch covers all of it; a time-out between chunks would end it earlier.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -115,7 +127,7 @@ export class ConnectionPools {
     };
   }
 
-  /** Makes room. @returns false where every pool is in use */
+  /** Closes a pool that is not in use. @returns false if all are in use */
   #dropIdle(): boolean {
     for (const [key, entry] of this.#entries) {
       if (entry.users > 0) continue;
@@ -132,16 +144,13 @@ export class ConnectionPools {
   }
 }
 
-/** The parser of answers wants a stream, undici's type a socket; and its client is not ready for one at once. */
-const inProcess =
-  (
-    { door, depth }: { readonly door: Loopback; readonly depth: number },
-    owner: string,
-  ): buildConnector.connector =>
+/** undici needs only a stream, although its type is a socket, and is not ready for one at once. */
+const loopbackConnector =
+  ({ loopback, depth }: InProcess, owner: string): buildConnector.connector =>
   (_options, callback) =>
-    process.nextTick(() => callback(null, door.connect(depth, owner) as Socket));
+    process.nextTick(() => callback(null, loopback.connect(depth, owner) as Socket));
 
-/** Where a URL's connection goes. */
+/** The host and port that a connection for a URL goes to. */
 export const targetOf = ({ hostname, port, protocol }: URL): Target => ({
   host: hostname.replace(/^\[(.*)\]$/, '$1'),
   port: Number(port || (protocol === 'https:' ? 443 : 80)),

@@ -1,10 +1,11 @@
 /**
- * Dials, and only where the policy lets it.
+ * Connector: opens connections to addresses that the policy allows.
  *
- * The addresses of a name are checked where they are handed to the socket, so that it dials what was checked: a name server
- * that answers the check with a public address and the connection with a private one (DNS rebinding) is never asked twice.
- * Node does not look up hosts that are addresses already, so those are checked before; and what the socket is connected to
- * is checked once more afterwards, should anything between here and the kernel have turned it elsewhere.
+ * Attack: DNS rebinding, a name server that answers the check with a public address and the
+ * connection with a private one. The addresses of a name are checked where they are handed to the
+ * socket, so it dials what was checked. Node does not look up a literal address, so that is checked
+ * before. The address that the socket is connected to is checked again, in case anything up to the
+ * kernel redirected it.
  */
 import type { LookupFunction, Socket } from 'node:net';
 import { isIP } from 'node:net';
@@ -15,22 +16,26 @@ import { addressesOf, type Lookup, NO_ADDRESS } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 import { isOfThisMachine } from './this-machine.ts';
 
-/** Tells nothing about what is where: the same for a private address, a denied host and a port. */
+/**
+ * The same for a private address, a denied host and a port, so it reveals nothing of the network.
+ */
 const REFUSED = 'The address may not be reached from here.';
 
 export interface ConnectorParts {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
-  /** The limit that is the time for look-up, TCP and TLS. */
+  /** Time for look-up, TCP and TLS together. */
   readonly connectLimit: LimitMet;
-  /** The port of this service's control listener, once it is known: nobody comes in that way. */
+  /**
+   * The port of the control listener of this service, once it is known: never reached by a fetch.
+   */
   controlPort(): number | undefined;
 }
 
-/** Makes the function with which the connections to one target are made. */
+/** Makes undici's connector for one target. */
 export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
   const dial = buildConnector({
-    // HTTP/2 brings attacks of its own, and nothing that a tenant's fetch needs.
+    // HTTP/2 has attacks of its own, and nothing that a fetch needs.
     allowH2: false,
     autoSelectFamily: true,
     lookup: checkedLookup(target, parts),
@@ -60,21 +65,23 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
 }
 
 /**
- * A socket whose other side is gone again has no address: it was reset, not refused.
- * @throws Error as one that the network gave
+ * The address of the other side. A socket that is closed already has none: it was reset, not
+ * refused.
+ *
+ * @throws Error like that of the network, with the code `ECONNRESET`
  */
 function peerOf({ remoteAddress }: Socket): string {
   if (remoteAddress !== undefined) return remoteAddress;
   throw Object.assign(new Error('connect ECONNRESET'), { code: 'ECONNRESET', syscall: 'connect' });
 }
 
-/** @throws EgressError where the target may not be reached, whatever its addresses are */
+/** @throws EgressError if the policy refuses the target, whatever its addresses are */
 export function checkTarget(target: Target, policy: EgressPolicy): void {
   const why = policy.refusal(target);
   if (why !== undefined) throw refusedTarget(target, why);
 }
 
-/** @param why a rule that says no, for the log */
+/** @param why the rule that refuses it, for the log */
 export const refusedTarget = (target: Target, why: string): EgressError =>
   new EgressError(REFUSED, { detail: `${nameOf(target)} was refused: ${why}.`, result: 'refused' });
 
@@ -87,7 +94,7 @@ function checkAddress(target: Target, { policy, controlPort }: ConnectorParts, a
   throw new EgressError(NO_ADDRESS, { detail, result: 'refused' });
 }
 
-/** As Node's sockets call it; of several addresses, those that may be reached are handed on. */
+/** A look-up for Node's sockets that returns only the addresses that the policy allows. */
 function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
   const { lookup, connectLimit } = parts;
   const permitted = async (): Promise<{ address: string; family: number }[]> => {

@@ -1,36 +1,36 @@
 /**
- * The end of one fetch's time, whoever ends it: the clock or whoever asked for it.
+ * Deadline of one fetch: its time, or the signal of its caller, whichever is first.
  *
- * A time-out between two pieces lets a server drip a byte at a time for ever; this one is for the whole, from the look-up of
- * the name to the last byte of the body.
+ * Attack: a server that sends a byte at a time, below any time-out between chunks. This time is for
+ * the whole fetch, from the look-up of the name to the last byte of the body.
  */
 export class Deadline {
   readonly #abort = new AbortController();
-  readonly #asked: AbortSignal;
+  readonly #callerSignal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
-  readonly #onAsked = () => this.#abort.abort(this.#asked.reason);
-  /** Rejects when the time is over; never settles otherwise. */
+  readonly #onCallerAbort = () => this.#abort.abort(this.#callerSignal.reason);
+  /** Rejects when the time is over or the caller aborts; never resolves. */
   readonly over: Promise<never>;
 
-  constructor(asked: AbortSignal, ms: number, tooLate: () => Error) {
-    this.#asked = asked;
+  constructor(callerSignal: AbortSignal, ms: number, tooLate: () => Error) {
+    this.#callerSignal = callerSignal;
     const { promise, reject } = Promise.withResolvers<never>();
     this.over = promise;
-    // Whoever waits hears of it; nobody may be waiting.
+    // Nothing may be waiting for it: a rejection without a handler would end the process.
     promise.catch(() => undefined);
     this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
     this.#timer = setTimeout(() => this.#abort.abort(tooLate()), ms);
-    asked.addEventListener('abort', this.#onAsked, { once: true });
-    if (asked.aborted) this.#onAsked();
+    callerSignal.addEventListener('abort', this.#onCallerAbort, { once: true });
+    if (callerSignal.aborted) this.#onCallerAbort();
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** The fetch is over: the clock stops. */
+  /** Ends the deadline: the fetch is over. */
   clear(): void {
     clearTimeout(this.#timer);
-    this.#asked.removeEventListener('abort', this.#onAsked);
+    this.#callerSignal.removeEventListener('abort', this.#onCallerAbort);
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Undoes the content codings of an answer, as it is read and no faster.
+ * Decodes the content codings of an answer, as it is read and no faster.
  *
- * A kilobyte of gzip is a megabyte of text, and codings can be stacked: what comes out of each stage is counted, and a
- * stage only runs while the next one has room. Brotli needs more care: 53 bytes make its decoder fill 16 MiB of its own,
- * before anybody reads. So few of them run at once.
+ * Attack: decompression bombs. A kilobyte of gzip is a megabyte of text, and codings can be
+ * stacked: the output of each stage is counted, and a stage only runs while the next one reads. 53
+ * bytes of Brotli make its decoder allocate 16 MiB before anything is read, so few of them run at
+ * once.
  */
 import type { Duplex } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
@@ -11,12 +12,12 @@ import { Deflated } from './deflate.ts';
 import { EgressError } from './egress-error.ts';
 import { HELD_BYTES } from './meter.ts';
 
-/** Nobody stacks more in earnest. */
+/** Real servers use one or two. */
 const CODINGS_MAX = 3;
 const BROTLI_AT_ONCE = 16;
 const KNOWN = /^(x-gzip|gzip|deflate|br)$/;
 
-/** As browsers do: an answer whose last bytes a sloppy server left out is still read. */
+/** Like browsers: an answer whose last bytes a server left out is still read. */
 const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH, highWaterMark: HELD_BYTES };
 const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH, highWaterMark: HELD_BYTES };
 
@@ -24,10 +25,11 @@ export class Decoding {
   #brotli = 0;
 
   /**
-   * The stages that undo these codings, the first to run first; none where one of the codings is unknown, because the body
-   * is then handed on as it came (Fetch, "handle content codings").
-   * @param values of the headers `content-encoding`
-   * @throws EgressError where they are too many
+   * The decoders of these codings, in the order in which they run. None if a coding is unknown: the
+   * body is then passed on as received (Fetch, "handle content codings").
+   *
+   * @param values values of the headers `content-encoding`
+   * @throws EgressError if there are too many
    */
   stages(values: readonly string[]): Duplex[] {
     const codings = values

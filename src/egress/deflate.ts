@@ -1,11 +1,11 @@
 /**
- * Content coding `deflate`, as servers send it: mostly zlib's format, as RFC 9110 (section 8.4.1.2) says, sometimes the bare
- * algorithm. The first byte tells; whoever reads is waited for, in both.
+ * Decoder of the content coding `deflate`: zlib's format as RFC 9110 (section 8.4.1.2) says, or the
+ * bare algorithm, which some servers send. The first byte decides. Both wait for a slow reader.
  */
 import { Duplex, type DuplexOptions } from 'node:stream';
 import { createInflate, createInflateRaw, type Inflate, type InflateRaw, type ZlibOptions } from 'node:zlib';
 
-/** Lower half of zlib's first byte: the method, always 8. */
+/** The lower half of zlib's first byte is the method, always 8. */
 const METHOD_MASK = 0x0f;
 const METHOD_DEFLATE = 8;
 
@@ -50,12 +50,12 @@ export class Deflated extends Duplex {
       .on('error', (cause) => this.destroy(cause));
   }
 
-  /** Only what was asked for moves on: what is behind stays compressed. */
+  /** Decodes only what the reader asks for; the rest stays compressed. */
   #move(): void {
     while (this.#isWanted) {
-      const piece: Buffer | null = this.#inner?.read() ?? null;
-      if (piece === null) return;
-      this.#isWanted = this.push(piece);
+      const chunk: Buffer | null = this.#inner?.read() ?? null;
+      if (chunk === null) return;
+      this.#isWanted = this.push(chunk);
     }
   }
 }

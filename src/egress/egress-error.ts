@@ -1,43 +1,44 @@
 /**
- * Why a tenant's request did not go out, or its answer did not come in.
+ * Why a fetch of a tenant failed.
  *
- * Two texts, because two people read it: `message` reaches the tenant's code and names no address, so that `fetch` is no
- * way to map the network Annex stands in; `detail` is for the installation's log and says what was refused and by which
- * rule. Neither has a path, a query or a header of the request: those carry keys.
+ * It has two texts. `message` reaches the tenant's code and names no address. Attack: code that
+ * maps the network of Annex by the errors of `fetch`. `detail` goes to the log of the installation
+ * and says what was refused and by which rule. Neither has a path, a query or a header, which may
+ * hold keys.
  */
 
 import type { LimitMet } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 
-/** How a fetch ended: the labels of its metric, and all there will ever be. */
+/** How a fetch ended; the labels of its metric. */
 export const FETCH_RESULTS = [
   /** Answered, whatever the status. */
   'ok',
-  /** A rule said no: an address, a host, a port, the head of the request. */
+  /** Refused by a rule: an address, a host, a port, the head of the request. */
   'refused',
-  /** The network or the server did not do its part. */
+  /** The network or the server failed. */
   'failed',
   'timeout',
-  /** A body or a head was over its limit, either way. */
+  /** A body or a head of the request or the answer was over its limit. */
   'tooLarge',
-  /** Too many were under way. */
+  /** Too many were in flight. */
   'shed',
-  /** Called off by whoever asked, or its answer was not read to the end. */
+  /** Aborted by the caller, or its answer was not read to the end. */
   'canceled',
 ] as const;
 export type FetchResult = (typeof FETCH_RESULTS)[number];
 
-/** The name of a host has no bound in a URL, and this text is written to a log. */
+/** The host of a URL may be long, and this text is written to a log. */
 const DETAIL_CHARS_MAX = 512;
 
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly detail: string;
   readonly result: FetchResult;
-  /** The limit that it met, where it did. */
+  /** The limit that was reached, if that is the reason. */
   readonly limit: LimitMet | undefined;
 
-  /** @param options `detail` where the log is told more than the tenant */
+  /** @param options `detail` if the log has more than the tenant */
   constructor(
     message: string,
     options: { detail?: string; result?: FetchResult; limit?: LimitMet | undefined; cause?: unknown } = {},
@@ -50,7 +51,7 @@ export class EgressError extends Error {
   }
 }
 
-/** A fetch that met a limit. @param message where there is more to say than what was met */
+/** An error for a limit that was reached. @param message if the limit alone does not explain it */
 export const overLimit = (
   limit: LimitMet,
   result: FetchResult,

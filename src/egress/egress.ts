@@ -1,10 +1,11 @@
 /**
- * The only way out: one request of a tenant's `fetch`, and what came of it.
+ * Egress: one `fetch` of a tenant, from its request to the end of its answer.
  *
- * Follows the Fetch standard where a server program can: redirects are followed by hand, so that every hop is judged as the
- * first was. Everything has a bound, bytes and time, and nothing is tried twice. It knows neither tenants nor calls: how
- * many fetches a call may make is its caller's affair. A body that was decompressed loses the headers that speak of it as it
- * was sent: whoever answers with it as it is would otherwise promise gzip and send text.
+ * It follows the Fetch standard as far as a server can. Redirects are followed here, so that each
+ * hop passes the same checks as the first. Bytes and time are bounded, and nothing is retried. It
+ * knows neither tenants nor calls: its caller bounds the fetches of a call. A decompressed body
+ * loses the headers of its coding: code that passes the answer on would otherwise promise gzip and
+ * send text.
  */
 import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
@@ -20,7 +21,7 @@ import { FetchTally } from './fetch-tally.ts';
 import { joinedAnswers } from './joined-answer.ts';
 import type { FindLoopback, Loopback } from './loopback.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
-import { type Lookup, namesOf } from './names.ts';
+import { dnsLookup, type Lookup } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 import { fetchableUrl, type Hop, isRedirect, nextHop } from './redirect.ts';
 import { checkMethod, type HeaderPairs, headToSend, tenantHeaders } from './request-head.ts';
@@ -32,59 +33,74 @@ export interface OutboundRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: HeaderPairs;
-  /** A stream can be sent once: a redirect that asks for it again is an error. */
+  /** A stream can be sent once: a redirect that needs it again is an error. */
   readonly body?: Uint8Array | Readable;
   readonly redirect: 'follow' | 'error' | 'manual';
-  /** Whose fetch it is, for instance the installation's id: owners share neither connections nor the bound on them. */
+  /**
+   * For instance the id of an installation: owners share neither connections nor the bound on them.
+   */
   readonly owner?: string;
-  /** The hosts that the owner has said it reaches, and all it may reach then (REFERENCE 4, an extension). */
+  /**
+   * The only hosts that the owner may reach, if its manifest has a list
+   * (docs/contract/manifest.md#egress).
+   */
   readonly hosts?: { covers(target: Target): boolean };
-  /** How many calls the one that asks is inside of; 0 for one from outside. */
+  /** Call depth of the caller; 0 if it is not called by an integration. */
   readonly depth?: number;
-  /** What holds for this request, where it is not what holds for all. */
+  /** Limits of this request, if they differ from those of the service. */
   readonly limits?: Limits;
 }
 
 export interface OutboundResponse {
   readonly status: number;
   readonly statusText: string;
-  /** Where the answer came from, after redirects, without fragment. */
+  /** URL of the answer, after redirects, without fragment. */
   readonly url: string;
   readonly redirected: boolean;
   readonly headers: readonly [string, string][];
-  /** Decompressed. Whoever asked must read it or destroy it: until then it holds a connection, for `fetchMs` at most. */
+  /**
+   * Decompressed. The caller reads or destroys it; until then it holds a connection, at most
+   * `fetchMs`.
+   */
   readonly body: Readable;
-  /** This service itself has answered, in process. */
+  /** Whether this service has answered, in process. */
   readonly own?: true;
 }
 
 export interface EgressParts {
   readonly policy: EgressPolicy;
   readonly limits: Limits;
-  /** Replaces the look-up of names. */
+  /** Resolves names; DNS unless given. */
   readonly lookup?: Lookup;
-  /** Whether an owner that has not said which hosts it reaches reaches any. */
+  /** Whether an owner without a list of hosts may reach none; false unless given. */
   readonly hostsRequired?: boolean;
-  /** Finds the places of this service itself, which are reached in process, whatever the policy. */
-  readonly ownDoor?: FindLoopback;
-  /** The port of this service's control listener, once it is known: no list opens it. */
+  /** Finds URLs of this service, which are reached in process, whatever the policy. */
+  readonly findLoopback?: FindLoopback;
+  /** The port of the control listener of this service, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
 }
 
-/** Interim answers of one request that are read over; a server may not send them without end. */
+/** Interim answers that are skipped. Attack: a server that sends them without end. */
 const INTERIM_ANSWERS_MAX = 16;
-/** Where a request was to go, for the log: its origin, or its scheme where that is all there is to tell. */
+/** The destination of a request for the log: its origin, or its scheme if it has no origin. */
 function whereOf(text: string): string {
   const url = URL.parse(text);
   if (url === null) return 'a URL that is none';
   return url.origin === 'null' ? url.protocol : url.origin;
 }
 
-/** Headers that are no longer true of a body that was decompressed. */
+/** Headers that are wrong for a decompressed body. */
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** What one hop answered. */
+interface ResponseParts {
+  readonly redirected: boolean;
+  readonly limits: Limits;
+  readonly deadline: Deadline;
+  over(result: FetchResult): void;
+}
+
+/** The answer to one hop. */
 interface Answer {
   readonly status: number;
   readonly statusText: string;
@@ -102,18 +118,18 @@ export class Egress {
   readonly #chunks: SmallChunkRate;
   readonly #tally: FetchTally;
   readonly #hostsRequired: boolean;
-  readonly #ownDoor: FindLoopback;
+  readonly #findLoopback: FindLoopback;
   #closed = false;
 
   constructor(parts: EgressParts) {
-    const { policy, limits, lookup = namesOf((host) => policy.vouchesFor(host)) } = parts;
+    const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
     const { controlPort = () => undefined } = parts;
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally(limits);
     this.#chunks = new SmallChunkRate(limits, () => performance.now());
     this.#hostsRequired = parts.hostsRequired ?? false;
-    this.#ownDoor = parts.ownDoor ?? (() => undefined);
+    this.#findLoopback = parts.findLoopback ?? (() => undefined);
     const connectLimit = { name: 'fetchConnectMs', max: limits.fetchConnectMs } as const;
     this.#connections = new ConnectionPools({
       limit: { name: 'fetchConnections', max: limits.fetchConnections },
@@ -123,29 +139,30 @@ export class Egress {
     });
   }
 
-  /** Fetches whose answer is not over yet. */
+  /** Fetches whose answer has not ended. */
   get inFlight(): number {
     return this.#tally.inFlight;
   }
 
-  /** Fetches that are over, by how they ended. */
+  /** Ended fetches, by result. */
   get ended(): ReadonlyMap<FetchResult, number> {
     return this.#tally.ended;
   }
 
-  /** Pools of connections that are kept, for one owner and origin each. */
+  /** Connection pools, one for each owner and origin. */
   get pools(): number {
     return this.#connections.pools;
   }
 
-  /** Connections that are open or being made. */
+  /** Connections, open or connecting. */
   get connections(): number {
     return this.#connections.open;
   }
 
   /**
-   * Resolves with the head of the answer; what happens later, happens to its body.
-   * @throws EgressError, or the reason of the signal where that is what ended it
+   * Sends a request. Resolves with the head of the answer; a later error is one of its body.
+   *
+   * @throws EgressError, or the reason of the signal if the caller aborts
    */
   async fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
     const { owner = '', limits = this.#limits } = request;
@@ -167,19 +184,19 @@ export class Egress {
       if (tooMany) throw overLimit(tooMany, 'shed');
       return await this.#follow(request, sent, deadline, over);
     } catch (cause) {
-      const error = this.#told(cause, deadline, whereOf(request.url));
+      const error = this.#errorOf(cause, deadline, whereOf(request.url));
       over(resultOf(error));
       throw error;
     }
   }
 
-  /** Ends every fetch, and every connection. */
+  /** Ends all fetches and connections. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#connections.close();
   }
 
-  /** Fetch, "HTTP fetch": one hop after the other. */
+  /** Fetch, "HTTP fetch": follows the hops. */
   async #follow(
     request: OutboundRequest,
     body: Uint8Array | Readable | undefined,
@@ -188,7 +205,7 @@ export class Egress {
   ): Promise<OutboundResponse> {
     const { method, url, headers, redirect, limits = this.#limits } = request;
     const { fetchRedirects, fetchHeaderBytes } = limits;
-    const realmOf = (place: URL) => this.#ownDoor(place)?.realm ?? place.origin;
+    const realmOf = (target: URL) => this.#findLoopback(target)?.realm ?? target.origin;
     checkMethod(method);
     if (body !== undefined && (method === 'GET' || method === 'HEAD'))
       throw new EgressError('A request with GET or HEAD has no body.', { result: 'refused' });
@@ -206,7 +223,7 @@ export class Egress {
         const follows = isRedirect(answer.status) && redirect === 'follow';
         const next = follows ? nextHop(hop, answer.status, answer.headers, realmOf) : undefined;
         if (next === undefined)
-          return this.#respond(hop, answer, { redirected: redirects > 0, limits }, deadline, over);
+          return this.#respond(hop, answer, { redirected: redirects > 0, limits, deadline, over });
         if (redirects >= fetchRedirects)
           throw overLimit({ name: 'fetchRedirects', max: fetchRedirects }, 'failed');
         hop = next;
@@ -218,19 +235,19 @@ export class Egress {
     }
   }
 
-  /** One request, and the head of its answer. */
+  /** Sends one request. @returns the head of its answer */
   async #send(hop: Hop, request: OutboundRequest, deadline: Deadline): Promise<Answer> {
     const { url, method, body } = hop;
     const { owner = '', depth = 0 } = request;
-    const door = this.#ownDoor(url);
-    if (door === undefined) this.#checkReach(targetOf(url), request);
-    else this.#checkDepth(door, request);
-    const lease = this.#connections.lease(owner, url, door && { door, depth: depth + 1 });
+    const loopback = this.#findLoopback(url);
+    if (loopback === undefined) this.#checkReach(targetOf(url), request);
+    else this.#checkDepth(loopback, request);
+    const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: depth + 1 });
     let interim = 0;
     const stop = new AbortController();
     const answered = lease.pool.compose(joinedAnswers(this.#chunks, owner)).request({
       method: method as Dispatcher.HttpMethod,
-      path: door?.path ?? `${url.pathname}${url.search}`,
+      path: loopback?.path ?? `${url.pathname}${url.search}`,
       headers: headToSend(hop.headers),
       body: body ?? null,
       signal: AbortSignal.any([deadline.signal, stop.signal]),
@@ -238,10 +255,12 @@ export class Egress {
       highWaterMark: HELD_BYTES,
       onInfo: () => {
         interim += 1;
-        if (interim > INTERIM_ANSWERS_MAX) stop.abort(new EgressError('The answer does not begin.'));
+        if (interim > INTERIM_ANSWERS_MAX)
+          stop.abort(new EgressError('The server sent too many interim responses.'));
       },
     });
-    // undici only hears of an abort once the request has a connection; whoever asked does not wait for that.
+    // undici handles an abort only once the request has a connection; the caller does not wait for
+    // that.
     answered.catch(() => undefined);
     try {
       const { statusCode, statusText, headers, body: source } = await Promise.race([answered, deadline.over]);
@@ -252,15 +271,15 @@ export class Egress {
         headers: tenantResponseHeaders(raw),
         body: source,
         lease,
-        own: door !== undefined,
+        own: loopback !== undefined,
       };
     } catch (cause) {
       lease.release();
-      throw this.#told(cause, deadline, url.origin);
+      throw this.#errorOf(cause, deadline, url.origin);
     }
   }
 
-  /** Before anything is looked up: a name that may not be reached is not asked about, either. @throws EgressError */
+  /** Before the name is looked up: a refused name causes no DNS query. @throws EgressError */
   #checkReach(target: Target, { hosts }: OutboundRequest): void {
     if (hosts === undefined && this.#hostsRequired)
       throw refusedTarget(target, 'the manifest has no "egress" list, which this service requires');
@@ -269,7 +288,7 @@ export class Egress {
     checkTarget(target, this.#policy);
   }
 
-  /** An endpoint that fetches itself, or another that fetches it, would go on for ever. @throws EgressError */
+  /** Attack: an endpoint that fetches itself, or another that fetches it. @throws EgressError */
   #checkDepth({ kind }: Loopback, { depth = 0, limits = this.#limits }: OutboundRequest): void {
     const { callDepth } = limits;
     if (kind === 'api' || depth < callDepth) return;
@@ -279,16 +298,15 @@ export class Egress {
   #respond(
     { method, url }: Hop,
     { status, statusText, headers, body: source, lease, own }: Answer,
-    { redirected, limits }: { readonly redirected: boolean; readonly limits: Limits },
-    deadline: Deadline,
-    over: (result: FetchResult) => void,
+    { redirected, limits, deadline, over }: ResponseParts,
   ): OutboundResponse {
     const isBodiless = method === 'HEAD' || BODILESS_STATUSES.has(status);
     const stages = isBodiless ? [] : this.#decoding.stages(valuesOf(headers, 'content-encoding'));
     const bytesMax = limits.fetchResponseBodyBytes;
     const tooMany = () => overLimit({ name: 'fetchResponseBodyBytes', max: bytesMax }, 'tooLarge');
-    const why = (cause: Error) => this.#told(cause, deadline, url.origin);
-    // Each stage is metered: stacked codings could otherwise unfold gigabytes on the way to nothing.
+    const why = (cause: Error) => this.#errorOf(cause, deadline, url.origin);
+    // Attack: stacked codings that expand to gigabytes on the way to a small body. Each stage is
+    // metered.
     const metered = stages.flatMap((stage) => [new Meter(bytesMax, tooMany), stage]);
     const body = new Meter(bytesMax, tooMany, why);
     pipeline([source, ...metered, body], () => undefined);
@@ -302,21 +320,21 @@ export class Egress {
       if (errored) over(resultOf(why(errored)));
       else over(body.readableEnded ? 'ok' : 'canceled');
     });
-    const truthful =
+    const decodedHeaders =
       stages.length === 0 ? headers : headers.filter(([name]) => !ENCODED.has(name.toLowerCase()));
-    const place = { url: url.href, redirected, ...(own && { own }) };
-    return { status, statusText, ...place, headers: truthful, body };
+    const origin = { url: url.href, redirected, ...(own && { own }) };
+    return { status, statusText, ...origin, headers: decodedHeaders, body };
   }
 
-  /** What ended a fetch: its time, whoever called it off (then in their words), or what happened. */
-  #told(cause: unknown, { signal }: Deadline, where: string): Error {
+  /** The error of a fetch: its deadline, the reason of the caller's abort, or the cause. */
+  #errorOf(cause: unknown, { signal }: Deadline, where: string): Error {
     const first: unknown = signal.aborted ? signal.reason : cause;
-    const calledOff = signal.aborted && !(first instanceof EgressError);
-    return calledOff ? (first as Error) : explain(first, where, this.#limits);
+    const isAborted = signal.aborted && !(first instanceof EgressError);
+    return isAborted ? (first as Error) : explain(first, where, this.#limits);
   }
 }
 
-/** @throws EgressError where it is too long from the start */
+/** A body with a bound on its bytes. @throws EgressError if a buffer is too long */
 function meteredBody(
   body: Uint8Array | Readable | undefined,
   bytesMax: number,
@@ -339,7 +357,7 @@ function meteredBody(
 
 const resultOf = (error: Error): FetchResult => (error instanceof EgressError ? error.result : 'canceled');
 
-/** Nobody reads this answer. Where its body is not all there already, the connection ends with it. */
+/** Discards an answer. If its body is not complete already, the connection ends. */
 function drop({ body, lease }: Answer): void {
   body.on('error', () => undefined).destroy();
   lease.release();

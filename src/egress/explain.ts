@@ -1,10 +1,10 @@
-/** What went wrong on the network, in words for the tenant and in words for the log. */
+/** Turns network errors into texts for the tenant and for the log. */
 import type { Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { EgressError, type FetchResult } from './egress-error.ts';
 import { NO_ADDRESS } from './names.ts';
 
-/** Prefixes of error codes of undici, Node, c-ares, OpenSSL and zlib; the first that fits counts. */
+/** Error codes of undici, Node, c-ares, OpenSSL and zlib; the first row that fits counts. */
 const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: FetchResult])[] = [
   [/^(ETIMEDOUT|ETIMEOUT)$/, 'The connection could not be made in time.', 'timeout'],
   [/^(ENOTFOUND|ENODATA|ENONAME|EBADNAME|EAI_|EFORMERR|ESERVFAIL|EREFUSED|EBADRESP)/, NO_ADDRESS],
@@ -18,14 +18,14 @@ const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: Fet
   [/^(Z_|ERR__ERROR_)/, 'The body of the answer could not be decompressed.'],
   [/^UND_ERR_(CLOSED|DESTROYED)$/, 'The service is stopping.'],
 ];
-/** Codes of undici for limits of ours that it keeps. */
+/** Codes of undici for the limits that undici enforces. */
 const LIMITS: ReadonlyMap<string, readonly ['fetchConnectMs' | 'fetchHeaderBytes', FetchResult]> = new Map([
   ['UND_ERR_CONNECT_TIMEOUT', ['fetchConnectMs', 'timeout']],
   ['UND_ERR_HEADERS_OVERFLOW', ['fetchHeaderBytes', 'tooLarge']],
 ]);
 const OTHERWISE = 'The connection ended before the answer was complete.';
 
-/** @param where the origin that was asked: no path, no query */
+/** @param where the origin of the request, without path and query */
 export function explain(
   cause: unknown,
   where: string,
@@ -49,15 +49,17 @@ export function explain(
   return new EgressError(message, { detail, cause, ...(result && { result }) });
 }
 
-/** What the network answered, in one line: OpenSSL's own has where in its source that was, and Node's has advice for who runs it. */
+/**
+ * The cause in one line, without OpenSSL's source locations and Node's advice after a semicolon.
+ */
 function causeText(error: Error, code: string): string {
   const { reason } = error as { readonly reason?: unknown };
-  const [said = ''] = (typeof reason === 'string' ? reason : error.message).split('; ');
-  const text = said.replace(/\s+/g, ' ').trim();
+  const [first = ''] = (typeof reason === 'string' ? reason : error.message).split('; ');
+  const text = first.replace(/\s+/g, ' ').trim();
   return text.includes(code) ? text : `${code} ${text}`;
 }
 
-/** Of several attempts at one connection, the first tells enough. */
+/** The first error, if one connection was attempted several times. */
 export function deepest(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0];
   return cause instanceof Error ? cause : new Error(String(cause));

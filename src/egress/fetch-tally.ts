@@ -1,4 +1,4 @@
-/** Which fetches are under way, and how the others ended: the bounds on their number, and what the operator can measure. */
+/** Fetch tally: counts fetches in flight, for the bounds on them, and ended ones by result. */
 import type { LimitMet, Limits } from '../limits.ts';
 import { FETCH_RESULTS, type FetchResult } from './egress-error.ts';
 
@@ -16,14 +16,16 @@ export class FetchTally {
     return this.#inFlight;
   }
 
-  /** So many have ended so far, for every result there is. */
+  /** Fetches that have ended, for every result. */
   get ended(): ReadonlyMap<FetchResult, number> {
     return this.#ended;
   }
 
   /**
-   * @param ofOwnerMax so that nobody takes all
-   * @returns the limit that is met, where there are now more in flight than may be
+   * Counts a fetch that begins.
+   *
+   * @param ofOwnerMax the bound of one owner
+   * @returns the limit that is exceeded now, if one is
    */
   begin(owner: string, ofOwnerMax: number): LimitMet | undefined {
     const ofOwner = (this.#inFlightOf.get(owner) ?? 0) + 1;
@@ -35,7 +37,7 @@ export class FetchTally {
       : undefined;
   }
 
-  /** Once for each that has begun, those without room included. */
+  /** Counts the end of a fetch; once for each that began, those over a limit included. */
   end(owner: string, result: FetchResult): void {
     const ofOwner = (this.#inFlightOf.get(owner) ?? 0) - 1;
     this.#inFlight -= 1;

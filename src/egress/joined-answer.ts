@@ -1,18 +1,18 @@
 /**
- * Joins the small chunks of an answer before anything else sees them, and reads no further for a while where an installation
- * is answered in too many (see `small-chunks.ts`).
+ * Joins the small chunks of an answer, and holds the answer back for a while if an installation
+ * receives too many of them (see `small-chunks.ts`).
  *
- * A tenant chooses which server it fetches from, so a server is as hostile as a stranger. It stands between undici's parser
- * and the body that a fetch hands on.
+ * Attack: a server, which a tenant chooses, that sends chunks of one byte. This handler is placed
+ * between undici's parser and the body of a fetch.
  */
 import type { Dispatcher } from 'undici';
 import { type SmallChunkRate, SmallChunks } from '../model/small-chunks.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Handler = Dispatcher.DispatchHandler;
-type Told<Name extends keyof Handler> = Parameters<NonNullable<Handler[Name]>>;
+type Args<Name extends keyof Handler> = Parameters<NonNullable<Handler[Name]>>;
 
-/** @param owner whose fetch it is: its answers are counted together */
+/** @param owner the answers of one owner are counted together */
 export const joinedAnswers =
   (rate: SmallChunkRate, owner: string): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
@@ -41,8 +41,8 @@ class JoinedAnswer implements Handler {
     this.#handler.onRequestStart?.(this.#controller, context);
   }
 
-  onResponseStart(...[controller, ...told]: Told<'onResponseStart'>): void {
-    this.#handler.onResponseStart?.(this.#controller ?? controller, ...told);
+  onResponseStart(...[controller, ...rest]: Args<'onResponseStart'>): void {
+    this.#handler.onResponseStart?.(this.#controller ?? controller, ...rest);
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
@@ -50,17 +50,17 @@ class JoinedAnswer implements Handler {
     if (this.#chunks.isHeld) this.#controller?.hold();
   }
 
-  onResponseEnd(...[controller, trailers]: Told<'onResponseEnd'>): void {
+  onResponseEnd(...[controller, trailers]: Args<'onResponseEnd'>): void {
     this.#chunks.end(() => this.#handler.onResponseEnd?.(this.#controller ?? controller, trailers));
   }
 
-  onResponseError(...[controller, error]: Told<'onResponseError'>): void {
+  onResponseError(...[controller, error]: Args<'onResponseError'>): void {
     this.#chunks.drop();
     this.#handler.onResponseError?.(this.#controller ?? controller, error);
   }
 }
 
-/** What undici lets a handler do, so that no reader resumes an answer whose server is held back. */
+/** Wraps undici's controller, so that a reader cannot resume an answer that is held back. */
 class HoldingController implements Controller {
   readonly #inner: Controller;
   #isHeld = false;

@@ -1,26 +1,27 @@
 /**
- * What the egress knows of the service it belongs to: that some URLs lead back to it, and how to get there without a socket.
+ * Loopback: how the egress reaches URLs of its own service without a socket.
  *
- * An integration calls the API and the endpoints of others at URLs of this very service. Those lie on loopback, in a private
- * network or behind the operator's own proxy, where a tenant's fetch has no business; so they never become connections.
+ * An integration calls the API and other endpoints at URLs of this service. Their addresses are on
+ * loopback, in a private network or behind the operator's proxy, which the policy refuses. So these
+ * fetches enter the listeners in process.
  */
 import type { Duplex } from 'node:stream';
 
-/** A place of this service that a URL names. */
+/** A URL of this service. */
 export interface Loopback {
   readonly kind: 'api' | 'endpoint';
-  /** Whose place it is: tenants' endpoints can share an origin, and credentials for one are not for the next. */
+  /** Scope of credentials: endpoints of tenants can share an origin, but no credentials. */
   readonly realm: string;
   /** Path and query as the listener expects them. */
   readonly path: string;
   /**
-   * Opens the tenant's end of a connection.
+   * Opens a connection. @returns the end of the tenant
    *
-   * @param depth of calls within calls, for the one this may begin
+   * @param depth the call depth of a call that it begins
    * @param owner the installation that connects
    */
   connect(depth: number, owner: string): Duplex;
 }
 
-/** @returns the place, or `undefined` where the URL is of somebody else */
+/** @returns undefined if the URL is not of this service */
 export type FindLoopback = (url: URL) => Loopback | undefined;

@@ -1,10 +1,11 @@
-/** Counts the bytes that pass through a stream, and ends it where they are too many. */
+/** Counts the bytes that pass through a stream, and ends it if they are too many. */
 import { Transform, type TransformCallback } from 'node:stream';
 
 /**
- * What a stage of a body holds before its sender has to wait. Small, because it counts bytes while each piece costs a hundred:
- * a server that sends chunks of one byte fills 64 KiB, Node's usual measure, with 12 MB of objects. A large piece still
- * passes in one.
+ * Bytes that a stage of a body buffers before its sender waits. A large chunk still passes at once.
+ *
+ * Attack: a server that sends chunks of one byte. Each costs a hundred, so Node's usual 64 KiB
+ * would be 12 MB of objects.
  */
 export const HELD_BYTES = 1_024;
 
@@ -14,13 +15,13 @@ export class Meter extends Transform {
   readonly #explain: (cause: Error) => Error;
   #bytes = 0;
 
-  /** @param explain what to tell the reader where the stream breaks */
+  /** @param explain maps the error of a stream that breaks off to that of its reader */
   constructor(bytesMax: number, tooMany: () => Error, explain: (cause: Error) => Error = (cause) => cause) {
     super({ highWaterMark: HELD_BYTES });
     this.#bytesMax = bytesMax;
     this.#tooMany = tooMany;
     this.#explain = explain;
-    // Who reads it hears of errors; one that nobody reads yet must not end the process.
+    // Errors reach the reader. Before there is one, an error must not end the process.
     this.on('error', () => undefined);
   }
 

@@ -1,21 +1,23 @@
 /**
- * From the name of a host to its addresses. What comes back is not trusted: whoever dials checks every address.
+ * Name resolution: the addresses of a host. They are not trusted; the connector checks each.
  *
- * Names that tenants choose are asked of DNS servers, each query with its own time-out: the system's resolver would hold a
- * thread of the process for as long as a hostile name server likes, and two such names would hold up everybody's. Only names
- * that the operator vouches for go to the system's resolver, which knows the hosts file and the local network.
+ * Attack: a hostile name server that does not answer. The system's resolver would hold a thread of
+ * the process as long as it likes, and two such names would block all look-ups. So DNS servers are
+ * asked for the names of tenants, with a time-out per query. Only names on the operator's `allow`
+ * list go to the system's resolver, which knows the hosts file and the local network.
  */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LimitMet } from '../limits.ts';
 import { limitClause, limitSentence } from '../model/limit-met.ts';
 import { EgressError } from './egress-error.ts';
 
-/** @returns the addresses of a host, at least one; rejects where it has none */
+/** @returns the addresses of a host, at least one; rejects if it has none */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /**
- * For a name that nobody knows and for one that points to where nobody may go, because a tenant that can tell them apart
- * can list the names of the operator's own network.
+ * The same for an unknown name and for one with refused addresses.
+ *
+ * Attack: a tenant that can tell them apart lists the names of the operator's network.
  */
 export const NO_ADDRESS = 'The name of the host has no address that may be reached from here.';
 
@@ -27,22 +29,22 @@ const ADDRESSES_MAX = 8;
 const LOCALHOST = /(^|\.)localhost\.?$/;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** @param vouchesFor whether the operator lists this name */
-export function namesOf(
-  vouchesFor: (host: string) => boolean,
+/** @param isAllowed whether the operator's `allow` list has this name */
+export function dnsLookup(
+  isAllowed: (host: string) => boolean,
   resolver = new Resolver({ timeout: QUERY_MS, tries: TRIES }),
 ): Lookup {
   return async (host) => {
-    if (!vouchesFor(host)) return askServers(resolver, host);
+    if (!isAllowed(host)) return askServers(resolver, host);
     return (await systemLookup(host, { all: true })).map(({ address }) => address);
   };
 }
 
-/** The addresses that a name has whatever a name server says: those of this machine, where it means this machine. */
+/** The addresses of a name that means this machine, whatever a name server answers. */
 export const fixedAddressesOf = (host: string): readonly string[] | undefined =>
   LOCALHOST.test(host) ? LOOPBACK : undefined;
 
-/** The addresses to try for a host, the first first; an answer that does not come is not waited for. */
+/** The addresses to try for a host, in order. @throws EgressError if the limit is reached */
 export async function addressesOf(host: string, lookup: Lookup, limit: LimitMet): Promise<readonly string[]> {
   const fixed = fixedAddressesOf(host);
   if (fixed !== undefined) return fixed;
@@ -62,7 +64,7 @@ export async function addressesOf(host: string, lookup: Lookup, limit: LimitMet)
 
 async function askServers(resolver: Resolver, host: string): Promise<string[]> {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  // Addresses of the other family may do where one query fails.
+  // If one query fails, the addresses of the other family are enough.
   const found = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   if (found.length === 0 && v4.status === 'rejected') throw v4.reason;
   return found;

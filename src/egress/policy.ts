@@ -1,13 +1,17 @@
 /**
- * Where tenants may connect to: the public internet, on ports where HTTP may be expected, except as the operator says.
+ * Egress policy: tenants may connect to the public internet, on ports that may serve HTTP, with the
+ * exceptions of the operator.
  *
- * The operator's lists have entries of one form: a host (`api.example.com`, `*.example.com`), an address or a range
- * (`10.1.2.3`, `10.0.0.0/8`, `[fd00::1]`), each with a port (`:8080`) or without. What `allow` lists may be reached although it
- * is not public; where `only` lists anything, it is all of the public internet there is; what `deny` lists may not be reached,
- * whatever else is said. A host that `allow` lists is trusted wherever its name points. An entry of `allow` or `only` that
- * names a port lifts the rule about ports, too: that only those on a list are allowed, or else all but those of other protocols.
+ * The operator has three lists. An entry is a host (`api.example.com`, `*.example.com`), an address
+ * or a range (`10.1.2.3`, `10.0.0.0/8`, `[fd00::1]`), with a port (`:8080`) or without.
  *
- * The question is asked twice: of a target, before anything is done, and of each address its name resolves to.
+ * - `allow`: may be reached although not public. A host is trusted wherever its name points.
+ * - `only`: if not empty, nothing else of the public internet may be reached.
+ * - `deny`: may not be reached, whatever the other lists have.
+ *
+ * Without a list of ports, those of other protocols are refused. An entry of `allow` or `only` with
+ * a port lifts the rule about ports. The policy is applied twice: to the target, before anything
+ * else, and to each address that its name resolves to.
  */
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
@@ -23,7 +27,7 @@ import {
 } from './addresses.ts';
 import { BAD_PORTS } from './ports.ts';
 
-/** Where a connection would go: the host of a URL, without brackets, and its port. */
+/** Destination of a connection: the host of a URL, without brackets, and its port. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -33,7 +37,7 @@ interface Entry {
   readonly text: string;
   readonly port?: number;
   readonly range?: AddressRange;
-  /** A name, or with a dot in front every name below it. */
+  /** A name; with a dot in front, every name below it. */
   readonly host?: string;
 }
 
@@ -93,21 +97,21 @@ export class EgressPolicy {
     return { policy, problems };
   }
 
-  /** @returns why this target may not be reached, whatever its addresses are, or `undefined` */
+  /** @returns why the target may not be reached, whatever its addresses are; undefined if it may */
   refusal({ host, port }: Target): string | undefined {
     const denied = this.#deny.find((entry) => namesHost(entry, host) && coversPort(entry, port));
     if (denied) return `the operator's list denies ${denied.text}`;
-    // Of a range, only the address will tell.
+    // An entry with a range is decided by the address, later.
     const listed = (entries: readonly Entry[]): readonly Entry[] =>
       entries.filter(
         (entry) => coversPort(entry, port) && (entry.range !== undefined || namesHost(entry, host)),
       );
-    const perhaps = [...listed(this.#allow), ...listed(this.#only ?? [])];
-    if (this.#only !== undefined && perhaps.length === 0) return NOT_LISTED;
-    return perhaps.some((entry) => entry.port !== undefined) ? undefined : this.#portRefusal(port);
+    const candidates = [...listed(this.#allow), ...listed(this.#only ?? [])];
+    if (this.#only !== undefined && candidates.length === 0) return NOT_LISTED;
+    return candidates.some((entry) => entry.port !== undefined) ? undefined : this.#portRefusal(port);
   }
 
-  /** @returns why this address of the target may not be reached, or `undefined` */
+  /** @returns why this address of the target may not be reached; undefined if it may */
   addressRefusal(target: Target, text: string): string | undefined {
     const parsed = parseAddress(text);
     if (parsed === undefined) return 'it is no address';
@@ -133,8 +137,8 @@ export class EgressPolicy {
     return why && `it is not public: ${why}`;
   }
 
-  /** Whether the operator vouches for this name. */
-  vouchesFor(host: string): boolean {
+  /** Whether the operator's `allow` list has this name. */
+  allowsName(host: string): boolean {
     return this.#allow.some((entry) => namesHost(entry, host));
   }
 
@@ -160,7 +164,7 @@ const coversPort = (entry: Entry, port: number): boolean => entry.port === undef
 const namesAddress = ({ range }: Entry, address: Address): boolean =>
   range !== undefined && isWithin(address, range);
 
-/** A dot at the end of a name only says that the name is whole. */
+/** A dot at the end only marks a name as absolute. */
 function namesHost({ host }: Entry, name: string): boolean {
   if (host === undefined) return false;
   const bare = name.endsWith('.') ? name.slice(0, -1) : name;
@@ -181,13 +185,13 @@ function parseEntry(text: string): Entry | string {
   if (typeof range === 'string') return range;
   if (range !== undefined) return { ...named, range };
   const name = domainToASCII(place.replace(/^\*\./, ''));
-  // URLs read `127.1` and `0x7f.1` as addresses: as names, they would never be met.
+  // `127.1` and `0x7f.1` are addresses in URLs: as names, they would never match.
   const isName = LABELS.test(name) && isIP(name) === 0;
   if (!isName) return 'is neither a host, an address nor a range of addresses';
   return { ...named, host: place.startsWith('*.') ? `.${name}` : name };
 }
 
-/** @returns the range, `undefined` where the text is no range, or what is wrong with it */
+/** @returns the range, undefined if the text is no range, or what is wrong with it */
 function parseRange(text: string): AddressRange | string | undefined {
   const [base = '', bitsText, ...rest] = text.split('/');
   const parsed = parseAddress(base);

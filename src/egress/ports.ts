@@ -1,6 +1,6 @@
 /**
- * Ports where other protocols listen (Fetch, "bad port"): an HTTP request whose body a tenant chooses can be read as mail,
- * IRC or print commands by what stands there.
+ * Ports of other protocols (Fetch, "bad port"). Attack: an HTTP request whose body is read as mail,
+ * IRC or print commands by the server at such a port.
  */
 export const BAD_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,

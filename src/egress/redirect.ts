@@ -1,10 +1,13 @@
-/** What follows from a redirect (Fetch, "HTTP-redirect fetch"). Pure: one request in, the next one out. */
+/**
+ * Redirects (Fetch, "HTTP-redirect fetch"). Pure: a request and its answer in, the next request
+ * out.
+ */
 import { Readable } from 'node:stream';
 import { EgressError } from './egress-error.ts';
 import type { HeaderPairs } from './request-head.ts';
 import { valuesOf } from './response-head.ts';
 
-/** One request of the chain that a fetch may become. */
+/** One request of a fetch; each redirect makes another. */
 export interface Hop {
   readonly method: string;
   readonly url: URL;
@@ -14,13 +17,13 @@ export interface Hop {
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Fetch, "request-body-header name": they describe a body that is no longer sent. */
-const OF_THE_BODY = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
-/** Meant for the origin they were given for. */
+const BODY_HEADERS = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
+/** Only for the origin that they were set for. */
 const CREDENTIALS = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 export const isRedirect = (status: number): boolean => REDIRECT_STATUSES.has(status);
 
-/** @throws EgressError where the text is no URL that may be fetched */
+/** @throws EgressError if the text is no URL of http or https, or has a user name or password */
 export function fetchableUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (url === null) throw new EgressError('The URL is not valid.', { result: 'refused' });
@@ -35,9 +38,11 @@ export function fetchableUrl(text: string, base?: URL): URL {
 }
 
 /**
- * @param realmOf whose place a URL is: its origin, or less where tenants share one
- * @returns the request to make next, or `undefined` where the answer names no place and is the last one
- * @throws EgressError where the redirect cannot be followed
+ * The request that follows a redirect.
+ *
+ * @param realmOf scope of credentials of a URL: its origin, or less if tenants share the origin
+ * @returns undefined if the answer has no `location`, and is the last one
+ * @throws EgressError if the redirect cannot be followed
  */
 export function nextHop(
   hop: Hop,
@@ -49,17 +54,17 @@ export function nextHop(
   if (location === undefined) return undefined;
   if (others.some((other) => other !== location))
     throw new EgressError('The answer redirects to several places at once.');
-  // Servers write UTF-8 here; header values have one character a byte.
+  // Servers send UTF-8 here; header values have one character per byte.
   const url = fetchableUrl(Buffer.from(location, 'latin1').toString('utf8'), hop.url);
   if (status !== 303 && hop.body instanceof Readable)
     throw new EgressError('The answer redirects a request whose body was a stream and cannot be sent again.');
   const isPostTurnedGet = (status === 301 || status === 302) && hop.method === 'POST';
   const isSeeOther = status === 303 && hop.method !== 'GET' && hop.method !== 'HEAD';
   const dropsBody = isPostTurnedGet || isSeeOther;
-  const isElsewhere = url.origin !== hop.url.origin || realmOf(url) !== realmOf(hop.url);
+  const isOtherRealm = url.origin !== hop.url.origin || realmOf(url) !== realmOf(hop.url);
   const kept = hop.headers.filter(([name]) => {
     const lower = name.toLowerCase();
-    return !(dropsBody && OF_THE_BODY.has(lower)) && !(isElsewhere && CREDENTIALS.has(lower));
+    return !(dropsBody && BODY_HEADERS.has(lower)) && !(isOtherRealm && CREDENTIALS.has(lower));
   });
   if (dropsBody) return { method: 'GET', url, headers: kept };
   return { ...hop, url, headers: kept };

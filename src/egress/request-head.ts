@@ -1,6 +1,6 @@
 /**
- * The head of a request as it goes out: what the tenant may say, what the host says, and nothing that would let the one
- * rewrite the framing of the other.
+ * The head of an outbound request: headers of the tenant, defaults of the host, and nothing by
+ * which the tenant could change the framing.
  */
 
 import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
@@ -9,11 +9,11 @@ import { EgressError, overLimit } from './egress-error.ts';
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
-/** RFC 9110, section 5.5: a line break would begin a header, or a request, of the tenant's making. */
+/** RFC 9110, section 5.5. Attack: a line break starts another header, or another request. */
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** Fetch, "forbidden method": one asks a proxy for a tunnel, the others mirror credentials. */
+/** Fetch, "forbidden method": CONNECT opens a tunnel of a proxy, the others mirror credentials. */
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
-/** The host's own: framing, the connection, and which of the sites behind an address is asked. */
+/** Set by the host alone: framing, the connection, and the site behind an address. */
 const HOST_OWNED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   'content-length',
@@ -21,7 +21,9 @@ const HOST_OWNED: ReadonlySet<string> = new Set([
   'host',
   'http2-settings',
 ]);
-/** Sent unless the tenant says otherwise. Brotli is decoded but not asked for: each answer costs 16 MiB of the host. */
+/**
+ * Sent unless the tenant sets them. Brotli is decoded but not requested: each answer costs 16 MiB.
+ */
 const DEFAULTS: HeaderPairs = [
   ['accept', '*/*'],
   ['accept-language', '*'],
@@ -29,15 +31,16 @@ const DEFAULTS: HeaderPairs = [
   ['user-agent', 'Annex'],
 ];
 
-/** @throws EgressError where the method is none, or one that nobody may send */
+/** @throws EgressError if the method is not valid, or forbidden */
 export function checkMethod(method: string): void {
   if (!TOKEN.test(method) || FORBIDDEN_METHODS.has(method.toUpperCase()))
     throw new EgressError('The method of the request may not be sent.', { result: 'refused' });
 }
 
 /**
- * The headers a tenant may set, in its order.
- * @throws EgressError where a name or a value would break out of its line, or all are too long
+ * The headers of a tenant that are sent, in its order.
+ *
+ * @throws EgressError if a name or a value is not valid, or all are too long
  */
 export function tenantHeaders(headers: HeaderPairs, bytesMax: number): HeaderPairs {
   let bytes = 0;
@@ -52,7 +55,7 @@ export function tenantHeaders(headers: HeaderPairs, bytesMax: number): HeaderPai
   return headers.filter(([name]) => !isHostOwned(name.toLowerCase()));
 }
 
-/** What goes out, flat, as undici takes it. */
+/** Headers with the defaults, flat, as undici takes them. */
 export function headToSend(headers: HeaderPairs): string[] {
   const given = new Set(headers.map(([name]) => name.toLowerCase()));
   return [...headers, ...DEFAULTS.filter(([name]) => !given.has(name))].flat();

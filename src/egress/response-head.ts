@@ -1,8 +1,11 @@
-/** The head of an answer as the tenant sees it: names in lower case, values byte for byte, several of one name apart. */
+/**
+ * The head of an answer for the tenant: names in lower case, values byte for byte, repetitions
+ * kept.
+ */
 
 import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
 
-/** @param raw names and values in turn, values with one character a byte */
+/** @param raw names and values in turn, values with one character per byte */
 export function tenantResponseHeaders(raw: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < raw.length; at += 2)
@@ -15,7 +18,7 @@ export function tenantResponseHeaders(raw: readonly string[]): [string, string][
   return pairs.filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
 }
 
-/** @param text a reason phrase, read as UTF-8 @returns it with one character a byte, as Fetch wants it */
+/** A reason phrase that was read as UTF-8, with one character per byte, as Fetch requires. */
 export const reasonPhrase = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 export const valuesOf = (headers: readonly (readonly [string, string])[], name: string): string[] =>

@@ -10,9 +10,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
-import { PostingClient } from '../support/deliveries/event-client.ts';
+import { EventClient } from '../support/deliveries/event-client.ts';
 import { deliveriesOf, installWebhook } from '../support/deliveries/waiting-deliveries.ts';
-import { installPosting, type Posted, siteView } from '../support/deliveries/webhook-senders.ts';
+import { installWebhooks, type Posted, siteView } from '../support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../support/host-process.ts';
 import { LedgerReceiver } from '../support/receivers/ledger-receiver.ts';
 import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
@@ -49,7 +49,7 @@ function idsIn(file: string): Set<string> {
 
 /** Posts events without pause, until `end`. */
 function flood(host: HostProcess, places: readonly Posted[]) {
-  const client = new PostingClient(host, () => 0);
+  const client = new EventClient(host, () => 0);
   let next = 0;
   let isOver = false;
   const write = async () => {
@@ -81,7 +81,7 @@ test('beside a service that accepts events, a backup has each that was acknowled
   const reach = ['--webhook-http', 'allow', '--egress-allow', `127.0.0.1:${receiver.port}`];
   const host = await HostProcess.start({ data, flags: ['--cells', '1', ...reach] });
   onTestFinished(() => host.stop());
-  const places = await installPosting(host, 4, (index) => receiver.url(`o${index}`));
+  const places = await installWebhooks(host, 4, (index) => receiver.url(`o${index}`));
   const stream = flood(host, places);
   for (let round = 0; round < 3; round++) {
     await expect

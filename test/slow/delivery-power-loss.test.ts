@@ -18,8 +18,8 @@ import { openDatabase } from '../../src/database/database.ts';
 import { sqliteDialect } from '../../src/database/sqlite-dialect.ts';
 import { PowerCut, type Unsynced } from '../support/crash/power-cut.ts';
 import { canTrace, readTrace, strace, type TracedCall } from '../support/crash/traced-writes.ts';
-import { PostingClient } from '../support/deliveries/event-client.ts';
-import { installPosting, shareSecrets, siteView } from '../support/deliveries/webhook-senders.ts';
+import { EventClient } from '../support/deliveries/event-client.ts';
+import { installWebhooks, shareSecrets, siteView } from '../support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../support/host-process.ts';
 import { LedgerReceiver } from '../support/receivers/ledger-receiver.ts';
 import { memory } from '../support/store/temporary-store.ts';
@@ -47,7 +47,7 @@ async function trace(folder: string): Promise<Traced> {
   const flags = ['--cells', '1', ...reach];
   try {
     const first = await HostProcess.start({ data, flags });
-    const places = await installPosting(first, RECEIVERS, (index) => receiver.url(`o${index}`));
+    const places = await installWebhooks(first, RECEIVERS, (index) => receiver.url(`o${index}`));
     await shareSecrets(first, places, receiver, { verifyEvery: 1, keepsLedger: true, answerWithinMs: 0 });
     await first.stop();
     const before = await filesOf(data);
@@ -56,7 +56,7 @@ async function trace(folder: string): Promise<Traced> {
     // Writes of Node's compile cache would be in the trace.
     const env = { NODE_DISABLE_COMPILE_CACHE: '1' };
     const second = await HostProcess.start({ data, flags, env, under: strace(out) });
-    const client = new PostingClient(second, () => 0);
+    const client = new EventClient(second, () => 0);
     let next = 0;
     const write = async () => {
       while (next < EVENTS) {

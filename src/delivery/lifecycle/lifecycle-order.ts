@@ -1,58 +1,61 @@
 /**
- * Whose turn it is: installations with events that wait, one event of each at a time, and each in turn.
+ * Order of lifecycle events: installations with waiting events take turns, one event of each at a
+ * time.
  *
- * An installation whose event was postponed rests until that is due, or until there is news of it, and with it everything
- * behind, because events are told in their order. One with a thousand events comes as often as one with a single event.
+ * Events of an installation are delivered in order: while a postponed event backs off, all behind
+ * it wait, until it is due or the installation is woken. An installation with a thousand events
+ * comes as often as one with a single event. Pure: holds ids, and callers pass the time.
  *
- * The attack: a publisher whose handlers take all the time there is, in a hundred installations, so that nobody else hears
- * of anything for minutes. So installations have an owner, and of each owner's only so many have a seat; the others wait
- * for one, and keep nobody waiting. Pure: it knows no clock and holds nothing but ids.
+ * Attack: a publisher with a hundred installations whose handlers take all the time there is, so
+ * that others get no event for minutes. Each owner has a number of seats; installations without a
+ * seat wait for one, and delay only installations of the same owner.
  */
 
 export class LifecycleOrder {
   readonly #busyMax: number;
-  /** In turn. */
+  readonly #seatsMax: number;
+  /** Installations in turn. */
   readonly #ready = new Set<string>();
-  /** Whether there was news of it meanwhile. */
+  /** Installations with an event in flight; whether one was woken meanwhile. */
   readonly #busy = new Map<string, boolean>();
-  /** Until when. */
-  readonly #resting = new Map<string, number>();
-  /** Whose seat an installation has; some of them are ready, not busy yet. */
+  /** Installations that back off, with the time of their retry. */
+  readonly #retryAt = new Map<string, number>();
+  /** Owner of the seat of each installation that has one; some of these are ready, not busy yet. */
   readonly #seats = new Map<string, string>();
   readonly #seatsTaken = new Map<string, number>();
-  /** Waiting for a seat, by owner, in turn. */
-  readonly #standing = new Map<string, Set<string>>();
-  readonly #allStanding = new Set<string>();
-  readonly #seatsMax: number;
+  /** Installations that wait for a seat, by owner, in turn. */
+  readonly #blocked = new Map<string, Set<string>>();
+  readonly #allBlocked = new Set<string>();
 
   /**
-   * @param busyMax of how many installations an event may be under way at once
-   * @param seatsMax of how many of one owner's
+   * @param busyMax most installations with an event in flight
+   * @param seatsMax most of them with the same owner
    */
   constructor(busyMax: number, seatsMax = busyMax) {
     this.#busyMax = busyMax;
     this.#seatsMax = seatsMax;
   }
 
-  /** Installations of which an event is under way. */
+  /** Installations with an event in flight. */
   get busy(): number {
     return this.#busy.size;
   }
 
-  /** There may be an event of this installation. */
-  tell(installationId: string): void {
+  /** Adds an installation that may have an event; ends its back-off. */
+  add(installationId: string): void {
     if (this.#busy.has(installationId)) {
       this.#busy.set(installationId, true);
       return;
     }
-    // It is looked at when it gets its seat. Were it ready, too, two of its events could be under way at once.
-    if (this.#allStanding.has(installationId)) return;
-    // What it rests for may have been canceled.
-    this.#resting.delete(installationId);
+    // It is ready when it gets its seat. If it were ready before, two of its events could be in
+    // flight.
+    if (this.#allBlocked.has(installationId)) return;
+    // The event that it backs off for may have been canceled.
+    this.#retryAt.delete(installationId);
     this.#ready.add(installationId);
   }
 
-  /** Whose turn it is; to be followed by `done` or `rest`. Undefined where nobody may be next. */
+  /** The next installation; `done` or `backOff` follows. Undefined if none may start. */
   next(): string | undefined {
     if (this.#busy.size >= this.#busyMax) return undefined;
     const [next] = this.#ready;
@@ -63,13 +66,13 @@ export class LifecycleOrder {
   }
 
   /**
-   * Asks for a seat for one whose turn it is.
+   * Takes a seat for an installation whose turn it is.
    *
-   * @returns whether it may go on. Where it may not, its turn is over, and comes again when a seat of its owner's is free.
+   * @returns whether it has one. If not, its turn ends, and comes again when its owner has a seat.
    */
-  sit(installationId: string, owner: string): boolean {
+  takeSeat(installationId: string, owner: string): boolean {
     if (this.#seats.get(installationId) === owner) return true;
-    this.#stand(installationId);
+    this.#leaveSeat(installationId);
     const taken = this.#seatsTaken.get(owner) ?? 0;
     if (taken < this.#seatsMax) {
       this.#seats.set(installationId, owner);
@@ -77,52 +80,56 @@ export class LifecycleOrder {
       return true;
     }
     this.#busy.delete(installationId);
-    const standing = this.#standing.get(owner) ?? new Set();
-    this.#standing.set(owner, standing.add(installationId));
-    this.#allStanding.add(installationId);
+    const blocked = this.#blocked.get(owner) ?? new Set();
+    this.#blocked.set(owner, blocked.add(installationId));
+    this.#allBlocked.add(installationId);
     return false;
   }
 
-  /** Its event is over. @param more whether to look for the next one, where nothing new was heard of */
+  /** Ends a turn. @param more whether there may be another event, even if it was not woken */
   done(installationId: string, more: boolean): void {
-    const news = this.#busy.get(installationId) === true;
-    this.#busy.delete(installationId);
-    this.#stand(installationId);
-    if (more || news) this.#ready.add(installationId);
+    const isWoken = this.#endTurn(installationId);
+    if (more || isWoken) this.#ready.add(installationId);
   }
 
-  /** Its event is to be tried again, at `until` and no earlier, unless there is news. */
-  rest(installationId: string, until: number): void {
-    const news = this.#busy.get(installationId) === true;
-    this.#busy.delete(installationId);
-    this.#stand(installationId);
-    if (news) this.#ready.add(installationId);
-    else this.#resting.set(installationId, until);
+  /** Ends a turn; the event is retried at `until`, or when the installation is woken. */
+  backOff(installationId: string, until: number): void {
+    const isWoken = this.#endTurn(installationId);
+    if (isWoken) this.#ready.add(installationId);
+    else this.#retryAt.set(installationId, until);
   }
 
-  /** Ends the rest of those that have rested long enough. @returns when the next one has; undefined where none rests */
+  /** Ends the back-offs whose time has come. @returns the time of the next; undefined if none */
   wake(now: number): number | undefined {
     let next: number | undefined;
-    for (const [installationId, until] of this.#resting) {
+    for (const [installationId, until] of this.#retryAt) {
       if (until <= now) {
-        this.#resting.delete(installationId);
+        this.#retryAt.delete(installationId);
         this.#ready.add(installationId);
       } else if (next === undefined || until < next) next = until;
     }
     return next;
   }
 
-  /** Gives a seat up, to the next of the same owner's. */
-  #stand(installationId: string): void {
+  /** @returns whether the installation was woken during its turn */
+  #endTurn(installationId: string): boolean {
+    const isWoken = this.#busy.get(installationId) === true;
+    this.#busy.delete(installationId);
+    this.#leaveSeat(installationId);
+    return isWoken;
+  }
+
+  /** Passes a seat on to the next installation of the same owner. */
+  #leaveSeat(installationId: string): void {
     const owner = this.#seats.get(installationId);
     if (owner === undefined) return;
     this.#seats.delete(installationId);
-    const standing = this.#standing.get(owner);
-    const [next] = standing ?? [];
+    const blocked = this.#blocked.get(owner);
+    const [next] = blocked ?? [];
     if (next !== undefined) {
-      standing?.delete(next);
-      this.#allStanding.delete(next);
-      if (standing?.size === 0) this.#standing.delete(owner);
+      blocked?.delete(next);
+      this.#allBlocked.delete(next);
+      if (blocked?.size === 0) this.#blocked.delete(owner);
       this.#seats.set(next, owner);
       this.#ready.add(next);
       return;

@@ -1,8 +1,8 @@
 /**
- * Items with a time each, the earliest on top: a binary heap.
+ * Priority queue: items with a time each, the earliest first; a binary heap.
  *
- * Ten thousand lanes may rest at once, and their times come up one by one. Looking through all of them each time would take the
- * processor that is there for delivering. Pure.
+ * Ten thousand endpoints may back off at once, and their times come up one by one: a scan of all
+ * of them each time would take the processor time that deliveries need. Pure.
  */
 
 interface Entry<Item> {
@@ -31,12 +31,12 @@ export class EarliestFirst<Item> {
     heap[index] = entry;
   }
 
-  /** The earliest, which stays. */
+  /** The earliest entry, which stays. */
   peek(): Entry<Item> | undefined {
     return this.#heap[0];
   }
 
-  /** Takes the earliest. */
+  /** Removes the earliest entry. */
   pop(): Entry<Item> | undefined {
     const first = this.#heap[0];
     const last = this.#heap.pop();
@@ -44,7 +44,7 @@ export class EarliestFirst<Item> {
     return first;
   }
 
-  /** Finds the place of an entry, from the top. */
+  /** Moves an entry down from the top to its place. */
   #sink(entry: Entry<Item>): void {
     const heap = this.#heap;
     let index = 0;

@@ -1,53 +1,60 @@
-/** A lane: what the scheduler knows of one endpoint for which something waits or is in flight. Holds, decides nothing. */
+/**
+ * Endpoint queue: what the scheduler knows of one endpoint with deliveries waiting or in flight.
+ */
 import type { WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { Fifo } from './fifo.ts';
 import type { Ticket } from './quotas.ts';
 
-export interface EndpointQueue {
-  readonly endpoint: string;
-  readonly organization: string;
-  readonly integration: string;
+/** An endpoint, and the organization and the integration whose quotas it uses. */
+export type EndpointOwners = Omit<WaitingDelivery, 'id'>;
+
+export interface EndpointQueue extends EndpointOwners {
+  /** Hints: ids of deliveries that are likely to be due. */
   readonly ids: Fifo<string>;
-  /** Whether the store may have more that is due than `ids`. */
-  more: boolean;
-  /** Whether the store is being asked, and whether something came meanwhile that its answer may lack. */
+  /** Whether the store may have due deliveries that are not in `ids`. */
+  moreInStore: boolean;
+  /** Whether a refill is in flight. */
   refilling: boolean;
-  news: boolean;
+  /** Whether a delivery was added during the refill: the answer may lack it, so another follows. */
+  refillAgain: boolean;
   inFlight: number;
-  /** Whether its endpoint has to show that it answers in time: until then it counts in the rooms of slow endpoints, too. */
+  /** Whether it also counts in the quotas of slow endpoints, until it answers in time. */
   slow: boolean;
-  /** When something more is due. */
+  /** When the next delivery is due. */
   retryAt: number | undefined;
-  /** When it comes up among those that rest: no later than that. */
-  backsOffUntil: number | undefined;
-  /** Whether it is in one of the queues. */
+  /** Time of its valid entry in the back-off heap, at most `retryAt`; other entries are void. */
+  heapAt: number | undefined;
+  /** Whether it is in the ready queue, blocked in a quota, or waiting for a refill slot. */
   queued: boolean;
-  /** Where it stands aside. */
+  /** Its place among the blocked endpoints of a quota. */
   blocked: Ticket | undefined;
-  /** The room that has called it up, until its turn has come. */
-  reserved: string | undefined;
-  /** Whether a look was kept for it, until its turn has come. */
-  mayRefill: boolean;
+  /** Name of the quota that reserves a place for its next turn. */
+  reservedIn: string | undefined;
+  /** Whether a refill slot is reserved for its next turn. */
+  hasRefillSlot: boolean;
 }
 
-export const newEndpointQueue = (whose: Omit<WaitingDelivery, 'id'>, slow: boolean): EndpointQueue => ({
-  endpoint: whose.endpoint,
-  organization: whose.organization,
-  integration: whose.integration,
+export const newEndpointQueue = (
+  { endpoint, organization, integration }: EndpointOwners,
+  slow: boolean,
+): EndpointQueue => ({
+  endpoint,
+  organization,
+  integration,
   ids: new Fifo(),
-  more: false,
+  moreInStore: false,
   refilling: false,
-  news: false,
+  refillAgain: false,
   inFlight: 0,
   slow,
   retryAt: undefined,
-  backsOffUntil: undefined,
+  heapAt: undefined,
   queued: false,
   blocked: undefined,
-  reserved: undefined,
-  mayRefill: false,
+  reservedIn: undefined,
+  hasRefillSlot: false,
 });
 
-/** It has a single delivery, and nothing of it is in flight. */
-export const isSparse = ({ ids, more, inFlight, slow }: EndpointQueue): boolean =>
-  inFlight === 0 && !more && !slow && ids.length <= 1;
+/** Whether it answers in time, has at most one delivery waiting, and none in flight. */
+export const isSparse = ({ ids, moreInStore, inFlight, slow }: EndpointQueue): boolean =>
+  inFlight === 0 && !moreInStore && !slow && ids.length <= 1;

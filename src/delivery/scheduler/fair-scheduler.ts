@@ -1,34 +1,31 @@
 /**
- * Whose turn it is: each endpoint with deliveries that wait is a lane, and lanes with room are served one delivery each in turn
- * (REFERENCE D30). One with a thousand deliveries comes as often as one with a single delivery.
+ * Fair scheduler: one FIFO per endpoint, served round-robin within per-endpoint, organization,
+ * integration and slow-endpoint quotas (docs/contract/webhooks.md#fairness).
  *
- * What is held are hints: ids that are likely to be due, so many of a lane and so many in all. The store has the truth. A lane
- * whose hints are used up while the store may have more is looked up when its turn comes, and one that has nothing is dropped.
+ * An endpoint with a thousand deliveries comes as often as one with a single delivery. The queues
+ * hold hints: ids that are likely to be due, bounded per endpoint and in all. The database decides.
+ * A queue without hints is refilled from the store when its turn comes, and dropped if nothing is
+ * left. Pure: callers pass the time.
  *
- * The attacks: a receiver that answers after ten seconds, so that all that may be under way is under way to it; an organization
- * with a thousand such receivers; an integration in a thousand organizations whose code takes half a minute for each event. None
- * keeps anybody else waiting: an endpoint has so much room, and so have an organization, an integration and all that is slow, whose
- * other lanes stand aside until some of it is free (`quotas.ts`). An endpoint that fails again and again gets one delivery at a
- * time, until one succeeds. Pure: it knows no clock but the one it is told.
+ * Attack: a receiver that answers after ten seconds, a thousand of them in one organization, or an
+ * integration in a thousand organizations that takes half a minute for each event. None delays
+ * other endpoints: its own are blocked once their quota is used up (`quotas.ts`), and an endpoint
+ * that fails again and again gets one delivery at a time until one succeeds.
  */
-import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
-import { EarliestFirst } from './earliest-first.ts';
-import { type EndpointQueue, isSparse, newEndpointQueue } from './endpoint-queue.ts';
-import { Fifo } from './fifo.ts';
+import { BackOffs } from './back-offs.ts';
+import { EndpointHealth, type EndpointSignal } from './endpoint-health.ts';
+import { type EndpointOwners, type EndpointQueue, isSparse, newEndpointQueue } from './endpoint-queue.ts';
 import { type Quota, Quotas } from './quotas.ts';
+import { RefillSlots } from './refill-slots.ts';
 import { SparseFirst } from './sparse-first.ts';
 
-/** Ids that are held of one lane, and that the store is asked for at once. */
+/** Ids that are held for one endpoint, and that one refill asks for. */
 export const HINTS_PER_ENDPOINT = 200;
-/** And of all together: some megabytes. Beyond this, a lane gets a few at a time. */
+/** Ids that are held for all endpoints: some megabytes. Beyond this, an endpoint gets a few. */
 const HINTS_MAX = 100_000;
 const HINTS_LEAST = 5;
-/** Lanes that are looked up at once: with ten thousand of them at a start, nothing else would come to the store. */
-const LOOKS_MAX = 16;
-/** Endpoints of which it is known how often they have failed in a row: those that have done so last. */
-const FAILING_MAX = 50_000;
 
 export type SchedulerLimits = Pick<
   Limits,
@@ -38,284 +35,257 @@ export type SchedulerLimits = Pick<
   | 'failuresBeforeProbing'
 >;
 
-/** A delivery that may begin; to be followed by `done`. */
+/** A delivery that may start; `done` follows. */
 export interface Turn {
   readonly endpoint: string;
   readonly id: string;
-  /** Whether more of its endpoint waits than may be in flight to it. */
+  /** Whether more deliveries of its endpoint wait than may be in flight to it. */
   readonly isBacklogged: boolean;
 }
 
-/** A lane that the store is to be asked about; to be followed by `found`, or by `leave`. */
+/** A request to ask the store for due deliveries; `refilled` or `refillFailed` follows. */
 export interface Refill {
   readonly endpoint: string;
-  /** How many ids are of use. */
+  /** How many ids to ask for. */
   readonly hints: number;
 }
 
-/** What a delivery says of its endpoint; `nothing` where it was not tried, or the platform was in the way. */
-export type RefillAnswer = 'succeeded' | 'failed' | 'nothing';
-
 export class FairScheduler {
   readonly #limits: SchedulerLimits;
-  readonly #lanes = new Map<string, EndpointQueue>();
-  readonly #rooms: Quotas;
-  /** In turn. */
-  readonly #turns = new SparseFirst<EndpointQueue>();
-  /** Whose turn has come, but that cannot be looked up yet. */
-  readonly #lookers = new Fifo<EndpointQueue>();
-  readonly #resting = new EarliestFirst<EndpointQueue>();
-  readonly #failures = new LRUCache<string, number>({ max: FAILING_MAX });
-  /** Endpoints that have to show that they answer in time. */
-  readonly #slow = new LRUCache<string, true>({ max: FAILING_MAX });
+  readonly #queues = new Map<string, EndpointQueue>();
+  readonly #quotas: Quotas;
+  /** Endpoints with something to do, in turn. */
+  readonly #ready = new SparseFirst<EndpointQueue>();
+  readonly #refills = new RefillSlots();
+  readonly #backOffs = new BackOffs();
+  readonly #health: EndpointHealth;
   #inFlight = 0;
-  #looks = 0;
-  /** Looks that are kept for lanes that were called up. */
-  #promisedLooks = 0;
   #hints = 0;
 
   constructor(limits: SchedulerLimits) {
     this.#limits = limits;
-    this.#rooms = new Quotas(limits);
+    this.#quotas = new Quotas(limits);
+    this.#health = new EndpointHealth(limits.failuresBeforeProbing);
   }
 
-  /** Deliveries that have begun and are not done. */
+  /** Deliveries that have started and are not done. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Endpoints of which something waits or is under way. */
+  /** Endpoints with deliveries waiting or in flight. */
   get size(): number {
-    return this.#lanes.size;
+    return this.#queues.size;
   }
 
-  /** When `wake` has something to do; undefined where nothing rests. */
+  /** Time of the earliest back-off, for `wake`; undefined if nothing backs off. */
   get nextAt(): number | undefined {
-    for (;;) {
-      const first = this.#resting.peek();
-      if (first === undefined || first.item.retryAt === first.at) return first?.at;
-      this.#resting.pop();
-      const { item: lane, at } = first;
-      // One that was brought forward since has another place.
-      if (lane.backsOffUntil !== at) continue;
-      lane.backsOffUntil = undefined;
-      if (lane.retryAt !== undefined) this.#restUntil(lane, lane.retryAt);
-    }
+    return this.#backOffs.nextAt;
   }
 
-  /** A delivery that is due. */
-  add({ id, ...whose }: WaitingDelivery): void {
-    const lane = this.#lane(whose);
-    // What has been waiting in the store comes first.
-    if (lane.refilling) lane.news = true;
-    else if (!lane.more) this.#hint(lane, id);
-    this.#queue(lane);
+  /** Adds a delivery that is due. */
+  add({ id, ...owners }: WaitingDelivery): void {
+    const queue = this.#queueOf(owners);
+    // Deliveries that wait in the store are older and come first.
+    if (queue.refilling) queue.refillAgain = true;
+    else if (!queue.moreInStore) this.#hint(queue, id);
+    this.#enqueue(queue);
   }
 
-  /** The store may have something of this endpoint that is due. */
-  look(whose: Omit<WaitingDelivery, 'id'>): void {
-    const lane = this.#lane(whose);
-    if (lane.refilling) lane.news = true;
-    else lane.more = true;
-    this.#queue(lane);
+  /** Adds an endpoint for which the store may have due deliveries. */
+  addEndpoint(owners: EndpointOwners): void {
+    const queue = this.#queueOf(owners);
+    expectRefill(queue);
+    this.#enqueue(queue);
   }
 
-  /** Something more of an endpoint, of which something is under way, is due then. */
-  later(endpoint: string, at: number): void {
-    const lane = this.#lanes.get(endpoint);
-    if (lane !== undefined) this.#restUntil(lane, at);
+  /** Another delivery of an endpoint with deliveries in flight is due at `at`. */
+  retryAt(endpoint: string, at: number): void {
+    const queue = this.#queues.get(endpoint);
+    if (queue !== undefined) this.#backOffs.until(queue, at);
   }
 
-  /** Nothing of an endpoint can be begun: it is looked up then, and nothing more of it has its turn before, unless there is news. */
-  rest(endpoint: string, until: number): void {
-    const lane = this.#lanes.get(endpoint);
-    if (lane === undefined) return;
-    this.#hints -= lane.ids.length;
-    lane.ids.clear();
-    lane.more = false;
-    this.#restUntil(lane, until);
+  /**
+   * Backs an endpoint off: drops its hints, and refills it at `until` unless one is added first.
+   */
+  backOff(endpoint: string, until: number): void {
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return;
+    this.#hints -= queue.ids.length;
+    queue.ids.clear();
+    queue.moreInStore = false;
+    this.#backOffs.until(queue, until);
   }
 
-  /** What is to be done next; undefined where nothing may be. */
+  /** What to do next; undefined if nothing may start. */
   next(): Turn | Refill | undefined {
     while (this.#inFlight < this.#limits.deliveriesInFlight) {
-      const lane = this.#turns.shift();
-      if (lane === undefined) return undefined;
-      lane.queued = false;
-      const rooms = this.#rooms.of(lane);
-      const callers = this.#rooms.collect(lane, rooms);
-      if (lane.mayRefill) this.#promisedLooks -= 1;
-      lane.mayRefill = false;
-      const next = this.#turn(lane, rooms, callers);
-      // What it was promised and has not used is another one's: a lane that stands aside for a full room needs no look yet,
-      // and those behind it would wait for one until a receiver of that room answers.
-      this.#callUp(new Set([...rooms, ...callers]));
-      this.#callLookers();
+      const queue = this.#ready.shift();
+      if (queue === undefined) return undefined;
+      queue.queued = false;
+      const quotas = this.#quotas.of(queue);
+      const collected = this.#quotas.collect(queue, quotas);
+      this.#refills.collect(queue);
+      const next = this.#turn(queue, quotas, collected);
+      // Reservations that this turn has not used go to the next: a queue that is blocked in a quota
+      // needs no refill slot yet, and those behind it would wait for one until a receiver of that
+      // quota answers.
+      this.#unblock(new Set([...quotas, ...collected]));
+      this.#reserveRefills();
       if (next !== undefined) return next;
     }
     return undefined;
   }
 
-  /** What the store has said of a lane that was looked up. */
-  found(endpoint: string, { ids, more, nextAt }: DueDeliveries): void {
-    const lane = this.#looked(endpoint);
-    if (lane === undefined) return;
-    lane.more = more || lane.news;
-    lane.news = false;
-    for (const id of ids) this.#hint(lane, id);
-    if (nextAt !== undefined) this.#restUntil(lane, nextAt);
-    this.#queue(lane);
-    this.#dropEmpty(lane);
+  /** A refill has succeeded. */
+  refilled(endpoint: string, { ids, more, nextAt }: DueDeliveries): void {
+    const queue = this.#endRefill(endpoint);
+    if (queue === undefined) return;
+    queue.moreInStore = more || queue.refillAgain;
+    queue.refillAgain = false;
+    for (const id of ids) this.#hint(queue, id);
+    if (nextAt !== undefined) this.#backOffs.until(queue, nextAt);
+    this.#enqueue(queue);
+    this.#dropEmpty(queue);
   }
 
-  /** The store could not be asked: the lane is looked up then, and not before unless there is news of it. */
-  leave(endpoint: string, until: number): void {
-    const lane = this.#looked(endpoint);
-    if (lane === undefined) return;
-    lane.news = false;
-    this.#restUntil(lane, until);
+  /** A refill has failed: the next is at `until`, unless a delivery is added before. */
+  refillFailed(endpoint: string, until: number): void {
+    const queue = this.#endRefill(endpoint);
+    if (queue === undefined) return;
+    queue.refillAgain = false;
+    this.#backOffs.until(queue, until);
   }
 
-  /** A delivery that had its turn is over, for now. */
-  done(endpoint: string, news: RefillAnswer): void {
-    const lane = this.#lanes.get(endpoint);
-    if (lane === undefined) return;
+  /** A delivery that had its turn has ended, or its attempt has. */
+  done(endpoint: string, signal: EndpointSignal): void {
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return;
     this.#inFlight -= 1;
-    const rooms = this.#rooms.of(lane);
-    this.#rooms.leave(lane, rooms);
-    if (news === 'succeeded') this.#failures.delete(endpoint);
-    else if (news === 'failed') this.#failures.set(endpoint, (this.#failures.get(endpoint) ?? 0) + 1);
-    this.#callUp(rooms);
-    this.#queue(lane);
-    this.#dropEmpty(lane);
+    const quotas = this.#quotas.of(queue);
+    this.#quotas.leave(queue, quotas);
+    this.#health.record(endpoint, signal);
+    this.#unblock(quotas);
+    this.#enqueue(queue);
+    this.#dropEmpty(queue);
   }
 
   /**
-   * Whether an endpoint has to show that it answers in time: its last attempt took long, or what it has waiting is of before the
-   * start, and nothing is known of it. The places that are left for those that do answer are not for it meanwhile.
+   * Marks an endpoint as slow: its last attempt took long, or it has deliveries from before the
+   * start. Until it answers in time, it uses the quotas of slow endpoints, too.
    */
   setSlow(endpoint: string, slow: boolean): void {
-    if (slow) this.#slow.set(endpoint, true);
-    else this.#slow.delete(endpoint);
-    const lane = this.#lanes.get(endpoint);
-    if (lane === undefined) return;
-    const { rooms, isFree } = this.#rooms.setSlow(lane, slow);
-    if (isFree) this.#turns.push(lane, isSparse(lane));
-    this.#callUp(rooms);
+    this.#health.setSlow(endpoint, slow);
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return;
+    const { quotas, isFree } = this.#quotas.setSlow(queue, slow);
+    if (isFree) this.#ready.push(queue, isSparse(queue));
+    this.#unblock(quotas);
   }
 
-  /** Ends the rest of those that have rested long enough. */
+  /** Ends the back-offs whose time has come. */
   wake(now: number): void {
-    for (let at = this.nextAt; at !== undefined && at <= now; at = this.nextAt) {
-      const lane = this.#resting.pop()?.item as EndpointQueue;
-      lane.retryAt = undefined;
-      lane.backsOffUntil = undefined;
-      if (lane.refilling) lane.news = true;
-      else lane.more = true;
-      this.#queue(lane);
+    for (let queue = this.#backOffs.shift(now); queue !== undefined; queue = this.#backOffs.shift(now)) {
+      expectRefill(queue);
+      this.#enqueue(queue);
     }
   }
 
-  /** Of a lane whose turn has come. */
-  #turn(lane: EndpointQueue, rooms: readonly Quota[], callers: readonly Quota[]): Turn | Refill | undefined {
-    if (!this.#canGo(lane)) {
-      this.#dropEmpty(lane);
+  /** The turn of a queue: starts a delivery or a refill, blocks it in a quota, or drops it. */
+  #turn(
+    queue: EndpointQueue,
+    quotas: readonly Quota[],
+    collected: readonly Quota[],
+  ): Turn | Refill | undefined {
+    if (!this.#canGo(queue)) {
+      this.#dropEmpty(queue);
       return undefined;
     }
-    const full = rooms.find(({ inFlight, reserved: promised, max }) => inFlight + promised >= max);
+    const full = quotas.find(({ inFlight, reserved, max }) => inFlight + reserved >= max);
     if (full !== undefined) {
-      this.#rooms.block(lane, full, callers);
+      this.#quotas.block(queue, full, collected);
       return undefined;
     }
-    const { endpoint } = lane;
-    const id = lane.ids.shift();
+    const { endpoint } = queue;
+    const id = queue.ids.shift();
     if (id !== undefined) {
       this.#hints -= 1;
       this.#inFlight += 1;
-      this.#rooms.enter(lane, rooms);
-      this.#queue(lane);
-      const isBacklogged = lane.more || lane.ids.length >= this.#limits.deliveriesInFlightPerEndpoint;
+      this.#quotas.enter(queue, quotas);
+      this.#enqueue(queue);
+      const isBacklogged =
+        queue.moreInStore || queue.ids.length >= this.#limits.deliveriesInFlightPerEndpoint;
       return { endpoint, id, isBacklogged };
     }
-    if (this.#looks + this.#promisedLooks >= LOOKS_MAX) {
-      lane.queued = true;
-      this.#lookers.push(lane);
-      return undefined;
-    }
-    this.#looks += 1;
-    lane.refilling = true;
-    lane.more = false;
-    // The answer says anew when the next one is due.
-    lane.retryAt = undefined;
-    return { endpoint, hints: this.#hints < HINTS_MAX ? HINTS_PER_ENDPOINT : HINTS_LEAST };
+    if (!this.#refills.take(queue)) return undefined;
+    queue.refilling = true;
+    queue.moreInStore = false;
+    // The answer has the time of the next one.
+    queue.retryAt = undefined;
+    return { endpoint, hints: this.#hintsMax() };
   }
 
-  #looked(endpoint: string): EndpointQueue | undefined {
-    this.#looks -= 1;
-    this.#callLookers();
-    const lane = this.#lanes.get(endpoint);
-    if (lane !== undefined) lane.refilling = false;
-    return lane;
+  #endRefill(endpoint: string): EndpointQueue | undefined {
+    this.#refills.release();
+    this.#reserveRefills();
+    const queue = this.#queues.get(endpoint);
+    if (queue !== undefined) queue.refilling = false;
+    return queue;
   }
 
-  #canGo(lane: EndpointQueue): boolean {
-    if (lane.refilling || (lane.ids.length === 0 && !lane.more)) return false;
-    const { failuresBeforeProbing, deliveriesInFlightPerEndpoint } = this.#limits;
-    const isProbed = (this.#failures.get(lane.endpoint) ?? 0) >= failuresBeforeProbing;
-    return lane.inFlight < (isProbed ? 1 : deliveriesInFlightPerEndpoint);
+  #canGo(queue: EndpointQueue): boolean {
+    if (queue.refilling || (queue.ids.length === 0 && !queue.moreInStore)) return false;
+    const max = this.#health.isProbed(queue.endpoint) ? 1 : this.#limits.deliveriesInFlightPerEndpoint;
+    return queue.inFlight < max;
   }
 
-  #queue(lane: EndpointQueue): void {
-    if (lane.queued || !this.#canGo(lane)) return;
-    lane.queued = true;
-    this.#turns.push(lane, isSparse(lane));
+  #enqueue(queue: EndpointQueue): void {
+    if (queue.queued || !this.#canGo(queue)) return;
+    queue.queued = true;
+    this.#ready.push(queue, isSparse(queue));
   }
 
-  /** Gives what is free of rooms to their lanes that stand aside. */
-  #callUp(rooms: Iterable<Quota>): void {
-    for (const room of rooms)
-      for (const lane of this.#rooms.unblock(room)) this.#turns.push(lane, isSparse(lane));
+  /** Gives the free places of quotas to endpoints that are blocked in them. */
+  #unblock(quotas: Iterable<Quota>): void {
+    for (const quota of quotas)
+      for (const queue of this.#quotas.unblock(quota)) this.#ready.push(queue, isSparse(queue));
   }
 
-  /** Gives the looks that are free to the lanes that wait for one, in turn. */
-  #callLookers(): void {
-    while (this.#looks + this.#promisedLooks < LOOKS_MAX) {
-      const lane = this.#lookers.shift();
-      if (lane === undefined) return;
-      lane.mayRefill = true;
-      this.#promisedLooks += 1;
-      this.#turns.push(lane, isSparse(lane));
-    }
+  /** Gives free refill slots to the endpoints that wait for one. */
+  #reserveRefills(): void {
+    for (let queue = this.#refills.reserve(); queue !== undefined; queue = this.#refills.reserve())
+      this.#ready.push(queue, isSparse(queue));
   }
 
-  #hint(lane: EndpointQueue, id: string): void {
-    const max = this.#hints < HINTS_MAX ? HINTS_PER_ENDPOINT : HINTS_LEAST;
-    if (lane.ids.length >= max) {
-      lane.more = true;
+  #hintsMax(): number {
+    return this.#hints < HINTS_MAX ? HINTS_PER_ENDPOINT : HINTS_LEAST;
+  }
+
+  #hint(queue: EndpointQueue, id: string): void {
+    if (queue.ids.length >= this.#hintsMax()) {
+      queue.moreInStore = true;
       return;
     }
     this.#hints += 1;
-    lane.ids.push(id);
+    queue.ids.push(id);
   }
 
-  #restUntil(lane: EndpointQueue, at: number): void {
-    if (lane.retryAt === undefined || at < lane.retryAt) lane.retryAt = at;
-    if (lane.backsOffUntil !== undefined && lane.backsOffUntil <= lane.retryAt) return;
-    lane.backsOffUntil = lane.retryAt;
-    this.#resting.push(lane.retryAt, lane);
-  }
-
-  #lane(whose: Omit<WaitingDelivery, 'id'>): EndpointQueue {
-    const known = this.#lanes.get(whose.endpoint);
+  #queueOf(owners: EndpointOwners): EndpointQueue {
+    const known = this.#queues.get(owners.endpoint);
     if (known !== undefined) return known;
-    const lane = newEndpointQueue(whose, this.#slow.has(whose.endpoint));
-    this.#lanes.set(whose.endpoint, lane);
-    return lane;
+    const queue = newEndpointQueue(owners, this.#health.isSlow(owners.endpoint));
+    this.#queues.set(owners.endpoint, queue);
+    return queue;
   }
 
-  #dropEmpty(lane: EndpointQueue): void {
-    const { ids, more, refilling: looking, inFlight, retryAt: wakeAt, queued } = lane;
-    if (ids.length > 0 || more || looking || inFlight > 0 || wakeAt !== undefined || queued) return;
-    this.#lanes.delete(lane.endpoint);
+  #dropEmpty({ endpoint, ids, moreInStore, refilling, inFlight, retryAt, queued }: EndpointQueue): void {
+    if (ids.length > 0 || moreInStore || refilling || inFlight > 0 || retryAt !== undefined || queued) return;
+    this.#queues.delete(endpoint);
   }
+}
+
+/** The store may have due deliveries that the queue has no ids of. */
+function expectRefill(queue: EndpointQueue): void {
+  if (queue.refilling) queue.refillAgain = true;
+  else queue.moreInStore = true;
 }

@@ -1,11 +1,12 @@
 /**
- * First in, first out, at the same small cost however much it holds.
+ * FIFO queue at constant cost, however long it is.
  *
- * An array that is shifted moves all that is left, and a `Set` whose first member is taken again and again steps over the
- * places of those that are gone: with ten thousand lanes that go round, either is most of the work. Pure.
+ * `Array.shift` moves all remaining items, and a `Set` whose first member is removed again and
+ * again steps over the removed ones: with ten thousand endpoint queues, either is most of the work.
+ * Pure.
  */
 
-/** Places at the head that are let go of at once, and no sooner. */
+/** Free places at the head are cut off from this many on. */
 const COMPACT_FROM = 1_024;
 
 export class Fifo<Item> {
@@ -20,7 +21,7 @@ export class Fifo<Item> {
     this.#items.push(item);
   }
 
-  /** Lets one in before all others. */
+  /** Adds an item before all others. */
   unshift(item: Item): void {
     if (this.#head === 0) this.#items.unshift(item);
     else {
@@ -29,7 +30,7 @@ export class Fifo<Item> {
     }
   }
 
-  /** The one that has waited longest; undefined where none does. */
+  /** Removes the oldest item; undefined if there is none. */
   shift(): Item | undefined {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];

@@ -1,11 +1,14 @@
 /**
- * How much of what may be in flight the lanes of an organization, of an integration, and of slow endpoints may have.
+ * Quotas: what an organization, an integration, and all slow endpoints may have in flight at once.
  *
- * A lane whose room is full stands aside in that room, and is called up when a place is free. The attacks: an organization with a
- * thousand receivers that never answer; an integration in a thousand organizations; two hundred hanging receivers, each of an
- * organization of its own, that all use the same integration: together they held every place of the integration for ten seconds at
- * a time, and a healthy endpoint waited for them. So endpoints that were slow last, and those with a backlog from before a start,
- * may have three quarters of a room, and the rest is for endpoints that answer in time. Pure.
+ * An endpoint whose quota is used up is blocked in that quota; a place that becomes free is
+ * reserved for the next blocked endpoint. Slow endpoints have three quarters of a quota at most,
+ * and the rest is for endpoints that answer in time. Slow is an endpoint whose last attempt was, or
+ * with a backlog from before the start. Pure.
+ *
+ * Attack: an organization with a thousand receivers that never answer; an integration in a thousand
+ * organizations; two hundred hanging receivers of different organizations behind one integration,
+ * which took every place of it for ten seconds at a time while a healthy endpoint waited.
  */
 import type { Limits } from '../../limits.ts';
 import { type EndpointQueue, isSparse } from './endpoint-queue.ts';
@@ -13,16 +16,16 @@ import { SparseFirst } from './sparse-first.ts';
 
 const ORGANIZATION = 'organization ';
 const INTEGRATION = 'integration ';
-/** Of an integration's room, what its slow endpoints may have; and of all together. */
+/** Slow endpoints of one integration, and of all integrations. */
 const SLOW_OF_INTEGRATION = 'integration, slow ';
 const SLOW = 'slow';
-/** What others cannot have: a quarter is left by one integration, and by what is slow. */
+/** One integration leaves a quarter to others; slow endpoints leave one to those in time. */
 const exceptAQuarter = (all: number): number => all - (all >> 2);
 
-/** A lane that stands aside. It is void once the lane has another one, or none. */
+/** A place among the blocked endpoints of a quota; void once its queue has another, or none. */
 export interface Ticket {
-  readonly lane: EndpointQueue;
-  /** Name of the room. */
+  readonly queue: EndpointQueue;
+  /** Name of the quota. */
   readonly quota: string;
 }
 
@@ -30,9 +33,9 @@ export interface Quota {
   readonly name: string;
   readonly max: number;
   inFlight: number;
-  /** Of it, what is kept for lanes that were called up. */
+  /** Places that are kept for endpoints whose turn is next. */
   reserved: number;
-  /** The one of these that keeps its place while it stands aside for another room. */
+  /** The endpoint that keeps its reserved place here while it is blocked in another quota. */
   reserver: EndpointQueue | undefined;
   readonly blocked: SparseFirst<Ticket>;
 }
@@ -40,115 +43,121 @@ export interface Quota {
 export type QuotaLimits = Pick<Limits, 'deliveriesInFlight' | 'deliveriesInFlightPerOrganization'>;
 
 export class Quotas {
-  readonly #rooms = new Map<string, Quota>();
+  readonly #quotas = new Map<string, Quota>();
   readonly #limits: QuotaLimits;
 
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
-  /** Those that a lane shares, and the one that has called it up where that is another by now. */
-  of(lane: EndpointQueue): Quota[] {
-    return namesOf(lane).map((name) => this.#room(name));
-  }
-
-  /** Ends what rooms have kept for a lane whose turn has come. @returns those rooms */
-  collect(lane: EndpointQueue, rooms: readonly Quota[]): Quota[] {
-    const caller = lane.reserved === undefined ? undefined : this.#rooms.get(lane.reserved);
-    const callers = new Set(rooms.filter(({ reserver: keeper }) => keeper === lane));
-    if (caller !== undefined) callers.add(caller);
-    for (const room of callers) {
-      room.reserved -= 1;
-      if (room.reserver === lane) room.reserver = undefined;
-    }
-    lane.reserved = undefined;
-    return [...callers];
+  /** The quotas that an endpoint uses. */
+  of(queue: EndpointQueue): Quota[] {
+    return namesOf(queue).map((name) => this.#quota(name));
   }
 
   /**
-   * Where two rooms of a lane are full and others wait for each, what is free of one is gone again when something of the other
-   * is: it would go to and fro for ever. So one lane of an integration may keep its place there, and is the next of its
-   * organization. None keeps a place of its organization's, which may have no other.
+   * Ends the reservations of an endpoint whose turn has come. The one in `reservedIn` may be in a
+   * quota that it no longer uses.
+   *
+   * @returns the quotas that had reserved a place for it
    */
-  block(lane: EndpointQueue, full: Quota, callers: readonly Quota[]): void {
-    lane.queued = true;
-    const kept = callers.find(({ name }) => name !== full.name && !name.startsWith(ORGANIZATION));
-    if (kept === undefined || kept.reserver !== undefined) {
-      full.blocked.push(this.#ticket(lane, full), isSparse(lane));
-      return;
+  collect(queue: EndpointQueue, quotas: readonly Quota[]): Quota[] {
+    const reserving = queue.reservedIn === undefined ? undefined : this.#quotas.get(queue.reservedIn);
+    const collected = new Set(quotas.filter(({ reserver }) => reserver === queue));
+    if (reserving !== undefined) collected.add(reserving);
+    for (const quota of collected) {
+      quota.reserved -= 1;
+      if (quota.reserver === queue) quota.reserver = undefined;
     }
-    kept.reserver = lane;
-    kept.reserved += 1;
-    full.blocked.unshift(this.#ticket(lane, full), isSparse(lane));
+    queue.reservedIn = undefined;
+    return [...collected];
   }
 
-  /** Takes a place in each of its rooms. */
-  enter(lane: EndpointQueue, rooms: readonly Quota[]): void {
-    lane.inFlight += 1;
-    for (const room of rooms) room.inFlight += 1;
+  /**
+   * Blocks an endpoint in a quota that is used up.
+   *
+   * If two quotas of an endpoint are used up and others are blocked in each, a place in one is
+   * taken again before the other has one, and the endpoint would move between them for ever. So one
+   * endpoint of an integration may keep its place there, and is then the next of its organization.
+   * None keeps a place of its organization, which may have no other.
+   *
+   * @param collected the quotas that had reserved a place for this turn
+   */
+  block(queue: EndpointQueue, full: Quota, collected: readonly Quota[]): void {
+    queue.queued = true;
+    const kept = collected.find(({ name }) => name !== full.name && !name.startsWith(ORGANIZATION));
+    if (kept === undefined || kept.reserver !== undefined) {
+      full.blocked.push(ticketFor(queue, full), isSparse(queue));
+      return;
+    }
+    kept.reserver = queue;
+    kept.reserved += 1;
+    full.blocked.unshift(ticketFor(queue, full), isSparse(queue));
+  }
+
+  /** Takes a place in each quota of an endpoint. */
+  enter(queue: EndpointQueue, quotas: readonly Quota[]): void {
+    queue.inFlight += 1;
+    for (const quota of quotas) quota.inFlight += 1;
   }
 
   /** Gives the places back. */
-  leave(lane: EndpointQueue, rooms: readonly Quota[]): void {
-    lane.inFlight -= 1;
-    for (const room of rooms) room.inFlight -= 1;
+  leave(queue: EndpointQueue, quotas: readonly Quota[]): void {
+    queue.inFlight -= 1;
+    for (const quota of quotas) quota.inFlight -= 1;
   }
 
   /**
-   * What is in flight counts, or no longer counts, as slow.
+   * Counts the deliveries in flight of an endpoint as slow, or no longer.
    *
-   * @returns the rooms in which places may be free now, and whether the lane stands aside no longer: its turn is now
+   * @returns the quotas in which places may be free now, and whether the endpoint was blocked in
+   * one
+   *   of them and is now ready
    */
   setSlow(
-    lane: EndpointQueue,
+    queue: EndpointQueue,
     slow: boolean,
-  ): { readonly rooms: readonly Quota[]; readonly isFree: boolean } {
-    if (lane.slow === slow) return { rooms: [], isFree: false };
-    const names = slowNames(lane);
-    lane.slow = slow;
-    const rooms = names.map((name) => this.#room(name));
-    for (const room of rooms) room.inFlight += slow ? lane.inFlight : -lane.inFlight;
-    const isFree = !slow && lane.blocked !== undefined && names.includes(lane.blocked.quota);
-    if (isFree) lane.blocked = undefined;
-    return { rooms, isFree };
+  ): { readonly quotas: readonly Quota[]; readonly isFree: boolean } {
+    if (queue.slow === slow) return { quotas: [], isFree: false };
+    const names = slowNames(queue);
+    queue.slow = slow;
+    const quotas = names.map((name) => this.#quota(name));
+    for (const quota of quotas) quota.inFlight += slow ? queue.inFlight : -queue.inFlight;
+    const isFree = !slow && queue.blocked !== undefined && names.includes(queue.blocked.quota);
+    if (isFree) queue.blocked = undefined;
+    return { quotas, isFree };
   }
 
-  /** Gives what is free of a room to its lanes that stand aside, in turn. @returns them */
-  unblock(room: Quota): EndpointQueue[] {
-    const called: EndpointQueue[] = [];
-    while (room.inFlight + room.reserved < room.max) {
-      const ticket = room.blocked.shift();
+  /** Reserves the free places of a quota for its blocked endpoints, in turn. @returns these */
+  unblock(quota: Quota): EndpointQueue[] {
+    const unblocked: EndpointQueue[] = [];
+    while (quota.inFlight + quota.reserved < quota.max) {
+      const ticket = quota.blocked.shift();
       if (ticket === undefined) break;
-      const { lane } = ticket;
-      if (lane.blocked !== ticket) continue;
-      lane.blocked = undefined;
-      lane.reserved = room.name;
-      room.reserved += 1;
-      called.push(lane);
+      const { queue } = ticket;
+      if (queue.blocked !== ticket) continue;
+      queue.blocked = undefined;
+      queue.reservedIn = quota.name;
+      quota.reserved += 1;
+      unblocked.push(queue);
     }
-    if (room.inFlight + room.reserved + room.blocked.length === 0) this.#rooms.delete(room.name);
-    return called;
+    if (quota.inFlight + quota.reserved + quota.blocked.length === 0) this.#quotas.delete(quota.name);
+    return unblocked;
   }
 
-  #ticket(lane: EndpointQueue, { name: room }: Quota): Ticket {
-    lane.blocked = { lane, quota: room };
-    return lane.blocked;
-  }
-
-  #room(name: string): Quota {
-    const known = this.#rooms.get(name);
+  #quota(name: string): Quota {
+    const known = this.#quotas.get(name);
     if (known !== undefined) return known;
-    const max = this.#maxOf(name);
-    const room = {
+    const quota = {
       name,
-      max,
+      max: this.#maxOf(name),
       inFlight: 0,
       reserved: 0,
       reserver: undefined,
       blocked: new SparseFirst<Ticket>(),
     };
-    this.#rooms.set(name, room);
-    return room;
+    this.#quotas.set(name, quota);
+    return quota;
   }
 
   #maxOf(name: string): number {
@@ -159,13 +168,18 @@ export class Quotas {
   }
 }
 
+function ticketFor(queue: EndpointQueue, { name }: Quota): Ticket {
+  queue.blocked = { queue, quota: name };
+  return queue.blocked;
+}
+
 const slowNames = ({ integration }: EndpointQueue): string[] => [
   `${SLOW_OF_INTEGRATION}${integration}`,
   SLOW,
 ];
 
-const namesOf = (lane: EndpointQueue): string[] => [
-  `${ORGANIZATION}${lane.organization}`,
-  `${INTEGRATION}${lane.integration}`,
-  ...(lane.slow ? slowNames(lane) : []),
+const namesOf = (queue: EndpointQueue): string[] => [
+  `${ORGANIZATION}${queue.organization}`,
+  `${INTEGRATION}${queue.integration}`,
+  ...(queue.slow ? slowNames(queue) : []),
 ];

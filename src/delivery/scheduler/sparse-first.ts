@@ -1,13 +1,13 @@
 /**
- * A queue in which lanes with a single delivery pass those with a backlog.
+ * Queue in which endpoints with a single delivery pass those with a backlog.
  *
- * With a thousand backlogged lanes, a lane that gets an event now and then would wait for a turn of each of them, every time. It
- * passes them instead; after so many in a row one of the others has its turn, so that many single deliveries do not keep a
- * backlog waiting for ever. Pure.
+ * Without it, an endpoint that gets an event now and then would wait for a turn of each of a
+ * thousand backlogged endpoints. After eight sparse ones in a row a backlogged one has its turn, so
+ * many single deliveries do not starve a backlog. Pure.
  */
 import { Fifo } from './fifo.ts';
 
-/** Of those that pass, before one of the others has its turn. */
+/** Sparse items in a row before one of the others has its turn. */
 const IN_A_ROW_MAX = 8;
 
 export class SparseFirst<Item> {
@@ -23,12 +23,12 @@ export class SparseFirst<Item> {
     (isSparse ? this.#sparse : this.#others).push(item);
   }
 
-  /** Lets one in before all of its kind. */
+  /** Adds an item before all others of its kind. */
   unshift(item: Item, isSparse: boolean): void {
     (isSparse ? this.#sparse : this.#others).unshift(item);
   }
 
-  /** The next in turn; undefined where none waits. */
+  /** Removes the next item; undefined if there is none. */
   shift(): Item | undefined {
     const othersTurn = this.#sparse.length === 0 || this.#inARow >= IN_A_ROW_MAX;
     if (othersTurn && this.#others.length > 0) {

@@ -1,20 +1,20 @@
 /**
- * Bounds all that a receiver sends for one request, as it comes from the socket.
+ * Bounds the bytes that a receiver sends for one request, at the socket.
  *
- * The parser of answers hands on heads and bodies, each with a bound of its own. What it reads over it hands on to nobody: a
- * reason phrase, a chunk's extension, white space, each as long as a hostile receiver likes, for as long as a post may take.
+ * Attack: a reason phrase, chunk extensions or white space without end. The parser bounds heads and
+ * bodies, but skips these.
  */
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { EgressError } from '../egress-error.ts';
 import { INTERIM_ANSWERS_MAX } from './receiver-answer.ts';
 
-/** A body in chunks of one byte has six around each: more than this for each byte is nothing but padding. */
+/** A chunk of one byte has six around it: more than this per byte of the body is padding. */
 const BYTES_PER_BODY_BYTE = 8;
-/** Heads that one answer may have: its own, its trailers, and those of the interim answers that are read over. */
+/** Heads of one answer: its own, its trailers, and those of interim answers. */
 const HEADS = 2 + INTERIM_ANSWERS_MAX;
 
-/** @returns a connector whose sockets end when an answer has more bytes than its parts may have together */
+/** @returns a connector whose sockets are destroyed when an answer has too many bytes */
 export function withAnswerBound(
   dial: buildConnector.connector,
   { headBytes, bodyBytes }: { readonly headBytes: number; readonly bodyBytes: number },
@@ -23,7 +23,7 @@ export function withAnswerBound(
   return (options, callback) =>
     dial(options, (...result) => {
       const [, socket] = result;
-      // Before undici reads what has come.
+      // Before undici reads from the socket.
       if (socket !== null) bound(socket, bytesMax);
       callback(...result);
     });
@@ -35,7 +35,7 @@ function bound(socket: Socket, bytesMax: number): void {
   let readLast = 0;
   socket.on('readable', () => {
     const { bytesRead, bytesWritten } = socket;
-    // What comes after something was written belongs to a new request: a connection has one at a time.
+    // Bytes after a write belong to a new request: a connection has one at a time.
     if (bytesWritten !== written) readBefore = readLast;
     written = bytesWritten;
     readLast = bytesRead;

@@ -1,17 +1,17 @@
 /**
- * A connection is made in time or not at all.
+ * Connector with a deadline.
  *
- * undici's own time-out is kept by a coarse clock, half a second late; this one is exact, and by the clock it is given. undici's
- * ends the socket of a connection that nobody waits for any more.
+ * undici's own time-out runs on a coarse clock, half a second late; this one is exact, and uses the
+ * timer that it is given. undici's time-out destroys the socket of a connection that is given up.
  */
 import type { buildConnector } from 'undici';
 import type { LimitMet } from '../../limits.ts';
 import { overLimit } from '../egress-error.ts';
 
-/** Runs something later. @returns what calls it off */
+/** Runs a function later. @returns a function that cancels it */
 export type After = (ms: number, run: () => void) => () => void;
 
-/** @param limit how long look-up, TCP and TLS may take together */
+/** @param limit time for look-up, TCP and TLS together */
 export function inTime(
   dial: buildConnector.connector,
   limit: LimitMet,

@@ -1,9 +1,9 @@
 /**
- * What a receiver makes of one post: undici's handler for it, and the result once there is one.
+ * The answer of a receiver to one post: undici's handler, and the result.
  *
- * A receiver decides with the head of its answer whether it has the event. What follows is only kept for whoever looks into
- * it, so a body that stalls, breaks off or does not end makes an answer `truncated` and no failure. There is one result,
- * whatever comes afterwards, and a connection whose answer was not read to its end is never used again.
+ * The status decides whether the receiver has the event. The body is only kept for people to read,
+ * so a body that stalls, breaks off or does not end makes an answer `truncated`, not failed. There
+ * is one result, and a connection whose answer was not read to its end is not used again.
  */
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../../limits.ts';
@@ -14,9 +14,9 @@ export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** The beginning of the body as text, without U+0000, which PostgreSQL cannot hold. */
+      /** The beginning of the body as text, without U+0000, which PostgreSQL cannot store. */
       readonly response: string;
-      /** Whether the body had more than what is kept of it, or did not come to its end. */
+      /** Whether the body was longer than what is kept, or did not end. */
       readonly truncated: boolean;
     }
   | PostFailure;
@@ -26,12 +26,14 @@ export type AnswerLimits = Pick<
   'fetchHeaderBytes' | 'webhookMs' | 'webhookConnectMs' | 'webhookResponseBytes' | 'webhookResponseKeptBytes'
 >;
 
-/** Interim answers that are read over; a receiver may not send them without end. */
+/** Interim answers that are skipped. Attack: a receiver that sends them without end. */
 export const INTERIM_ANSWERS_MAX = 16;
 const STATUS_MAX = 599;
-/** Attack: an answer in chunks of one byte, each of which costs the host a callback and an object. */
+/**
+ * Attack: an answer in chunks of one byte, each of which costs the host a callback and an object.
+ */
 const CHUNKS_MAX = 1_024;
-/** undici wants a reason to end a connection; nobody is told. */
+/** undici needs a reason to end a connection; it is not reported. */
 const ENOUGH = new Error('Enough was read of the answer.');
 
 export class ReceiverAnswer implements Dispatcher.DispatchHandler {
@@ -42,26 +44,26 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
   #interim = 0;
-  /** 0 until the head is there. */
+  /** 0 before the head has arrived. */
   #status = 0;
   #readBytes = 0;
   #chunkCount = 0;
 
-  /** @param where the receiver's origin: no path, no query @param settle called once */
+  /** @param where the origin of the receiver, without path and query @param settle called once */
   constructor(limits: AnswerLimits, where: string, settle: (result: PostResult) => void) {
     this.#limits = limits;
     this.#where = where;
     this.#settle = settle;
   }
 
-  /** The time is over. */
-  cut(): void {
+  /** Ends the post: its time is over. */
+  expire(): void {
     const { webhookMs: max } = this.#limits;
     this.#end(() => this.#failure(overLimit({ name: 'webhookMs', max }, 'timeout')));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The connection came too late: what was given up on is not sent.
+    // The connection was made after the end of the time: the request is not sent.
     if (this.#over) controller.abort(ENOUGH);
     else this.#controller = controller;
   }
@@ -69,7 +71,8 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200) {
       this.#interim += 1;
-      if (this.#interim > INTERIM_ANSWERS_MAX) this.#end(() => this.#broken('The answer does not begin.'));
+      if (this.#interim > INTERIM_ANSWERS_MAX)
+        this.#end(() => this.#broken('The server sent too many interim responses.'));
     } else if (status > STATUS_MAX)
       this.#end(() => this.#broken(`The answer has the status ${status}, which HTTP does not know.`));
     else this.#status = status;
@@ -77,10 +80,10 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { webhookResponseBytes, webhookResponseKeptBytes } = this.#limits;
-    const room = webhookResponseKeptBytes - this.#readBytes;
+    const left = webhookResponseKeptBytes - this.#readBytes;
     this.#readBytes += chunk.byteLength;
     this.#chunkCount += 1;
-    if (room > 0) this.#chunks.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
+    if (left > 0) this.#chunks.push(chunk.byteLength > left ? chunk.subarray(0, left) : chunk);
     const isTooMuch = this.#readBytes > webhookResponseBytes || this.#chunkCount > CHUNKS_MAX;
     if (isTooMuch) this.#end(() => this.#answered(true));
   }
@@ -93,7 +96,7 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
     if (!this.#over) this.#finish(this.#status === 0 ? this.#failure(error) : this.#answered(true));
   }
 
-  /** Ends the connection, too. */
+  /** Finishes, and ends the connection. */
   #end(result: () => PostResult): void {
     if (this.#over) return;
     this.#finish(this.#status === 0 ? result() : this.#answered(true));
@@ -120,26 +123,26 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   });
 }
 
-/** Stands for what is no text; three bytes of UTF-8. */
-const NO_TEXT = '\uFFFD';
+/** Replaces bytes that are not text; three bytes in UTF-8. */
+const REPLACEMENT = '\uFFFD';
 
 interface KeptText {
   readonly text: string;
-  /** Whether the text itself had to be made shorter. */
+  /** Whether the text was shortened. */
   readonly isCut: boolean;
 }
 
-/** What is kept of a body: lossy, never parsed, and in UTF-8 no longer than `bytesMax` again. */
+/** The kept text of a body: lossy, never parsed, and in UTF-8 no longer than `bytesMax`. */
 function keptText(chunks: readonly Buffer[], bytesMax: number): KeptText {
   if (chunks.length === 0) return { text: '', isCut: false };
   const text = decoded(Buffer.concat(chunks));
-  // Each byte that is no text has become three.
-  const bytes = text.includes(NO_TEXT) ? Buffer.from(text) : undefined;
+  // Each byte that is not text has become three.
+  const bytes = text.includes(REPLACEMENT) ? Buffer.from(text) : undefined;
   return bytes === undefined || bytes.byteLength <= bytesMax
     ? { text, isCut: false }
     : { text: decoded(bytes.subarray(0, bytesMax)), isCut: true };
 }
 
-/** As a stream that goes on: a character that was cut in two at the end is left out. */
+/** Decodes as a stream: a character that is cut in two at the end is left out. */
 const decoded = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', NO_TEXT);
+  new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', REPLACEMENT);

@@ -1,6 +1,6 @@
 /**
- * Where a webhook's receiver is: what its URL says, and whether it may be one at all. No name is looked up: whoever dials does
- * that, and checks again what it leads to.
+ * Receiver of a webhook: parses its URL, and refuses what may not be posted to. Looks up no name:
+ * the connector does, and checks the addresses.
  */
 import { isIP } from 'node:net';
 import { targetOf } from '../connection-pools.ts';
@@ -12,38 +12,46 @@ import type { EgressPolicy } from '../policy.ts';
 
 export interface Receiver {
   readonly url: URL;
-  /** Path and query, as they are sent. */
+  /** Path and query, as sent. */
   readonly path: string;
-  /** Where it is an endpoint of this service, which is reached in process. */
-  readonly door?: Loopback;
+  /** If it is an endpoint of this service, which is reached in process. */
+  readonly loopback?: Loopback;
 }
 
 export interface ReceiverRules {
   readonly policy: EgressPolicy;
-  /** Whether receivers without TLS are posted to; body and signature are then anybody's to read on the way. */
+  /** Whether receivers may have no TLS; the network can then read bodies and signatures. */
   readonly allowHttp: boolean;
-  readonly ownDoor: FindLoopback;
+  readonly findLoopback: FindLoopback;
 }
 
-/** What every server takes, and what fits into one line of a log. */
+/** Accepted by every server, and short enough for a line of a log. */
 const URL_CHARS_MAX = 2_048;
-/** What the URL standard forgives, blanks and a slash too few or too many, one reader forgives and the next does not. */
+/**
+ * Strict: the URL standard accepts blanks and wrong slashes, which other parsers read differently.
+ */
 const WRITTEN = /^https?:\/\/[^\s\\/][^\s\\]*$/i;
-/** Attack: `https://bank.example@evil.example/` reads as the one and goes to the other. And passwords end up in logs. */
+/**
+ * Attack: `https://bank.example@evil.example/` looks like the one and goes to the other. Passwords
+ * would end up in logs.
+ */
 const WITH_USER = /^[^/]*\/\/[^/?#]*@/;
 
 /**
- * @param text of a stranger's; no message repeats it
- * @throws EgressError where nothing is to be posted there, whatever its name leads to
+ * Parses the URL of a receiver.
+ *
+ * @param text untrusted; no message repeats it
+ * @throws EgressError if it may not be posted to, whatever its name resolves to
  */
-export function receiverOf(text: string, { policy, allowHttp, ownDoor }: ReceiverRules): Receiver {
+export function receiverOf(text: string, { policy, allowHttp, findLoopback }: ReceiverRules): Receiver {
   const url = receiverUrl(text, allowHttp);
-  const door = ownDoor(url);
-  // To an endpoint of this service nothing goes over a network.
-  if (url.protocol === 'http:' && !allowHttp && door === undefined)
+  const loopback = findLoopback(url);
+  // An endpoint of this service is reached without a network.
+  if (url.protocol === 'http:' && !allowHttp && loopback === undefined)
     throw refusal('The URL is of http, and this service posts to receivers with https only.');
-  if (door?.kind === 'api') throw refusal('The URL is one of the API of this service, which is no receiver.');
-  if (door !== undefined) return { url, door, path: door.path };
+  if (loopback?.kind === 'api')
+    throw refusal('The URL is one of the API of this service, which is no receiver.');
+  if (loopback !== undefined) return { url, loopback, path: loopback.path };
   const target = targetOf(url);
   checkTarget(target, policy);
   const known = isIP(target.host) === 0 ? fixedAddressesOf(target.host) : [target.host];
@@ -54,7 +62,7 @@ export function receiverOf(text: string, { policy, allowHttp, ownDoor }: Receive
 }
 
 function receiverUrl(text: string, allowHttp: boolean): URL {
-  // Before it is parsed: whoever made the text chose how much work that is.
+  // Before it is parsed. Attack: a long text that takes long to parse.
   if (text.length > URL_CHARS_MAX)
     throw refusal(`The URL has more than ${URL_CHARS_MAX.toLocaleString('en-US')} characters.`);
   const url = WRITTEN.test(text) ? URL.parse(text) : null;
@@ -64,7 +72,7 @@ function receiverUrl(text: string, allowHttp: boolean): URL {
     );
   if (WITH_USER.test(text) || url.username !== '' || url.password !== '')
     throw refusal('The URL has a user name or a password in it.');
-  // It is never sent: whoever writes one means something that does not happen.
+  // A fragment is never sent: its author expects something that does not happen.
   if (text.includes('#')) throw refusal('The URL has a fragment, which is never sent.');
   return url;
 }

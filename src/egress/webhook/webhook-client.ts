@@ -1,17 +1,18 @@
 /**
- * Posts to the receivers of webhooks: one request, one result, and nothing is tried twice.
+ * Webhook client: posts to receivers. One request, one result, no retry.
  *
- * Receivers are chosen by tenants like the hosts of their `fetch`, so that the same policy and the same checks of addresses
- * stand before them. Unlike a fetch, a post follows no redirect and hands nobody a stream; and it has connections of its own,
- * so that tenants' fetches cannot use up those of deliveries. It knows neither events nor retries: what comes of a post is a
- * value, and whoever asked judges it. As thousands are made in a second, each is one handler object and one timer.
+ * Tenants choose receivers like the hosts of their `fetch`, so the same policy and address checks
+ * apply. A post follows no redirect and returns no stream. Its connections are its own, so fetches
+ * cannot use up those of deliveries. The client knows neither events nor retries: the result of a
+ * post is a value, and its caller decides. A post costs one handler object and one timer, because
+ * thousands are made in a second.
  */
 import type { Limits } from '../../limits.ts';
 import { ConnectionPools } from '../connection-pools.ts';
 import { connectorTo } from '../connector.ts';
 import type { EgressError } from '../egress-error.ts';
 import type { FindLoopback } from '../loopback.ts';
-import { type Lookup, namesOf } from '../names.ts';
+import { dnsLookup, type Lookup } from '../names.ts';
 import type { EgressPolicy } from '../policy.ts';
 import { withAnswerBound } from './answer-bytes.ts';
 import { type After, inTime } from './deadline-connector.ts';
@@ -23,48 +24,48 @@ export type { PostResult };
 
 export interface Post {
   readonly url: string;
-  /** Of ours alone: nothing of a tenant's is in it. */
+  /** Set by the host alone; nothing in it is from a tenant. */
   readonly headers: Record<string, string>;
   readonly body: Uint8Array;
-  /** Whose delivery it is: owners share no connection. */
+  /** Endpoint of the delivery: owners share no connections. */
   readonly owner: string;
 }
 
 export interface WebhookClientParts {
   readonly policy: EgressPolicy;
   readonly limits: Limits;
-  /** Whether receivers may be reached by plain http. */
+  /** Whether receivers may have plain http. */
   readonly allowHttp: boolean;
-  /** Replaces the look-up of names. */
+  /** Resolves names; DNS unless given. */
   readonly lookup?: Lookup;
-  /** Finds the places of this service itself: its endpoints are posted to in process. */
-  readonly ownDoor?: FindLoopback;
-  /** The port of this service's control listener, once it is known: no list opens it. */
+  /** Finds URLs of this service, whose endpoints are posted to in process. */
+  readonly findLoopback?: FindLoopback;
+  /** The port of the control listener of this service, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
-  /** Runs something later. @returns what calls it off */
-  readonly after?: After;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: After;
 }
 
 const RECEIVERS_ARE =
   'A receiver has to be on the public internet, unless the operator of this service allows more.';
 
-/** An endpoint of this service that is posted to is one call deep, as if another endpoint had fetched it. */
+/** A post to an endpoint of this service has call depth 1, as a fetch of another endpoint has. */
 const DEPTH = 1;
 
 export class WebhookClient {
   readonly #parts: Required<
-    Pick<WebhookClientParts, 'policy' | 'limits' | 'allowHttp' | 'ownDoor' | 'after'>
+    Pick<WebhookClientParts, 'policy' | 'limits' | 'allowHttp' | 'findLoopback' | 'after'>
   >;
   readonly #connections: ConnectionPools;
   #inFlight = 0;
   #closed = false;
 
   constructor(parts: WebhookClientParts) {
-    const { policy, limits, allowHttp, lookup = namesOf((host) => policy.vouchesFor(host)) } = parts;
-    const { ownDoor = () => undefined, controlPort = () => undefined, after = later } = parts;
+    const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
+    const { findLoopback = () => undefined, controlPort = () => undefined, after } = parts;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
-    this.#parts = { policy, limits, allowHttp, ownDoor, after };
+    this.#parts = { policy, limits, allowHttp, findLoopback, after };
     this.#connections = new ConnectionPools({
       limit: { name: 'webhookConnections', max: limits.webhookConnections },
       connectionsPerOrigin: limits.deliveriesInFlightPerEndpoint,
@@ -76,29 +77,32 @@ export class WebhookClient {
     });
   }
 
-  /** Posts that have no result yet. */
+  /** Posts in flight. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Connections that are open or being made. */
+  /** Connections, open or connecting. */
   get connections(): number {
     return this.#connections.open;
   }
 
-  /** @returns why nothing is posted to this URL, whatever its name leads to; for whoever means to save it */
+  /**
+   * @returns why a URL cannot be saved as a receiver, whatever its name resolves to; undefined if
+   * it can
+   */
   refusalOf(url: string): string | undefined {
     try {
       receiverOf(url, this.#parts);
       return undefined;
     } catch (cause) {
       const { message, detail } = cause as EgressError;
-      // Which rule said no is for the log; what receivers have to be is for everybody.
+      // The rule that refused it is for the log alone; the requirement is for everyone.
       return detail === message ? message : `${message} ${RECEIVERS_ARE}`;
     }
   }
 
-  /** Always resolves, `webhookMs` from now at the latest. */
+  /** Posts once. Always resolves, after `webhookMs` at the latest. */
   async post(post: Post): Promise<PostResult> {
     if (this.#closed) return { kind: 'fault', detail: 'The service is stopping.' };
     let receiver: Receiver;
@@ -121,13 +125,13 @@ export class WebhookClient {
     await this.#connections.close();
   }
 
-  async #send({ url, path, door }: Receiver, { headers, body, owner }: Post): Promise<PostResult> {
+  async #send({ url, path, loopback }: Receiver, { headers, body, owner }: Post): Promise<PostResult> {
     const { limits, after } = this.#parts;
-    const lease = this.#connections.lease(owner, url, door && { door, depth: DEPTH });
+    const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: DEPTH });
     const { promise, resolve } = Promise.withResolvers<PostResult>();
     const answer = new ReceiverAnswer(limits, url.origin, resolve);
-    const cancel = after(limits.webhookMs, () => answer.cut());
-    // undici sends a POST once, and never another one on the same connection before it is answered.
+    const cancel = after(limits.webhookMs, () => answer.expire());
+    // undici sends a POST once, and no other on the same connection before the answer.
     lease.pool.dispatch({ method: 'POST', path, headers, body }, answer);
     try {
       return await promise;
@@ -136,9 +140,4 @@ export class WebhookClient {
       lease.release();
     }
   }
-}
-
-function later(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { expect, test, vi } from 'vitest';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { mutateText } from '../../support/fuzz/mutations.ts';
-import { answered, newPosting, postTo, receive } from '../../support/receivers/scripted-receivers.ts';
+import { answered, newWebhookClient, postTo, receive } from '../../support/receivers/scripted-receivers.ts';
 
 const ANSWERS = [
   answered(200, 'fine', 'content-type: text/plain\r\n'),
@@ -82,7 +82,7 @@ test('whatever a receiver answers, a post has one result in its time, and its co
       else socket.write(rest, 'latin1', () => end === 'reset' && socket.resetAndDestroy());
     });
   });
-  const posting = newPosting({
+  const client = newWebhookClient({
     limits: { webhookMs: 40, webhookResponseBytes: 1_000, webhookResponseKeptBytes: 100 },
   });
   const seen = new Map<string, number>();
@@ -92,7 +92,7 @@ test('whatever a receiver answers, a post has one result in its time, and its co
     check: async (input) => {
       const id = inputs.push(input) - 1;
       // A few owners, so that connections are used again after whatever came before.
-      const result = await postTo(posting, `${receiver.url}?${id}`, { owner: String(id % 4) });
+      const result = await postTo(client, `${receiver.url}?${id}`, { owner: String(id % 4) });
       assert((asked[id] ?? 0) <= 1, 'A request was sent again.');
       seen.set(result.kind, (seen.get(result.kind) ?? 0) + 1);
       if (result.kind !== 'answered') {
@@ -109,8 +109,8 @@ test('whatever a receiver answers, a post has one result in its time, and its co
   });
   expect(seen.get('answered')).toBeGreaterThan(0);
   expect(seen.get('failed')).toBeGreaterThan(0);
-  await posting.close();
-  await vi.waitFor(() => expect([posting.inFlight, posting.connections]).toEqual([0, 0]));
+  await client.close();
+  await vi.waitFor(() => expect([client.inFlight, client.connections]).toEqual([0, 0]));
 });
 
 const URLS = [
@@ -167,13 +167,13 @@ test('whatever is given for a URL, it is refused or asked of a name server, and 
     );
   };
   // What needs no name server is nowhere that is on the internet.
-  const posting = newPosting({ allow: '', deny: '0.0.0.0/0,::/0', allowHttp: true, lookup });
+  const client = newWebhookClient({ allow: '', deny: '0.0.0.0/0,::/0', allowHttp: true, lookup });
   await fuzz('receiverUrls', {
     atOnce: 16,
     make: (chance) => mutateText(chance, URLS, URL_WORDS),
     check: async (url) => {
-      const refusal = posting.refusalOf(url);
-      const result = await postTo(posting, url);
+      const refusal = client.refusalOf(url);
+      const result = await postTo(client, url);
       if (refusal === undefined) {
         assert(result.kind === 'failed' && result.reason === 'dns', JSON.stringify(result));
         const { protocol, username, password, hash } = new URL(url);
@@ -185,5 +185,5 @@ test('whatever is given for a URL, it is refused or asked of a name server, and 
     },
   });
   expect(asked).toHaveBeenCalled();
-  expect(posting.connections).toBe(0);
+  expect(client.connections).toBe(0);
 });

@@ -13,7 +13,7 @@ import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
 
 vi.mock('../../../src/egress/names.ts', async (original) => {
   const { hostileNames } = await import('../../support/hostile/hostile-peer.ts');
-  return { ...(await original<object>()), namesOf: hostileNames };
+  return { ...(await original<object>()), dnsLookup: hostileNames };
 });
 
 const SEED = Number(process.env['ANNEX_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));

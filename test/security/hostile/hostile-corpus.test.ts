@@ -8,7 +8,7 @@ import { HostileHost } from '../../support/hostile/hostile-host.ts';
 
 vi.mock('../../../src/egress/names.ts', async (original) => {
   const { hostileNames } = await import('../../support/hostile/hostile-peer.ts');
-  return { ...(await original<object>()), namesOf: hostileNames };
+  return { ...(await original<object>()), dnsLookup: hostileNames };
 });
 
 const ATTACKS = readAttacks();

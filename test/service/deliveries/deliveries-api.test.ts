@@ -1,6 +1,6 @@
 /**
- * The deliveries, as whoever answers for them sees them (REFERENCE D32): what became of each, attempt by attempt; and what can be
- * ordered of them. The receivers are real ones, which fail as they are told to.
+ * The API of deliveries: their state and attempts, redelivery, cancellation and replay
+ * (docs/contract/webhooks.md#redelivery-and-replay). Receivers are real and fail on purpose.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, ask, codeOf, type Question } from '../../support/installation-api.ts';
@@ -16,9 +16,9 @@ interface Told {
   readonly [member: string]: unknown;
 }
 
-/** Deliveries that one replay may order anew. */
+/** Most deliveries of one replay. */
 const REPLAYED_MAX = 3;
-/** For what really fails, and is really delivered. */
+/** Time for real failures and real deliveries. */
 const WAIT = { timeout: 20_000 };
 
 let receiver: RecordingReceiver;
@@ -84,16 +84,16 @@ async function delivered(
   const { status, body } = await ask(annex, 'POST', '/events', { json });
   expect([status, body['deliveries']]).toEqual([202, 1]);
   return becomes(state, async () => {
-    const [told] = await list(`event=${body['eventId']}`);
-    return told;
+    const [found] = await list(`event=${body['eventId']}`);
+    return found;
   });
 }
 
 async function becomes(state: string, look: () => Promise<Told | undefined>): Promise<Told> {
   await expect.poll(async () => (await look())?.state, WAIT).toBe(state);
-  const told = await look();
-  if (told === undefined) throw new Error('It was there a moment ago.');
-  return told;
+  const found = await look();
+  if (found === undefined) throw new Error('The delivery has disappeared.');
+  return found;
 }
 
 const answerOf = (query: string, token = annex.platform) =>
@@ -108,10 +108,10 @@ const now = async (id: string) => (await read(id)).body as Told;
 const here = (organization = 'beach') => installed.get(organization)?.id ?? '';
 
 describe('a delivery', () => {
-  test('is told with every attempt that was made, what was posted, and what the receiver said', async () => {
+  test('is shown with every attempt, the payload and the answer of the receiver', async () => {
     receiver.answer = { status: 404, body: '<script>alert("hush")</script>' };
-    const told = await delivered('failed', 'page_feedback');
-    expect(told).toEqual({
+    const shown = await delivered('failed', 'page_feedback');
+    expect(shown).toEqual({
       id: expect.any(String),
       eventId: expect.stringMatching(/^evt_/),
       ...{ type: 'page_feedback', kind: 'webhook', integration: 'webhook', organization: 'beach' },
@@ -120,13 +120,13 @@ describe('a delivery', () => {
       createdAt: expect.stringMatching(/Z$/),
       finishedAt: expect.stringMatching(/Z$/),
     });
-    const { body, headers, text } = await read(told.id);
-    const [request] = receiver.about(told.eventId);
+    const { body, headers, text } = await read(shown.id);
+    const [request] = receiver.about(shown.eventId);
     expect(body).toEqual({
-      ...told,
+      ...shown,
       history: [
         {
-          ...{ number: 1, result: 'failed', outcome: told['outcome'], status: 404 },
+          ...{ number: 1, result: 'failed', outcome: shown['outcome'], status: 404 },
           ...{ at: expect.stringMatching(/Z$/), durationMs: expect.any(Number) },
           destination: `${receiver.url}/in`,
           response: '<script>alert("hush")</script>',
@@ -135,13 +135,14 @@ describe('a delivery', () => {
       destination: `${receiver.url}/in`,
       payload: request?.body,
     });
-    // Attack: a receiver whose answer is a page. It is text in JSON, and no browser shall think otherwise.
+    // Attack: a receiver that answers with an HTML page. It is text in JSON, never content of its
+    // own.
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(text).not.toContain('key=hush');
   });
 
-  test('that is delivered again is the same event and the same bytes, with a new budget', async () => {
+  test('that is redelivered has the same event and the same bytes, with a new budget', async () => {
     receiver.answer = { status: 400 };
     const { id, eventId } = await delivered('failed');
     receiver.answer = { status: 200 };
@@ -157,12 +158,12 @@ describe('a delivery', () => {
       { number: 1, status: 400 },
       { number: 2, status: 200, result: 'succeeded' },
     ]);
-    // What has arrived may be delivered once more, too.
+    // A successful delivery may be redelivered, too.
     await order(id, 'redeliver');
     await expect.poll(() => receiver.about(eventId).length, WAIT).toBe(3);
   });
 
-  test('that waits for its next attempt says when that is; it can be canceled, and not be delivered again before', async () => {
+  test('that waits for its next attempt shows its time; it can be canceled, and not redelivered before', async () => {
     receiver.answer = { status: 500 };
     const { id, eventId } = await delivered('pending');
     await expect.poll(async () => (await now(id))['retries'], WAIT).toBeGreaterThan(0);
@@ -176,14 +177,14 @@ describe('a delivery', () => {
     expect(codeOf(await order(id, 'cancel'))).toBe('409 DELIVERY_OVER');
     const posted = receiver.about(eventId).length;
     expect((await now(id)).state).toBe('canceled');
-    // It waits no longer: what is posted from here on is what was ordered.
+    // It waits no longer: the next post is the redelivery.
     receiver.answer = { status: 200 };
     expect((await order(id, 'redeliver')).body['state']).toBe('pending');
     await becomes('delivered', () => now(id));
     expect(receiver.about(eventId)).toHaveLength(posted + 1);
   });
 
-  test('leaves an entry in the audit each time that something is ordered of it', async () => {
+  test('has an entry in the audit for each order', async () => {
     receiver.answer = { status: 400 };
     const { id } = await delivered('failed');
     const token = tokens.get('beach') ?? '';
@@ -199,7 +200,7 @@ describe('a delivery', () => {
 });
 
 describe('deliveries', () => {
-  test('are listed newest first, in pages, and by whatever is asked for', async () => {
+  test('are listed newest first, in pages, with filters', async () => {
     const [view, feedback, content] = [
       await delivered('delivered', 'site_view'),
       await delivered('delivered', 'page_feedback'),
@@ -216,7 +217,7 @@ describe('deliveries', () => {
     expect(idsOf(await list(`${since}&state=failed`))).toEqual([]);
     expect(idsOf(await list(`event=${view.eventId}`))).toEqual([view.id]);
     expect(idsOf(await list('event=evt_none'))).toEqual([]);
-    // From a moment on, and up to another, which is not in it.
+    // `from` is included, `to` is excluded.
     const { createdAt } = feedback;
     expect(idsOf(await list(`${since}&to=${createdAt}`))).not.toContain(feedback.id);
     expect(idsOf(await list(`installation=${here()}&from=${createdAt}`))).toContain(feedback.id);
@@ -243,11 +244,11 @@ describe('deliveries', () => {
     expect(answer.error.message).toContain(why);
   });
 
-  test('from and to may be the same moment, in which there is nothing', async () => {
+  test('from and to may be equal, which selects nothing', async () => {
     expect(await list('from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z')).toEqual([]);
   });
 
-  test('are those of an organization for that one alone; the platform and the operator see all', async () => {
+  test('are shown to their organization alone; the platform and the operator see all', async () => {
     const [ours, theirs] = [
       await delivered('delivered', 'site_view', 'beach'),
       await delivered('delivered', 'site_view', 'hill'),
@@ -260,9 +261,9 @@ describe('deliveries', () => {
       expect(idsOf(await list(since, token))).toEqual([theirs.id, ours.id]);
     expect(idsOf(await list(`${since}&organization=hill`))).toEqual([theirs.id]);
     expect(codeOf(await answerOf('organization=hill', beach))).toBe('403 TOKEN_FORBIDDEN');
-    // An event of another tenant's is one that never was.
+    // An event of another tenant is answered as absent.
     expect(await list(`event=${theirs.eventId}`, beach)).toEqual([]);
-    // Attack: to learn from the answer what another organization has.
+    // Attack: an answer that reveals what another organization has.
     const others = await answerOf(`installation=${here('hill')}`, beach);
     const absent = await answerOf('installation=ins_none', beach);
     expect([codeOf(others), codeOf(absent)]).toEqual(Array(2).fill('404 INSTALLATION_UNKNOWN'));
@@ -277,19 +278,22 @@ describe('deliveries', () => {
   });
 
   test('stay readable for the organization once it has uninstalled', async () => {
-    const gone = await settled('lake');
-    const told = await delivered('delivered', 'site_view', 'lake');
+    const uninstalled = await settled('lake');
+    const shown = await delivered('delivered', 'site_view', 'lake');
     const { token } = await annex.service.store.tokens.create(
       { kind: 'organization', organization: 'lake' },
       OPERATOR,
     );
-    await ask(annex, 'DELETE', `/integrations/webhook/installations/${gone.id}`);
-    expect(idsOf(await list(`installation=${gone.id}`, token))).toEqual([told.id]);
-    expect((await read(told.id, { token })).body).toMatchObject({ id: told.id, payload: expect.any(String) });
-    expect(codeOf(await answerOf(`installation=${gone.id}`, tokens.get('beach')))).toBe(
+    await ask(annex, 'DELETE', `/integrations/webhook/installations/${uninstalled.id}`);
+    expect(idsOf(await list(`installation=${uninstalled.id}`, token))).toEqual([shown.id]);
+    expect((await read(shown.id, { token })).body).toMatchObject({
+      id: shown.id,
+      payload: expect.any(String),
+    });
+    expect(codeOf(await answerOf(`installation=${uninstalled.id}`, tokens.get('beach')))).toBe(
       '404 INSTALLATION_UNKNOWN',
     );
-    const replay = { token, json: { installation: gone.id } };
+    const replay = { token, json: { installation: uninstalled.id } };
     expect(codeOf(await ask(annex, 'POST', '/deliveries/replay', replay))).toBe('404 INSTALLATION_UNKNOWN');
   });
 });
@@ -297,7 +301,7 @@ describe('deliveries', () => {
 describe('a replay', () => {
   const replay = (json: object, token = tokens.get('beach') ?? '') =>
     ask(annex, 'POST', '/deliveries/replay', { token, json: { installation: here(), ...json } });
-  /** Three that have failed, one of each type. */
+  /** Three failed deliveries, one of each type. */
   const failed = async (): Promise<readonly [view: Told, feedback: Told, content: Told]> => {
     receiver.answer = { status: 410 };
     const all = [
@@ -312,7 +316,7 @@ describe('a replay', () => {
     Promise.all(all.map(async ({ id }) => (await now(id)).state));
   const arrived = (one: Told) => becomes('delivered', () => now(one.id));
 
-  test('orders what has failed anew: by place, by type, and by time', async () => {
+  test('redelivers failed deliveries, by place, type and time', async () => {
     const [view, feedback, content] = await failed();
     const from = view.createdAt;
     expect((await replay({ from, site: 'docs', type: 'page_feedback' })).body).toEqual({ replayed: 1 });
@@ -330,7 +334,7 @@ describe('a replay', () => {
     }
   });
 
-  test('takes another state where it is told to, and never what is pending', async () => {
+  test('takes another state if given, and never pending deliveries', async () => {
     const from = (await delivered('delivered')).createdAt;
     expect((await replay({ from })).body).toEqual({ replayed: 0 });
     expect((await replay({ from, state: 'delivered' })).body).toEqual({ replayed: 1 });
@@ -343,7 +347,7 @@ describe('a replay', () => {
     }
   });
 
-  test('orders deliveriesPerReplay at once, and says where to go on only where there is more', async () => {
+  test('orders deliveriesPerReplay at once, and has a cursor only if there is more', async () => {
     const three = await failed();
     const from = three[0].createdAt;
     expect((await replay({ from })).body).toEqual({ replayed: REPLAYED_MAX });
@@ -357,7 +361,7 @@ describe('a replay', () => {
     for (const one of four) await arrived(one);
   });
 
-  test('is refused where what it is about cannot be meant', async () => {
+  test('is refused if its selection makes no sense', async () => {
     const refused = async (json: object) => (await replay(json)).error?.message;
     expect(await refused({ space: 'a', site: 'b' })).toContain('body.space and body.site exclude each other');
     expect(await refused({ from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' })).toBe(

@@ -1,7 +1,7 @@
 /**
- * The worker of deliveries among everything that can happen to it at once, in an order that is drawn: a store that fails before
- * or after it has done what it was asked, receivers that hang, break off or fail, stops and starts, pauses, orders, and a clock
- * that is set. Whatever the order, each delivery comes to an end within its attempts, and none is left that nobody knows of.
+ * The delivery worker under random faults: a store that fails before or after its commit, receivers
+ * that hang, break off or fail, stops and starts, pauses, redeliveries, and a clock that is set. In
+ * any order, each delivery ends within its attempts, and none is lost.
  */
 import { expect, test } from 'vitest';
 import type { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
@@ -22,10 +22,10 @@ const LIMITS = {
   deliveryLeaseMs: 3_000,
   webhookMs: 2_000,
 };
-/** Requests of one order: four attempts, and three whose end nobody knows. */
+/** Requests of one order: four attempts, and three of unknown end. */
 const REQUESTS_MAX = 7;
 const STEPS = 250;
-/** Ten platform faults, a minute and more between them, and all else that a delivery may wait for. */
+/** Ten platform faults, a minute and more between them, and all other delays of a delivery. */
 const END_MS = 15 * 60 * 1_000;
 
 type Draw = (below: number) => number;
@@ -42,7 +42,7 @@ class Chaos extends Error {}
 
 const codeOf = (error: unknown) => (error instanceof AnnexError ? error.code : String(error));
 
-/** A store that fails now and then, before or after it has done what it was asked. */
+/** A store that fails at random, before or after its commit. */
 function failing(deliveries: Deliveries, fails: () => 'before' | 'after' | undefined): WorkerQueue {
   const wrapped =
     <Args extends unknown[], Result>(ask: (...args: Args) => Promise<Result>) =>
@@ -59,14 +59,14 @@ function failing(deliveries: Deliveries, fails: () => 'before' | 'after' | undef
     release: wrapped(deliveries.release),
     renew: wrapped(deliveries.renew),
     due: wrapped(deliveries.due),
-    // Where these fail at the start, there is none.
+    // If these fail at the start, there is no worker.
     recover: ({ all }) =>
       !all && fails() === 'before' ? Promise.reject(new Chaos()) : deliveries.recover({ all }),
     waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
   };
 }
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])('everything ends, in the order of happenings number %d', async (seed) => {
+test.each([1, 2, 3, 4, 5, 6, 7, 8])('every delivery ends, with random seed %d', async (seed) => {
   const draw = drawing(seed);
   const delivering = await Delivering.begin(LIMITS);
   const { store, time } = delivering;
@@ -87,7 +87,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('everything ends, in the order of happenings
   const installed = new Map<string, string>();
   for (const organization of ORGANIZATIONS)
     installed.set(organization, await delivering.install(organization, SITES));
-  /** Of each delivery, how often it was to be delivered. */
+  /** How often each delivery was ordered. */
   const orders = new Map<string, number>();
   let worker: DeliveryWorker = await start();
 
@@ -160,7 +160,8 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('everything ends, in the order of happenings
     expect(requests.get(id) ?? 0).toBeLessThanOrEqual(REQUESTS_MAX * (orders.get(id) ?? 0));
     if (state === 'delivered') expect(attempts).toBeGreaterThan(0);
   }
-  // A target that goes between two looks at it has no secret any more; nothing else of the store's failed by itself.
+  // A target that is deleted between two reads has no secret; nothing else in the store failed by
+  // itself.
   const codes = delivering.errors.filter((error) => !(error instanceof Chaos)).map(codeOf);
   expect(codes.filter((code) => code !== 'INSTALLATION_UNKNOWN')).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * The worker of deliveries, with a real store and real receivers and a clock of the test's: who is served when, and that nothing
- * is lost or told twice without need, whatever stops, dies, hangs or fails.
+ * The delivery worker with a real store, real receivers and a clock of the test: fairness, and no
+ * delivery is lost or repeated without need, whatever stops, dies, hangs or fails.
  */
 import { describe, expect, test, vi } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -13,7 +13,7 @@ const POLL = { interval: 1, timeout: 10_000 };
 const sites = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
 const urls = (url: string, count: number) => Array.from({ length: count }, (_, index) => `${url}/${index}`);
 
-test('what is posted is signed, says what it is, and is the same at each attempt but for its time', async () => {
+test('each attempt posts the same bytes and headers, signed anew', async () => {
   const delivering = await Delivering.begin();
   const { store, time } = delivering;
   await delivering.install('acme', ['s1']);
@@ -44,7 +44,7 @@ test('what is posted is signed, says what it is, and is the same at each attempt
     });
     return Number(/^t=(\d+),/.exec(signature)?.[1]);
   });
-  // Never of a time that has not come: 0.999 s past the second.
+  // Never a time of the future: the clock is 0.999 s past the second.
   const first = Math.floor((time.now - 1_000) / 1_000);
   expect(stamps).toEqual([first, first + 1]);
   expect(await store.deliveries.attempts(id)).toMatchObject([
@@ -59,9 +59,9 @@ test('what is posted is signed, says what it is, and is the same at each attempt
   ]);
 });
 
-describe('nobody waits for another', () => {
+describe('fairness', () => {
   // Attack: an organization with many endpoints whose receivers never answer.
-  test('an organization whose receivers all hang holds up its own deliveries alone', async () => {
+  test('an organization whose receivers all hang delays only its own deliveries', async () => {
     const delivering = await Delivering.begin({
       ...{ deliveriesInFlight: 16, deliveriesInFlightPerOrganization: 8, deliveriesInFlightPerEndpoint: 2 },
     });
@@ -78,9 +78,9 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(8);
   });
 
-  // Attack: two hundred receivers that hang, each of an organization of its own, with a backlog from before a restart. All use the
-  // same integration, as everybody does who has webhooks, and had each place of it for ten seconds at a time.
-  test('after a start with receivers of many organizations that hang, another organization waits for none of them', async () => {
+  // Attack: two hundred hanging receivers, each of its own organization, with a backlog from before
+  // a restart. All use the same integration, and took each place of it for ten seconds at a time.
+  test('after a start with hanging receivers of many organizations, another organization waits for none of them', async () => {
     const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
     const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
     for (const site of sites(20)) {
@@ -98,7 +98,7 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(9);
   });
 
-  test('receivers that were slow last leave places for those that answer, until they answer in time', async () => {
+  test('slow receivers leave places for those that answer in time, until they do, too', async () => {
     const delivering = await Delivering.begin({ deliveriesInFlight: 16 });
     const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
     for (const site of sites(20)) await delivering.install(`slow-${site}`, [site]);
@@ -109,7 +109,7 @@ describe('nobody waits for another', () => {
     };
     await all();
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(12), POLL);
-    // They answer, and late.
+    // They answer late.
     for (const [from, to] of [
       [0, 12],
       [12, 20],
@@ -123,7 +123,7 @@ describe('nobody waits for another', () => {
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(29), POLL);
     await turns();
     expect([receiver.requests.length, worker.inFlight]).toEqual([29, 9]);
-    // In time: each that answers leaves the room of the slow ones.
+    // Each that answers in time leaves the quota of slow endpoints.
     for (let index = 20; index < 40; index += 1) {
       await vi.waitFor(() => expect(receiver.requests.length).toBeGreaterThan(index), POLL);
       receiver.requests[index]?.answer(200);
@@ -134,7 +134,7 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(12);
   });
 
-  test('an endpoint that hangs has so many under way; the same organization’s others go on', async () => {
+  test('a hanging endpoint has a quota in flight; others of its organization are served', async () => {
     const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 3 });
     const receiver = await HttpReceiver.start(({ path }) => (path.startsWith('/slow') ? undefined : 200));
     await delivering.install('acme', ['s1', 's2']);
@@ -146,7 +146,7 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(3);
   });
 
-  test('an endpoint that fails again and again is probed, one at a time, until it is well', async () => {
+  test('an endpoint that fails again and again is probed, one delivery at a time, until one succeeds', async () => {
     const delivering = await Delivering.begin({ failuresBeforeProbing: 4, deliveriesInFlightPerEndpoint: 4 });
     let status: number | undefined = 400;
     const receiver = await HttpReceiver.start(() => status);
@@ -165,7 +165,7 @@ describe('nobody waits for another', () => {
     expect(worker.inFlight).toBe(4);
   });
 
-  test('more than memory holds hints of is delivered all the same, each once', async () => {
+  test('more deliveries than hints in memory are delivered, each once', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1', 's2']);
@@ -181,7 +181,7 @@ describe('nobody waits for another', () => {
 });
 
 describe('a stop', () => {
-  test('begins nothing, and waits for what is under way', async () => {
+  test('starts nothing, and waits for deliveries in flight', async () => {
     const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 1 });
     const receiver = await HttpReceiver.start(() => undefined);
     await delivering.install('acme', ['s1']);
@@ -200,7 +200,7 @@ describe('a stop', () => {
     expect(delivering.time.nextAt).toBeUndefined();
   });
 
-  test('gives it so much time; what a receiver may have got is of unknown end, and is posted again', async () => {
+  test('gives them limited time; what a receiver may have got is of unknown end, and is posted again', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start(() => undefined);
     await delivering.install('acme', ['s1']);
@@ -220,7 +220,7 @@ describe('a stop', () => {
       unknowns: 1,
       retries: 0,
     });
-    // What it says now is not heard any more.
+    // A later answer is ignored.
     receiver.requests[0]?.answer(500);
     await turns();
     const next = delivering.worker();
@@ -234,7 +234,7 @@ describe('a stop', () => {
 });
 
 describe('a lease', () => {
-  test('is renewed for as long as its attempt takes', async () => {
+  test('is renewed while its attempt runs', async () => {
     const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
     const receiver = await HttpReceiver.start(() => undefined);
     await delivering.install('acme', ['s1']);
@@ -252,13 +252,13 @@ describe('a lease', () => {
     expect(await delivering.read(id)).toMatchObject({ state: 'delivered', unknowns: 0 });
   });
 
-  test('deliveryLeaseMs: of somebody who is gone is taken back once it is over, and not before', async () => {
+  test('deliveryLeaseMs: of a dead worker is taken back when it expires, and not before', async () => {
     const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
     await delivering.store.deliveries.claim([id]);
-    // Not by a start: that one takes back whatever is left.
+    // Without a start, which takes back all leases.
     const other = delivering.worker({
       watching: (deliveries) => ({
         ...bound(deliveries),
@@ -274,8 +274,8 @@ describe('a lease', () => {
     expect(await delivering.read(id)).toMatchObject({ unknowns: 1, attempts: 1 });
   });
 
-  // By the clock alone it would be over in a day; and those that are kept would seem to last for as long.
-  test('of somebody who is gone is taken back although the clock was set back, and none that is kept', async () => {
+  // By the wall clock alone it would expire in a day, and renewed ones would seem to last as long.
+  test('of a dead worker is taken back although the clock was set back, and none that is renewed', async () => {
     const delivering = await Delivering.begin({ deliveryLeaseMs: 3_000 });
     const { store, time } = delivering;
     const receiver = await HttpReceiver.start(({ path }) => (path === '/gone/0' ? 200 : undefined));
@@ -298,7 +298,7 @@ describe('a lease', () => {
     expect(await delivering.read(kept)).toMatchObject({ attempts: 1, unknowns: 0 });
   });
 
-  test('of a process that died is taken back at the start of the next, before anything is claimed', async () => {
+  test('of a dead process is taken back at the next start, before the first claim', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
@@ -310,7 +310,7 @@ describe('a lease', () => {
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 1, retries: 0 });
   });
 
-  test('whose end nobody knows for the fourth time is a failed attempt, and is not tried at once', async () => {
+  test('of unknown end for the fourth time is a failed attempt, and is not repeated at once', async () => {
     const delivering = await Delivering.begin();
     const { time, store } = delivering;
     const receiver = await HttpReceiver.start();
@@ -354,7 +354,7 @@ describe('a delivery whose target', () => {
       },
     ],
     [
-      'is gone',
+      'is deleted',
       'deleted',
       async ({ store }: Delivering, id: string) =>
         void (await store.installations.uninstall(wholeInstallation(id), OPERATOR)),
@@ -374,7 +374,7 @@ describe('a delivery whose target', () => {
 });
 
 describe('a store that fails', () => {
-  test('when a delivery is put down is told again, and the receiver is not', async () => {
+  test('when a delivery is settled is written again, and nothing is posted again', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
@@ -397,8 +397,9 @@ describe('a store that fails', () => {
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
   });
 
-  // A commit of which nobody knows how it ended: told again, it is not heard any more, and said when it is due the first time.
-  test('although it has put a delivery down is asked when that is due', async () => {
+  // A commit of unknown end: the repeated write changes nothing, and the first one had the due
+  // time.
+  test('after it has settled a delivery is asked when that is due', async () => {
     const delivering = await Delivering.begin();
     const statuses = [500, 200];
     const receiver = await HttpReceiver.start(() => statuses.shift());
@@ -428,7 +429,7 @@ describe('a store that fails', () => {
     expect(await delivering.read(id)).toMatchObject({ attempts: 2, retries: 1, unknowns: 0 });
   });
 
-  test('when deliveries are claimed, or looked for, is left alone for a while', async () => {
+  test('when deliveries are claimed or refilled is not asked for a while', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
@@ -456,7 +457,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('what is ordered anew is delivered anew, at once', async () => {
+test('a redelivery is delivered at once', async () => {
   const delivering = await Delivering.begin();
   const statuses = [400, 200];
   const receiver = await HttpReceiver.start(() => statuses.shift());
@@ -473,8 +474,9 @@ test('what is ordered anew is delivered anew, at once', async () => {
   ]);
 });
 
-// Attack: calls of a backlog fill the cells, and a single delivery of another organization waits for all of them.
-test('calls of a backlog, and of what was due before the start, let those of others go first', async () => {
+// Attack: calls of a backlog fill the cells, and a single delivery of another organization waits
+// for all of them.
+test('calls of a backlog, and of deliveries due before the start, are background calls', async () => {
   const delivering = await Delivering.begin();
   await delivering.install('acme', ['s1', 's2', 's3']);
   await delivering.accept('acme', 's1', urls('https://example.com', 2));

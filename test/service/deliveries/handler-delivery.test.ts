@@ -1,7 +1,4 @@
-/**
- * Deliveries in a real service: events for handlers, and webhooks whose payload the integration makes, with real cells and real
- * receivers.
- */
+/** Deliveries in a real service: to handlers, and webhooks with payloads of the integration. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Delivery } from '../../../src/store/deliveries/delivery.ts';
@@ -39,7 +36,7 @@ describe('deliveries', () => {
     return () => service.stop();
   });
 
-  /** Publishes it under a name of its own, and installs it for an organization of its own. */
+  /** Publishes an integration under a new name, and installs it for a new organization. */
   async function deploy(
     source: string,
     more = '',
@@ -54,7 +51,7 @@ describe('deliveries', () => {
     return { ...(await service.install(name, organization)), name, organization };
   }
 
-  /** Posts an event that comes to one delivery. @returns its id */
+  /** Posts an event with one delivery. @returns the id of the delivery */
   async function post(event: Readonly<Record<string, unknown>>): Promise<string> {
     const { status, body } = await service.api('POST', '/v1/events', {
       token: service.platform,
@@ -85,7 +82,7 @@ describe('deliveries', () => {
   const attempts = (id: string) => service.service.store.deliveries.attempts(id);
 
   describe('to a handler', () => {
-    test('bring the event with the ids of its target, all that was posted, and nothing of the organization', async () => {
+    test('carry the event with the ids of its target and all posted members, without the organization', async () => {
       const installed = await deploy(`
         import { createIntegration } from '@annex/sdk';
         export default createIntegration({ fetch: () => new Response(), events: {
@@ -104,12 +101,12 @@ describe('deliveries', () => {
         ...{ eventId: 'evt-ids', type: 'space_content_updated', installationId: installed.id },
         ...{ spaceId: 'space-1', revisionId: 'rev-1', extra: { '"': ['ü'] } },
       });
-      // What it logs is found by the id of the delivery.
+      // The id of the delivery is the id of the call in the log.
       const { items } = await service.service.store.logs.list({ installationId: installed.id, limit: 1 });
       expect(items[0]?.requestId).toBe(id);
     });
 
-    test('that answers 406 are unhandled, and there is no line about it', async () => {
+    test('that answers 406 are unhandled, without a line in the log', async () => {
       const installed = await deploy(`export default { fetch: () => new Response('', { status: 406 }) };`);
       await service.installBelow(installed.name, installed, 'space', 'space-1');
       const id = await post(updated(installed.organization));
@@ -117,7 +114,7 @@ describe('deliveries', () => {
       expect(await service.log(installed)).toEqual([]);
     });
 
-    test('that throws have failed for good, and its log says so', async () => {
+    test('that throws fail for good, with a line in the log', async () => {
       const installed = await deploy(`
         import { createIntegration } from '@annex/sdk';
         export default createIntegration({ fetch: () => new Response(), events: {
@@ -132,15 +129,15 @@ describe('deliveries', () => {
         retries: 0,
       });
       await vi.waitFor(async () => expect(await service.log(installed)).toHaveLength(2), POLL);
-      const [thrown, told] = await service.log(installed);
+      const [thrown, line] = await service.log(installed);
       expect(thrown?.text).toContain('of the author');
-      expect(told?.text).toBe(
-        'space_content_updated (evt-throw) was not delivered: answered 500. This is final. Once the cause is mended, ' +
-          `POST /v1/deliveries/${id}/redeliver delivers it anew.`,
+      expect(line?.text).toBe(
+        'space_content_updated (evt-throw) was not delivered: answered 500. This is final. Once the cause is fixed, ' +
+          `POST /v1/deliveries/${id}/redeliver delivers it again.`,
       );
     });
 
-    test('whose cell dies under it is delivered again, and its author hears nothing of a failed delivery', async () => {
+    test('whose cell dies are repeated, and the log has no failed delivery', async () => {
       let requests = 0;
       const receiver = await HttpReceiver.start(() => (requests++ === 0 ? undefined : 200));
       const installed = await deploy(`
@@ -160,7 +157,7 @@ describe('deliveries', () => {
       expect((await service.log(installed)).filter(({ text }) => text.includes('final'))).toEqual([]);
     });
 
-    test('that names a receiver although its manifest says no `webhook` post nothing, and its log says why', async () => {
+    test('that names a receiver without `webhook` in its manifest post nothing, and the log says why', async () => {
       const receiver = await HttpReceiver.start();
       const installed = await deploy(
         `export default { async fetch(request) {
@@ -178,7 +175,7 @@ describe('deliveries', () => {
   });
 
   describe('of a webhook', () => {
-    /** One that is in a site. @param body of its `fetch`, where `url` is what is configured */
+    /** Installs a webhook in a site. @param body of its `fetch`; `url` is the configured URL */
     async function webhook(body: string, url: string) {
       const installed = await deploy(
         `export default { async fetch(request) {
@@ -202,7 +199,7 @@ describe('deliveries', () => {
       expect([status, body['status']]).toEqual([200, 'active']);
     }
 
-    /** A payload of two pieces. @param middle what its author does between them */
+    /** A payload of two chunks. @param middle code between them */
     const torn = (middle: string): string => `
       const bytes = (text) => new TextEncoder().encode(text);
       return to(new ReadableStream({ async start(controller) {
@@ -213,7 +210,7 @@ describe('deliveries', () => {
         controller.close();
       } }));`;
 
-    test('post what the integration answers to the receiver it names, and it is asked once', async () => {
+    test('post the answer of the integration to the receiver it names, and ask it once', async () => {
       const statuses = [503, 200];
       const receiver = await HttpReceiver.start(() => statuses.shift());
       const installed = await webhook(
@@ -228,7 +225,7 @@ describe('deliveries', () => {
       expect((await service.log(installed)).filter(({ text }) => text === 'asked')).toHaveLength(1);
     });
 
-    test('whose target was changed are posted to where it says now, and are the same bytes', async () => {
+    test('whose target was changed post the same bytes to its new receiver', async () => {
       const before = await HttpReceiver.start(() => 503);
       const after = await HttpReceiver.start();
       const installed = await webhook('return to(JSON.stringify({ at: Math.random() }));', before.url);
@@ -239,7 +236,7 @@ describe('deliveries', () => {
       expect(after.requests.map(({ body }) => body)).toEqual([before.requests[0]?.body]);
     });
 
-    test('whose integration wants nothing posted any more are unhandled', async () => {
+    test('whose integration names no receiver any more are unhandled', async () => {
       const receiver = await HttpReceiver.start(() => 503);
       const installed = await webhook(
         `return url.endsWith('/off') ? new Response('', { status: 406 }) : to('{}');`,
@@ -252,7 +249,7 @@ describe('deliveries', () => {
       expect(receiver.requests).toHaveLength(1);
     });
 
-    test('may be streamed, as far as the call and `webhookPayloadBytes` go', async () => {
+    test('may be streamed, within the limits of the call and `webhookPayloadBytes`', async () => {
       const receiver = await HttpReceiver.start();
       const installed = await webhook(
         `return to(new ReadableStream({ async start(controller) {
@@ -272,7 +269,7 @@ describe('deliveries', () => {
     test.each([
       ['throws', `throw new Error('of the author')`, 'exception'],
       ['spins', 'for (;;);', 'exceededCpu'],
-    ])('whose code %s in the middle of its payload have failed for good', async (_, middle, outcome) => {
+    ])('whose code %s in the middle of its payload fail for good', async (_, middle, outcome) => {
       const receiver = await HttpReceiver.start();
       const installed = await webhook(torn(middle), receiver.url);
       const id = await post(viewed(installed.organization));
@@ -281,7 +278,7 @@ describe('deliveries', () => {
       expect(receiver.requests).toEqual([]);
     });
 
-    test('whose cell dies in the middle of its payload are made anew', async () => {
+    test('whose cell dies in the middle of the payload are repeated', async () => {
       let requests = 0;
       const source = await HttpReceiver.start(() => (requests++ === 0 ? undefined : 200));
       const receiver = await HttpReceiver.start();
@@ -298,7 +295,7 @@ describe('deliveries', () => {
     test.each([
       ['whole', (size: number) => `to(JSON.stringify('x'.repeat(${size - 2})))`],
       ['streamed', (size: number) => `to(new Blob([JSON.stringify('x'.repeat(${size - 2}))]).stream())`],
-    ])('webhookPayloadBytes: a payload that is %s may be so large, and no larger', async (_, source) => {
+    ])('webhookPayloadBytes: a payload that is %s has a maximum size, met exactly', async (_, source) => {
       const receiver = await HttpReceiver.start();
       const fits = await webhook(`return ${source(1_000)};`, receiver.url);
       expect(await over(await post(viewed(fits.organization)))).toMatchObject({ state: 'delivered' });
@@ -317,7 +314,7 @@ describe('deliveries', () => {
       ['no JSON', `to('{"a":')`],
       ['nothing', `to('')`],
       ['no UTF-8', `to(new Uint8Array([0x22, 0xff, 0x22]))`],
-    ])('whose payload is %s have failed for good, and its log says what it has to be', async (_, source) => {
+    ])('whose payload is %s fail for good, and the log says what is required', async (_, source) => {
       const receiver = await HttpReceiver.start();
       const installed = await webhook(`return ${source};`, receiver.url);
       const id = await post(viewed(installed.organization));
@@ -333,7 +330,7 @@ describe('deliveries', () => {
       expect(await over(id)).toMatchObject({ state: 'unhandled', outcome: 'nothing to post' });
     });
 
-    test('to an address that nobody may reach have failed for good, and its log says so without the query', async () => {
+    test('to a refused address fail for good, and the log has the reason without the query', async () => {
       const dodged = await webhook(
         `return new Response('{}', { headers: { 'annex-deliver-to': 'http://169.254.169.254/latest?key=secret' } });`,
         'https://example.com/',
@@ -348,7 +345,7 @@ describe('deliveries', () => {
     });
   });
 
-  test('are counted, without a word of whose they are', async () => {
+  test('are counted in metrics without names of tenants', async () => {
     const text = await (await fetch(`${service.service.controlUrl}/metrics`)).text();
     const lines = text.split('\n').filter((line) => /^annex_deliver/.test(line));
     expect(lines.join('\n')).not.toContain('delivered-');
@@ -363,7 +360,7 @@ describe('deliveries', () => {
   });
 });
 
-test('a stop takes no longer than it may, whatever hangs', async () => {
+test('a stop ends in its time, whatever hangs', async () => {
   const service = await TestService.start({
     flags: ['--webhook-http', 'allow', '--egress-allow', '127.0.0.0/8'],
     limits: { stopMs: 500 },
@@ -395,6 +392,6 @@ test('a stop takes no longer than it may, whatever hangs', async () => {
   const released = vi.spyOn(deliveries, 'release');
   const late = wait(2_500, 'late');
   expect(await Promise.race([service.stop().then(() => 'stopped'), late])).toBe('stopped');
-  // It is as if it had never been tried: no receiver can have got anything.
+  // It counts as not attempted: no receiver can have got anything.
   expect(released.mock.calls.flat(2).map((claim) => claim.id)).toEqual([id]);
 });

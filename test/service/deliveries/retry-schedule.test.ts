@@ -1,6 +1,7 @@
 /**
- * The schedule of retries, with a real receiver and a clock of the test's: when the requests come, and that there are four of
- * them, whatever the receiver does (SPEC "Retry schedule", REFERENCE D20, D21). And that a clock that is set back keeps none.
+ * The retry schedule with a real receiver and a clock of the test: times and number of the
+ * requests, whatever the receiver does (docs/contract/webhooks.md#retries). A clock that is set
+ * back delays none.
  */
 import type { Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
@@ -15,14 +16,14 @@ const POLL = { interval: 1, timeout: 10_000 };
 const answer = (status: number) => (socket: Socket) =>
   socket.end(`HTTP/1.1 ${status} X\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 
-/** What a receiver can do that is worth another attempt. */
+/** Failures of a receiver that are retried. */
 const FAILURES = {
   'answered 500': answer(500),
   'answered 429': answer(429),
   reset: (socket: Socket) => socket.resetAndDestroy(),
   timeout: () => undefined,
   protocol: (socket: Socket) => socket.end('This is not HTTP.\r\n\r\n'),
-  // Its name leads to where nobody listens.
+  // Its name resolves to an address without a listener.
   refused: () => undefined,
 };
 type Failure = keyof typeof FAILURES;
@@ -33,7 +34,7 @@ describe('a delivery whose receiver always fails', () => {
     [0, [1_000, 2_000, 4_000]],
     [0.5, [1_050, 2_100, 4_200]],
     [1, [1_100, 2_200, 4_400]],
-  ])('is tried four times, by a chance of %d after %j ms', async (chance, expected) => {
+  ])('has four attempts, with a jitter of %d after %j ms', async (chance, expected) => {
     const delivering = await Delivering.begin();
     await delivering.install('acme', ['s1']);
     const { time, store } = delivering;
@@ -72,11 +73,11 @@ describe('a delivery whose receiver always fails', () => {
     const { items } = await store.logs.list({ installationId, limit: 9 });
     const text = `site_view (evt_1) was not delivered to ${url}: answered 503 in the last of 4 attempts. This is final. `;
     expect(items.map(({ text: line }) => line)).toEqual([
-      `${text}Once the cause is mended, POST /v1/deliveries/${id}/redeliver delivers it anew.`,
+      `${text}Once the cause is fixed, POST /v1/deliveries/${id}/redeliver delivers it again.`,
     ]);
   });
 
-  test('waits from the end of an attempt, not from its beginning', async () => {
+  test('waits from the end of an attempt, not from its start', async () => {
     const delivering = await Delivering.begin();
     await delivering.install('acme', ['s1']);
     const { time } = delivering;
@@ -94,8 +95,9 @@ describe('a delivery whose receiver always fails', () => {
     expect(await delivering.outcomes(id)).toEqual(['timeout']);
   });
 
-  // A receiver may notice the end of a connection later than the host ends it, and then sees less than a second between the two.
-  test('waits from when the host ends a hanging connection, by the host’s clock, and that is before the wait begins', async () => {
+  // A receiver may notice the end of a connection late, and then sees less than a second between
+  // the two.
+  test('waits from when the host closes a hanging connection, by the clock of the host', async () => {
     const delivering = await Delivering.begin();
     await delivering.install('acme', ['s1']);
     const { time, limits } = delivering;
@@ -113,7 +115,7 @@ describe('a delivery whose receiver always fails', () => {
     await vi.waitFor(() => expect(seen).toEqual([`request at ${begun}`]), POLL);
     time.pass(limits.webhookMs);
     const ended = time.now;
-    // No time passes, and the connection ends: nothing of the wait is needed for that.
+    // The connection is closed without any time passing: the delay has not begun.
     await vi.waitFor(() => expect(seen).toEqual([`request at ${begun}`, `end at ${ended}`]), POLL);
     await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
     await turns();
@@ -132,7 +134,7 @@ test('every sequence of four failures is four attempts, no more and no fewer', a
     ),
   );
   expect(sequences).toHaveLength(1_296);
-  // All of them at once, as one endpoint's.
+  // All at once, of one endpoint.
   const many = 2 * sequences.length;
   const delivering = await Delivering.begin({
     ...{ deliveriesInFlight: many, deliveriesInFlightPerOrganization: many },
@@ -140,7 +142,7 @@ test('every sequence of four failures is four attempts, no more and no fewer', a
   });
   await delivering.install('acme', ['s1']);
   const { time, settled } = delivering;
-  /** Requests that are never answered. */
+  /** Requests without an answer. */
   const stalled = new Set<Socket>();
   const dialled = sequences.map(() => 0);
   const url = await serveTcp((socket) => {
@@ -170,7 +172,7 @@ test('every sequence of four failures is four attempts, no more and no fewer', a
   const ids = await delivering.accept('acme', 's1', urls);
   await worker.start();
   while (settled.filter((state) => state === 'failed').length < sequences.length) {
-    // More than a thousand posts, and so much of the processor as others leave: the time of the test is their bound.
+    // More than a thousand posts on a shared processor: only the time-out of the test bounds them.
     await vi.waitFor(() => expect(worker.inFlight).toBe(stalled.size), { interval: 5, timeout: 60_000 });
     await turns();
     time.pass(500);
@@ -187,7 +189,7 @@ test('every sequence of four failures is four attempts, no more and no fewer', a
   expect(delivering.errors).toEqual([]);
 }, 60_000);
 
-test('a clock that was set back holds no retry up', async () => {
+test('a clock that was set back delays no retry', async () => {
   const delivering = await Delivering.begin();
   const { time } = delivering;
   const statuses = [500, 500, 200, 200];
@@ -195,7 +197,7 @@ test('a clock that was set back holds no retry up', async () => {
   await delivering.install('acme', ['s1']);
   const worker = delivering.worker();
   await worker.start();
-  // Two that are due at different times.
+  // Two deliveries with different due times.
   for (const failures of [1, 2]) {
     await delivering.accept('acme', 's1', [`${receiver.url}/${failures}`]);
     await vi.waitFor(() => expect(delivering.settled).toHaveLength(failures), POLL);
@@ -209,8 +211,8 @@ test('a clock that was set back holds no retry up', async () => {
   await vi.waitFor(() => expect(delivering.settled).toEqual(settled), POLL);
 });
 
-// By the clock alone it would wait for the day to come round again, and so would all that rests at that moment.
-test('a clock that is set back while a retry rests does not hold it up', async () => {
+// By the wall clock alone it would wait for a day, and so would all deliveries that back off.
+test('a clock that is set back during a back-off does not delay the retry', async () => {
   const delivering = await Delivering.begin();
   const { time } = delivering;
   const statuses = [500, 500, 200];
@@ -230,7 +232,7 @@ test('a clock that is set back while a retry rests does not hold it up', async (
   await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'pending', 'delivered']), POLL);
 });
 
-test('a delivery of after a pause is delivered although the clock was set back since', async () => {
+test('a delivery after a pause is delivered although the clock was set back since', async () => {
   const delivering = await Delivering.begin();
   const { time, store } = delivering;
   const receiver = await HttpReceiver.start();

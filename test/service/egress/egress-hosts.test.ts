@@ -1,4 +1,4 @@
-/** The hosts that a manifest lists: what may stand there, and that an integration's fetch reaches no others. */
+/** The `egress` list of a manifest: its syntax, and that fetches reach no other hosts. */
 import { describe, expect, test } from 'vitest';
 import { EGRESS_HOSTS_MAX, EgressHosts, egressHostFault } from '../../../src/model/manifest/egress-hosts.ts';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
@@ -9,7 +9,7 @@ import { manifestYaml, parsed } from '../../support/store/temporary-store.ts';
 const REFUSED = 'The address may not be reached from here.';
 
 describe('the list of a manifest', () => {
-  test('is carried as it is written; none is not the same as an empty one', () => {
+  test('is kept as written; a missing list differs from an empty one', () => {
     const egress = ['api.example.com', '*.example.org:8443'];
     expect(
       parsed(manifestYaml({}, `egress: [api.example.com, "*.example.org:8443"]`)).manifest.egress,
@@ -18,7 +18,7 @@ describe('the list of a manifest', () => {
     expect(parsed(manifestYaml()).manifest.egress).toBeUndefined();
   });
 
-  test('tells everything that is wrong with it at its line and column', () => {
+  test('has every problem reported with line and column', () => {
     const result = parseManifest(
       manifestYaml(
         {},
@@ -90,7 +90,7 @@ describe('a list covers', () => {
   const covers = (entries: string[], host: string, port = 443) =>
     new EgressHosts(entries).covers({ host, port });
 
-  test('a host, at any port or at one, with and without the dot at its end', () => {
+  test('a host, at any port or at one, with and without a final dot', () => {
     expect(covers(['api.example.com'], 'api.example.com', 8080)).toBe(true);
     expect(covers(['API.example.com'], 'api.example.com.')).toBe(true);
     expect(covers(['api.example.com:443'], 'api.example.com', 443)).toBe(true);
@@ -99,7 +99,7 @@ describe('a list covers', () => {
     expect(covers(['0x7f.1'], '127.0.0.1')).toBe(true);
   });
 
-  test('the names below one, and neither that itself nor one that only ends like it', () => {
+  test('the names below a host, neither the host itself nor a name with the same ending', () => {
     expect(covers(['*.example.com'], 'a.example.com')).toBe(true);
     expect(covers(['*.example.com'], 'a.b.example.com')).toBe(true);
     expect(covers(['*.example.com'], 'example.com')).toBe(false);
@@ -108,7 +108,7 @@ describe('a list covers', () => {
     expect(covers(['api.example.com'], 'x.api.example.com')).toBe(false);
   });
 
-  test('nothing, where it is empty', () => {
+  test('nothing, if it is empty', () => {
     expect(covers([], 'api.example.com')).toBe(false);
   });
 });
@@ -131,7 +131,7 @@ describe('a fetch', () => {
     );
   });
 
-  test('is looked at again at every redirect', async () => {
+  test('is checked again at every redirect', async () => {
     let reached = 0;
     const other = await serve((_request, response) => {
       reached += 1;
@@ -147,7 +147,7 @@ describe('a fetch', () => {
     expect((await send(newEgress(), listed)).status).toBe(200);
   });
 
-  test('reaches nothing that the operator keeps from it, whatever the list says', async () => {
+  test('reaches nothing that the operator refuses, whatever the list has', async () => {
     const url = 'http://inside.example/';
     const lookup = async () => ['10.0.0.1'];
     expect((await failure(send(newEgress({ allow: '', lookup }), url))).detail).toMatch(/not public/);
@@ -157,7 +157,7 @@ describe('a fetch', () => {
     expect((await failure(send(newEgress({ allow: '' }), 'http://127.0.0.1/'))).detail).toMatch(/not public/);
   });
 
-  test('of an integration without a list reaches nothing where the operator wants one, and the log says why', async () => {
+  test('of an integration without a list reaches nothing if the operator requires one, with the reason in the log', async () => {
     const base = await serve((_request, response) => response.end());
     const egress = newEgress({ hostsRequired: true });
     const error = await failure(egress.fetch(outbound(base), new AbortController().signal));
@@ -174,7 +174,7 @@ describe('a service', () => {
     catch (error) { return new Response(error.name); }
   } };`;
 
-  test('keeps an integration to its list, shows it, and takes the one of the active version', async () => {
+  test('enforces the list of the active version, and shows it', async () => {
     const base = await serve((_request, response) => response.end());
     const service = await startTestService({ flags: ['--egress-allow', '127.0.0.1'] });
     const publish = (manifest: string) => service.publish('listed', { 'index.js': FETCHER }, manifest);
@@ -190,7 +190,7 @@ describe('a service', () => {
     expect((await service.api('GET', '/v1/integrations/listed')).body).toMatchObject({
       egress: ['127.0.0.1'],
     });
-    // Itself, which is no place of the network.
+    // The service itself, which is reached in process.
     expect(await ask(`${installed.endpoint}/?to=x`)).toBe('200');
     await publish('egress: []\n');
     expect(await ask(base)).toBe('TypeError');
@@ -199,7 +199,7 @@ describe('a service', () => {
     expect((await service.api('GET', '/v1/integrations/listed')).body).not.toHaveProperty('egress');
   });
 
-  test('that requires a list publishes nothing without one, and says so', async () => {
+  test('that requires a list refuses a publish without one, with the reason', async () => {
     const service = await startTestService({ flags: ['--egress-manifest', 'required'] });
     const without = await service.tryPublish('hello', { 'index.js': FETCHER });
     expect(without.status).toBe(422);

@@ -1,4 +1,4 @@
-/** What the operator can measure of fetches: each is counted once, by how it ended, and nothing names a tenant. */
+/** Metrics of fetches: each is counted once, by result, without names of tenants. */
 import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import type { Egress } from '../../../src/egress/egress.ts';
@@ -21,11 +21,11 @@ async function counted(egress: Egress): Promise<Record<string, number>> {
 const NONE = Object.fromEntries(FETCH_RESULTS.map((result) => [result, 0]));
 const AT_REST = { fetches_in_flight: 0, fetch_connections: 0, fetch_pools: 0 };
 
-test('a fetch that has not been made is counted as none, under every result there is', async () => {
+test('every result starts at zero', async () => {
   expect(await counted(newEgress())).toEqual({ ...NONE, ...AT_REST });
 });
 
-test('a fetch is counted once, by how it ended', async () => {
+test('a fetch is counted once, by result', async () => {
   const base = await serve((request, response) => {
     if (request.url === '/silent') return;
     response.writeHead(200).write('x'.repeat(2_000));
@@ -34,7 +34,7 @@ test('a fetch is counted once, by how it ended', async () => {
   const egress = newEgress({ limits: { fetchMs: 300, fetchResponseBodyBytes: 2_000 } });
   const small = newEgress({ limits: { fetchResponseBodyBytes: 1_999 } });
   const full = newEgress({ limits: { fetchesInFlightPerInstallation: 1 } });
-  const nobody = newEgress({
+  const unresolved = newEgress({
     lookup: () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })),
   });
   await (await send(egress, base)).body.toArray();
@@ -49,8 +49,8 @@ test('a fetch is counted once, by how it ended', async () => {
   await failure((await send(small, base)).body.toArray());
   expect(await counted(small)).toMatchObject({ ...NONE, tooLarge: 1 });
 
-  await failure(send(nobody, 'http://nobody.example/'));
-  expect(await counted(nobody)).toMatchObject({ ...NONE, failed: 1 });
+  await failure(send(unresolved, 'http://nobody.example/'));
+  expect(await counted(unresolved)).toMatchObject({ ...NONE, failed: 1 });
 
   const first = await send(full, `${base}/endless`);
   await failure(send(full, base));

@@ -1,4 +1,7 @@
-/** Bodies, both ways: streamed at the reader's pace, bounded in bytes and time, decompressed without being fooled. */
+/**
+ * Bodies of requests and answers: streamed with back pressure, bounded in bytes and time,
+ * decompressed.
+ */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
@@ -19,7 +22,7 @@ import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What a server receives as the body of a request, with its head. */
+/** The head and the body of a request, as a server receives them. */
 async function received(body: Uint8Array | Readable, limits = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{ request: IncomingMessage; bytes: Buffer }>();
   promise.catch(() => undefined);
@@ -32,7 +35,7 @@ async function received(body: Uint8Array | Readable, limits = {}) {
   return promise;
 }
 
-/** The body of an answer with these bytes and codings. */
+/** The body of a fetch, whose answer has these bytes and codings. */
 async function decoded(bytes: Uint8Array, coding: string, egress = newEgress()): Promise<Buffer> {
   const base = await serve((_request, response) =>
     response.writeHead(200, { 'content-encoding': coding }).end(bytes),
@@ -41,7 +44,7 @@ async function decoded(bytes: Uint8Array, coding: string, egress = newEgress()):
 }
 
 describe('the body of a request', () => {
-  test('arrives as it is, with its length where it is known', async () => {
+  test('arrives unchanged, with its length if that is known', async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251));
     const whole = await received(new Uint8Array(bytes));
     expect(whole.bytes.equals(bytes)).toBe(true);
@@ -57,7 +60,7 @@ describe('the body of a request', () => {
     expect((await received(Readable.from([]))).bytes.byteLength).toBe(0);
   });
 
-  test('of the greatest size passes, one byte more does not, at once or in a stream', async () => {
+  test('of the maximum size passes, one byte more does not, whole or streamed', async () => {
     const limits = { fetchRequestBodyBytes: 100_000 };
     const bytes = Buffer.alloc(100_001, 'x');
     const pieces = (length: number) =>
@@ -70,7 +73,7 @@ describe('the body of a request', () => {
       );
   });
 
-  test('that never ends is ended, and so is whoever makes it', async () => {
+  test('that never ends is cut, and its source is destroyed', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const endless = new Readable({
       read() {
@@ -83,7 +86,7 @@ describe('the body of a request', () => {
     await closed;
   });
 
-  test('that breaks off is an error, and says no more than that', async () => {
+  test('that breaks off is an error without details', async () => {
     const broken = new Readable({
       read() {
         this.push('x');
@@ -110,12 +113,12 @@ describe('the body of a request', () => {
     const limits = { fetchMs: 400, fetchRequestBodyBytes: 500 * MIB };
     const error = await failure(send(newEgress({ limits }), base, { method: 'POST', body: source }));
     expect(error.message).toMatch(/the limit is 400 ms \(fetchMs\)/);
-    // The kernel's buffers for a connection, and ours.
+    // The buffers of the kernel for a connection, and those of the egress.
     expect(made).toBeLessThan(20 * MIB);
     await vi.waitFor(() => expect(source.destroyed).toBe(true));
   });
 
-  test('may still be on its way while the answer is read', async () => {
+  test('may still be sent while the answer is read', async () => {
     const base = await serve((request, response) => request.pipe(response));
     const sender = new Readable({ read() {} });
     sender.push('one');
@@ -130,14 +133,14 @@ describe('the body of a request', () => {
 });
 
 describe('the body of an answer', () => {
-  test('is there as soon as its first piece is', async () => {
+  test('starts with its first chunk', async () => {
     const base = await serve((_request, response) => void response.write('first'));
     const { status, body } = await send(newEgress(), base);
     const [piece] = await new Promise<Buffer[]>((resolve) => body.once('data', (chunk) => resolve([chunk])));
     expect([status, String(piece)]).toEqual([200, 'first']);
   });
 
-  test('of the greatest size passes, one byte more does not', async () => {
+  test('of the maximum size passes, one byte more does not', async () => {
     const limits = { fetchResponseBodyBytes: 100_000 };
     const base = await serve((request, response) =>
       response.end(Buffer.alloc(Number(request.url?.slice(1)))),
@@ -150,7 +153,7 @@ describe('the body of an answer', () => {
     );
   });
 
-  test('that never ends is ended, with its connection', async () => {
+  test('that never ends is cut, with its connection', async () => {
     const closed = Promise.withResolvers<void>();
     const base = await serve((_request, response) => {
       const write = () => {
@@ -171,8 +174,8 @@ describe('the body of an answer', () => {
     await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
   });
 
-  // A time-out between two pieces would never come.
-  test('that drips a byte at a time is cut when the whole has taken too long', async () => {
+  // A time-out between two chunks would never come.
+  test('that sends a byte at a time is cut at the deadline of the whole fetch', async () => {
     const base = await serve((_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.once('close', () => clearInterval(timer));
@@ -187,7 +190,7 @@ describe('the body of an answer', () => {
     await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
   });
 
-  test('whose head drips is cut, too', async () => {
+  test('whose head comes a byte at a time is cut, too', async () => {
     const base = await serveTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx-a: ');
       const timer = setInterval(() => socket.write('x'), 20);
@@ -198,7 +201,7 @@ describe('the body of an answer', () => {
     expect(error.detail).toBe(`${base}: ${error.message}`);
   });
 
-  test('that nobody reads makes the server wait', async () => {
+  test('that is not read makes the server wait', async () => {
     let sent = 0;
     const base = await serve((_request, response) => {
       const more = () => {
@@ -211,11 +214,11 @@ describe('the body of an answer', () => {
     const egress = newEgress({ limits: { fetchResponseBodyBytes: 500 * MIB, fetchMs: 300 } });
     const { body } = await send(egress, base);
     await new Promise((resolve) => body.once('close', resolve));
-    // The kernel's buffers for a connection, and ours.
+    // The buffers of the kernel for a connection, and those of the egress.
     expect(sent).toBeLessThan(20 * MIB);
   });
 
-  test('that nobody reads, small as it is, is let go when the time is over', async () => {
+  test('that is not read is dropped at the deadline, even a small one', async () => {
     const base = await serve((_request, response) => response.end('x'));
     const egress = newEgress({ limits: { fetchMs: 200 } });
     const { body } = await send(egress, base);
@@ -226,8 +229,8 @@ describe('the body of an answer', () => {
     ]);
   });
 
-  // Counted in bytes, a buffer is empty; counted in objects, it is megabytes.
-  test('that comes a byte at a time is not hoarded', async () => {
+  // Attack: a buffer that is almost empty in bytes, and megabytes in objects.
+  test('that comes a byte at a time is not buffered', async () => {
     const pieces = Buffer.from('1\r\nx\r\n'.repeat(100_000));
     const base = await serveTcp((socket) =>
       socket.once('data', () => {
@@ -262,7 +265,7 @@ describe('the body of an answer', () => {
     expect(error.message).toBe('The connection ended before the answer was complete.');
   });
 
-  test('that nobody wants ends its connection; so does one of a fetch called off', async () => {
+  test('that is destroyed ends its connection; so does one of an aborted fetch', async () => {
     const closed = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let asked = 0;
     const base = await serve((_request, response) => {
@@ -296,11 +299,11 @@ describe('a compressed answer', () => {
     ['gzip, identity', gzipSync],
     ['deflate, gzip', (bytes) => gzipSync(deflateSync(bytes))],
     ['gzip, br, deflate', (bytes) => deflateSync(brotliCompressSync(gzipSync(bytes), bare))],
-  ])('in %s is read as what it was', async (coding, compress) => {
+  ])('in %s is decoded', async (coding, compress) => {
     expect((await decoded(compress(plain), coding)).equals(plain)).toBe(true);
   });
 
-  test('loses the headers that spoke of it as it was sent: an integration may answer with it as it is', async () => {
+  test('loses the headers of its coding, so that an integration may pass it on', async () => {
     const bytes = gzipSync('x');
     const base = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': bytes.byteLength }).end(bytes),
@@ -311,7 +314,7 @@ describe('a compressed answer', () => {
     expect(await text(body)).toBe('x');
   });
 
-  test('in a coding nobody knows is handed on as it is', async () => {
+  test('in an unknown coding is passed on as received', async () => {
     expect(String(await decoded(Buffer.from('as it is'), 'x-rot13'))).toBe('as it is');
     const half = gzipSync('x');
     expect((await decoded(half, 'gzip, x-rot13')).equals(half)).toBe(true);
@@ -347,9 +350,9 @@ describe('a decompression bomb', () => {
     ['the same without its frame', 'deflate', deflateRawSync(zeros)],
     ['a hundred bytes for a hundred megabytes', 'br', brotliCompressSync(zeros)],
     ['one inside the other', 'gzip, gzip', gzipSync(gzipSync(zeros))],
-    // Between the codings it is large, at the end it is nothing: what lies between is counted as well.
+    // Large between the codings, empty at the end: the bytes between stages count, too.
     [
-      'one that unfolds to nothing',
+      'one that expands to nothing',
       'gzip, deflate',
       deflateSync(Buffer.concat(Array(500_000).fill(gzipSync('')))),
     ],
@@ -365,7 +368,7 @@ describe('a decompression bomb', () => {
     );
   });
 
-  test.each(bombs.slice(0, 3))('stays folded until somebody reads: %s', async (_what, coding, bomb) => {
+  test.each(bombs.slice(0, 3))('stays compressed until it is read: %s', async (_what, coding, bomb) => {
     const base = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': coding }).end(bomb),
     );
@@ -373,7 +376,7 @@ describe('a decompression bomb', () => {
     const before = heldBufferBytes();
     const bodies = await Promise.all(Array.from({ length: 20 }, async () => (await send(egress, base)).body));
     await Promise.all(bodies.map((body) => new Promise((resolve) => body.once('readable', resolve))));
-    // Given the time it takes to unfold it elsewhere, they would have unfolded it, too.
+    // In the time that it takes to expand it elsewhere, an unmetered decoder would have done so.
     const elsewhere = coding === 'gzip' ? createGunzip() : createInflate();
     elsewhere.end(coding === 'gzip' ? bomb : deflateSync(zeros));
     for await (const _ of elsewhere);
@@ -383,8 +386,9 @@ describe('a decompression bomb', () => {
     for (const body of bodies) body.destroy();
   });
 
-  // 53 bytes make a decoder fill 16 MiB, before anybody reads: a thousand of them, and the host is out of memory.
-  test('in Brotli finds room for few, and gives it back', async () => {
+  // Attack: 53 bytes make a decoder allocate 16 MiB before a read; a thousand of them exhaust the
+  // memory of the host.
+  test('in Brotli has few decoders at once, which are released', async () => {
     const bomb = brotliCompressSync(zeros.subarray(0, MIB));
     const base = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'br' }).end(bomb),

@@ -1,4 +1,4 @@
-/** Connections: secured, reused, shared with nobody, bounded, and closed when nobody wants them. */
+/** Connections: TLS, reuse, isolation of owners, bounds, and their end. */
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
@@ -20,7 +20,7 @@ import {
   stop,
 } from '../../support/http/egress.ts';
 
-/** A server that answers each request when told to. */
+/** A server that answers each request when the test says so. */
 async function serveHeld() {
   const waiting: (() => void)[] = [];
   const peers: (number | undefined)[] = [];
@@ -35,7 +35,7 @@ async function serveHeld() {
 const nothingLeft = (egress: Egress) =>
   vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
 
-/** A port where nobody listens: it was somebody's a moment ago. */
+/** A port without a listener: one was just closed. */
 async function freePort(): Promise<number> {
   const server: Server = createTcpServer();
   const port = await portOf(server);
@@ -57,14 +57,14 @@ describe('a secure connection', () => {
     onTestFinished(() => setDefaultCACertificates(before));
   }
 
-  test('is made where the certificate is trusted and of that name', async () => {
+  test('is made if the certificate is trusted and has the name', async () => {
     trust();
     const url = await serveSecurely();
     const { body } = await send(newEgress(), url('secure.example'));
     expect(await text(body)).toMatch(/^secure\.example:\d+$/);
   });
 
-  test('is not made where nobody vouches for the certificate', async () => {
+  test('is not made if the certificate is not trusted', async () => {
     const url = await serveSecurely();
     const error = await failure(send(newEgress(), url('secure.example')));
     expect(error).toBeInstanceOf(EgressError);
@@ -72,7 +72,7 @@ describe('a secure connection', () => {
     expect(error.detail).toMatch(/^https:\/\/secure\.example:\d+: DEPTH_ZERO_SELF_SIGNED_CERT /);
   });
 
-  test('is not made where the certificate is for another name, nor for an address', async () => {
+  test('is not made if the certificate is for another name, nor for an address', async () => {
     trust();
     const url = await serveSecurely();
     for (const host of ['other.example', '127.0.0.1'])
@@ -81,7 +81,7 @@ describe('a secure connection', () => {
       );
   });
 
-  test('is not made with a server that speaks something else', async () => {
+  test('is not made with a server of another protocol', async () => {
     const base = await serve((_request, response) => response.end());
     const error = await failure(send(newEgress(), base.replace('http:', 'https:')));
     expect(error.message).toBe('The connection could not be secured.');
@@ -106,8 +106,8 @@ describe('a connection', () => {
     await nothingLeft(egress);
   });
 
-  // Should anything between the check and the kernel have turned it elsewhere.
-  test('is looked at once more when it is there', async () => {
+  // In case anything between the check and the kernel redirected it.
+  test('is checked again once it is open', async () => {
     let asked = 0;
     class Fickle extends EgressPolicy {
       override addressRefusal() {
@@ -130,7 +130,7 @@ describe('a connection', () => {
     await nothingLeft(egress);
   });
 
-  test('serves the next fetch of its owner, and of nobody else', async () => {
+  test('serves the next fetch of its owner, and of no other', async () => {
     const ports: (number | undefined)[] = [];
     const base = await serve((request, response) => {
       ports.push(request.socket.remotePort);
@@ -139,7 +139,7 @@ describe('a connection', () => {
     const egress = newEgress();
     for (const owner of ['a', 'a', 'b', 'a', 'b']) {
       await text((await send(egress, base, { owner })).body);
-      // undici takes a connection up again in the next turn of the event loop.
+      // undici reuses a connection in the next turn of the event loop.
       await new Promise(setImmediate);
     }
     const [a, , b] = ports;
@@ -147,7 +147,7 @@ describe('a connection', () => {
     expect(a).not.toBe(b);
   });
 
-  test('that the server closes is made again', async () => {
+  test('that the server closes is replaced', async () => {
     const base = await serve((_request, response) =>
       response.writeHead(200, { connection: 'close' }).end('x'),
     );
@@ -155,7 +155,7 @@ describe('a connection', () => {
     for (let round = 0; round < 3; round += 1) expect(await text((await send(egress, base)).body)).toBe('x');
   });
 
-  test('that breaks before the answer is an error, and nothing is tried twice', async () => {
+  test('that breaks before the answer is an error, and nothing is retried', async () => {
     let asked = 0;
     const base = await serveTcp((socket) =>
       socket.once('data', () => {
@@ -171,7 +171,7 @@ describe('a connection', () => {
 });
 
 describe('the bound on connections', () => {
-  test('to one origin makes the fetches of one owner queue, and nobody else’s', async () => {
+  test('to one origin makes the fetches of one owner queue, and those of no other', async () => {
     const { base, waiting, peers, asked } = await serveHeld();
     const egress = newEgress({ limits: { fetchConnectionsPerOrigin: 2 } });
     const mine = [1, 2, 3].map(() => send(egress, base, { owner: 'mine' }));
@@ -189,7 +189,7 @@ describe('the bound on connections', () => {
     expect(await text((await (mine[2] ?? theirs)).body)).toBe('done');
   });
 
-  test('of all together is told at once, and leaves with the fetches', async () => {
+  test('of all together is refused at once, and holds until fetches end', async () => {
     const { base, waiting, asked } = await serveHeld();
     const egress = newEgress({ limits: { fetchConnections: 2 } });
     const first = [1, 2].map((owner) => send(egress, base, { owner: String(owner) }));
@@ -204,8 +204,8 @@ describe('the bound on connections', () => {
     expect(await text((await again).body)).toBe('done');
   });
 
-  // Answers that are never read hold their connections: one tenant could hold all there are.
-  test('of one owner leaves room for others', async () => {
+  // Attack: a tenant that holds all connections with answers that it never reads.
+  test('of one owner leaves connections for others', async () => {
     const base = await serve((_request, response) => void response.write('x'));
     const egress = newEgress({ limits: { fetchesInFlightPerInstallation: 2 } });
     const unread = [await send(egress, base, { owner: 'mine' }), await send(egress, base, { owner: 'mine' })];
@@ -217,7 +217,7 @@ describe('the bound on connections', () => {
     (await send(egress, base, { owner: 'mine' })).body.destroy();
   });
 
-  test('closes idle ones where others need the room', async () => {
+  test('closes idle ones if others need a connection', async () => {
     const base = await serve((_request, response) => response.end('x'));
     const egress = newEgress({ limits: { fetchConnections: 2 } });
     for (const owner of ['a', 'b', 'c', 'd', 'e'])
@@ -226,17 +226,17 @@ describe('the bound on connections', () => {
   });
 });
 
-test('fetches that come to no connection leave nothing behind', async () => {
+test('fetches without a connection leave no pool behind', async () => {
   const egress = newEgress({ allow: '' });
   const hosts = Array.from({ length: 200 }, (_, at) => `http://10.0.${at}.1/`);
   await Promise.all(hosts.map((url) => failure(send(egress, url))));
   expect([egress.pools, egress.connections, egress.inFlight]).toEqual([0, 0, 0]);
 });
 
-describe('a fetch that is called off', () => {
+describe('a fetch that is aborted', () => {
   const reason = new Error('called off');
 
-  test('before it begins reaches nobody', async () => {
+  test('before it begins sends nothing', async () => {
     let asked = 0;
     const lookup = async () => {
       asked += 1;
@@ -266,7 +266,7 @@ describe('a fetch that is called off', () => {
     await nothingLeft(egress);
   });
 
-  test('while it queues is told at once, and whoever makes its body stops', async () => {
+  test('while it queues rejects at once, and the source of its body is destroyed', async () => {
     const { base, waiting, asked } = await serveHeld();
     const egress = newEgress({ limits: { fetchConnectionsPerOrigin: 1 } });
     const first = send(egress, base);
@@ -285,7 +285,7 @@ describe('a fetch that is called off', () => {
     expect(await text((await next).body)).toBe('done');
   });
 
-  test('while its name is looked up is told at once', async () => {
+  test('while its name is looked up rejects at once', async () => {
     const looked = Promise.withResolvers<void>();
     const lookup = () => {
       looked.resolve();
@@ -302,7 +302,7 @@ describe('a fetch that is called off', () => {
   });
 });
 
-describe('the end', () => {
+describe('close', () => {
   test('ends every fetch and every connection, and no fetch begins after it', async () => {
     const { base, asked } = await serveHeld();
     const streaming = await serve((_request, response) => void response.write('x'));

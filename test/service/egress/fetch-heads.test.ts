@@ -1,4 +1,4 @@
-/** Heads, both ways: what a tenant may say, what it hears, and that neither side can write the other's framing. */
+/** Heads of requests and answers: allowed headers, and framing that the tenant cannot change. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { EgressError } from '../../../src/egress/egress.ts';
@@ -6,7 +6,7 @@ import { failure, newEgress, send, serve, serveTcp } from '../../support/http/eg
 
 type Pairs = readonly (readonly [string, string])[];
 
-/** What a server sees of a request with these headers. */
+/** The head of a request with these headers, as a server receives it. */
 async function seen(headers: Pairs, rest: Parameters<typeof send>[2] = {}): Promise<IncomingMessage> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
   const base = await serve((request, response) => {
@@ -18,8 +18,8 @@ async function seen(headers: Pairs, rest: Parameters<typeof send>[2] = {}): Prom
   return promise;
 }
 
-/** The head a tenant sees of an answer written by hand. */
-async function heard(head: string, rest: Parameters<typeof send>[2] = {}) {
+/** The head of a raw answer, as a tenant sees it. */
+async function headOf(head: string, rest: Parameters<typeof send>[2] = {}) {
   const base = await serveTcp((socket) => socket.once('data', () => socket.end(Buffer.from(head, 'latin1'))));
   const response = await send(newEgress(), base, rest);
   const body = Buffer.concat(await response.body.toArray()).toString('latin1');
@@ -27,7 +27,7 @@ async function heard(head: string, rest: Parameters<typeof send>[2] = {}) {
 }
 
 describe('a request', () => {
-  test('says what fetch says, and who we are, unless the tenant does', async () => {
+  test('has the default headers, unless the tenant sets them', async () => {
     const { headers, method, url } = await seen([]);
     expect([method, url]).toEqual(['GET', '/a/b?c=d']);
     const { host, ...rest } = headers;
@@ -53,7 +53,7 @@ describe('a request', () => {
     });
   });
 
-  test('carries every other header of the tenant, several of one name apart, byte for byte', async () => {
+  test('has every other header of the tenant, repetitions apart, byte for byte', async () => {
     const { rawHeaders } = await seen([
       ['X-One', 'a'],
       ['x-one', 'b'],
@@ -80,8 +80,8 @@ describe('a request', () => {
     ]);
   });
 
-  // Two readers that disagree where a request ends: the second half is a request of the tenant's making.
-  test('has the framing of the host, whatever the tenant says', async () => {
+  // Attack: request smuggling, by readers that disagree where a request ends.
+  test('has the framing of the host, whatever the tenant sets', async () => {
     const { headers, rawHeaders } = await seen(
       [
         ['Host', 'evil.example'],
@@ -158,8 +158,8 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  test('comes with its status, its phrase and every header, several cookies apart', async () => {
-    const { status, statusText, headers, body } = await heard(
+  test('has its status, reason phrase and all headers, several cookies apart', async () => {
+    const { status, statusText, headers, body } = await headOf(
       'HTTP/1.1 299 Caf\xc3\xa9\r\nSet-Cookie: a=1\r\nX-Latin: caf\xe9\r\nset-cookie: b=2\r\nX-Two: 1\r\nX-Two: 2\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok',
     );
     expect([status, statusText, body]).toEqual([299, 'Caf\xc3\xa9', 'ok']);
@@ -174,21 +174,21 @@ describe('an answer', () => {
     ]);
   });
 
-  test('loses what speaks of the connection, and what its `Connection` names', async () => {
-    const { headers, body } = await heard(
+  test('loses hop-by-hop headers, and those that its `Connection` names', async () => {
+    const { headers, body } = await headOf(
       'HTTP/1.1 200 OK\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\nX-Kept: 1\r\n\r\n2\r\nok\r\n0\r\nx: y\r\n\r\n',
     );
     expect([headers, body]).toEqual([[['x-kept', '1']], 'ok']);
   });
 
-  test('begins after the interim ones', async () => {
+  test('follows interim answers', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(3);
-    const { status, headers, body } = await heard(`${early}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
+    const { status, headers, body } = await headOf(`${early}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
     expect([status, headers, body]).toEqual([200, [['content-length', '2']], 'ok']);
   });
 
   test('to HEAD has no body, whatever length and coding it names', async () => {
-    const { status, headers, body } = await heard(
+    const { status, headers, body } = await headOf(
       'HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\nContent-Encoding: gzip\r\n\r\n',
       { method: 'HEAD' },
     );
@@ -207,24 +207,26 @@ describe('an answer', () => {
     ['has an endless head', `HTTP/1.1 200 OK\r\n${'x-a: 0123456789\r\n'.repeat(10_000)}`],
     ['has one endless header', `HTTP/1.1 200 OK\r\nx-a: ${'0123456789'.repeat(10_000)}`],
   ])('that %s is an error, and names no address', async (_what, head) => {
-    const error = await failure(heard(head));
+    const error = await failure(headOf(head));
     expect(error).toBeInstanceOf(EgressError);
     expect(error.message).not.toMatch(/\d+\.\d+\.\d+\.\d+/);
     expect(error.detail).toMatch(/^http:\/\/127\.0\.0\.1:\d+: /);
   });
 
-  test('that never begins, one interim answer after the other, is not waited for', async () => {
+  test('attack: interim answers without end are cut', async () => {
     const base = await serveTcp((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17))),
     );
-    expect((await failure(send(newEgress(), base))).message).toBe('The answer does not begin.');
+    expect((await failure(send(newEgress(), base))).message).toBe(
+      'The server sent too many interim responses.',
+    );
   });
 
-  test('with the head at the limit passes, with one byte more it does not', async () => {
+  test('with a head of the maximum size passes, with one byte more it does not', async () => {
     const head = (bytes: number) => `HTTP/1.1 200 OK\r\nx-a: ${'y'.repeat(bytes - 3)}\r\n\r\n`;
-    const { headers } = await heard(head(32 * 1024 - 1));
+    const { headers } = await headOf(head(32 * 1024 - 1));
     expect(headers[0]?.[1]).toHaveLength(32 * 1024 - 4);
-    expect((await failure(heard(head(32 * 1024)))).message).toBe(
+    expect((await failure(headOf(head(32 * 1024)))).message).toBe(
       'The headers are too large; the limit is 32 KiB (fetchHeaderBytes).',
     );
   });

@@ -14,7 +14,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** A server whose `/<status>/<where to>` redirects, and which remembers what it was asked. */
+/** A server that redirects at `/<status>/<location>`, and records its requests. */
 async function redirecting(): Promise<{ base: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const base = await serve(async (request, response) => {
@@ -65,7 +65,7 @@ describe('a redirect', () => {
     expect([response.status, response.redirected, response.url]).toEqual([200, true, `${base}/end`]);
   });
 
-  test('takes credentials along within an origin, and to no other', async () => {
+  test('keeps credentials within an origin, and drops them for another', async () => {
     const [here, there] = [await redirecting(), await redirecting()];
     const headers = [
       ['Authorization', 'Bearer t'],
@@ -92,7 +92,7 @@ describe('a redirect', () => {
     ['https://a.example/', 'https://a.example:8443/'],
     ['https://a.example/', 'https://b.a.example/'],
     ['http://a.example/', 'https://a.example/'],
-  ])('from %s to %s goes without credentials', (from, to) => {
+  ])('from %s to %s drops credentials', (from, to) => {
     const headers = ['Authorization', 'COOKIE', 'Proxy-Authorization', 'X-Kept'].map(
       (name) => [name, 'x'] as const,
     );
@@ -101,7 +101,7 @@ describe('a redirect', () => {
     expect(next?.headers).toEqual([['X-Kept', 'x']]);
   });
 
-  test('names its place relatively, in UTF-8, and with a fragment nobody sends', async () => {
+  test('may be relative, in UTF-8, and with a fragment, which is not sent', async () => {
     const base = await serve((request, response) => {
       if (request.url === '/a/b')
         response.writeHead(302, { location: Buffer.from('../☃?q=ü#part').toString('latin1') });
@@ -130,7 +130,7 @@ describe('a redirect', () => {
     expect((await failure(send(newEgress(), base))).message).toMatch(/redirects too often/);
   });
 
-  test('that names no place is the answer; one that names two is an error', async () => {
+  test('without a location is the answer; with two, it is an error', async () => {
     const none = await serve((_request, response) => response.writeHead(302).end('here'));
     const answer = await send(newEgress(), none);
     expect([answer.status, answer.redirected, await text(answer.body)]).toEqual([302, false, 'here']);
@@ -148,7 +148,7 @@ describe('a redirect', () => {
     expect((await failure(send(newEgress(), two))).message).toMatch(/several places/);
   });
 
-  test('is handed to the tenant as it is where the tenant wants to see it', async () => {
+  test('is passed to the tenant with redirect: manual', async () => {
     const { base, seen } = await redirecting();
     const url = `${base}/307/${encodeURIComponent('http://10.0.0.1/')}`;
     const response = await send(newEgress(), url, { ...post, redirect: 'manual' });
@@ -162,7 +162,7 @@ describe('a redirect', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('is an error where the tenant does not allow one', async () => {
+  test('is an error with redirect: error', async () => {
     const { base, seen } = await redirecting();
     const error = await failure(send(newEgress(), `${base}/302/%2Fend`, { redirect: 'error' }));
     expect([error.message, seen.length]).toEqual([
@@ -173,7 +173,7 @@ describe('a redirect', () => {
     expect([plain.status, await text(plain.body)]).toEqual([200, 'body']);
   });
 
-  test('asks in vain for a stream that was sent already, except where it wants none', async () => {
+  test('of a streamed body is an error, unless it drops the body', async () => {
     const { base, seen } = await redirecting();
     const stream = () => ({ method: 'POST', body: Readable.from([Buffer.from('data')]) });
     for (const status of [301, 302, 307, 308]) {
@@ -185,7 +185,7 @@ describe('a redirect', () => {
     expect([status, await text(body), seen.at(-1)?.method]).toEqual([200, 'body', 'GET']);
   });
 
-  test('whose own body never ends is left, and its connection closed', async () => {
+  test('with an endless body of its own is followed, and its connection closed', async () => {
     const closed = Promise.withResolvers<void>();
     const base = await serve((request, response) => {
       if (request.url === '/end') return void response.end('there');

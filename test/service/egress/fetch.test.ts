@@ -1,11 +1,14 @@
-/** A tenant's `fetch`: through the isolate, the cell and the host, to a real server and back. */
+/** `fetch` in an isolate: through the cell and the host to a real server and back. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
-/** Runs the code that is posted to it, as the body of an async function of `(origin, state, request)`. */
+/**
+ * An integration that runs posted code as the body of an async function of `(origin, state,
+ * request)`.
+ */
 const RUNNER = `
   const AsyncFunction = (async () => {}).constructor;
   const state = {};
@@ -83,7 +86,7 @@ const text = async (request: IncomingMessage): Promise<string> => {
 };
 
 describe('a request', () => {
-  test('leaves with its method, headers and body, and its answer comes back whole', async () => {
+  test('has its method, headers and body, and its answer arrives complete', async () => {
     receiver.on('/echo', async (request, response) => {
       const body = await text(request);
       response.writeHead(201, 'Made', [
@@ -141,7 +144,7 @@ describe('a request', () => {
     expect(answer).toEqual({ value: [type ?? null, received] });
   });
 
-  test('whose answer has no bytes has a body all the same, where its status and method allow one', async () => {
+  test('whose answer is empty has a body, if status and method allow one', async () => {
     receiver.on(
       '/empty',
       (request, response) => void response.writeHead(Number(request.url?.split('?')[1])).end(),
@@ -157,7 +160,7 @@ describe('a request', () => {
     ).toEqual({ value: [true, true, null, null, null] });
   });
 
-  test('can be a Request, and can be answered to the caller as it is', async () => {
+  test('can be a Request, and its answer can be returned to the caller', async () => {
     receiver.on('/teapot', (request, response) => {
       response.writeHead(418, { 'x-method': String(request.method) }).end('short and stout');
     });
@@ -182,7 +185,7 @@ describe('a request', () => {
 });
 
 describe('bodies that are streams', () => {
-  test('an answer can be read before its last byte is made', async () => {
+  test('an answer can be read before its last byte is sent', async () => {
     const gate = Promise.withResolvers<void>();
     receiver.on('/slow', async (_request, response) => {
       response.write('first');
@@ -205,7 +208,7 @@ describe('bodies that are streams', () => {
     ).toEqual({ value: ['first', ' last'] });
   });
 
-  test('an upload leaves as it is made', async () => {
+  test('an upload is sent as it is produced', async () => {
     const arrived: string[] = [];
     const waiting = Promise.withResolvers<void>();
     receiver.on('/upload', async (request, response) => {
@@ -232,7 +235,7 @@ describe('bodies that are streams', () => {
     ).toEqual({ value: ['one', 'onetwo'] });
   });
 
-  test('megabytes come through whole, and can be piped to the caller', async () => {
+  test('megabytes arrive complete, and can be piped to the caller', async () => {
     const megabytes = Buffer.alloc(4 * 1024 * 1024, 'annex');
     receiver.on('/large', (_request, response) => void response.end(megabytes));
     expect(await run(`return (await (await fetch(origin + '/large')).arrayBuffer()).byteLength;`)).toEqual({
@@ -242,7 +245,7 @@ describe('bodies that are streams', () => {
     expect(Buffer.from(await piped.arrayBuffer()).equals(megabytes)).toBe(true);
   });
 
-  test('a server is held back by a tenant that does not read', async () => {
+  test('a server waits for a tenant that does not read', async () => {
     let written = 0;
     receiver.on('/flood', (_request, response) => {
       const piece = Buffer.alloc(64 * 1024);
@@ -263,7 +266,7 @@ describe('bodies that are streams', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test('an upload that breaks takes its fetch with it', async () => {
+  test('an upload that breaks fails its fetch', async () => {
     receiver.on('/broken', async (request) => {
       await text(request).catch(() => undefined);
     });
@@ -274,7 +277,7 @@ describe('bodies that are streams', () => {
     ).toMatchObject({ error: { name: 'RangeError', message: 'my source broke' } });
   });
 
-  test('an answer that breaks off fails for whoever reads it', async () => {
+  test('an answer that breaks off fails its reader', async () => {
     receiver.on('/cut', (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' });
       response.write('part', () => response.destroy());
@@ -308,7 +311,7 @@ describe('an abort', () => {
     await closed.promise;
   });
 
-  test('that was there before begins nothing', async () => {
+  test('before the fetch sends nothing', async () => {
     const before = receiver.requests.length;
     expect(
       await run(`await fetch(origin, { signal: AbortSignal.abort(new RangeError('enough')) });`),
@@ -318,7 +321,7 @@ describe('an abort', () => {
     expect(receiver.requests.length).toBe(before);
   });
 
-  test('ends a fetch that still waits its turn, and gives that to the next', async () => {
+  test('ends a fetch that is queued, and its place goes to the next', async () => {
     receiver.on('/never', () => undefined);
     receiver.on('/ok', (_request, response) => void response.end('ok'));
     expect(
@@ -368,7 +371,7 @@ describe('limits', () => {
     expect(refused).toMatchObject({ error: { name: 'TypeError', message: expect.stringContaining('50') } });
   });
 
-  test('six are on their way at once, and the others wait their turn', async () => {
+  test('six are in flight at once, and the others queue', async () => {
     let open = 0;
     let most = 0;
     const held: ServerResponse[] = [];
@@ -376,7 +379,7 @@ describe('limits', () => {
       open += 1;
       most = Math.max(most, open);
       held.push(response);
-      // The sixth to arrive lets them all go.
+      // The sixth request has all of them answered.
       if (open < 6) return;
       open = 0;
       for (const one of held.splice(0)) one.end('held');
@@ -389,7 +392,7 @@ describe('limits', () => {
     expect(most).toBe(6);
   });
 
-  test('a body may be as large as the limit, and not a byte larger', async () => {
+  test('a body may have the maximum size, and not a byte more', async () => {
     const limited = await startTestService({
       flags: ALLOW,
       limits: { fetchRequestBodyBytes: 100_000, fetchResponseBodyBytes: 100_000 },
@@ -436,7 +439,7 @@ describe('redirects', () => {
     receiver.on('/to', (request, response) => void response.end(`${request.method} to`));
   });
 
-  test('are followed, and the answer says so', async () => {
+  test('are followed, and the answer is marked', async () => {
     expect(
       await run(`
         const response = await fetch(origin + '/from', { method: 'POST', body: 'x' });
@@ -444,7 +447,7 @@ describe('redirects', () => {
     ).toEqual({ value: ['GET to', true, true] });
   });
 
-  test('are handed over with redirect: manual, and refused with redirect: error', async () => {
+  test('are returned with redirect: manual, and refused with redirect: error', async () => {
     expect(
       await run(
         `const r = await fetch(origin + '/from', { redirect: 'manual' }); return [r.status, r.headers.get('location')];`,
@@ -457,7 +460,7 @@ describe('redirects', () => {
 });
 
 describe('addresses', () => {
-  test('of the operator’s own network are out of reach, and the log tells which was asked for', async () => {
+  test('of the operator’s network are refused, with the address in the log', async () => {
     const closed = await startTestService();
     const installed = await closed.deploy('runner', RUNNER);
     for (const url of [
@@ -477,7 +480,7 @@ describe('addresses', () => {
     expect(log).toContain('127.0.0.1');
   });
 
-  test('attack: a call that asks for fifty of them fills no log', async () => {
+  test('attack: a call with fifty of them does not fill the log', async () => {
     const installed = await annex.install('runner');
     await run(
       `for (let at = 0; at < 50; at += 1) await fetch('http://10.0.0.' + at).catch(() => undefined);`,
@@ -490,7 +493,7 @@ describe('addresses', () => {
   });
 });
 
-test('a fetch that fails says where it was called', async () => {
+test('a failed fetch has the stack of its call', async () => {
   const located = await annex.deploy(
     'located',
     `import { createIntegration } from '@annex/sdk';
@@ -507,7 +510,7 @@ export default createIntegration({
   });
 });
 
-test('a call that ends leaves no fetch running', async () => {
+test('the end of a call ends its fetches', async () => {
   const closed = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   receiver.on('/forgotten', (_request, response) => {
@@ -528,14 +531,14 @@ test('a call that ends leaves no fetch running', async () => {
   await closed.promise;
 });
 
-test('attack: a call that is over cannot fetch', async () => {
+test('attack: code of an ended call cannot fetch', async () => {
   await run(`state.later = () => fetch(origin + '/late').then(() => 'sent', (error) => error.name);`);
   receiver.on('/late', (_request, response) => void response.end());
-  // Within another call it is that call's fetch; its own call is long over.
+  // During another call it would be that call's fetch; its own call has ended.
   expect(await run(`return state.later();`)).toEqual({ value: 'sent' });
 });
 
-test('attack: a tenant with its own built-ins changes what it sends, and nothing else', async () => {
+test('attack: replaced built-ins change only what the tenant sends', async () => {
   const hostile = await annex.deploy('hostile-fetch', RUNNER);
   receiver.on(
     '/plain',

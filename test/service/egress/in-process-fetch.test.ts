@@ -1,6 +1,6 @@
 /**
- * What integrations fetch of this service itself, its API and endpoints, is served in process: no address has to be
- * reachable for it, the answer is that of the network, and a chain of calls ends.
+ * Fetches of this service itself, its API and endpoints, are served in process: without a reachable
+ * address, with the answer that the network would give, and with a bound on chains of calls.
  */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { HOP_BY_HOP } from '../../../src/model/hop-by-hop.ts';
 import { serve } from '../../support/http/egress.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
-/** Runs the code that is posted to it, as the body of an async function of what the query says. */
+/** An integration that runs posted code as the body of an async function of the query. */
 const RUNNER = `
   const AsyncFunction = (async () => {}).constructor;
   export default { async fetch(envelope) {
@@ -24,7 +24,7 @@ const RUNNER = `
     }
   } };`;
 
-/** Answers with what it was sent, as it comes; or tells what came; or redirects. */
+/** An integration that echoes its body as a stream, describes its request, or redirects. */
 const ECHO = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: async (request) => {
   const { pathname, searchParams } = new URL(request.url);
@@ -37,7 +37,10 @@ export default createIntegration({ fetch: async (request) => {
   return Response.json(told, { status: 201, headers });
 } });`;
 
-/** Fetches itself, or who is named, until somebody says no; answers with what that was, and how far it came. */
+/**
+ * An integration that fetches itself, or a given URL, until it is refused; returns the refusal and
+ * the depth.
+ */
 const LOOP = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: async (request, { environment }) => {
   const { searchParams } = new URL(request.url);
@@ -65,7 +68,7 @@ describe('an integration that fetches', () => {
   });
   afterAll(() => service.stop());
 
-  /** What the integration gets, in the words that `overNetwork` uses. */
+  /** The answer to the integration, in the form of `overNetwork`. */
   const inProcess = async (url: string, init: RequestInit = {}) => {
     const code = `const answer = await fetch(query.url, JSON.parse(query.init));
       return { status: answer.status, headers: [...answer.headers], body: await answer.text() };`;
@@ -103,7 +106,7 @@ describe('an integration that fetches', () => {
     ['the API without a token', () => `${outside}/v1/integrations`, () => ({}), 401],
     ['the API, nonsense', () => `${outside}/v1/nothing`, () => ({ headers: bearer() }), 404],
   ])(
-    'gets the answer that everybody gets, although no address may be reached: %s',
+    'gets the answer of the network, although no address is allowed: %s',
     async (_what, url, init, status) => {
       const expected = await overNetwork(url(), init());
       expect(expected.status).toBe(status);
@@ -154,7 +157,7 @@ describe('an integration that fetches', () => {
     expect(await answer.json()).toEqual({ value: { first: 'ping', got: 3 * 1024 * 1024 } });
   });
 
-  test('gives up, and the call that it began is over', async () => {
+  test('aborts, and the call that it began ends', async () => {
     const before = await service.metric('annex_calls_total{outcome="canceled"}');
     const code = `try { await fetch(query.url, { signal: AbortSignal.timeout(50) }); } catch (error) { return error.name; }`;
     expect(await (await post(runner, code, { url: `${echo.endpoint}/?wait` })).json()).toEqual({
@@ -164,7 +167,7 @@ describe('an integration that fetches', () => {
     await expect.poll(() => service.metric('annex_calls_in_flight')).toBe(0);
   });
 
-  test('follows a redirect to another endpoint without its credentials, though the origin is the same', async () => {
+  test('follows a redirect to another endpoint of the same origin without credentials', async () => {
     const other = await service.install('echo');
     const told = async (to: string) => {
       const url = `${echo.endpoint}/?${new URLSearchParams({ to })}`;
@@ -180,7 +183,7 @@ describe('an integration that fetches', () => {
     expect(Object.keys(elsewhere)).not.toContain('cookie');
   });
 
-  test('is redirected from the network to an endpoint, and served in process without its credentials', async () => {
+  test('is redirected from the network to an endpoint, and served in process without credentials', async () => {
     let location = '';
     const base = await serve((_request, response) => response.writeHead(302, { location }).end());
     const open = await startTestService({ flags: ['--egress-allow', base.slice('http://'.length)] });
@@ -191,12 +194,12 @@ describe('an integration that fetches', () => {
     const { value } = (await (await post(asking, code, { url: base })).json()) as { value: object };
     expect(value).toMatchObject({ redirected: true, told: { 'x-kept': '1' } });
     expect(JSON.stringify(value)).not.toContain('s3cret');
-    // The endpoint of another service on this machine is no place of ours.
+    // The endpoint of another service on this machine is not reached in process.
     const foreign = await post(asking, code, { url: echo.endpoint });
     expect(await foreign.json()).toMatchObject({ error: { name: 'TypeError' } });
   });
 
-  test('itself without end is told so at the eighth call within a call, and its log says why', async () => {
+  test('itself without end is refused at call depth eight, with the reason in the log', async () => {
     const loop = await service.deploy('loop', LOOP);
     const text = await (await fetch(loop.endpoint)).text();
     expect(text).toMatch(/^8 TypeError: .*8.*callDepth/);
@@ -208,7 +211,7 @@ describe('an integration that fetches', () => {
   });
 });
 
-test('attack: an integration that calls itself many times over, each time anew, ends, and others are served meanwhile', async () => {
+test('attack: an integration that calls itself many times at each depth ends, and others are served meanwhile', async () => {
   const service = await startTestService({
     cells: 1,
     limits: { callWallMs: 3_000, firstByteMs: 3_000, requestsPerSecondPerAddress: 1_000_000 },
@@ -229,7 +232,7 @@ test('attack: an integration that calls itself many times over, each time anew, 
   await expect.poll(() => service.metric('annex_fetches_in_flight'), { timeout: 10_000 }).toBe(0);
 });
 
-test('attack: an integration that takes all its places and then calls itself ends with its wall time', async () => {
+test('attack: an integration that uses all its connections and then calls itself ends at its wall time', async () => {
   const limits = { callsInFlightPerInstallation: 2, callWallMs: 1_000, firstByteMs: 1_000 };
   const service = await startTestService({ cells: 1, limits });
   const loop = await service.deploy('loop', LOOP);
@@ -239,7 +242,7 @@ test('attack: an integration that takes all its places and then calls itself end
   expect((await fetch(`${loop.endpoint}/?n=x&ring=http://127.0.0.1:1`)).status).toBe(200);
 });
 
-describe('a place of this service', () => {
+describe('a URL of this service', () => {
   const KEY = 'a'.repeat(32);
   const listener = { emit: () => true };
   const found = (url: string, publicUrl: string, apiUrl = 'https://api.example.com/annex/v1') => {
@@ -264,7 +267,7 @@ describe('a place of this service', () => {
     [`https://hooks.example.com/in`, 'endpoint /'],
     [`https://hooks.example.com/${KEY}/a`, undefined],
     ['https://hooks.example.com/in/../other', undefined],
-  ])('below the bases, and nothing beside them: %s', (url, expected) => {
+  ])('is below the base URLs, and nowhere else: %s', (url, expected) => {
     expect(found(url, 'https://hooks.example.com/in')).toBe(expected);
   });
 
@@ -277,12 +280,12 @@ describe('a place of this service', () => {
     ['https://apps.example.com/', undefined],
     [`https://x.${KEY}.apps.example.com/`, undefined],
     [`https://${KEY}.evil.com/`, undefined],
-  ])('by the host, where endpoints have their own: %s', (url, expected) => {
+  ])('is found by its host, if endpoints have hosts of their own: %s', (url, expected) => {
     expect(found(url, 'https://{endpoint}.apps.example.com')).toBe(expected);
   });
 
   test.each(['https://hooks.invalid/in', 'https://{endpoint}.apps.invalid'])(
-    'is served where the world knows it by a name that nobody resolves: %s',
+    'is served if its public name does not resolve: %s',
     async (publicUrl) => {
       const flags = ['--public-url', publicUrl, '--api-url', 'https://api.invalid/annex/v1'];
       const service = await startTestService({ flags });
@@ -293,7 +296,7 @@ describe('a place of this service', () => {
         const api = await fetch('https://api.invalid/annex/v1/integrations');
         return [endpoint.status, endpoint.url, api.status];`;
       const { host, pathname } = new URL(runner.endpoint);
-      // As the proxy in front would ask for it.
+      // As a proxy in front would request it.
       const url = `${service.service.publicUrl}${pathname.replace('/in/', '/')}`;
       const body = await new Promise<string>((resolve, reject) => {
         const asked = httpRequest(url, { method: 'POST', headers: { host } }, (answer) => {

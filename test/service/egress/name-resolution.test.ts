@@ -1,9 +1,12 @@
-/** Names become addresses through DNS servers, with a time-out for each question; the operator's through the system. */
+/**
+ * Names of tenants are resolved by DNS servers, with a time-out per query; the operator's by the
+ * system.
+ */
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressesOf, type Lookup, NO_ADDRESS, namesOf } from '../../../src/egress/names.ts';
+import { addressesOf, dnsLookup, type Lookup, NO_ADDRESS } from '../../../src/egress/names.ts';
 import { failure, newEgress, send } from '../../support/http/egress.ts';
 
 const LIMIT = { name: 'fetchConnectMs', max: 100 } as const;
@@ -14,7 +17,7 @@ const HEADER_BYTES = 12;
 const ANSWER = [0xc0, HEADER_BYTES];
 const NO_SUCH_NAME = 3;
 
-/** A name server; it answers a question with addresses, with "no such name", or not at all. */
+/** A name server that answers with addresses, with "no such name", or not at all. */
 async function nameServer(answer: (name: string, type: number) => number[][] | 'none' | 'silent') {
   const questions: string[] = [];
   const socket = createSocket('udp4', (query, { port, address }) => {
@@ -51,8 +54,8 @@ async function nameServer(answer: (name: string, type: number) => number[][] | '
 
 const V6 = [0x26, 0x06, ...Array(13).fill(0), 1];
 
-describe('a name that a tenant chooses', () => {
-  test('is asked of the name servers, for both kinds of address', async () => {
+describe('a name of a tenant', () => {
+  test('is resolved by name servers, for both families', async () => {
     const { resolver, questions } = await nameServer((_name, type) =>
       type === A
         ? [
@@ -61,44 +64,44 @@ describe('a name that a tenant chooses', () => {
           ]
         : [V6],
     );
-    const lookup = namesOf(() => false, resolver);
+    const lookup = dnsLookup(() => false, resolver);
     expect(await lookup('api.example')).toEqual(['1.2.3.4', '5.6.7.8', '2606::1']);
     expect(questions.sort()).toEqual([`api.example ${A}`, `api.example ${AAAA}`]);
   });
 
-  test('that has addresses of one kind only, or is answered for one kind only, has those', async () => {
+  test('with addresses or answers of one family only has those', async () => {
     const none = await nameServer((_name, type) => (type === A ? [[1, 2, 3, 4]] : []));
-    expect(await namesOf(() => false, none.resolver)('api.example')).toEqual(['1.2.3.4']);
+    expect(await dnsLookup(() => false, none.resolver)('api.example')).toEqual(['1.2.3.4']);
     const silent = await nameServer((_name, type) => (type === AAAA ? [V6] : 'silent'));
-    expect(await namesOf(() => false, silent.resolver)('api.example')).toEqual(['2606::1']);
+    expect(await dnsLookup(() => false, silent.resolver)('api.example')).toEqual(['2606::1']);
   });
 
-  test('that nobody knows, or nobody answers for, is an error', async () => {
+  test('that is unknown, or not answered, is an error', async () => {
     const outcomes: string[] = [];
     for (const outcome of ['none', 'silent'] as const) {
       const { resolver } = await nameServer(() => outcome);
-      const lookup = namesOf(() => false, resolver);
+      const lookup = dnsLookup(() => false, resolver);
       outcomes.push((await failure(send(newEgress({ lookup }), 'http://x.example/'))).message);
     }
     expect(outcomes).toEqual([NO_ADDRESS, 'The connection could not be made in time.']);
   });
 
-  test('that means this machine is not asked about at all', async () => {
+  test('that means this machine causes no query', async () => {
     const lookup: Lookup = () => Promise.reject(new Error('It was asked.'));
     for (const host of ['localhost', 'localhost.', 'a.localhost'])
       expect(await addressesOf(host, lookup, LIMIT)).toEqual(['127.0.0.1', '::1']);
     await expect(addressesOf('notlocalhost', lookup, LIMIT)).rejects.toThrow('It was asked.');
   });
 
-  test('with a hundred addresses is tried at eight', async () => {
+  test('with a hundred addresses has eight tried', async () => {
     const lookup: Lookup = async () => Array.from({ length: 100 }, (_, at) => `1.1.1.${at}`);
     expect(await addressesOf('many.example', lookup, LIMIT)).toHaveLength(8);
   });
 });
 
-test('a name that the operator lists is looked up as the system does, and no name server is asked', async () => {
+test('a name on the operator’s list is resolved by the system, without a name server', async () => {
   const { resolver, questions } = await nameServer(() => [[9, 9, 9, 9]]);
-  const lookup = namesOf((host) => host === 'localhost', resolver);
+  const lookup = dnsLookup((host) => host === 'localhost', resolver);
   expect(await lookup('localhost')).toContain('127.0.0.1');
   expect(questions).toEqual([]);
   expect(await lookup('other.example')).toContain('9.9.9.9');

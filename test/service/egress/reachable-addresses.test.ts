@@ -1,4 +1,4 @@
-/** Whom the egress connects to: not to this machine or its neighbours, in whatever clothes they come. */
+/** Addresses that the egress connects to: never this machine or its network, in any notation. */
 import { createServer, type Server } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { failure, newEgress, portOf, send, serve, stop } from '../../support/htt
 
 const REFUSED = 'The address may not be reached from here.';
 
-/** What must not be reached; it remembers who came. */
+/** A server that must not be reached, and that records connections. */
 let server: Server;
 let port: number;
 let reached = 0;
@@ -72,7 +72,7 @@ describe('a server of this machine', () => {
     },
   );
 
-  test('is reached where the operator lets it be, by address, by range and by name', async () => {
+  test('is reached if the operator allows it, by address, range or name', async () => {
     const read = async (options: Parameters<typeof newEgress>[0], host: string) => {
       const { body } = await send(newEgress(options), `http://${host}:${port}/`);
       return (await body.toArray()).toString();
@@ -83,7 +83,7 @@ describe('a server of this machine', () => {
     expect(await read({ allow: '127.0.0.1' }, 'localhost')).toBe('secret');
   });
 
-  test('is not reached where it is the control listener, whatever the operator allows', async () => {
+  test('is not reached if it is the control listener, whatever the operator allows', async () => {
     const options = { allow: '0.0.0.0/0,[::/0],inside.example', controlPort: port };
     const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
@@ -102,7 +102,7 @@ describe('a server of this machine', () => {
     expect(reached).toBe(0);
   });
 
-  test('is not reached where the operator allows it and denies it', async () => {
+  test('is not reached if the operator both allows and denies it', async () => {
     const { detail } = await refusal(`http://127.0.0.1:${port}/`, {
       allow: '127.0.0.1',
       deny: '127.0.0.0/8',
@@ -113,7 +113,7 @@ describe('a server of this machine', () => {
 });
 
 describe('a name', () => {
-  test('that points to a private address is refused; the log says where it points, the tenant does not hear it', async () => {
+  test('of a private address is refused, with the address in the log and not in the error', async () => {
     const lookup = async () => ['10.11.12.13'];
     const { message, detail } = await refusal('http://rebind.example/path?key=k3y', { allow: '', lookup });
     expect(message).toBe(NO_ADDRESS);
@@ -122,7 +122,7 @@ describe('a name', () => {
     );
   });
 
-  test('that points to a public address first and to this machine afterwards is asked once for each connection, and dialled where it was checked', async () => {
+  test('attack: DNS rebinding: a name is resolved once per connection, and the checked address is dialled', async () => {
     const answers = [['192.0.2.1'], ['127.0.0.1']];
     let asked = 0;
     const lookup = async () => {
@@ -130,7 +130,8 @@ describe('a name', () => {
       return answers.shift() ?? ['127.0.0.1'];
     };
     const egress = newEgress({ allow: '192.0.2.1', limits: { fetchConnectMs: 50 }, lookup });
-    // The first address is let through and dialled: nobody is there. Nothing falls back on a second answer.
+    // The first address is allowed and dialled without success. There is no fallback to a second
+    // answer.
     expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).not.toBe(NO_ADDRESS);
     expect(asked).toBe(1);
     expect((await failure(send(egress, `http://rebind.example:${port}/`))).message).toBe(NO_ADDRESS);
@@ -138,7 +139,7 @@ describe('a name', () => {
     expect(reached).toBe(0);
   });
 
-  test('with addresses of both kinds is only connected to where it may be', async () => {
+  test('with allowed and refused addresses is connected to allowed ones only', async () => {
     const lookup = async () => ['10.255.255.1', '127.0.0.1', '::1'];
     const egress = newEgress({ allow: '127.0.0.1', lookup });
     const { body } = await send(egress, `http://both.example:${port}/`);
@@ -156,7 +157,7 @@ describe('a name', () => {
     ['nonsense', async () => ['127.0.0.1%lo', 'localhost', ''], 'it is no address'],
     ['a private address', async () => ['10.0.0.1'], 'not public: private'],
   ])(
-    'that has %s fails like any other: a tenant cannot list the names of the operator’s network',
+    'attack: listing the names of the operator’s network: a name that has %s fails like any other',
     async (_what, lookup, detail) => {
       const error = await refusal('http://nowhere.example/', { allow: '', lookup });
       expect(error.message).toBe(NO_ADDRESS);
@@ -164,12 +165,12 @@ describe('a name', () => {
     },
   );
 
-  test('as long as a book is cut short in the log', async () => {
+  test('of great length is cut in the log', async () => {
     const { detail } = await refusal(`http://${'a.'.repeat(20_000)}example/`, { deny: '*.example' });
     expect(detail.length).toBeLessThan(1_000);
   });
 
-  test('that the operator denies is not even looked up', async () => {
+  test('that the operator denies is not looked up', async () => {
     let asked = 0;
     const lookup = async () => {
       asked += 1;
@@ -195,7 +196,7 @@ describe('a redirect', () => {
     ['data', () => 'data:text/plain,x', 'The URL is not of http or https but of data.'],
     ['a URL with a password', () => 'http://a:b@127.0.0.1/', 'The URL has a user name or a password in it.'],
     ['nothing', () => 'http://', 'The URL is not valid.'],
-  ])('to %s is refused as the first request would have been', async (_what, location, message) => {
+  ])('to %s is refused like a first request', async (_what, location, message) => {
     const base = await redirectTo(location());
     const lookup = async () => ['127.0.0.2'];
     expect((await refusal(base, { allow: '127.0.0.1/32', lookup })).message).toBe(message);
@@ -219,19 +220,16 @@ describe('a URL', () => {
     expect((await refusal(url)).message).toMatch(message);
   });
 
-  test.each([22, 25, 6379 - 280, 6000, 6667])(
-    'with port %i is looked at before anything is dialled',
-    async (bad) => {
-      const error = await failure(send(newEgress({ allow: '' }), `http://example.com:${bad}/`));
-      const isBad = bad !== 6099;
-      expect([error.message, /not for HTTP/.test(error.detail)]).toEqual(
-        isBad ? [REFUSED, true] : [NO_ADDRESS, false],
-      );
-    },
-  );
+  test.each([22, 25, 6379 - 280, 6000, 6667])('with port %i is checked before a connection', async (bad) => {
+    const error = await failure(send(newEgress({ allow: '' }), `http://example.com:${bad}/`));
+    const isBad = bad !== 6099;
+    expect([error.message, /not for HTTP/.test(error.detail)]).toEqual(
+      isBad ? [REFUSED, true] : [NO_ADDRESS, false],
+    );
+  });
 });
 
-test('a proxy that the environment names is not used: it would dial for us, unchecked', async () => {
+test('a proxy in the environment is not used: its connections would be unchecked', async () => {
   const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
   for (const name of names) vi.stubEnv(name, `http://127.0.0.1:${port}`);
   vi.stubEnv('NODE_USE_ENV_PROXY', '1');

@@ -1,12 +1,12 @@
-/** Where posts may go, over which connections, and that nobody else's are touched. */
+/** Allowed receivers of posts, and the connections that posts use. */
 import { createServer } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { inProcessDepth, inProcessOwner, loopbackListeners } from '../../../src/http/loopback-listeners.ts';
 import {
   answered,
-  HandClock,
-  newPosting,
+  ManualClock,
+  newWebhookClient,
   postTo,
   receive,
   receiveWith,
@@ -18,7 +18,7 @@ const REFUSED = 'The address may not be reached from here.';
 const RECEIVERS_ARE =
   'A receiver has to be on the public internet, unless the operator of this service allows more.';
 
-describe('nothing is posted, neither when it is saved nor when it is sent,', () => {
+describe('refused when it is saved and when it is posted:', () => {
   test.each<[string, url: string, why: RegExp | string]>([
     ['to what is no URL', 'receiver', NOT_WRITTEN],
     ['to another scheme', 'ftp://receiver.example/', NOT_WRITTEN],
@@ -43,9 +43,9 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
     ],
   ])('%s', async (_what, url, why) => {
     const lookup = vi.fn(async () => ['127.0.0.1']);
-    const posting = newPosting({ allowHttp: false, lookup });
-    expect(posting.refusalOf(url)).toMatch(why);
-    expect(await postTo(posting, url)).toEqual({ kind: 'blocked', detail: posting.refusalOf(url) });
+    const client = newWebhookClient({ allowHttp: false, lookup });
+    expect(client.refusalOf(url)).toMatch(why);
+    expect(await postTo(client, url)).toEqual({ kind: 'blocked', detail: client.refusalOf(url) });
     expect(lookup).not.toHaveBeenCalled();
   });
 
@@ -56,7 +56,7 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
     ['to a private network', 'https://10.1.2.3/', 'private (10.0.0.0/8)'],
     ["to the cloud's metadata", 'https://169.254.169.254/latest', 'link-local (169.254.0.0/16)'],
     ['to IPv6 that carries a private address', 'https://[::ffff:10.0.0.1]/', 'private (10.0.0.0/8)'],
-    ['to IPv6 that is nobody’s', 'https://[fd00::1]/', 'not global unicast'],
+    ['to private IPv6', 'https://[fd00::1]/', 'not global unicast'],
     ['to a port of another protocol', 'https://receiver.example:25/', 'port 25 is not for HTTP'],
     [
       'to a host that the operator denies',
@@ -64,14 +64,14 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
       "the operator's list denies denied.example",
     ],
     ['to an address that the operator denies', 'https://9.9.9.9/', "the operator's list denies 9.9.9.0/24"],
-  ])('%s; the log is told the rule, whoever saves it is not', async (_what, url, rule) => {
-    const posting = newPosting({ allow: '', deny: 'denied.example,9.9.9.0/24' });
-    expect(posting.refusalOf(url)).toBe(`${REFUSED} ${RECEIVERS_ARE}`);
-    expect(await postTo(posting, url)).toEqual({ kind: 'blocked', detail: expect.stringContaining(rule) });
+  ])('%s; the rule is in the log, and not in the refusal', async (_what, url, rule) => {
+    const client = newWebhookClient({ allow: '', deny: 'denied.example,9.9.9.0/24' });
+    expect(client.refusalOf(url)).toBe(`${REFUSED} ${RECEIVERS_ARE}`);
+    expect(await postTo(client, url)).toEqual({ kind: 'blocked', detail: expect.stringContaining(rule) });
   });
 
-  test('but to what is left', () => {
-    const posting = newPosting({ allow: '' });
+  test('any other URL is accepted', () => {
+    const client = newWebhookClient({ allow: '' });
     const longest = `https://receiver.example/${'x'.repeat(2_048 - 25)}`;
     for (const url of [
       'https://receiver.example',
@@ -79,45 +79,45 @@ describe('nothing is posted, neither when it is saved nor when it is sent,', () 
       'http://receiver.example',
       longest,
     ])
-      expect(posting.refusalOf(url)).toBeUndefined();
+      expect(client.refusalOf(url)).toBeUndefined();
   });
 });
 
-describe('a name is blocked when it is dialled', () => {
-  test('where its addresses are private, with the same words as for a name that nobody knows', async () => {
-    const posting = newPosting({ allow: '', lookup: async () => ['10.0.0.5', '::1'] });
+describe('a name is blocked when it is resolved', () => {
+  test('if its addresses are private, with the message of an unknown name', async () => {
+    const client = newWebhookClient({ allow: '', lookup: async () => ['10.0.0.5', '::1'] });
     const url = 'https://inside.example/';
-    expect(posting.refusalOf(url)).toBeUndefined();
-    expect(await postTo(posting, url)).toEqual({
+    expect(client.refusalOf(url)).toBeUndefined();
+    expect(await postTo(client, url)).toEqual({
       kind: 'blocked',
       detail: 'inside.example:443 at 10.0.0.5 was refused: it is not public: private (10.0.0.0/8).',
     });
   });
 
-  test('where it has moved to one since it was last dialled (DNS rebinding)', async () => {
+  test('if its address has changed to a private one (DNS rebinding)', async () => {
     const receiver = await receiveWith(`${OK.replace('\r\n', '\r\nconnection: close\r\n')}`);
     const { port } = new URL(receiver.url);
     const addresses = [['127.0.0.1'], ['127.0.0.2']];
-    const posting = newPosting({ allow: '127.0.0.1', lookup: async () => addresses.shift() ?? [] });
+    const client = newWebhookClient({ allow: '127.0.0.1', lookup: async () => addresses.shift() ?? [] });
     const url = `http://rebind.example:${port}/`;
-    expect(await postTo(posting, url)).toMatchObject({ status: 200 });
-    expect(await postTo(posting, url)).toMatchObject({ kind: 'blocked' });
+    expect(await postTo(client, url)).toMatchObject({ status: 200 });
+    expect(await postTo(client, url)).toMatchObject({ kind: 'blocked' });
     expect(receiver.connections()).toBe(1);
   });
 
-  test('at those of its addresses alone that are', async () => {
+  test('only at its private addresses, if it has others', async () => {
     const receiver = await receiveWith(OK);
     const { port } = new URL(receiver.url);
-    const posting = newPosting({ allow: '127.0.0.1', lookup: async () => ['10.0.0.5', '127.0.0.1'] });
-    expect(await postTo(posting, `http://both.example:${port}/`)).toMatchObject({ status: 200 });
+    const client = newWebhookClient({ allow: '127.0.0.1', lookup: async () => ['10.0.0.5', '127.0.0.1'] });
+    expect(await postTo(client, `http://both.example:${port}/`)).toMatchObject({ status: 200 });
   });
 
-  test('where it leads to the control listener, whatever lists say', async () => {
+  test('if it leads to the control listener, whatever the lists have', async () => {
     const receiver = await receiveWith(OK);
     const controlPort = Number(new URL(receiver.url).port);
     for (const host of ['127.0.0.1', 'control.example']) {
-      const posting = newPosting({ allow: `127.0.0.0/8,${host}`, controlPort });
-      expect(await postTo(posting, `http://${host}:${controlPort}/metrics`)).toEqual({
+      const client = newWebhookClient({ allow: `127.0.0.0/8,${host}`, controlPort });
+      expect(await postTo(client, `http://${host}:${controlPort}/metrics`)).toEqual({
         kind: 'blocked',
         detail: expect.stringContaining('it is the control listener'),
       });
@@ -126,7 +126,7 @@ describe('a name is blocked when it is dialled', () => {
   });
 });
 
-describe('of this very service', () => {
+describe('of this service', () => {
   const requests: [string | undefined, number | undefined][] = [];
   const server = createServer((request, response) => {
     requests.push([request.url, inProcessDepth(request.socket)]);
@@ -134,17 +134,17 @@ describe('of this very service', () => {
   });
   const owners: (string | undefined)[] = [];
   server.on('request', ({ socket }) => owners.push(inProcessOwner(socket)));
-  const ownDoor = loopbackListeners({
+  const findLoopback = loopbackListeners({
     origins: { publicUrl: 'http://apps.example/e', apiUrl: 'https://api.example' },
     control: server,
     open: server,
   });
 
-  test('an endpoint is posted to in process, one call deep, and nothing is dialled: without TLS, too', async () => {
+  test('an endpoint is posted to in process, at call depth 1, also without TLS', async () => {
     const lookup = vi.fn(async () => ['127.0.0.1']);
-    const posting = newPosting({ allow: '', allowHttp: false, ownDoor, lookup });
+    const client = newWebhookClient({ allow: '', allowHttp: false, findLoopback, lookup });
     for (const _nth of [1, 2])
-      expect(await postTo(posting, 'http://apps.example/e/key/hook?x=1')).toEqual({
+      expect(await postTo(client, 'http://apps.example/e/key/hook?x=1')).toEqual({
         kind: 'answered',
         status: 200,
         response: 'inside',
@@ -157,29 +157,29 @@ describe('of this very service', () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 
-  test('attack: owners that have one sender in process, of whom one uses up what that may', async () => {
+  test('attack: owners that share one sender in process, of which one uses up its rate', async () => {
     owners.length = 0;
-    const posting = newPosting({ allow: '', allowHttp: false, ownDoor });
+    const client = newWebhookClient({ allow: '', allowHttp: false, findLoopback });
     for (const owner of ['one', 'two', 'one'])
-      await postTo(posting, 'http://apps.example/e/key/hook', { owner });
+      await postTo(client, 'http://apps.example/e/key/hook', { owner });
     expect(owners).toEqual(['one', 'two', 'one']);
   });
 
   test('the API is no receiver', async () => {
-    const posting = newPosting({ ownDoor });
+    const client = newWebhookClient({ findLoopback });
     const url = 'https://api.example/events';
-    expect(posting.refusalOf(url)).toMatch(/API of this service/);
-    expect(await postTo(posting, url)).toMatchObject({ kind: 'blocked' });
+    expect(client.refusalOf(url)).toMatch(/API of this service/);
+    expect(await postTo(client, url)).toMatchObject({ kind: 'blocked' });
   });
 });
 
 describe('a connection', () => {
-  test('is used again after an answer that was read to its end', async () => {
+  test('is reused after an answer that was read to its end', async () => {
     const receiver = await receiveWith(OK);
-    const posting = newPosting();
+    const client = newWebhookClient();
     for (let nth = 0; nth < 5; nth += 1) {
-      expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200 });
-      // A connection rests for one turn, in which a receiver that says one thing and does another closes it.
+      expect(await postTo(client, receiver.url)).toMatchObject({ status: 200 });
+      // A connection is reused in the next turn, before which a receiver may close it.
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     }
     expect([receiver.requests.length, receiver.connections()]).toEqual([5, 1]);
@@ -187,8 +187,8 @@ describe('a connection', () => {
 
   test('is not shared by two owners', async () => {
     const receiver = await receiveWith(OK);
-    const posting = newPosting();
-    for (const owner of ['one', 'two', 'one', 'two']) await postTo(posting, receiver.url, { owner });
+    const client = newWebhookClient();
+    for (const owner of ['one', 'two', 'one', 'two']) await postTo(client, receiver.url, { owner });
     expect(receiver.connections()).toBe(2);
   });
 
@@ -199,9 +199,9 @@ describe('a connection', () => {
     ['whose status has no body, with one', `HTTP/1.1 204 X\r\ncontent-length: 2\r\n\r\nok`],
   ])('is not used again after an answer %s', async (_what, bytes) => {
     const receiver = await receiveWith(bytes);
-    const posting = newPosting();
+    const client = newWebhookClient();
     for (let nth = 1; nth <= 3; nth += 1) {
-      expect(await postTo(posting, receiver.url)).toMatchObject({
+      expect(await postTo(client, receiver.url)).toMatchObject({
         kind: 'answered',
         status: expect.toSatisfy((status: number) => status < 300),
       });
@@ -209,42 +209,42 @@ describe('a connection', () => {
     }
   });
 
-  test('that brings an answer before it is asked is not believed', async () => {
+  test('with an answer before a request is not reused', async () => {
     const receiver = await receive((socket, nth) => {
       socket.write(OK, () => nth === 1 && setImmediate(() => socket.write(answered(500, 'forged'))));
     });
-    const posting = newPosting();
-    await postTo(posting, receiver.url);
+    const client = newWebhookClient();
+    await postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.open()).toBe(0));
-    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200, response: 'ok' });
+    expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, response: 'ok' });
   });
 
-  test('that ends just as it is used again is a reset, and the request is not sent a second time', async () => {
+  test('that closes as it is reused is a reset, and the request is not repeated', async () => {
     const receiver = await receive((socket, nth) =>
       nth === 2 ? socket.resetAndDestroy() : socket.write(OK),
     );
-    const posting = newPosting();
-    await postTo(posting, receiver.url);
-    expect(await postTo(posting, receiver.url)).toMatchObject({ kind: 'failed', reason: 'reset' });
-    // Time in which a client that sends again would have done so.
-    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200 });
+    const client = newWebhookClient();
+    await postTo(client, receiver.url);
+    expect(await postTo(client, receiver.url)).toMatchObject({ kind: 'failed', reason: 'reset' });
+    // Time in which a client that retries would have done so.
+    expect(await postTo(client, receiver.url)).toMatchObject({ status: 200 });
     expect(receiver.requests).toHaveLength(3);
   });
 
-  test('that comes after the time is over carries nothing', async () => {
-    const clock = new HandClock();
+  test('that opens after the deadline carries nothing', async () => {
+    const clock = new ManualClock();
     const receiver = await receiveWith(OK);
     const { promise, resolve } = Promise.withResolvers<string[]>();
-    const posting = newPosting({
+    const client = newWebhookClient({
       clock,
       lookup: () => promise,
       limits: { webhookMs: 1_000, webhookConnectMs: 5_000 },
     });
     const url = receiver.url.replace('127.0.0.1', 'receiver.example');
-    const late = postTo(posting, url);
-    clock.pass(500);
-    const inTime = postTo(posting, url);
-    clock.pass(500);
+    const late = postTo(client, url);
+    clock.advance(500);
+    const inTime = postTo(client, url);
+    clock.advance(500);
     expect(await late).toMatchObject({ kind: 'failed', reason: 'timeout' });
     resolve(['127.0.0.1']);
     expect(await inTime).toMatchObject({ status: 200 });
@@ -252,7 +252,7 @@ describe('a connection', () => {
   });
 });
 
-test('plain http is refused unless the operator says otherwise', () => {
+test('plain http is refused unless the operator allows it', () => {
   expect(readConfig([], {}).webhookHttp).toBe('refuse');
   expect(readConfig(['--webhook-http', 'allow'], {}).webhookHttp).toBe('allow');
   expect(readConfig([], { ANNEX_WEBHOOK_HTTP: 'allow' }).webhookHttp).toBe('allow');
@@ -261,25 +261,25 @@ test('plain http is refused unless the operator says otherwise', () => {
   );
 });
 
-describe('a post that this service cannot make is no failure of the receiver', () => {
-  test('when it is stopping, before and in between', async () => {
+describe('a fault of this service is no failure of the receiver', () => {
+  test('during a stop, before and in the middle of a post', async () => {
     const receiver = await receive(() => undefined);
-    const posting = newPosting();
-    const result = postTo(posting, receiver.url);
+    const client = newWebhookClient();
+    const result = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    await posting.close();
+    await client.close();
     expect(await result).toMatchObject({ kind: 'fault' });
-    expect(await postTo(posting, receiver.url)).toEqual({
+    expect(await postTo(client, receiver.url)).toEqual({
       kind: 'fault',
       detail: 'The service is stopping.',
     });
-    expect([posting.inFlight, posting.connections]).toEqual([0, 0]);
+    expect([client.inFlight, client.connections]).toEqual([0, 0]);
   });
 
-  test.each(['EMFILE', 'EADDRNOTAVAIL'])('when the machine has nothing left: %s', async (code) => {
+  test.each(['EMFILE', 'EADDRNOTAVAIL'])('when the machine lacks a resource: %s', async (code) => {
     const lookup = () =>
       Promise.reject(Object.assign(new Error(`connect ${code}`), { code, syscall: 'connect' }));
-    expect(await postTo(newPosting({ lookup }), 'https://receiver.example/')).toMatchObject({
+    expect(await postTo(newWebhookClient({ lookup }), 'https://receiver.example/')).toMatchObject({
       kind: 'fault',
     });
   });

@@ -1,19 +1,19 @@
-/** The limits of a post, at both of their sides. */
+/** The limits of a post: met exactly, and exceeded. */
 import { describe, expect, test, vi } from 'vitest';
 import { serveTcp } from '../../support/http/egress.ts';
 import {
   answered,
-  HandClock,
-  newPosting,
+  ManualClock,
+  newWebhookClient,
   postTo,
   receive,
   receiveWith,
 } from '../../support/receivers/scripted-receivers.ts';
 
-/** What has come on a socket is read before anything else happens. */
+/** Lets sockets read what has arrived. */
 const aTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-/** Whether a promise has an outcome by now. */
+/** Whether a promise is settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void promise.then(() => (settled = true));
@@ -26,42 +26,42 @@ describe('webhookMs', () => {
     ['no head', '', { kind: 'failed', reason: 'timeout' }],
     ['a head alone', 'HTTP/1.1 500 X\r\ncontent-length: 2\r\n\r\n', { status: 500, truncated: true }],
   ])('is the time for all of a post, to the millisecond: %s', async (_what, bytes, expected) => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const receiver = await receiveWith(bytes);
-    const posting = newPosting({ clock, limits: { webhookMs: 700 } });
-    const post = postTo(posting, receiver.url);
+    const client = newWebhookClient({ clock, limits: { webhookMs: 700 } });
+    const post = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    clock.pass(699);
+    clock.advance(699);
     expect(await isSettled(post)).toBe(false);
-    // The head has long been there: it is sent before the request is counted.
-    clock.pass(1);
+    // The head has arrived: it is sent before the request is counted.
+    clock.advance(1);
     expect(await post).toMatchObject(expected);
   });
 
-  test('is not met by an answer that comes just before', async () => {
-    const clock = new HandClock();
+  test('is not reached by an answer just before', async () => {
+    const clock = new ManualClock();
     let answer = () => {};
     const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
-    const posting = newPosting({ clock, limits: { webhookMs: 700 } });
-    const post = postTo(posting, receiver.url);
+    const client = newWebhookClient({ clock, limits: { webhookMs: 700 } });
+    const post = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    clock.pass(699);
+    clock.advance(699);
     answer();
     expect(await post).toMatchObject({ status: 200, truncated: false });
     expect(clock.pending).toBe(0);
   });
 
   test('counts from the look-up of the name', async () => {
-    const clock = new HandClock();
-    const posting = newPosting({
+    const clock = new ManualClock();
+    const client = newWebhookClient({
       clock,
       lookup: () => new Promise(() => undefined),
       limits: { webhookMs: 700 },
     });
-    const post = postTo(posting, 'https://slow.example/');
-    clock.pass(699);
+    const post = postTo(client, 'https://slow.example/');
+    clock.advance(699);
     expect(await isSettled(post)).toBe(false);
-    clock.pass(1);
+    clock.advance(1);
     expect(await post).toMatchObject({
       reason: 'timeout',
       detail: expect.stringContaining('700 ms (webhookMs)'),
@@ -70,32 +70,32 @@ describe('webhookMs', () => {
 });
 
 test('webhookConnectMs is the time for look-up, TCP and TLS together', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const silent = await serveTcp(() => undefined);
   const { promise, resolve } = Promise.withResolvers<string[]>();
-  const posting = newPosting({ clock, lookup: () => promise, limits: { webhookConnectMs: 500 } });
-  const post = postTo(posting, silent.replace('http://127.0.0.1', 'https://slow.example'));
-  clock.pass(300);
+  const client = newWebhookClient({ clock, lookup: () => promise, limits: { webhookConnectMs: 500 } });
+  const post = postTo(client, silent.replace('http://127.0.0.1', 'https://slow.example'));
+  clock.advance(300);
   resolve(['127.0.0.1']);
-  await vi.waitFor(() => expect(posting.connections).toBe(1));
-  clock.pass(199);
+  await vi.waitFor(() => expect(client.connections).toBe(1));
+  clock.advance(199);
   expect(await isSettled(post)).toBe(false);
-  clock.pass(1);
+  clock.advance(1);
   expect(await post).toMatchObject({
     reason: 'timeout',
     detail: expect.stringContaining('500 ms (webhookConnectMs)'),
   });
-  expect(posting.connections).toBe(0);
+  expect(client.connections).toBe(0);
 });
 
-test('webhookConnectMs is no bound on an answer, once there is a connection', async () => {
-  const clock = new HandClock();
+test('webhookConnectMs does not bound the answer of an open connection', async () => {
+  const clock = new ManualClock();
   let answer = () => {};
   const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
-  const posting = newPosting({ clock, limits: { webhookConnectMs: 500 } });
-  const post = postTo(posting, receiver.url);
+  const client = newWebhookClient({ clock, limits: { webhookConnectMs: 500 } });
+  const post = postTo(client, receiver.url);
   await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-  clock.pass(600);
+  clock.advance(600);
   answer();
   expect(await post).toMatchObject({ status: 200 });
 });
@@ -107,11 +107,13 @@ test.each([
   'webhookResponseBytes: of an answer of %i bytes, the connection is used again: %s',
   async (bytes, isWhole) => {
     const receiver = await receiveWith(answered(200, 'x'.repeat(bytes)));
-    const posting = newPosting({ limits: { webhookResponseBytes: 3_000, webhookResponseKeptBytes: 4_000 } });
-    const result = await postTo(posting, receiver.url);
+    const client = newWebhookClient({
+      limits: { webhookResponseBytes: 3_000, webhookResponseKeptBytes: 4_000 },
+    });
+    const result = await postTo(client, receiver.url);
     expect(result).toMatchObject({ status: 200, response: 'x'.repeat(bytes), truncated: !isWhole });
     await aTurn();
-    await postTo(posting, receiver.url);
+    await postTo(client, receiver.url);
     expect(receiver.connections()).toBe(isWhole ? 1 : 2);
   },
 );
@@ -124,24 +126,24 @@ describe('webhookResponseKeptBytes', () => {
     ['a character that would be cut is left out', '01234567€9', '01234567'],
   ])('%s, and the connection is used again', async (_what, body, kept) => {
     const receiver = await receiveWith(Buffer.from(answered(200, body)).toString('latin1'));
-    const posting = newPosting({ limits });
-    expect(await postTo(posting, receiver.url)).toMatchObject({ response: kept, truncated: kept !== body });
+    const client = newWebhookClient({ limits });
+    expect(await postTo(client, receiver.url)).toMatchObject({ response: kept, truncated: kept !== body });
     await aTurn();
-    await postTo(posting, receiver.url);
+    await postTo(client, receiver.url);
     expect(receiver.connections()).toBe(1);
   });
 
-  test('what stands for bytes that are no text counts as what it is', async () => {
+  test('replacement characters count with their own bytes', async () => {
     const bytes = `HTTP/1.1 200 X\r\ncontent-length: 5\r\n\r\n\0\xff\xffab`;
-    const result = await postTo(newPosting({ limits }), (await receiveWith(bytes)).url);
+    const result = await postTo(newWebhookClient({ limits }), (await receiveWith(bytes)).url);
     expect(result).toMatchObject({ response: '\uFFFD\uFFFD\uFFFDa', truncated: true });
   });
 
-  test('it holds over many pieces', async () => {
+  test('it holds over many chunks', async () => {
     const receiver = await receiveWith(
       `HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(11)}0\r\n\r\n`,
     );
-    const result = await postTo(newPosting({ limits }), receiver.url);
+    const result = await postTo(newWebhookClient({ limits }), receiver.url);
     expect(result).toMatchObject({ response: 'x'.repeat(10), truncated: true });
   });
 });
@@ -149,31 +151,31 @@ describe('webhookResponseKeptBytes', () => {
 test('webhookConnections bounds the connections to all receivers; beyond, nothing is dialled', async () => {
   const receiver = await receive(() => undefined);
   const free = await receiveWith(answered(200));
-  const posting = newPosting({ limits: { webhookConnections: 2 } });
-  const held = ['one', 'two'].map((owner) => postTo(posting, receiver.url, { owner }));
+  const client = newWebhookClient({ limits: { webhookConnections: 2 } });
+  const held = ['one', 'two'].map((owner) => postTo(client, receiver.url, { owner }));
   await vi.waitFor(() => expect(receiver.requests).toHaveLength(2));
-  expect(await postTo(posting, free.url, { owner: 'three' })).toEqual({
+  expect(await postTo(client, free.url, { owner: 'three' })).toEqual({
     kind: 'fault',
     detail: expect.stringContaining('the limit is 2 (webhookConnections)'),
   });
-  expect([posting.connections, free.connections()]).toEqual([2, 0]);
-  await posting.close();
+  expect([client.connections, free.connections()]).toEqual([2, 0]);
+  await client.close();
   await Promise.all(held);
 });
 
-test('webhookConnections that nobody uses make room', async () => {
+test('idle webhookConnections are closed for others', async () => {
   const receiver = await receiveWith(answered(200));
-  const posting = newPosting({ limits: { webhookConnections: 2 } });
+  const client = newWebhookClient({ limits: { webhookConnections: 2 } });
   for (const owner of ['one', 'two', 'three', 'four'])
-    expect(await postTo(posting, receiver.url, { owner })).toMatchObject({ status: 200 });
+    expect(await postTo(client, receiver.url, { owner })).toMatchObject({ status: 200 });
   expect(receiver.connections()).toBe(4);
 });
 
-test('deliveriesInFlightPerEndpoint is the number of connections to one receiver, too', async () => {
+test('deliveriesInFlightPerEndpoint also bounds the connections to one receiver', async () => {
   const waiting: (() => void)[] = [];
   const receiver = await receive((socket) => waiting.push(() => void socket.write(answered(200))));
-  const posting = newPosting({ limits: { deliveriesInFlightPerEndpoint: 2 } });
-  const posts = [1, 2, 3].map(() => postTo(posting, receiver.url));
+  const client = newWebhookClient({ limits: { deliveriesInFlightPerEndpoint: 2 } });
+  const posts = [1, 2, 3].map(() => postTo(client, receiver.url));
   await vi.waitFor(() => expect(waiting).toHaveLength(2));
   for (const answer of waiting.splice(0)) answer();
   await vi.waitFor(() => expect(waiting).toHaveLength(1));
@@ -182,30 +184,30 @@ test('deliveriesInFlightPerEndpoint is the number of connections to one receiver
   expect(receiver.connections()).toBe(2);
 });
 
-test('what a connection has carried before does not count for an answer', async () => {
+test('earlier bytes of a connection do not count for an answer', async () => {
   const receiver = await receiveWith(answered(200, 'x'.repeat(200)));
-  const posting = newPosting({ limits: { fetchHeaderBytes: 100, webhookResponseBytes: 200 } });
-  // Each answer has a tenth of the bytes that one may have with all that is around it.
+  const client = newWebhookClient({ limits: { fetchHeaderBytes: 100, webhookResponseBytes: 200 } });
+  // Each answer has a tenth of the bytes that one may have in all.
   for (let nth = 0; nth < 30; nth += 1) {
-    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200, truncated: false });
+    expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, truncated: false });
     await aTurn();
   }
   expect(receiver.connections()).toBe(1);
 });
 
-// Each byte as a chunk of its own costs the host a callback and an object.
-test('an answer in a thousand chunks is read no further, and is an answer', async () => {
+// Attack: chunks of one byte, each of which costs the host a callback and an object.
+test('an answer in more than a thousand chunks is truncated, and counts', async () => {
   const chunked = (chunks: number) =>
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`;
-  const posting = newPosting({});
+  const client = newWebhookClient({});
   const within = await receiveWith(chunked(1_024));
-  expect(await postTo(posting, within.url)).toMatchObject({
+  expect(await postTo(client, within.url)).toMatchObject({
     status: 200,
     response: 'x'.repeat(1_024),
     truncated: false,
   });
   const beyond = await receiveWith(chunked(20_000));
-  expect(await postTo(posting, beyond.url)).toMatchObject({
+  expect(await postTo(client, beyond.url)).toMatchObject({
     status: 200,
     response: 'x'.repeat(1_025),
     truncated: true,

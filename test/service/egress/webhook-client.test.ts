@@ -1,4 +1,4 @@
-/** A post has one result, whatever its receiver does, and however it is made to fail. */
+/** A post has one result, whatever its receiver does and however it fails. */
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -9,8 +9,8 @@ import { portOf, serveTcp, stop } from '../../support/http/egress.ts';
 import {
   answered,
   endlessly,
-  HandClock,
-  newPosting,
+  ManualClock,
+  newWebhookClient,
   postTo,
   receive,
   receiveAndEnd,
@@ -21,30 +21,33 @@ const { webhookMs, webhookConnectMs } = DEFAULT_LIMITS;
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n';
 
 describe('a receiver is sent', () => {
-  test('one POST with the bytes and the headers of the delivery, and nothing that could be taken for more', async () => {
+  test('one POST with the bytes and the headers of the delivery, and nothing else', async () => {
     const receiver = await receiveWith(answered(200));
     const body = Buffer.from([0, 255, 13, 10, 13, 10, 123]);
-    await postTo(newPosting(), `${receiver.url}?key=1`, { body, headers: { 'x-platform-attempt': '1' } });
+    await postTo(newWebhookClient(), `${receiver.url}?key=1`, {
+      body,
+      headers: { 'x-platform-attempt': '1' },
+    });
     const { host } = new URL(receiver.url);
     expect(receiver.requests).toEqual([
       `POST /hook?key=1 HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\nx-platform-attempt: 1\r\ncontent-length: 7\r\n\r\n${body.toString('latin1')}`,
     ]);
   });
 
-  test('an empty body as one', async () => {
+  test('an empty body', async () => {
     const receiver = await receiveWith(answered(200));
-    await postTo(newPosting(), receiver.url, { body: new Uint8Array(0) });
+    await postTo(newWebhookClient(), receiver.url, { body: new Uint8Array(0) });
     expect(receiver.requests[0]).toContain('content-length: 0\r\n');
   });
 });
 
 describe('an answer is', () => {
   test.each([200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 410, 418, 429, 500, 503, 599])(
-    'told with its status %i',
+    'returned with its status %i',
     async (status) => {
       const bodiless = status === 204 || status === 304;
       const receiver = await receiveWith(answered(status, bodiless ? '' : 'why'));
-      expect(await postTo(newPosting(), receiver.url)).toEqual({
+      expect(await postTo(newWebhookClient(), receiver.url)).toEqual({
         kind: 'answered',
         status,
         response: bodiless ? '' : 'why',
@@ -56,67 +59,70 @@ describe('an answer is', () => {
   test.each([301, 302, 303, 307, 308])('a redirect, which is not followed: %i', async (status) => {
     const elsewhere = await receiveWith(answered(200));
     const receiver = await receiveWith(answered(status, '', `location: ${elsewhere.url}\r\n`));
-    expect(await postTo(newPosting(), receiver.url)).toMatchObject({ kind: 'answered', status });
+    expect(await postTo(newWebhookClient(), receiver.url)).toMatchObject({ kind: 'answered', status });
     expect([receiver.requests.length, elsewhere.connections()]).toEqual([1, 0]);
   });
 
-  test('kept as text that every database takes, and never parsed', async () => {
+  test('kept as text that every database can store, and never parsed', async () => {
     const bytes = Buffer.from([0x7b, 0, 0xff, 0xed, 0xa0, 0x80, 0xe2, 0x82, 0xac]);
     const receiver = await receiveWith(
       answered(200, bytes.toString('latin1')).replace(/length: \d+/, 'length: 9'),
     );
-    const result = await postTo(newPosting(), receiver.url);
+    const result = await postTo(newWebhookClient(), receiver.url);
     expect(result).toMatchObject({ response: '{\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD€', truncated: false });
   });
 
-  test('read whether it has a length, chunks or only an end', async () => {
+  test('read with a length, with chunks, and up to the end of the connection', async () => {
     for (const rest of [
       'content-length: 2\r\n\r\nok',
       'transfer-encoding: chunked\r\n\r\n1;x=y\r\no\r\n1\r\nk\r\n0\r\nt: 1\r\n\r\n',
       '\r\nok',
     ]) {
       const receiver = await receiveAndEnd(`HTTP/1.1 200 OK\r\n${rest}`);
-      expect(await postTo(newPosting(), receiver.url)).toMatchObject({ response: 'ok', truncated: false });
+      expect(await postTo(newWebhookClient(), receiver.url)).toMatchObject({
+        response: 'ok',
+        truncated: false,
+      });
     }
   });
 
-  test('what follows up to sixteen interim ones', async () => {
+  test('the one after up to sixteen interim ones', async () => {
     const receiver = await receiveWith(INTERIM.repeat(16) + answered(200, 'ok'));
-    expect(await postTo(newPosting(), receiver.url)).toMatchObject({ status: 200, response: 'ok' });
+    expect(await postTo(newWebhookClient(), receiver.url)).toMatchObject({ status: 200, response: 'ok' });
   });
 });
 
-describe('a head decides, and its answer is truncated where the body', () => {
+describe('the status counts, and the answer is truncated if the body', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nsome';
   const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\n';
   const TRUNCATED = { kind: 'answered', status: 200, response: 'some', truncated: true };
 
   test('stalls', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const receiver = await receiveWith(HEAD);
-    const posting = newPosting({ clock });
-    const result = postTo(posting, receiver.url);
+    const client = newWebhookClient({ clock });
+    const result = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    // The head has to be there: without it, it is no answer.
+    // The head has to arrive first: without it, there is no answer.
     const settled = vi.fn();
     void result.then(settled);
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    clock.pass(webhookMs - 1);
+    clock.advance(webhookMs - 1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(settled).not.toHaveBeenCalled();
-    clock.pass(1);
+    clock.advance(1);
     expect(await result).toEqual(TRUNCATED);
-    await vi.waitFor(() => expect([receiver.open(), posting.connections, clock.pending]).toEqual([0, 0, 0]));
+    await vi.waitFor(() => expect([receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]));
   });
 
-  test('drips for longer than a post may take', async () => {
+  test('comes a byte at a time for longer than webhookMs', async () => {
     const receiver = await receive((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const timer = setInterval(() => socket.write('1\r\nx\r\n'), 5);
       socket.once('close', () => clearInterval(timer));
     });
-    const posting = newPosting({ limits: { webhookMs: 200 } });
-    expect(await postTo(posting, receiver.url)).toMatchObject({ status: 200, truncated: true });
+    const client = newWebhookClient({ limits: { webhookMs: 200 } });
+    expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, truncated: true });
     await vi.waitFor(() => expect(receiver.open()).toBe(0));
   });
 
@@ -140,9 +146,9 @@ describe('a head decides, and its answer is truncated where the body', () => {
     const receiver = await receive((socket) =>
       socket.write(bytes, 'latin1', () => setImmediate(then, socket)),
     );
-    const posting = newPosting();
-    expect(await postTo(posting, receiver.url)).toEqual(TRUNCATED);
-    await vi.waitFor(() => expect([receiver.open(), posting.connections]).toEqual([0, 0]));
+    const client = newWebhookClient();
+    expect(await postTo(client, receiver.url)).toEqual(TRUNCATED);
+    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
   });
 
   test('has no end', async () => {
@@ -150,10 +156,10 @@ describe('a head decides, and its answer is truncated where the body', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       endlessly(socket, 'x'.repeat(16_384));
     });
-    const posting = newPosting();
-    const result = await postTo(posting, receiver.url);
+    const client = newWebhookClient();
+    const result = await postTo(client, receiver.url);
     expect(result).toMatchObject({ status: 200, response: 'x'.repeat(16_384), truncated: true });
-    await vi.waitFor(() => expect([receiver.open(), posting.connections]).toEqual([0, 0]));
+    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
   });
 });
 
@@ -211,35 +217,38 @@ describe('a post fails, with the reason', () => {
       if (bytes === '') then(socket);
       else socket.write(bytes, 'latin1', () => then(socket));
     });
-    const posting = newPosting();
-    const result = await postTo(posting, receiver.url);
+    const client = newWebhookClient();
+    const result = await postTo(client, receiver.url);
     expect(result).toEqual({
       kind: 'failed',
       reason,
       detail: expect.stringContaining(new URL(receiver.url).origin),
     });
-    await vi.waitFor(() => expect([receiver.open(), posting.connections]).toEqual([0, 0]));
+    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('reset where the receiver hangs up in the middle of the body', async () => {
+  test('reset if the receiver closes the connection during the body of the request', async () => {
     const url = await serveTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
     const body = Buffer.alloc(8 * 1024 * 1024);
-    expect(await postTo(newPosting(), url, { body })).toMatchObject({ kind: 'failed', reason: 'reset' });
+    expect(await postTo(newWebhookClient(), url, { body })).toMatchObject({
+      kind: 'failed',
+      reason: 'reset',
+    });
   });
 
-  test('reset where it hangs up before anything is sent, however soon', async () => {
+  test('reset if it closes the connection before anything is sent', async () => {
     const url = await serveTcp((socket) => socket.resetAndDestroy());
-    const posting = newPosting();
+    const client = newWebhookClient();
     for (let nth = 0; nth < 50; nth += 1)
-      expect(await postTo(posting, url)).toMatchObject({ kind: 'failed', reason: 'reset' });
+      expect(await postTo(client, url)).toMatchObject({ kind: 'failed', reason: 'reset' });
   });
 
-  test('refused where nobody listens', async () => {
+  test('refused if nothing listens', async () => {
     const server = createTcpServer();
     const port = await portOf(server);
     await new Promise((resolve) => server.close(resolve));
-    expect(await postTo(newPosting(), `http://127.0.0.1:${port}/`)).toMatchObject({
+    expect(await postTo(newWebhookClient(), `http://127.0.0.1:${port}/`)).toMatchObject({
       kind: 'failed',
       reason: 'refused',
       detail: expect.stringContaining('ECONNREFUSED'),
@@ -255,57 +264,54 @@ describe('a post fails, with the reason', () => {
     ['EAI_AGAIN', 'getaddrinfo'],
   ])('dns where name servers answer %s', async (code, syscall) => {
     const lookup = () => Promise.reject(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
-    expect(await postTo(newPosting({ lookup }), 'https://nobody.example/')).toMatchObject({
+    expect(await postTo(newWebhookClient({ lookup }), 'https://nobody.example/')).toMatchObject({
       kind: 'failed',
       reason: 'dns',
     });
   });
 
-  test('dns where a name has no address at all', async () => {
-    const result = await postTo(newPosting({ lookup: async () => [] }), 'https://nobody.example/');
+  test('dns if a name has no address', async () => {
+    const result = await postTo(newWebhookClient({ lookup: async () => [] }), 'https://nobody.example/');
     expect(result).toMatchObject({ kind: 'failed', reason: 'dns' });
   });
 
-  test.each(['a name server', 'a receiver, before it is secure'])(
-    'timeout where %s is silent',
-    async (who) => {
-      const clock = new HandClock();
-      const url = await serveTcp(() => undefined);
-      const lookup = vi.fn(() =>
-        who === 'a name server' ? new Promise<never>(() => undefined) : Promise.resolve(['127.0.0.1']),
-      );
-      const posting = newPosting({ clock, lookup });
-      const result = postTo(posting, url.replace('http://127.0.0.1', 'https://receiver.example'));
-      await vi.waitFor(() => expect(lookup).toHaveBeenCalled());
-      clock.pass(webhookConnectMs);
-      expect(await result).toEqual({
-        kind: 'failed',
-        reason: 'timeout',
-        detail: expect.stringContaining('webhookConnectMs'),
-      });
-      expect([clock.pending, posting.connections, posting.inFlight]).toEqual([0, 0, 0]);
-    },
-  );
-
-  test('timeout where the body is not read', async () => {
-    const clock = new HandClock();
-    const connected = vi.fn();
-    const url = await serveTcp((socket) => connected(socket.pause()));
-    const posting = newPosting({ clock });
-    const result = postTo(posting, url, { body: Buffer.alloc(64 * 1024 * 1024) });
-    await vi.waitFor(() => expect(connected).toHaveBeenCalled());
-    clock.pass(webhookMs);
-    expect(await result).toMatchObject({ kind: 'failed', reason: 'timeout' });
-    await vi.waitFor(() => expect([posting.connections, posting.inFlight]).toEqual([0, 0]));
+  test.each(['a name server', 'a receiver, before it is secure'])('timeout if %s is silent', async (who) => {
+    const clock = new ManualClock();
+    const url = await serveTcp(() => undefined);
+    const lookup = vi.fn(() =>
+      who === 'a name server' ? new Promise<never>(() => undefined) : Promise.resolve(['127.0.0.1']),
+    );
+    const client = newWebhookClient({ clock, lookup });
+    const result = postTo(client, url.replace('http://127.0.0.1', 'https://receiver.example'));
+    await vi.waitFor(() => expect(lookup).toHaveBeenCalled());
+    clock.advance(webhookConnectMs);
+    expect(await result).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+      detail: expect.stringContaining('webhookConnectMs'),
+    });
+    expect([clock.pending, client.connections, client.inFlight]).toEqual([0, 0, 0]);
   });
 
-  test('timeout where no head comes', async () => {
-    const clock = new HandClock();
+  test('timeout if the body is not read', async () => {
+    const clock = new ManualClock();
+    const connected = vi.fn();
+    const url = await serveTcp((socket) => connected(socket.pause()));
+    const client = newWebhookClient({ clock });
+    const result = postTo(client, url, { body: Buffer.alloc(64 * 1024 * 1024) });
+    await vi.waitFor(() => expect(connected).toHaveBeenCalled());
+    clock.advance(webhookMs);
+    expect(await result).toMatchObject({ kind: 'failed', reason: 'timeout' });
+    await vi.waitFor(() => expect([client.connections, client.inFlight]).toEqual([0, 0]));
+  });
+
+  test('timeout if no head arrives', async () => {
+    const clock = new ManualClock();
     const receiver = await receive(() => undefined);
-    const posting = newPosting({ clock });
-    const result = postTo(posting, receiver.url);
+    const client = newWebhookClient({ clock });
+    const result = postTo(client, receiver.url);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
-    clock.pass(webhookMs);
+    clock.advance(webhookMs);
     expect(await result).toEqual({
       kind: 'failed',
       reason: 'timeout',
@@ -313,7 +319,7 @@ describe('a post fails, with the reason', () => {
         'The receiver did not answer in time; the limit is 10,000 ms (webhookMs).',
       ),
     });
-    await vi.waitFor(() => expect([receiver.open(), posting.connections, clock.pending]).toEqual([0, 0, 0]));
+    await vi.waitFor(() => expect([receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]));
   });
 });
 
@@ -332,33 +338,33 @@ describe('a secure receiver', () => {
     return portOf(server);
   }
 
-  test('is posted to where its certificate is trusted, valid and of that name, without any leave for http', async () => {
+  test('is posted to if its certificate is trusted, valid and of that name, without allowHttp', async () => {
     const port = await secured(selfSigned(HOST));
-    expect(await postTo(newPosting({ allowHttp: false }), `https://${HOST}:${port}/`)).toMatchObject({
+    expect(await postTo(newWebhookClient({ allowHttp: false }), `https://${HOST}:${port}/`)).toMatchObject({
       status: 200,
       response: 'ok',
     });
   });
 
   test.each<[string, { host?: string; until?: string; trusted?: boolean }, string]>([
-    ['nobody vouches for its certificate', { trusted: false }, 'SELF_SIGNED_CERT'],
+    ['its certificate is not trusted', { trusted: false }, 'SELF_SIGNED_CERT'],
     ['its certificate is of another name', { host: 'other.example' }, 'ALTNAME_INVALID'],
     ['its certificate has expired', { until: '20210101000000Z' }, 'CERT_HAS_EXPIRED'],
   ])('gets nothing where %s', async (_what, { host = HOST, until, trusted = true }, code) => {
     const port = await secured(selfSigned(host, until), { trusted });
-    expect(await postTo(newPosting(), `https://${HOST}:${port}/`)).toEqual({
+    expect(await postTo(newWebhookClient(), `https://${HOST}:${port}/`)).toEqual({
       kind: 'failed',
       reason: 'tls',
-      // One line about the certificate, and none of the advice that Node has for whoever runs it.
+      // One line about the certificate, without Node's advice.
       detail: expect.stringMatching(new RegExp(`^https://${HOST}:\\d+: [^\n;]*${code}[^\n;]*$`)),
     });
   });
 
-  test('gets nothing where it does not speak TLS', async () => {
+  test('gets nothing if it does not speak TLS', async () => {
     const receiver = await serveTcp((socket) => void socket.end(answered(200)));
-    const result = await postTo(newPosting(), receiver.replace('http:', 'https:'));
+    const result = await postTo(newWebhookClient(), receiver.replace('http:', 'https:'));
     expect(result).toMatchObject({ kind: 'failed', reason: 'tls' });
-    // What OpenSSL says of it, and not where in its source it was.
+    // OpenSSL's reason, without its source location.
     expect(result).toMatchObject({ detail: expect.stringMatching(/ ERR_SSL_\w+ [a-z ]+$/) });
   });
 });

@@ -1,4 +1,4 @@
-/** `/v1/events`: who may look at what the product has posted, how it is found, and what became of it. */
+/** `GET /v1/events`: access to posted events, filters, and the state of their deliveries. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postedEvent, SOUND_EVENTS } from '../../support/deliveries/posted-events.ts';
 import { type Installed, TestService } from '../../support/service.ts';
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 
 describe('the events of the product', () => {
-  test('are listed newest first, to an organization its own, to the platform those of all', async () => {
+  test('are listed newest first: its own to an organization, all to the platform', async () => {
     expect(idsOf(await get('/v1/events', tokens['beach']))).toEqual(['b/3?x=#', 'b2', 'b1']);
     expect(idsOf(await get('/v1/events?organization=beach', tokens['beach']))).toEqual([
       'b/3?x=#',
@@ -72,7 +72,7 @@ describe('the events of the product', () => {
       403,
       'TOKEN_FORBIDDEN',
     ]);
-    // The author of what has heard of it is no reader of it.
+    // The author of a subscribed integration may not read it.
     expect(idsOf(await get('/v1/events', tokens['acme']))).toEqual(['a1']);
     expect(idsOf(await get('/v1/events', tokens['stranger']))).toEqual([]);
   });
@@ -109,13 +109,13 @@ describe('the events of the product', () => {
     ['cursor=YWJj', 'query.cursor is not the `next` of a page of this list.'],
     ['limit=0', 'query.limit '],
     ['installation=ins_x&type=site_view', 'query.installation lists the events of its life, '],
-  ])('%s is refused in words', async (query, message) => {
+  ])('%s is refused with a message', async (query, message) => {
     const answer = await get(`/v1/events?${query}`);
     expect(codeOf(answer)).toEqual([400, 'REQUEST_INVALID']);
     expect((answer.body['error'] as { message: string }).message.startsWith(message)).toBe(true);
   });
 
-  test('attack: a type that never comes makes a page look at so much, and no more', async () => {
+  test('attack: a type without events makes a page read a bounded number of rows', async () => {
     const { acceptedEvents } = annex.service.store;
     const filler = (index: number, type = 'space_view') =>
       postedEvent({ eventId: `filler-${index}`, organization: 'busy', type });
@@ -129,7 +129,7 @@ describe('the events of the product', () => {
 });
 
 describe('one event', () => {
-  test('is shown with what it says, and what became of it', async () => {
+  test('is shown with its members and the state of its deliveries', async () => {
     const { body } = await get('/v1/events/b1', tokens['beach']);
     const { trace, ...event } = body;
     expect(event).toEqual({
@@ -146,19 +146,19 @@ describe('one event', () => {
     ]);
   });
 
-  test('is found by an id that is no word', async () => {
+  test('is found by an id with special characters', async () => {
     const { status, body } = await get(`/v1/events/${encodeURIComponent('b/3?x=#')}`, tokens['beach']);
     expect([status, body['id'], body['installation']]).toEqual([200, 'b/3?x=#', installed.id]);
   });
 
-  test('is found by the longest id there is, every character of it escaped', async () => {
+  test('is found by the longest id, with every character escaped', async () => {
     const eventId = '%'.repeat(255);
     await post('space_content_updated', { organization: 'beach', eventId });
     const { status, body } = await get(`/v1/events/${encodeURIComponent(eventId)}`, annex.platform);
     expect([status, body['id']]).toEqual([200, eventId]);
   });
 
-  test("of another tenant's is answered as none", async () => {
+  test('of another tenant is answered as absent', async () => {
     const absent = await get('/v1/events/none', tokens['stranger']);
     const foreign = await get('/v1/events/b1', tokens['stranger']);
     const author = await get('/v1/events/b1', tokens['acme']);

@@ -1,4 +1,4 @@
-/** An event is accepted once, however often it is posted and whenever; and what was acknowledged is there after a crash. */
+/** An event is accepted once, however often it is posted; acknowledged events survive a crash. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -19,7 +19,7 @@ import { storeOptions, temporaryFolder, temporaryStore } from '../../support/sto
 const ACCEPTING_PROCESS = fileURLToPath(new URL('../../support/crash/accepting-process.ts', import.meta.url));
 const ACKNOWLEDGED_AT_LEAST = 200;
 
-/** A store in which the events of `postedEvent` have one listener. */
+/** A store with one subscriber of the events of `postedEvent`. */
 async function listening(): Promise<Store> {
   const store = await temporaryStore();
   await publishListener(store, { name: 'hello' });
@@ -34,18 +34,18 @@ const everything = async (store: Store) => {
 };
 
 describe('an event that is accepted again', () => {
-  test('is answered as the first time, and makes no delivery', async () => {
+  test('is answered like the first time, and has no new delivery', async () => {
     const store = await listening();
-    const told: string[] = [];
-    store.acceptedEvents.onAccepted = (made) => void told.push(...made.map(({ id }) => id));
+    const announced: string[] = [];
+    store.acceptedEvents.onAccepted = (made) => void announced.push(...made.map(({ id }) => id));
     const event = postedEvent({ eventId: 'e1' });
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: true });
-    // One more listens by now: that is no news for an event of before.
+    // A later subscriber does not get an earlier event.
     await publishListener(store, { name: 'later' });
     await installListener(store, 'later');
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: false });
     expect(await everything(store)).toEqual({ events: ['e1'], deliveries: 1 });
-    expect(told).toEqual((await store.deliveries.ofEvent('e1')).map(({ id }) => id));
+    expect(announced).toEqual((await store.deliveries.ofEvent('e1')).map(({ id }) => id));
     expect(await store.deliveries.waiting()).toBe(1);
   });
 
@@ -62,7 +62,7 @@ describe('an event that is accepted again', () => {
     expect(await store.deliveries.waiting()).toBe(1);
   });
 
-  test('in the same request is accepted once; with another body, nothing is', async () => {
+  test('in the same request is accepted once; with another body, none is', async () => {
     const store = await listening();
     const twice = [postedEvent({ eventId: 'e1' }), postedEvent({ eventId: 'e1' })];
     expect(await store.acceptedEvents.accept(twice)).toEqual([
@@ -79,7 +79,7 @@ describe('an event that is accepted again', () => {
 });
 
 describe('requests at the same moment', () => {
-  test('with the same event make one of it, and all but one are told that it is known', async () => {
+  test('with the same event accept it once, and all but one are answered that it is known', async () => {
     const store = await listening();
     for (let round = 0; round < 10; round += 1) {
       const answers = await Promise.all(
@@ -91,7 +91,7 @@ describe('requests at the same moment', () => {
     expect(await everything(store)).toMatchObject({ deliveries: 10 });
   });
 
-  test('that conflict take no other along, though they are committed together', async () => {
+  test('that conflict fail no other, though they share a commit', async () => {
     const store = await listening();
     const answers = await Promise.allSettled([
       store.acceptedEvents.accept([postedEvent({ eventId: 'a' }), postedEvent({ eventId: 'b' })]),
@@ -99,7 +99,7 @@ describe('requests at the same moment', () => {
         postedEvent({ eventId: 'c' }),
         postedEvent({ eventId: 'b', bodyHash: 'x' }),
       ]),
-      // What the one before would have brought is not there.
+      // The conflicting request has written nothing.
       store.acceptedEvents.accept([postedEvent({ eventId: 'c', bodyHash: 'y' })]),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -113,7 +113,7 @@ describe('requests at the same moment', () => {
     await Promise.all(Array.from({ length: 200 }, () => acceptOne(store, postedEvent())));
     const { items } = await store.acceptedEvents.list({ limit: 200 });
     expect(items).toHaveLength(200);
-    // What is committed together has one time, and this clock never tells the same time twice.
+    // Rows of one commit have one time, and this clock never returns a time twice.
     expect(new Set(items.map(({ createdAt }) => createdAt)).size).toBeLessThanOrEqual(3);
   });
 });
@@ -136,7 +136,7 @@ describe('a body', () => {
     return [status, (body['error'] as { code?: string } | undefined)?.code];
   };
 
-  test('is the same with its members in another order, and with other white space', async () => {
+  test('is the same with its members in another order or other white space', async () => {
     expect(await post({ ...EVENT, extra: { a: 1, b: [{ c: 2, d: 3 }] } })).toEqual([202, undefined]);
     const turned = Object.fromEntries(Object.entries(EVENT).reverse());
     expect(await post({ extra: { b: [{ d: 3, c: 2 }], a: 1 }, ...turned })).toEqual([200, undefined]);
@@ -158,7 +158,7 @@ describe('a body', () => {
     ['another organization', { organization: 'rival' }],
     ['an installation', { installationId: 'ins_x' }],
     ['another type', { type: 'space_view', ...SOUND_EVENTS['space_view'] }],
-  ])('with %s is another one', async (_, more) => {
+  ])('with %s is another body', async (_, more) => {
     expect(await post({ ...EVENT, extra: { a: 1, b: [{ c: 2, d: 3 }] }, ...more })).toEqual([
       409,
       'EVENT_CONFLICT',
@@ -166,7 +166,7 @@ describe('a body', () => {
   });
 });
 
-test('what was acknowledged is there after SIGKILL, each event with its delivery', {
+test('acknowledged events survive SIGKILL, each with its delivery', {
   timeout: 60_000,
 }, async () => {
   const folder = await temporaryFolder();
@@ -195,7 +195,7 @@ test('what was acknowledged is there after SIGKILL, each event with its delivery
       ]);
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(ACKNOWLEDGED_AT_LEAST);
-    // What is there and was not acknowledged yet has its delivery, too.
+    // An event that was not acknowledged yet but is stored has its delivery, too.
     expect(await store.deliveries.waiting()).toBe(await countEvents(store));
   } finally {
     await store.close();

@@ -1,10 +1,10 @@
-/** An event that finds a target inactive says so in its trace, and can be delivered once the target is active. */
+/** The trace of an event shows inactive targets; a replay delivers it once they are active. */
 import { expect, test } from 'vitest';
 import { ask } from '../../support/installation-api.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
 import { startTestService } from '../../support/service.ts';
 
-test('a webhook that is paused, or not set up, is in the trace of an event; a replay delivers it afterwards', async () => {
+test('a webhook that is paused or not set up is in the trace of an event; a replay delivers it afterwards', async () => {
   const annex = await startTestService({ flags: ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1'] });
   await annex.publishFixture('webhook');
   const { id } = await annex.install('webhook', 'acme');
@@ -33,7 +33,7 @@ test('a webhook that is paused, or not set up, is in the trace of an event; a re
     trace: [expect.objectContaining({ state: 'canceled', outcome, attempts: 0, site: 'docs' })],
   });
 
-  // Nothing is selected yet: it would not hear of this event.
+  // No type is selected yet: it is not subscribed.
   expect(await post()).toEqual({ deliveries: 0, trace: [] });
   await configure({ event_types: ['site_view'] });
   expect(await post()).toEqual(missed('pending'));
@@ -45,7 +45,7 @@ test('a webhook that is paused, or not set up, is in the trace of an event; a re
   expect((await ask(annex, 'POST', '/deliveries/replay', { json: replay })).body).toEqual({ replayed: 2 });
   for (let at = 0; at < 2; at += 1)
     expect(JSON.parse((await inbox.taken()).body)).toMatchObject({ type: 'site_view', siteId: 'docs' });
-  // An edit that would take the webhook down is refused.
+  // An edit that would make the target invalid is refused.
   expect(await configure({ webhook_url: 'htps://hooks.example.com/' })).toMatchObject({ status: 422 });
   expect(await post()).toMatchObject({ deliveries: 1 });
 });

@@ -1,11 +1,11 @@
-/** `POST /v1/events`: what is taken, what is refused and how it is said, and how much there may be. */
+/** `POST /v1/events`: accepted events, refusals and their messages, and limits. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { HANDLED_EVENTS } from '../../../src/model/manifest/scope.ts';
 import { POSTED_TYPES } from '../../../src/model/posted-event.ts';
 import { SOUND_EVENTS } from '../../support/deliveries/posted-events.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
-/** Has a handler for every type. */
+/** An integration with a handler for every type. */
 const LISTENER = `
   import { createIntegration } from '@annex/sdk';
   const heard = () => {};
@@ -28,7 +28,7 @@ const post = (json: unknown, token = annex.platform) => annex.api('POST', '/v1/e
 const messageOf = ({ body }: { body: Members }) =>
   (body['error'] as { message?: string } | undefined)?.message;
 
-/** A body as it is written, which no serializer would write so. */
+/** A raw body that no serializer would write. */
 async function postText(body: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${annex.service.controlUrl}/v1/events`, {
     method: 'POST',
@@ -44,19 +44,22 @@ beforeAll(async () => {
 });
 
 describe('every type that can be posted', () => {
-  test('is one that handlers know, of the life of no installation', () => {
+  test('is a type of handlers, and no lifecycle type', () => {
     expect([...POSTED_TYPES.keys()].sort()).toEqual(Object.keys(SOUND_EVENTS).sort());
     expect(HANDLED_EVENTS).toEqual(expect.arrayContaining([...POSTED_TYPES.keys()]));
   });
 
-  test.each([...POSTED_TYPES.keys()])('%s is accepted with what it asks for, and with more', async (type) => {
-    const { eventId, ...sound } = soundEvent(type, { eventId: undefined });
-    for (const more of [
-      {},
-      { eventId: `id-${type}`, installationId: 'ins_x', sinceThen: { deep: [1, null] } },
-    ])
-      expect(await post({ ...sound, ...more })).toMatchObject({ status: 202, body: { deliveries: 0 } });
-  });
+  test.each([...POSTED_TYPES.keys()])(
+    '%s is accepted with its required members, and with more',
+    async (type) => {
+      const { eventId, ...sound } = soundEvent(type, { eventId: undefined });
+      for (const more of [
+        {},
+        { eventId: `id-${type}`, installationId: 'ins_x', sinceThen: { deep: [1, null] } },
+      ])
+        expect(await post({ ...sound, ...more })).toMatchObject({ status: 202, body: { deliveries: 0 } });
+    },
+  );
 
   test.each(
     [...POSTED_TYPES].flatMap(([type, { schema }]) =>
@@ -71,7 +74,7 @@ describe('every type that can be posted', () => {
   });
 });
 
-describe('is refused, and the message names it:', () => {
+describe('is refused, and the message names the reason:', () => {
   const feedback = (more: Members) => soundEvent('page_feedback', { feedback: { rating: 'ok', ...more } });
   const visitor = (more: Members) =>
     soundEvent('site_view', { visitor: { ...(SOUND_EVENTS['site_view']?.['visitor'] as object), ...more } });
@@ -86,7 +89,7 @@ describe('is refused, and the message names it:', () => {
     ],
     ['a type that is no text', { type: 1 }, /^body\.type must be a string: one of space_view, /],
     [
-      'a slip',
+      'a misspelled type',
       soundEvent('page_fedback'),
       'body.type is none that can be posted. Did you mean "page_feedback"?',
     ],
@@ -96,12 +99,12 @@ describe('is refused, and the message names it:', () => {
       /^body\.type is none that can be posted: it must be one of /,
     ],
     [
-      'a type as prototypes have it',
+      'a type that is a member of prototypes',
       soundEvent('constructor'),
       /^body\.type is none that can be posted: it must/,
     ],
     [
-      'an event of the life of installations',
+      'a lifecycle event',
       soundEvent('space_installation_setup'),
       'body.type is "space_installation_setup", which is not posted: Annex tells integrations of their installations by itself.',
     ],
@@ -136,7 +139,7 @@ describe('is refused, and the message names it:', () => {
     ],
     ['cookies that are no texts', visitor({ cookies: { a: 1 } }), 'body.visitor.cookies.a must be string.'],
     [
-      'attack: a name that floods the answer and the log',
+      'attack: a long name that fills the answer and the log',
       visitor({ cookies: { ['x'.repeat(100_000)]: 1 } }),
       'body.visitor.cookies.… must be string.',
     ],
@@ -169,7 +172,7 @@ describe('is refused, and the message names it:', () => {
     expect((await post(feedback({ comment: 'x'.repeat(512) }))).status).toBe(202);
   });
 
-  test('attack: a member that would be a prototype, a number that is none, values without end', async () => {
+  test('attack: a member that would be a prototype, a number that is none, endless nesting', async () => {
     const text = (more: string) => `${JSON.stringify(UPDATED).slice(0, -1)},${more}}`;
     const nested = (levels: number) => `"deep":${'['.repeat(levels)}${']'.repeat(levels)}`;
     const refused = async (more: string) => messageOf(await postText(text(more)));
@@ -187,7 +190,7 @@ describe('is refused, and the message names it:', () => {
     expect(await refused(nested(100_000))).toBe('body is nested deeper than 1000.');
   });
 
-  test('what is no JSON, or nothing', async () => {
+  test('a body that is empty or not JSON', async () => {
     expect(messageOf(await postText('{"type"'))).toMatch(/^body is no JSON: at line 1, column 8/);
     expect(messageOf(await postText(''))).toMatch(/^body is missing: send JSON/);
     expect(messageOf(await postText('x', { 'content-type': 'text/csv' }))).toMatch(/^body is of no type/);
@@ -195,7 +198,7 @@ describe('is refused, and the message names it:', () => {
 });
 
 describe('many at once', () => {
-  test('are answered one by one, in their order', async () => {
+  test('are answered one by one, in order', async () => {
     const events = [
       UPDATED,
       soundEvent('site_view', { eventId: 'batched' }),
@@ -216,7 +219,7 @@ describe('many at once', () => {
     expect(again).toMatchObject({ status: 200, body: { events: [{ known: true }, { known: true }] } });
   });
 
-  test('are accepted together or not at all, and the message says which is in the way', async () => {
+  test('are accepted together or not at all, and the message names the invalid one', async () => {
     const events = (bad: unknown) => [{ ...UPDATED, eventId: 'of-a-bad-batch' }, bad];
     for (const [bad, message] of [
       [{ ...UPDATED, spaceId: undefined }, /^body\.events\[1\] must have required properties spaceId\.$/],
@@ -247,8 +250,8 @@ describe('many at once', () => {
   });
 });
 
-describe('what is put down for handlers', () => {
-  test('is what was posted, without what is for Annex alone', async () => {
+describe('the event that handlers get', () => {
+  test('is the posted event, without the members for Annex alone', async () => {
     const installed = await withScopes('listening', 'garden-club');
     for (const type of POSTED_TYPES.keys()) {
       count += 1;
@@ -272,7 +275,7 @@ describe('what is put down for handlers', () => {
     }
   });
 
-  /** Publishes an integration that hears of everything, and installs it. */
+  /** Publishes and installs an integration that subscribes to all types. */
   async function withScopes(name: string, organization: string): Promise<Installed> {
     const form = new FormData();
     const head = `name: ${name}\ntitle: t\ndescription: d\norganization: acme\nvisibility: public\nscript: index.js`;
@@ -310,7 +313,7 @@ describe('limits', () => {
     return { ...UPDATED, pad: 'x'.repeat(bytes - bare) };
   };
 
-  test('eventBytes and eventsPerBatch: what they allow is accepted, and one more is told', async () => {
+  test('eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused', async () => {
     const limited = await startTestService({ limits: { eventBytes: 1_000, eventsPerBatch: 3 } });
     const send = (json: object) => limited.api('POST', '/v1/events', { json });
     const met = (name: string) => limited.metric(`annex_limits_met_total{limit="${name}"}`);
@@ -329,7 +332,7 @@ describe('limits', () => {
   test('a batch may be as large as a request; beyond that, requestBodyBytes is named', async () => {
     const limited = await startTestService({ limits: { requestBodyBytes: 3_000_000 } });
     const event = ofBytes(250_000);
-    // More than the framework would take by itself.
+    // More than the framework's own limit.
     const many = await limited.api('POST', '/v1/events', { json: { events: Array(11).fill(event) } });
     expect(many.status).toBe(202);
     const more = await limited.api('POST', '/v1/events', { json: { events: Array(13).fill(event) } });

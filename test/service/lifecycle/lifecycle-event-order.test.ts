@@ -1,15 +1,14 @@
 /**
- * Two hundred edits of one installation at once: none is lost, and the integration hears of each,
- * once, in their order.
+ * Two hundred concurrent edits of one installation: none is lost, and each has one event, in order.
  */
 import { expect, test } from 'vitest';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 
 const EDITS = 200;
-/** As many as a configuration may have: each is edited twice. */
+/** The most properties of a configuration: each is edited twice. */
 const NAMES = Array.from({ length: EDITS / 2 }, (_, index) => `p${index}`);
 
-/** Keeps what it hears in its isolate, for whoever asks. */
+/** Keeps the events in its isolate, and returns them on request. */
 const RECORDER = `
   import { createIntegration } from '@annex/sdk';
   const heard = [];
@@ -18,7 +17,7 @@ const RECORDER = `
     events: { async installation_setup(event) { heard.push(event); } },
   });`;
 
-interface Heard {
+interface RecordedEvent {
   readonly eventId: string;
   readonly previous?: { readonly configuration: Record<string, number> };
 }
@@ -27,7 +26,7 @@ interface Answer {
   readonly status: number;
   readonly configuration: Record<string, number>;
   readonly etag: string;
-  /** Changes so far, as its tag has it. */
+  /** Number of changes so far, by its tag. */
   readonly revision: number;
 }
 
@@ -64,9 +63,9 @@ async function send(
   return { status: response.status, configuration: body.configuration ?? {}, etag, revision };
 }
 
-/** What the integration has heard, once it has heard so much. */
-async function heardBy({ endpoint }: Installed, count: number): Promise<Heard[]> {
-  const heard = async () => (await (await fetch(endpoint)).json()) as Heard[];
+/** The events of the integration, once it has this many. */
+async function eventsOf({ endpoint }: Installed, count: number): Promise<RecordedEvent[]> {
+  const heard = async () => (await (await fetch(endpoint)).json()) as RecordedEvent[];
   await expect.poll(async () => (await heard()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
   return heard();
 }
@@ -83,21 +82,20 @@ test('200 edits at once: no lost update, and one event each, in the order of the
   const order = answers.toSorted((a, b) => a.revision - b.revision);
   expect(order.map(({ revision }) => revision)).toEqual(order.map((_, index) => index + 2));
 
-  // What there was after the installation and after each edit, had they come one after the other in
-  // this order.
+  // The configuration after the installation and after each edit in this order.
   const states: Record<string, number>[] = [{}];
   for (const { patch } of order) states.push({ ...states.at(-1), ...patch });
   expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));
   expect((await send(annex, installed)).configuration).toEqual(states.at(-1));
 
-  const heard = await heardBy(installed, EDITS + 1);
+  const heard = await eventsOf(installed, EDITS + 1);
   expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
-  // Each event tells what there was before.
+  // Each event has the previous configuration.
   const before = heard.map(({ previous }) => previous?.configuration);
   expect(before).toEqual([undefined, ...states.slice(0, -1)]);
 }, 60_000);
 
-test('counting up on condition of If-Match, and again after each 412, counts every time', async () => {
+test('increments with If-Match, repeated after each 412, all count', async () => {
   const { annex, installed } = await recorder(['count']);
   const refused: number[] = [];
   async function countUp(): Promise<number> {
@@ -120,7 +118,7 @@ test('counting up on condition of If-Match, and again after each 412, counts eve
   const { configuration, revision } = await send(annex, installed);
   expect({ configuration, revision }).toEqual({ configuration: { count: times }, revision: times + 1 });
   expect(new Set(refused)).toEqual(new Set([412]));
-  const heard = await heardBy(installed, times + 1);
+  const heard = await eventsOf(installed, times + 1);
   expect(heard.map(({ previous }) => previous?.configuration['count'] ?? 0)).toEqual([
     0,
     ...Array.from({ length: times }, (_, index) => index),

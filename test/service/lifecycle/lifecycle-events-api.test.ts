@@ -1,4 +1,4 @@
-/** `/v1/events`: who may see what became of the events of an installation, and what they see. */
+/** The API of lifecycle events: access, and what is shown of each. */
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -65,7 +65,7 @@ describe('the events of an installation', () => {
     expect(types).toEqual(['space_installation_setup', 'installation_setup', 'installation_setup']);
   });
 
-  test('say what became of each, and never what it held', async () => {
+  test('show their state, and never their content', async () => {
     const page = await list(undefined, installed);
     expect(page.body['items']).toEqual([
       {
@@ -97,7 +97,7 @@ describe('the events of an installation', () => {
     ['there', () => installed, 'beach'],
     ['deleted', () => deleted, undefined],
   ])(
-    'of one that is %s are for who installed, the author and the platform alone',
+    'of one that is %s are for the installing organization, the author and the platform alone',
     async (_, whose, organization) => {
       const [event] = itemsOf(await list(undefined, whose()));
       const seen = async (token: string | undefined) => [
@@ -112,7 +112,7 @@ describe('the events of an installation', () => {
     },
   );
 
-  test("another tenant's are answered as none", async () => {
+  test('of another tenant are answered as absent', async () => {
     const token = tokens['stranger'];
     const codes = async (id: string, eventId: string) => {
       const answers = [
@@ -134,7 +134,7 @@ describe('the events of an installation', () => {
   });
 });
 
-test('attack: to take the name of an integration that is gone, for the events of its former owner', async () => {
+test('attack: taking the name of a deleted integration to read the events of its former owner', async () => {
   await annex.publish('taken', { 'index.js': SOURCE });
   const former = await annex.install('taken', 'beach', { notified: true });
   await expect.poll(async () => itemsOf(await list(undefined, former))[0]?.state).toBe('delivered');

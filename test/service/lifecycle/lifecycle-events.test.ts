@@ -1,7 +1,4 @@
-/**
- * Events in the life of an installation: its integration hears of them, after the commit, in order,
- * and once.
- */
+/** Lifecycle events of an installation: delivered after the commit, in order, and once. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
@@ -20,7 +17,7 @@ interface Told {
   readonly outcome?: string;
 }
 
-/** All events of an installation, oldest first, once none of them waits. */
+/** All events of an installation, oldest first, once none is pending. */
 async function settled(installed: Installed, service = annex): Promise<Told[]> {
   const events = async () => {
     const { body } = await service.api('GET', `/v1/events?installation=${installed.id}&limit=100`);
@@ -53,7 +50,7 @@ const SETTINGS = `configurations:
       tone: { type: string, title: Tone, description: A tone., default: loud }
 `;
 
-/** Notes every event with what it saw of the world, and shows its notes. */
+/** Records every event with its environment, and returns the records. */
 const listener = (more = ''): string => `
   import { createIntegration } from '@annex/sdk';
   const heard = [];
@@ -77,7 +74,7 @@ async function heardBy({
 }
 
 describe('installation_setup', () => {
-  test('is heard after an install and after each edit, with what was before and the environment of now', async () => {
+  test('follows an install and each edit, with the previous state and the present environment', async () => {
     await annex.publish('settings', { 'index.js': listener() }, SETTINGS);
     const installed = await annex.install('settings', 'beach', { notified: true });
     await settled(installed);
@@ -114,7 +111,7 @@ describe('installation_setup', () => {
     );
   });
 
-  test('without a handler is unhandled, which is the end of it, and no call is made for it', async () => {
+  test('without a handler is unhandled, which is final, and no call is made', async () => {
     const installed = await annex.deploy(
       'deaf',
       "import { createIntegration } from '@annex/sdk'; export default createIntegration({ fetch: async () => new Response() });",
@@ -126,7 +123,7 @@ describe('installation_setup', () => {
     expect(await annex.log(installed)).toEqual([]);
   });
 
-  test('goes to a worker without the SDK, which alone can tell; 406 says that it has no handler', async () => {
+  test('goes to a script without the SDK, whose 406 means that it has no handler', async () => {
     const source = 'export default { fetch: async () => new Response("", { status: 406 }) };';
     const installed = await annex.deploy('worker', source, { notified: true });
     expect(await settled(installed)).toMatchObject([
@@ -134,7 +131,7 @@ describe('installation_setup', () => {
     ]);
   });
 
-  test('whose handler throws has failed, which is final; the log has the trace, and the next one is told', async () => {
+  test('whose handler throws has failed, which is final; the log has the trace, and the next is delivered', async () => {
     const source = listener("if (event.status === 'pending') throw new Error('not like this');");
     await annex.publish('thrower', { 'index.js': source }, SETTINGS);
     const installed = await annex.install('thrower', undefined, { notified: true });
@@ -147,7 +144,7 @@ describe('installation_setup', () => {
     expect((await heardBy(installed)).length).toBe(2);
   });
 
-  test('whose handler takes too much has failed, too', async () => {
+  test('whose handler exceeds a limit has failed, too', async () => {
     const installed = await annex.deploy(
       'spinner',
       "import { createIntegration } from '@annex/sdk'; export default createIntegration({ events: { installation_setup() { for (;;); } } });",
@@ -158,7 +155,7 @@ describe('installation_setup', () => {
     ]);
   });
 
-  test('of edits while a target is paused is told once, with the state that it is resumed with', async () => {
+  test('of edits during a pause is delivered once, with the state at the resume', async () => {
     await annex.publish('sleeper', { 'index.js': listener() }, SETTINGS);
     const installed = await annex.install('sleeper', undefined, { notified: true });
     await settled(installed);
@@ -178,7 +175,7 @@ describe('installation_setup', () => {
     expect(told?.seen).toMatchObject({ status: 'active', configuration: { needed: 'yes', word: 'rain' } });
   });
 
-  test('counts in the metrics, and nothing is left to be told', async () => {
+  test('counts in the metrics, and none is left waiting', async () => {
     expect(await annex.metric('annex_life_events_total{state="delivered"}')).toBeGreaterThan(2);
     expect(await annex.metric('annex_life_events_waiting')).toBe(0);
   });
@@ -216,7 +213,7 @@ describe('below an installation', () => {
 });
 
 describe('installation_deleted', () => {
-  test('is heard with the environment although everything is gone; its log lines go, too', async () => {
+  test('has the environment of the deleted installation, whose log lines are deleted, too', async () => {
     const witness = await annex.deploy(
       'witness',
       `import { createIntegration } from '@annex/sdk';
@@ -278,7 +275,7 @@ describe('installation_deleted', () => {
 });
 
 describe('a fault of the platform', () => {
-  test('that ends the call under the handler has the event told again', async () => {
+  test('that ends the call during the handler repeats the event', async () => {
     const crashing = await startTestService();
     const installed = await crashing.deploy(
       'patient',
@@ -300,8 +297,8 @@ describe('a fault of the platform', () => {
   });
 });
 
-describe('attack: a handler that edits its own configuration whenever it hears that it was edited', () => {
-  test('is refused once the edits are too deep in each other, and its log says so', async () => {
+describe('attack: a handler that edits its own configuration at each edit', () => {
+  test('is refused at the maximum call depth, and its log says so', async () => {
     const depth = 3;
     const service = await startTestService({ limits: { callDepth: depth } });
     const source = `
@@ -334,9 +331,9 @@ describe('attack: a handler that edits its own configuration whenever it hears t
   });
 });
 
-describe('attack: a publisher whose handlers take all their time, in many installations', () => {
-  test('keeps nobody else from hearing', async () => {
-    // Its stop would wait for them, too.
+describe('attack: a publisher with slow handlers in many installations', () => {
+  test('delays no event of another publisher', async () => {
+    // A stop would wait for them, too.
     const service = await startTestService({ limits: { stopMs: 100 } });
     const source = (body: string) => `
       import { createIntegration } from '@annex/sdk';
@@ -349,7 +346,7 @@ describe('attack: a publisher whose handlers take all their time, in many instal
     form.append('files', new Blob([source('')]), 'index.js');
     expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
     const slow: Installed[] = [];
-    // More than there are turns at once; each would have its own for half a minute.
+    // More than may be in flight at once; each takes half a minute.
     for (let at = 0; at < 20; at += 1)
       slow.push(await service.install('slow', `s-${at}`, { notified: true }));
     const good = await service.install('good', undefined, { notified: true });

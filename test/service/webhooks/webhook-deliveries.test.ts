@@ -1,6 +1,6 @@
 /**
- * The webhook integration from an event to its receiver: what is posted is what was selected, signed with the secret of that
- * space or site, and goes where the configuration of the moment says.
+ * The webhook integration from an event to its receiver: selected events are posted, signed with
+ * the secret of the space or site, to the URL of the present configuration.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
@@ -22,7 +22,7 @@ const viewed = { type: 'site_view', siteId: 'docs', visitor, ...page };
 const rated = { type: 'page_feedback', siteId: 'docs', feedback: { rating: 'ok' }, visitor, ...page };
 
 let organizations = 0;
-/** The integration in a space and a site of an organization of its own. */
+/** Installs the integration in a space and a site of a new organization. */
 async function installed() {
   organizations += 1;
   const organization = `webhooks-${organizations}`;
@@ -57,7 +57,7 @@ const settled = (eventId: string, state: string) =>
   expect.poll(async () => (await delivery(eventId))?.['state'], { timeout: 8_000 }).toBe(state);
 
 describe('an event', () => {
-  test('is posted with the headers, the bytes and the signature that the specification promises', async () => {
+  test('is posted with the promised headers, bytes and signature (docs/contract/webhooks.md#request)', async () => {
     const webhook = await installed();
     const inbox = await WebhookInbox.start();
     await webhook.configure('spaces/garden', { webhook_url: inbox.url, event_types: [updated.type] });
@@ -81,7 +81,7 @@ describe('an event', () => {
     await settled(eventId, 'delivered');
   });
 
-  test('is posted from where it is selected, and from nowhere else', async () => {
+  test('is posted by the targets that select it, and by no other', async () => {
     const webhook = await installed();
     const [space, site] = [await WebhookInbox.start(), await WebhookInbox.start()];
     await webhook.configure('spaces/garden', { webhook_url: space.url, event_types: [updated.type] });
@@ -95,7 +95,7 @@ describe('an event', () => {
     expect([space.untaken, site.untaken]).toEqual([[], []]);
   });
 
-  test('is signed by the space or the site that it happened in, with a secret of its own', async () => {
+  test('is signed with the secret of its space or site', async () => {
     const webhook = await installed();
     const inbox = await WebhookInbox.start();
     await webhook.configure('spaces/garden', { webhook_url: inbox.url, event_types: [updated.type] });
@@ -138,7 +138,7 @@ webhook: { url: to, eventTypes: what }
 };`,
 };
 
-test('a script without the SDK says by hand what is posted where', async () => {
+test('a script without the SDK sets the payload and the destination itself', async () => {
   const form = new FormData();
   form.append('manifest', BY_HAND.manifest);
   form.append('files', new Blob([BY_HAND.script]), 'worker.js');
@@ -157,7 +157,7 @@ test('a script without the SDK says by hand what is posted where', async () => {
 });
 
 describe('while a delivery waits for its next attempt', () => {
-  /** A site whose first view has been refused with 500, after `change`. */
+  /** A site whose first delivery was answered 500, after `change`. */
   async function refused(change: (webhook: Awaited<ReturnType<typeof installed>>) => Promise<unknown>) {
     const webhook = await installed();
     const inbox = await WebhookInbox.start();
@@ -169,7 +169,7 @@ describe('while a delivery waits for its next attempt', () => {
     return { webhook, inbox, first, eventId };
   }
 
-  test('an edited URL is used: the same bytes go there', async () => {
+  test('an edited URL gets the same bytes', async () => {
     const other = await WebhookInbox.start();
     const { inbox, first, eventId } = await refused((webhook) =>
       webhook.configure('sites/docs', { webhook_url: other.url }),
@@ -183,7 +183,7 @@ describe('while a delivery waits for its next attempt', () => {
     expect(inbox.untaken).toEqual([]);
   });
 
-  test('a type that is not selected any more is not posted again', async () => {
+  test('a type that is no longer selected is not retried', async () => {
     const { inbox, eventId } = await refused((webhook) =>
       webhook.configure('sites/docs', { event_types: ['page_feedback'] }),
     );
@@ -191,7 +191,7 @@ describe('while a delivery waits for its next attempt', () => {
     expect(inbox.untaken).toEqual([]);
   });
 
-  test('pausing takes it back, and resuming does not bring it again', async () => {
+  test('a pause cancels it, and a resume does not restore it', async () => {
     const { webhook, inbox, eventId } = await refused(async ({ at }) => {
       await ask(annex, 'POST', `${at('sites/docs')}/pause`);
       await ask(annex, 'POST', `${at('sites/docs')}/resume`);
@@ -202,7 +202,7 @@ describe('while a delivery waits for its next attempt', () => {
     expect(inbox.untaken).toEqual([]);
   });
 
-  test('taking the site out takes it back', async () => {
+  test('removing the site cancels it', async () => {
     const { inbox, eventId } = await refused(({ at }) => ask(annex, 'DELETE', at('sites/docs')));
     await settled(eventId, 'canceled');
     expect(inbox.untaken).toEqual([]);

@@ -1,4 +1,4 @@
-/** The webhook integration: what it makes of an event, and that it asks for nothing else than what is selected. */
+/** The webhook integration: its settings, its payloads, and that it posts selected types only. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uploadFolder } from '../../../src/cli/upload-folder.ts';
@@ -32,7 +32,7 @@ const visitor = {
 };
 const page = { url: 'https://docs.example.com/a?b=c', referrer: 'https://search.example/' };
 
-/** One event by the door of its endpoint: what the integration answers is what the platform would have. */
+/** Sends one event as an envelope to the endpoint. @returns the answer of the integration */
 async function answered(at: Installed, event: object) {
   const response = await annex.envelope(at, event);
   return {
@@ -44,7 +44,7 @@ async function answered(at: Installed, event: object) {
 }
 
 describe('an installation', () => {
-  test('is of an integration that is published without a warning', async () => {
+  test('belongs to an integration that is published without a warning', async () => {
     const form = await uploadFolder(fileURLToPath(new URL('../../../fixtures/webhook', import.meta.url)));
     expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({
       status: 201,
@@ -60,7 +60,7 @@ describe('an installation', () => {
   test.each([
     ['/spaces/garden', ['space_content_updated']],
     ['/sites/docs', ['site_view', 'page_feedback']],
-  ])('in %s is asked for a Webhook URL and for Event types', async (place, types) => {
+  ])('in %s has the settings Webhook URL and Event types', async (place, types) => {
     const { body } = await ask(annex, 'GET', `${path(place)}/configuration`);
     expect(body).toMatchObject({
       status: 'pending',
@@ -71,7 +71,7 @@ describe('an installation', () => {
     });
   });
 
-  // REFERENCE D33.
+  // docs/contract/webhooks.md#selection
   test.each([
     ['/spaces/garden', 'site_view', '"space_content_updated"'],
     ['/sites/docs', 'space_content_updated', '"site_view", "page_feedback"'],
@@ -91,7 +91,7 @@ describe('an installation', () => {
   });
 });
 
-describe('of an event that is selected it makes what the specification lists, in that order', () => {
+describe('the payload of a selected event has the listed members (docs/contract/webhooks.md#payload), in order:', () => {
   const ROWS: [string, () => Installed, string, object, string][] = [
     [
       'space_content_updated',
@@ -128,7 +128,7 @@ describe('of an event that is selected it makes what the specification lists, in
       `{"eventId":"evt_3","type":"page_feedback","siteId":"docs","spaceId":"garden","installationId":"INSTALLATION","pageId":"p1","feedback":{"rating":"good","comment":"Très bien 👍"},"visitor":${JSON.stringify(visitor)},"url":"${page.url}","referrer":"${page.referrer}"}`,
     ],
     [
-      'page_feedback without what it may lack',
+      'page_feedback without optional members',
       () => site,
       '/sites/docs',
       {
@@ -153,7 +153,7 @@ describe('of an event that is selected it makes what the specification lists, in
   });
 });
 
-test('of an event that is not selected it makes nothing', async () => {
+test('an event that is not selected has no payload', async () => {
   await configure('/sites/docs', { webhook_url: RECEIVER, event_types: ['page_feedback'] });
   const event = { eventId: 'evt_5', type: 'site_view', siteId: 'docs', visitor, ...page };
   expect(await answered(site, event)).toMatchObject({

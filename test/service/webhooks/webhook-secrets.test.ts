@@ -1,6 +1,7 @@
 /**
- * What webhooks are signed with (REFERENCE D24): a secret for each target, made at first need, sealed at rest, replaced at
- * once or with an overlap, and in nobody's hands but those of whoever installed and of the code of that very target.
+ * Webhook secrets (docs/contract/webhooks.md#secret): one for each target, made at first need,
+ * sealed at rest, rotated at once or with an overlap, and shown only to the installing organization
+ * and the code of that target.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,7 +43,7 @@ describe('the secret of a target', () => {
     };
   });
 
-  test('is made when it is first needed, 32 random bytes as text, and is another for each target', async () => {
+  test('is made at first need, has 32 random bytes as text, and differs for each target', async () => {
     const [own] = await store.webhookSecrets.signing(space);
     expect(own).toMatch(MADE);
     expect(await store.webhookSecrets.signing(space)).toEqual([own]);
@@ -55,7 +56,7 @@ describe('the secret of a target', () => {
     expect(other).not.toBe(own);
   });
 
-  test('is the same for all who need it first at the same time', async () => {
+  test('is the same for concurrent first reads', async () => {
     const { webhookSecrets } = store;
     const [revealed, ...signed] = await Promise.all([
       webhookSecrets.reveal(space, OPERATOR),
@@ -65,7 +66,7 @@ describe('the secret of a target', () => {
     expect(await webhookSecrets.signing(space)).toEqual([revealed.secret]);
   });
 
-  test('is of a target that is there: of one that is gone or never was, nothing is made', async () => {
+  test('is not made for a target that is deleted or never existed', async () => {
     const { webhookSecrets, installations } = store;
     for (const name of [{ ...space, place: 'other' }, wholeInstallation('ins_none')]) {
       await expect(webhookSecrets.signing(name)).rejects.toMatchObject({ code: 'INSTALLATION_UNKNOWN' });
@@ -76,7 +77,8 @@ describe('the secret of a target', () => {
         code: 'INSTALLATION_UNKNOWN',
       });
     }
-    // Attack: to be installed again where another was, and have what that one's receivers trust.
+    // Attack: installing again in the place of another target to get the secret that its receivers
+    // trust.
     const { secret } = await webhookSecrets.reveal(space, OPERATOR);
     await installations.uninstall(space, OPERATOR);
     await expect(webhookSecrets.signing(space)).rejects.toMatchObject({ code: 'INSTALLATION_UNKNOWN' });
@@ -88,7 +90,7 @@ describe('the secret of a target', () => {
     expect(await webhookSecrets.signing(space)).toEqual([expect.not.stringMatching(secret)]);
   });
 
-  test('is replaced at once unless told otherwise: nothing is signed with the one before', async () => {
+  test('is replaced at once by default: nothing is signed with the previous one', async () => {
     const { webhookSecrets } = store;
     const [before] = await webhookSecrets.signing(space);
     CLOCK.now += 1_000;
@@ -99,13 +101,13 @@ describe('the secret of a target', () => {
     const own = await webhookSecrets.rotate(space, { secret: 'one of my own, they say: 24' }, OPERATOR);
     expect(own.secret).toBe('one of my own, they say: 24');
     expect(await webhookSecrets.signing(space)).toEqual([own.secret]);
-    // The one that nobody has seen yet is no previous one.
+    // A secret that was never shown is no previous one.
     expect(await webhookSecrets.rotate(site, { overlapMs: MINUTE_MS }, OPERATOR)).not.toHaveProperty(
       'previous',
     );
   });
 
-  test('signs with the one before it up to the end of an overlap, and not at its end', async () => {
+  test('signs with the previous one during an overlap, and not from its end', async () => {
     const { webhookSecrets } = store;
     const [before] = await webhookSecrets.signing(space);
     const until = CLOCK.now + MINUTE_MS;
@@ -115,7 +117,7 @@ describe('the secret of a target', () => {
     CLOCK.now = until - 1;
     expect(await webhookSecrets.signing(space)).toEqual([rotated.secret, before]);
     expect(await webhookSecrets.reveal(space, OPERATOR)).toMatchObject({ previous: { until } });
-    // From memory and from the store alike.
+    // From memory and from the store.
     expect(await webhookSecrets.signing(space)).toEqual([rotated.secret, before]);
     CLOCK.now = until;
     expect(await webhookSecrets.signing(space)).toEqual([rotated.secret]);
@@ -126,22 +128,22 @@ describe('the secret of a target', () => {
     expect(await webhookSecrets.signing(space)).toEqual([rotated.secret]);
   });
 
-  test('that is replaced during an overlap is the previous one then, and the one before it signs no more', async () => {
+  test('that is replaced during an overlap becomes the previous one, and the one before it signs no more', async () => {
     const { webhookSecrets } = store;
     await webhookSecrets.signing(space);
     const first = await webhookSecrets.rotate(space, { overlapMs: 10 * MINUTE_MS }, OPERATOR);
     const second = await webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
     expect(await webhookSecrets.signing(space)).toEqual([second.secret, first.secret]);
-    // Leaked: both are gone at once.
+    // A leak: both are replaced at once.
     const third = await webhookSecrets.rotate(space, {}, OPERATOR);
     expect(await webhookSecrets.signing(space)).toEqual([third.secret]);
-    // The same again signs once.
+    // The same secret again signs once.
     const same = await webhookSecrets.rotate(space, { secret: third.secret, overlapMs: MINUTE_MS }, OPERATOR);
     expect(same).not.toHaveProperty('previous');
     expect(await webhookSecrets.signing(space)).toEqual([third.secret]);
   });
 
-  test('lies sealed on the disk, for its own row alone, and is there after a restart', async () => {
+  test('is sealed at rest, bound to its row, and survives a restart', async () => {
     const own = 'hush-hush-hush-hush-hush';
     await store.webhookSecrets.rotate(space, { secret: own }, OPERATOR);
     await store.webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
@@ -157,7 +159,8 @@ describe('the secret of a target', () => {
     expect(await again.webhookSecrets.signing(space)).toEqual(signing);
     await again.close();
 
-    // Attack: whoever can write to the database copies the secret of another target into their own row, to be shown it there.
+    // Attack: a writer of the database copies the sealed secret of another target into its own row,
+    // to read it there.
     const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
     const [row] = await database
       .selectFrom('webhook_secrets')
@@ -174,7 +177,7 @@ describe('the secret of a target', () => {
     );
   });
 
-  test('leaves an entry in the audit each time that it is shown or replaced, which does not say it', async () => {
+  test('has an audit entry each time that it is shown or replaced, without its value', async () => {
     const { webhookSecrets, audit } = store;
     await webhookSecrets.signing(space);
     const { secret } = await webhookSecrets.reveal(space, OPERATOR);
@@ -205,7 +208,7 @@ configurations:
   site: ${SETTINGS('site_view, page_feedback')}
 `;
 
-/** Shows its environment; asked by POST, it asks the API as it is told to, and logs the answer in every way that comes to mind. */
+/** Returns its environment; a POST makes it call the API, and log the answer in many ways. */
 const SHOWN = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({
   async fetch(request, { environment }) {
@@ -248,7 +251,7 @@ describe('the API of the secret', () => {
   const tokenOf = async ({ endpoint }: Installed) =>
     ((await (await fetch(endpoint)).json()) as Environment).apiTokens.installation ?? '';
 
-  test('shows it, with since when, and lets nobody keep the answer', async () => {
+  test('shows it with its time, and forbids caches', async () => {
     const first = await reveal();
     expect(first.body).toEqual({
       secret: expect.stringMatching(MADE),
@@ -260,7 +263,7 @@ describe('the API of the secret', () => {
     expect(site.body['secret']).not.toBe(first.body['secret']);
   });
 
-  test('replaces it, and says until when the one before signs, too, but not what that is', async () => {
+  test('replaces it, and shows the end of the overlap, but not the previous secret', async () => {
     const before = (await reveal()).body['secret'];
     const askedAt = Date.now();
     const answer = await rotate({ overlapSeconds: 3_600 });
@@ -303,7 +306,7 @@ describe('the API of the secret', () => {
     }
   });
 
-  test('is there where webhooks are posted alone', async () => {
+  test('exists only for integrations that post webhooks', async () => {
     expect((await reveal({}, at(''))).error).toMatchObject({
       code: 'WEBHOOK_UNKNOWN',
       message: expect.stringContaining('".../spaces/{space}" or ".../sites/{site}"'),
@@ -316,8 +319,8 @@ describe('the API of the secret', () => {
     expect(codeOf(await rotate({}, at('')))).toBe('404 WEBHOOK_UNKNOWN');
   });
 
-  // Attack: to be told from the answer that another organization has it installed, or in which spaces.
-  test("is, for others, as if there were nothing: another tenant's target is answered as one that is absent", async () => {
+  // Attack: an answer that reveals installations of another organization, or their spaces.
+  test('is absent for others: a target of another tenant is answered like one that does not exist', async () => {
     const made = (organization: string) =>
       annex.service.store.tokens.create({ kind: 'organization', organization }, OPERATOR);
     const [beach, hill, author] = [await made('beach'), await made('hill'), await made('acme')];
@@ -334,7 +337,7 @@ describe('the API of the secret', () => {
     }
   });
 
-  test('is for code of a call for that very target, and for no other', async () => {
+  test('is shown to code in a call for that target, and for no other', async () => {
     expect((await reveal({ token: await tokenOf(space) })).status).toBe(200);
     const token = await tokenOf(space);
     expect((await ask(annex, 'POST', `${at()}/rotate`, { token, json: {} })).status).toBe(200);
@@ -344,8 +347,9 @@ describe('the API of the secret', () => {
   });
 });
 
-// Attack on whoever reads the log: the author, who must not sign in the name of those that have installed.
-test('what code was shown of it is in none of its logs', async () => {
+// Attack: an author who reads the secret in the log, and signs in the name of the installing
+// organizations.
+test('a secret that code has read is redacted in its logs', async () => {
   const annex = await TestService.start();
   onTestFinished(() => annex.stop());
   await annex.publish('posting', { 'index.js': SHOWN }, WEBHOOK);
@@ -373,8 +377,8 @@ test('what code was shown of it is in none of its logs', async () => {
   }
 });
 
-// Attack: code, or an organization, that asks in a loop, each time an entry in an audit that is kept for a year.
-test('the secret is shown and replaced as often as an installation may be edited, and no more', async () => {
+// Attack: reads in a loop, each with an entry in an audit that is kept for a year.
+test('reads and rotations of the secret count as edits of the installation', async () => {
   const annex = await TestService.start({ limits: { editsPerMinutePerInstallation: 3 } });
   onTestFinished(() => annex.stop());
   await annex.publish('posting', { 'index.js': SHOWN }, WEBHOOK);

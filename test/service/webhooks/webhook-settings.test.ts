@@ -1,4 +1,4 @@
-/** What the webhook integration draws beside its settings: the secret, a new one, an event to try it with, and each state of it. */
+/** The settings component of the webhook integration: state, secret, rotation and test event. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
 import { type Answer, ask } from '../../support/installation-api.ts';
@@ -14,14 +14,14 @@ afterAll(() => annex.stop());
 
 type Drawn = Record<string, unknown>;
 
-/** Elements of a type, wherever they are in a drawing. */
+/** Elements of a type, anywhere in a drawing. */
 function elements(of: unknown, type: string): Drawn[] {
   if (typeof of !== 'object' || of === null) return [];
   const below = Object.values(of).flatMap((value) => elements(value, type));
   return 'type' in of && of.type === type ? [of as Drawn, ...below] : below;
 }
 
-/** The words of a drawing: of texts and hints. */
+/** The texts and hints of a drawing. */
 const words = ({ body }: Answer): string =>
   ['text', 'hint']
     .flatMap((type) => elements(body['element'], type))
@@ -32,7 +32,7 @@ const buttons = ({ body }: Answer) =>
   Object.fromEntries(elements(body['element'], 'button').map((button) => [String(button['label']), button]));
 
 let organizations = 0;
-/** The integration in a space and a site, and what is drawn there. */
+/** Installs the integration in a space and a site, and renders it there. */
 async function installed(service = annex) {
   organizations += 1;
   const whole = await service.install('webhook', `settings-${organizations}`);
@@ -55,7 +55,7 @@ async function installed(service = annex) {
   };
 }
 
-describe('what is drawn', () => {
+describe('the component', () => {
   test('says in the organization where webhooks are set up', async () => {
     const { drawn } = await installed();
     const answer = await drawn('');
@@ -63,7 +63,7 @@ describe('what is drawn', () => {
     expect(buttons(answer)).toEqual({});
   });
 
-  test('says what is missing while nothing is set, and sends no test', async () => {
+  test('says what is missing before it is configured, and sends no test', async () => {
     const { drawn } = await installed();
     for (const place of ['/spaces/garden', '/sites/docs']) {
       const answer = await drawn(place);
@@ -73,7 +73,7 @@ describe('what is drawn', () => {
     }
   });
 
-  test('says what is wrong with what is set, whatever it is', async () => {
+  test('says what is invalid in the configuration', async () => {
     const { drawn, configure } = await installed();
     await configure('/sites/docs', { webhook_url: 'ftp://x.example/', event_types: 'site_view' });
     const answer = await drawn('/sites/docs');
@@ -83,7 +83,7 @@ describe('what is drawn', () => {
     expect(words(await drawn('/sites/docs'))).toContain('"webhook_url" must be a string.');
   });
 
-  test('says what is sent where, once it is complete', async () => {
+  test('says what is sent where, once the configuration is complete', async () => {
     const { drawn, configure } = await installed();
     const event_types = ['site_view', 'page_feedback'];
     await configure('/sites/docs', { webhook_url: 'https://hooks.example.com/in', event_types });
@@ -98,7 +98,7 @@ describe('what is drawn', () => {
 });
 
 describe('the secret', () => {
-  test('is drawn when it is asked for, and is in no state', async () => {
+  test('is drawn on request, and is not part of the state', async () => {
     const { drawn, secret } = await installed();
     const hidden = await drawn('/spaces/garden');
     const { secret: known } = await secret('/spaces/garden');
@@ -116,7 +116,7 @@ describe('the secret', () => {
     ['hour', 3_600, 'the one before it stays valid for one hour'],
     ['day', 86_400, 'the one before it stays valid for 24 hours'],
     ['nonsense', undefined, 'the one before it is no longer valid'],
-  ])('is rotated, and the one before it stays valid: %s', async (overlap, seconds, said) => {
+  ])('is rotated, and the previous one stays valid: %s', async (overlap, seconds, said) => {
     const { drawn, secret } = await installed();
     const before = await secret('/sites/docs');
     const answer = await drawn('/sites/docs', { action: 'rotate', overlap });
@@ -130,7 +130,7 @@ describe('the secret', () => {
     expect(until === undefined || words(answer).includes(until)).toBe(true);
   });
 
-  test('is not rotated before somebody has confirmed it', async () => {
+  test('is not rotated without a confirmation', async () => {
     const { drawn } = await installed();
     expect(buttons(await drawn('/sites/docs'))['Rotate secret']).toMatchObject({
       onPress: { action: 'rotate', overlap: { $state: 'overlap' } },
@@ -144,32 +144,28 @@ describe('a test event', () => {
     ['/spaces/garden', 'none', undefined, 'space_content_updated'],
     ['/sites/docs', 'one', 'page_feedback', 'page_feedback'],
     ['/sites/docs', 'one that is not selected', 'space_view', 'site_view'],
-  ])(
-    'goes from %s to the receiver, signed as any other, where %s is asked for',
-    async (place, _, type, sent) => {
-      const { drawn, configure, secret } = await installed();
-      const inbox = await WebhookInbox.start();
-      const event_types =
-        place === '/sites/docs' ? ['site_view', 'page_feedback'] : ['space_content_updated'];
-      await configure(place, { webhook_url: inbox.url, event_types });
-      const answer = await drawn(place, { action: 'test', type });
-      const { headers, body } = await inbox.taken();
-      expect(JSON.parse(body)).toMatchObject({ type: sent });
-      expect(words(answer)).toContain(`A test event is on its way: ${JSON.parse(body).eventId}.`);
-      const known = String((await secret(place))['secret']);
-      const checked = await checkSignature(String(headers['x-platform-signature']), body, known);
-      expect(checked).toMatchObject({ valid: true });
-    },
-  );
+  ])('is posted from %s and signed like any other, if %s is requested', async (place, _, type, sent) => {
+    const { drawn, configure, secret } = await installed();
+    const inbox = await WebhookInbox.start();
+    const event_types = place === '/sites/docs' ? ['site_view', 'page_feedback'] : ['space_content_updated'];
+    await configure(place, { webhook_url: inbox.url, event_types });
+    const answer = await drawn(place, { action: 'test', type });
+    const { headers, body } = await inbox.taken();
+    expect(JSON.parse(body)).toMatchObject({ type: sent });
+    expect(words(answer)).toContain(`A test event is on its way: ${JSON.parse(body).eventId}.`);
+    const known = String((await secret(place))['secret']);
+    const checked = await checkSignature(String(headers['x-platform-signature']), body, known);
+    expect(checked).toMatchObject({ valid: true });
+  });
 
-  test('is not sent before the settings are complete, and it is said why', async () => {
+  test('is not sent before the settings are complete, with the reason', async () => {
     const { drawn } = await installed();
     const answer = await drawn('/sites/docs', { action: 'test' });
     expect(words(answer)).toMatch(/That did not work\. [^{}/]*pending/);
   });
 });
 
-test('what the API refuses is said where it was asked for, and asking again is offered', async () => {
+test('a refusal of the API is shown at its button, with another try', async () => {
   const small = await startTestService({ limits: { editsPerMinutePerInstallation: 3 } });
   await small.publishFixture('webhook');
   const { drawn } = await installed(small);

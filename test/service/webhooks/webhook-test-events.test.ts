@@ -1,6 +1,4 @@
-/**
- * Somebody tries a webhook out: an event that is made up goes the way of every other, to one target alone.
- */
+/** Test events of a webhook: an invented event for one target, delivered like any other. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { exampleEvent } from '../../../src/model/example-event.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../../src/model/manifest/webhook.ts';
@@ -38,7 +36,7 @@ describe.each(['space', 'site'] as const)('an example for a %s', (level) => {
     const event = exampleEvent(type, { eventId: 'evt_1', place: 'place-1' });
     expect(eventFault({ ...event, organization: 'beach' }, 'event')).toBeUndefined();
     expect(event).toMatchObject({ eventId: 'evt_1', type, [`${level}Id`]: 'place-1' });
-    // Nobody takes it for what has really happened.
+    // It is marked as invented.
     expect(JSON.stringify(event)).toContain('"test"');
   });
 });
@@ -55,7 +53,7 @@ describe('a test of a webhook', () => {
     here = await annex.install('posting', 'beach');
     await annex.installBelow('posting', here, 'space', 'sp-1');
     site = await annex.installBelow('posting', here, 'site', 'si-1');
-    // Would hear of everything that happens on the same site.
+    // A subscriber of all events of the same site.
     const other = await annex.install('beside', 'beach');
     await annex.installBelow('beside', other, 'site', 'si-1');
     const all = { receiver: `${receiver.url}/beside`, events: ['site_view', 'page_feedback'] };
@@ -78,7 +76,7 @@ describe('a test of a webhook', () => {
     return receiver.about(String(eventId))[0];
   };
 
-  test('posts an event that is signed as every other is, and to that target alone', async () => {
+  test('posts an event that is signed like any other, to that target alone', async () => {
     await configure(['page_feedback', 'site_view']);
     const { status, body } = await send({ type: 'site_view' });
     expect([status, body]).toEqual([202, { eventId: expect.stringMatching(/^evt_/), deliveries: 1 }]);
@@ -92,14 +90,14 @@ describe('a test of a webhook', () => {
     const { secret } = (await ask(annex, 'GET', `${at()}/webhook-secret`)).body;
     const signature = String(request?.headers['x-platform-signature']);
     expect(verifySignature(signature, Buffer.from(request?.body ?? ''), [String(secret)])).toBe(true);
-    // What becomes of it is told as of every other.
+    // Its delivery is shown like any other.
     const told = await ask(annex, 'GET', `/deliveries?event=${body['eventId']}`);
     expect(told.body['items']).toMatchObject([{ integration: 'posting', site: 'si-1', type: 'site_view' }]);
     const { items } = (await ask(annex, 'GET', '/audit?limit=2')).body as { items: object[] };
     expect(items[1]).toMatchObject({ action: 'webhook.test', site: 'si-1', details: { type: 'site_view' } });
   });
 
-  test('is of the first type that is selected there', async () => {
+  test('has the first selected type', async () => {
     await configure(['page_feedback', 'site_view']);
     const selected = await send();
     expect((await received(selected.body['eventId']))?.headers['x-platform-event']).toBe('page_feedback');
@@ -111,7 +109,7 @@ describe('a test of a webhook', () => {
     });
   });
 
-  test('is refused for what is not selected, with what is', async () => {
+  test('is refused for a type that is not selected, with the selected ones', async () => {
     await configure(['page_feedback']);
     const unselected = await send({ type: 'site_view' });
     expect(codeOf(unselected)).toBe('409 EVENT_UNSELECTED');
@@ -126,7 +124,7 @@ describe('a test of a webhook', () => {
         '"events" selects no type of event, and nothing else is posted: choose from site_view, page_feedback.',
       );
     }
-    // Neither is there an event of it.
+    // No event is stored.
     const { items } = (await ask(annex, 'GET', '/audit?limit=1')).body as { items: object[] };
     expect(items).toMatchObject([{ action: 'installation.edit' }]);
   });
@@ -134,14 +132,14 @@ describe('a test of a webhook', () => {
   test.each([
     ['without a body', {}],
     ['with the type of a body that is not there', { headers: { 'content-type': 'application/json' } }],
-  ])('can be asked for %s', async (_, how) => {
+  ])('can be requested %s', async (_, how) => {
     await configure(['page_feedback']);
     const { status, body } = await ask(annex, 'POST', `${at()}/webhook-test`, how);
     expect([status, body['deliveries']]).toEqual([202, 1]);
     expect((await received(body['eventId']))?.headers['x-platform-event']).toBe('page_feedback');
   });
 
-  test('is refused where the type cannot be selected there, with those that can', async () => {
+  test('is refused for a type that is not selectable there, with those that are', async () => {
     await configure([], '/spaces/sp-1');
     const answers = [
       await send({ type: 'space_content_updated' }),
@@ -155,7 +153,7 @@ describe('a test of a webhook', () => {
     expect(inSpace).toContain('space_content_updated');
   });
 
-  test('is for code of a call for that very target, too', async () => {
+  test('can be requested by code in a call for that target', async () => {
     await configure(['site_view']);
     const tokens = async ({ endpoint }: Installed) =>
       ((await (await fetch(endpoint)).json()) as { installation: string }).installation;
@@ -163,7 +161,7 @@ describe('a test of a webhook', () => {
     expect(codeOf(await send({}, undefined, await tokens(here)))).toBe('403 TOKEN_FORBIDDEN');
   });
 
-  test('is refused where no event would reach it, and why is said', async () => {
+  test('is refused for a target that gets no events, with the reason', async () => {
     const refused = async () => {
       const { status, error } = await send();
       return { status, ...error };
@@ -180,7 +178,7 @@ describe('a test of a webhook', () => {
       'The installation is paused: no event reaches it until it is resumed.',
     );
     await ask(annex, 'POST', `${at('')}/resume`);
-    // Only a target that is not active becomes invalid by an edit.
+    // Only a target that is not active can become invalid by an edit.
     await ask(annex, 'POST', `${at()}/pause`);
     await ask(annex, 'PATCH', at(), { json: { configuration: { receiver: null } } });
     await ask(annex, 'POST', `${at()}/resume`);
@@ -191,13 +189,13 @@ describe('a test of a webhook', () => {
     expect((await send()).status).toBe(202);
   });
 
-  test('is there where webhooks are posted alone', async () => {
+  test('exists only for integrations that post webhooks', async () => {
     expect(codeOf(await send({}, ''))).toBe('404 WEBHOOK_UNKNOWN');
   });
 });
 
-// Attack: to make a service post to somebody who never asked for it, a thousand times a second.
-test('tests of a webhook are as many as edits of an installation may be', async () => {
+// Attack: test events that flood a receiver of someone else.
+test('tests of a webhook count as edits of the installation', async () => {
   const annex = await TestService.start({ limits: { editsPerMinutePerInstallation: 2 } });
   onTestFinished(() => annex.stop());
   await publish(annex, 'posting');

@@ -1,4 +1,7 @@
-/** The URL of a webhook's receiver, when it is saved: what nobody may post to keeps the target from being active (REFERENCE D29). */
+/**
+ * The URL of a receiver when it is saved: a refused one makes the target invalid
+ * (docs/contract/webhooks.md#destination).
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../support/installation-api.ts';
 import { startTestService, TestService } from '../../support/service.ts';
@@ -21,7 +24,9 @@ export default createIntegration({
   events: { site_view: (event) => deliverTo('https://hooks.example.com/', event) },
 });`;
 
-/** Publishes an integration that posts webhooks, installed into a site. @returns the path of the installation there */
+/**
+ * Publishes an integration with webhooks and installs it in a site. @returns the path of the target
+ */
 async function deployed(annex: TestService): Promise<string> {
   await annex.publish('posts', { 'index.ts': SOURCE }, WEBHOOK);
   const whole = await annex.install('posts', 'acme');
@@ -34,7 +39,7 @@ interface Refusal {
   readonly problems: readonly { readonly property: string; readonly message: string }[];
 }
 
-/** What an edit that would make an active target invalid is refused with. */
+/** The refusal of an edit that would make an active target invalid. */
 const refusal = ({ code, problems }: Refusal) => ({
   status: code,
   problems: problems.map(({ property, message }) => ({ property, message })),
@@ -89,7 +94,7 @@ describe('the URL of a receiver', () => {
     });
   });
 
-  // Attack: the services next door, under every name that they have (OWASP, server-side request forgery).
+  // Attack: server-side request forgery (OWASP): internal services under all their names.
   test.each([
     'https://127.0.0.1/',
     'https://127.1/',
@@ -100,7 +105,7 @@ describe('the URL of a receiver', () => {
     'https://169.254.169.254/latest/meta-data/',
     'https://10.0.0.1/',
     'https://[fd00::1]/',
-  ])('is not a place that nobody outside can reach: %s', async (url) => {
+  ])('is not an address that is not public: %s', async (url) => {
     const { status, problems } = await save(url);
     expect(status).toBe('CONFIGURATION_INVALID');
     expect(problems).toEqual([
@@ -108,12 +113,12 @@ describe('the URL of a receiver', () => {
     ]);
   });
 
-  test('attack: it is not repeated in what is said of it, which code of other integrations could read', async () => {
+  test('attack: its error does not repeat it, because code of other integrations could read that', async () => {
     for (const url of ['https://:hunter2@hooks.example.com/', 'http://hooks.example.com/hunter2', 'hunter2'])
       expect(JSON.stringify((await save(url)).problems)).not.toMatch(/hunter2|hooks/);
   });
 
-  test('may be missing where it is not required, and is told of once where it is no text', async () => {
+  test('may be missing if it is not required, and has one problem if it is no text', async () => {
     expect(await save(null)).toEqual({ status: 'active', problems: undefined });
     expect(await save(7)).toEqual({
       status: 'CONFIGURATION_INVALID',
@@ -121,13 +126,13 @@ describe('the URL of a receiver', () => {
     });
   });
 
-  test('is what it is called for where webhooks are posted, and nowhere else', async () => {
+  test('is checked only for integrations that post webhooks', async () => {
     const whole = path.replace('/sites/docs', '');
     expect(await save('http://127.0.0.1/', whole)).toMatchObject({ status: 'active' });
   });
 
-  test('keeps an edit of something else from making the target active, and so does resuming', async () => {
-    // A target that is active does not become invalid by an edit; one that is paused may.
+  test('keeps the target from becoming active by another edit or by a resume', async () => {
+    // An active target cannot become invalid by an edit; a paused one can.
     await ask(annex, 'POST', `${path}/pause`);
     await save('https://127.0.0.1/');
     await ask(annex, 'POST', `${path}/resume`);
@@ -143,7 +148,7 @@ describe('the URL of a receiver', () => {
   });
 });
 
-test('with plain http allowed, and a place that the operator lists, both may be saved', async () => {
+test('plain http and a listed address may be saved if the operator allows both', async () => {
   const annex = await startTestService({ flags: ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1'] });
   const path = await deployed(annex);
   const save = async (receiver: string) => {
@@ -158,7 +163,7 @@ test('with plain http allowed, and a place that the operator lists, both may be 
 });
 
 describe('at publish', () => {
-  test('a type that can be selected and has no handler is a warning at the choices', async () => {
+  test('a selectable type without a handler is a warning', async () => {
     const annex = await startTestService();
     const more = WEBHOOK.replace('[site_view]', '[site_view, page_feedback]');
     const { status, body } = await annex.tryPublish('posts', { 'index.ts': SOURCE }, more);
@@ -178,7 +183,7 @@ describe('at publish', () => {
     ]);
   });
 
-  test('what the manifest says wrongly of a webhook keeps it from being published', async () => {
+  test('an invalid webhook member is refused', async () => {
     const annex = await startTestService();
     const more = WEBHOOK.replace('eventTypes: events', 'eventTypes: event');
     const { status, body } = await annex.tryPublish('posts', { 'index.ts': SOURCE }, more);

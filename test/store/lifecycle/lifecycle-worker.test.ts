@@ -48,7 +48,7 @@ function workerOf(store: Store) {
     events: store.lifeEvents,
     targets: targetsOf(store).targets,
     dispatch,
-    journal,
+    callLog: journal,
     clock: () => CLOCK.now,
     ticks: () => CLOCK.now,
     chance: () => 0.5,
@@ -108,7 +108,7 @@ test('an event that cannot be delivered is attempted ten times, at growing inter
     [
       'error',
       expect.stringMatching(
-        /^installation_setup could not be told in 10 attempts: INSTALLATION_QUARANTINED\./,
+        /^installation_setup could not be delivered in 10 attempts: INSTALLATION_QUARANTINED\./,
       ),
     ],
   ]);
@@ -150,7 +150,7 @@ test('an installation that is deleted while its setup event is postponed has its
   const store = await temporaryStore();
   const id = await installed(store);
   const { worker, settled, timers } = workerOf(store);
-  store.lifeEvents.onWritten = (installationId) => worker.tell(installationId);
+  store.lifeEvents.onWritten = (installationId) => worker.add(installationId);
   await worker.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);

@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as passed } from 'node:timers/promises';
-import { type Batch, PostingClient } from '../deliveries/event-client.ts';
-import { installPosting, type Posted, shareSecrets, siteView } from '../deliveries/webhook-senders.ts';
+import { type Batch, EventClient } from '../deliveries/event-client.ts';
+import { installWebhooks, type Posted, shareSecrets, siteView } from '../deliveries/webhook-senders.ts';
 import { HostProcess } from '../host-process.ts';
 import { type LedgerEntry, LedgerReceiver } from '../receivers/ledger-receiver.ts';
 
@@ -93,13 +93,13 @@ class CrashRounds {
     const { chance } = this.#options;
     let host = await this.#start();
     try {
-      const places = await installPosting(host, RECEIVERS, (index) => this.#receiver.url(`o${index}`));
+      const places = await installWebhooks(host, RECEIVERS, (index) => this.#receiver.url(`o${index}`));
       await shareSecrets(host, places, this.#receiver, {
         verifyEvery: 1,
         keepsLedger: true,
         answerWithinMs: ANSWER_WITHIN_MS,
       });
-      const client = new PostingClient(host, chance);
+      const client = new EventClient(host, chance);
       const written = Promise.all(Array.from({ length: WRITERS }, () => this.#write(client, places)));
       const failed = written.then(() => undefined);
       for (const at of this.#crashPoints()) {
@@ -141,8 +141,8 @@ class CrashRounds {
     return Array.from({ length: rounds }, (_, round) => Math.floor(share * (round + 0.5 + chance() / 2)));
   }
 
-  /** Waits until so many events were acknowledged and some have arrived. */
-  async #reached(client: PostingClient, acknowledged: number): Promise<void> {
+  /** Looks again and again: what it waits for goes on in other processes. */
+  async #reached(client: EventClient, acknowledged: number): Promise<void> {
     while (client.acknowledgedEvents < acknowledged || (await this.#arrived()) === 0)
       await passed(POLL_EVERY_MS);
   }
@@ -152,7 +152,7 @@ class CrashRounds {
     return (await this.#receiver.progress()).received - this.#arrivedBefore;
   }
 
-  async #write(client: PostingClient, places: readonly Posted[]): Promise<void> {
+  async #write(client: EventClient, places: readonly Posted[]): Promise<void> {
     const { events, chance } = this.#options;
     while (this.#posted.size < events) {
       while (this.#sent - (await this.#arrived()) > AHEAD_MAX) await passed(POLL_EVERY_MS);

@@ -1,6 +1,6 @@
 /**
- * A worker of deliveries with a real store and real posts, and without a cell: what is posted was made before. Time is the
- * test's, and passes when it is told to.
+ * A delivery worker with a real store and real posts, and without a cell: payloads are stored
+ * before. The test advances the time.
  */
 
 import { onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { Attempts } from '../../../src/delivery/attempts.ts';
-import type { DeliveryWatch } from '../../../src/delivery/delivery-metrics.ts';
+import type { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
 import { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
 import { USER_AGENT } from '../../../src/delivery/start-delivery.ts';
@@ -31,7 +31,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that stands still until it is told to pass. A clock that is set, to `now`, moves no timer. */
+/** Time that a test advances. Setting the wall clock (`now`) moves no timer. */
 export class VirtualTime {
   now = Date.UTC(2026, 0, 1);
   #ticks = 0;
@@ -47,12 +47,12 @@ export class VirtualTime {
     return () => void this.#timers.delete(timer);
   };
 
-  /** When the next timer is due, in ticks; undefined where there is none. */
+  /** When the next timer is due, in ticks; undefined if there is none. */
   get nextAt(): number | undefined {
     return this.#next()?.at;
   }
 
-  /** Everything happens in its order, at its time. */
+  /** Advances the time, and runs timers in order. */
   pass(ms: number): void {
     const until = this.#ticks + ms;
     for (let next = this.#next(); next !== undefined && next.at <= until; next = this.#next()) {
@@ -84,7 +84,7 @@ const MANIFEST = `configurations:
 webhook: {url: url, eventTypes: types}
 `;
 
-/** Lets what is under way go on for a while, without any time passing. */
+/** Lets pending work go on for some turns of the event loop, without advancing the time. */
 export const turns = async (count = 20): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
 };
@@ -93,15 +93,15 @@ export class Delivering {
   readonly time = new VirtualTime();
   readonly limits: Limits;
   readonly store: Store;
-  /** What became of deliveries, in the order in which it was put down. */
+  /** States of settled deliveries, in order. */
   readonly settled: string[] = [];
-  /** How late attempts have begun. */
+  /** Lateness of attempts. */
   readonly lateMs: number[] = [];
-  /** What failed of the store. */
+  /** Failures of the store. */
   readonly errors: unknown[] = [];
   readonly #made: WaitingDelivery[] = [];
   #events = 0;
-  /** The latest. */
+  /** The latest worker. */
   #worker: DeliveryWorker | undefined;
 
   private constructor(time: VirtualTime, limits: Limits, store: Store) {
@@ -127,7 +127,7 @@ export class Delivering {
     return new Delivering(time, options.limits, store);
   }
 
-  /** Installs it for an organization, in these sites. @returns the id of the installation */
+  /** Installs the integration in these sites. @returns the id of the installation */
   async install(organization: string, sites: readonly string[]): Promise<string> {
     const { installations } = this.store;
     const { installationId } = await installations.install(
@@ -144,9 +144,9 @@ export class Delivering {
   }
 
   /**
-   * Accepts an event for each of these URLs, and keeps what is posted there.
+   * Accepts an event for each of these URLs, and stores its payload.
    *
-   * @returns ids of the deliveries, in their order
+   * @returns ids of the deliveries, in order
    */
   async accept(organization: string, site: string, urls: readonly string[]): Promise<string[]> {
     const { acceptedEvents, deliveries } = this.store;
@@ -161,16 +161,16 @@ export class Delivering {
       await deliveries.keepPayload(claim, kept);
     }
     await deliveries.release(claims);
-    this.#worker?.tell(this.#made.slice(before));
+    this.#worker?.add(this.#made.slice(before));
     return ids;
   }
 
   /**
    * A worker that has not been started.
    *
-   * @param lookup of the names of receivers; all of them are this machine's unless told
-   * @param attempting makes attempts in the place of those that post
-   * @param watching replaces some of what it does with the store, to look at it or to have it fail
+   * @param lookup resolves receivers; to this machine by default
+   * @param attempting replaces the attempts
+   * @param watching replaces methods of the store, to observe them or to make them fail
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
@@ -186,12 +186,12 @@ export class Delivering {
     const { store, limits, time } = this;
     const { clock, ticks, after } = time;
     const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
-    const posting = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
-    onTestFinished(() => posting.close());
-    const journal = this.#journal();
+    const webhookClient = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
+    onTestFinished(() => webhookClient.close());
+    const callLog = this.#callLog();
     const dispatch = new Dispatch({
       limits,
-      observer: journal,
+      observer: callLog,
       egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
       load: { add: () => undefined },
       cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
@@ -202,26 +202,26 @@ export class Delivering {
       dispatch,
       deliveries: store.deliveries,
       secrets: store.webhookSecrets,
-      posting,
+      webhookClient,
       limits,
       clock,
       userAgent: USER_AGENT,
       limitMet: () => undefined,
     });
-    const handlers = new HandlerDelivery({ dispatch, journal });
+    const handlers = new HandlerDelivery({ dispatch, callLog });
     const posts = new Attempts({ targets: targetsOf(store).targets, handlers, webhooks, onError });
     const attempts = attempting === undefined ? posts : { make: attempting };
-    const watch: DeliveryWatch = {
+    const metrics: DeliveryMetrics = {
       begins: (lateMs) => void this.lateMs.push(lateMs),
       attempted: () => undefined,
       settled: (_, state) => void this.settled.push(state),
     };
     const worker = new DeliveryWorker({
-      ...{ deliveries, attempts, journal, watch, limits },
+      ...{ deliveries, attempts, callLog, metrics, limits },
       ...{ clock, ticks, after, chance, onError },
     });
     this.#worker = worker;
-    store.deliveries.onWaiting = (made) => worker.tell(made);
+    store.deliveries.onWaiting = (made) => worker.add(made);
     return worker;
   }
 
@@ -231,7 +231,7 @@ export class Delivering {
     return found;
   }
 
-  /** How its attempts ended. */
+  /** Outcomes of the attempts of a delivery. */
   async outcomes(id: string): Promise<string[]> {
     return (await this.store.deliveries.attempts(id)).map(({ outcome }) => outcome);
   }
@@ -243,7 +243,7 @@ export class Delivering {
     return { eventId, organization, type: 'site_view', level: 'site', place: site, body, bodyHash: eventId };
   }
 
-  #journal(): CallLog {
+  #callLog(): CallLog {
     const { logs, registry, webhookSecrets } = this.store;
     return new CallLog({
       logs,
@@ -262,7 +262,7 @@ export class Delivering {
 
 export type WorkerQueue = ConstructorParameters<typeof DeliveryWorker>[0]['deliveries'];
 
-/** Its methods, so that some of them can be replaced. */
+/** The methods of a store, so that a test can replace some. */
 export function bound(deliveries: Deliveries) {
   return {
     claim: deliveries.claim.bind(deliveries),

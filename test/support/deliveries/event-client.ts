@@ -1,30 +1,31 @@
 /**
- * A client that posts events and remembers every one that was acknowledged, whatever happens to the host meanwhile.
+ * A client that posts events and records the acknowledged ones, across crashes of the host.
  *
- * A batch that had no answer may have been accepted or not. Half of those are posted again with the same ids once the host is
- * back, as a careful client would; the others are given up, and remembered as such.
+ * A batch without an answer may have been accepted or not. Half of these are posted again with the
+ * same ids once the host is back, as a careful client would; the others are given up, and recorded
+ * as such.
  */
 import { Agent, type Dispatcher } from 'undici';
 
-export type BatchState = 'acknowledged' | 'given up' | 'under way';
+export type BatchState = 'acknowledged' | 'given up' | 'in flight';
 
 export interface Batch {
   readonly eventIds: readonly string[];
   state: BatchState;
 }
 
-/** Where the host can be reached now. */
+/** Address and token of the running host. */
 export interface Host {
   readonly control: string;
   readonly adminToken: string;
 }
 
-export class PostingClient {
-  /** Every batch that was ever sent. */
+export class EventClient {
+  /** All batches that were sent. */
   readonly batches: Batch[] = [];
   acknowledgedEvents = 0;
   readonly #agent: Dispatcher = new Agent({ connections: 32, pipelining: 1 });
-  /** Resolves with the host that is there; another one after each crash. */
+  /** Resolves with the running host; a new one after each crash. */
   #host: Promise<Host>;
   #chance: () => number;
 
@@ -33,16 +34,16 @@ export class PostingClient {
     this.#chance = chance;
   }
 
-  /** To be told before the host is killed. @returns what is to be told once the next one listens */
+  /** Called before the host is killed. @returns a function to call once the next one listens */
   hostGone(): (next: Host) => void {
     const { promise, resolve } = Promise.withResolvers<Host>();
     this.#host = promise;
     return resolve;
   }
 
-  /** Resolves once the batch was acknowledged or given up. @throws where it was refused */
+  /** Resolves once the batch was acknowledged or given up. @throws if it was refused */
   async post(events: readonly { readonly eventId: string }[]): Promise<void> {
-    const batch: Batch = { eventIds: events.map(({ eventId }) => eventId), state: 'under way' };
+    const batch: Batch = { eventIds: events.map(({ eventId }) => eventId), state: 'in flight' };
     this.batches.push(batch);
     const body = JSON.stringify({ events });
     for (;;) {
@@ -76,7 +77,7 @@ export class PostingClient {
       .catch(() => undefined);
     if (answer === undefined) return 'unanswered';
     const { statusCode, text } = answer;
-    // 200: every one of them was known already. 503: a host that is on its way out.
+    // 200: all were known already. 503: the host is stopping.
     if (statusCode === 202 || statusCode === 200) return 'acknowledged';
     if (statusCode === 503) return 'unanswered';
     throw new Error(`A batch was answered ${statusCode}: ${text}`);

@@ -1,13 +1,10 @@
-/**
- * What tests of events begin with: integrations that listen, installed in an organization and in places of it, and events that are
- * in order, ready to be posted or put down.
- */
+/** Fixtures for tests of events: subscribed integrations, and valid events. */
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { AcceptedEvent, PostedEvent } from '../../../src/store/deliveries/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { manifestYaml, OPERATOR, parsed } from '../store/temporary-store.ts';
 
-/** Settings of a webhook, as the manifest of one that posts them has them. */
+/** Webhook settings in a manifest. */
 export const WEBHOOK = `webhook: {url: webhook_url, eventTypes: event_types}
 configurations:
   space:
@@ -23,13 +20,13 @@ configurations:
 export interface Listener {
   readonly name: string;
   readonly scopes?: readonly string[];
-  /** Types that it has handlers for; where it is absent, the code alone can tell. */
+  /** Types with handlers; unknown if absent. */
   readonly handles?: readonly string[];
   /** YAML that is appended to the manifest. */
   readonly more?: string;
 }
 
-/** Publishes an integration of `acme` that hears of what its scopes allow. */
+/** Publishes an integration of `acme` that subscribes to what its scopes allow. */
 export async function publishListener(
   store: Store,
   { name, scopes, handles, more = '' }: Listener,
@@ -56,7 +53,7 @@ export async function installListener(
 
 let count = 0;
 
-/** An event in the space `garden` of `acme`, ready to be put down. */
+/** An event in the space `garden` of `acme`, for the store. */
 export function postedEvent(more: Partial<PostedEvent> = {}): PostedEvent {
   count += 1;
   const eventId = more.eventId ?? `event-${count}`;
@@ -69,7 +66,7 @@ export function postedEvent(more: Partial<PostedEvent> = {}): PostedEvent {
   };
 }
 
-/** Accepts one. */
+/** Accepts one event. */
 export async function acceptOne(store: Store, event: PostedEvent): Promise<AcceptedEvent> {
   const [accepted] = await store.acceptedEvents.accept([event]);
   if (accepted === undefined) throw new Error('Nothing was accepted.');
@@ -82,7 +79,7 @@ const VISIT = {
   referrer: '',
 };
 
-/** One of each type, as the product would post it, but for the organization. */
+/** A valid event of each type, without the organization. */
 export const SOUND_EVENTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   space_view: { spaceId: 'garden', pageId: 'p1', ...VISIT },
   space_content_updated: { spaceId: 'garden', revisionId: 'r1' },

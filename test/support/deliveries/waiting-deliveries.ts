@@ -1,6 +1,5 @@
 /**
- * What tests of the store of deliveries begin with: an integration that hears of views of sites, by a handler of its own or by a
- * webhook, installed into a real store, and events that are accepted there.
+ * Fixtures for tests of the delivery store: a subscribed handler or webhook, and accepted events.
  */
 import { onTestFinished } from 'vitest';
 import type { Limits } from '../../../src/limits.ts';
@@ -26,7 +25,10 @@ const listening = (name: string, more: string): PublishedManifest => {
   return publishedManifest(parsed(yaml).manifest);
 };
 
-/** Publishes an integration of this name, and installs it into `organization`. @returns the installation's id */
+/**
+ * Publishes an integration of this name, and installs it into `organization`. @returns the
+ * installation's id
+ */
 async function install(store: Store, name: string, organization: string, more = ''): Promise<string> {
   const manifest = listening(name, more);
   await store.registry.publish({ manifest, script: '', sourceMap: '{}', secrets: new Map() }, OPERATOR);
@@ -34,11 +36,11 @@ async function install(store: Store, name: string, organization: string, more = 
   return (await store.installations.install(request, OPERATOR)).installationId;
 }
 
-/** Hears by a handler. */
+/** Installs an integration with a handler. */
 export const installHandler = (store: Store, organization = 'acme', name = 'listener'): Promise<string> =>
   install(store, name, organization);
 
-/** Hears of what happens in `SITE`, by a webhook. */
+/** Installs an integration with a webhook in `SITE`. */
 export async function installWebhook(store: Store, organization = 'acme', name = 'poster'): Promise<string> {
   const installationId = await install(store, name, organization, WEBHOOK);
   const target = { installationId, level: 'site', place: SITE } as const;
@@ -48,14 +50,14 @@ export async function installWebhook(store: Store, organization = 'acme', name =
   return installationId;
 }
 
-/** A store with one installation of `acme` that hears by a handler. */
+/** A store with one installation of `acme` that has a handler. */
 export async function listeningStore(limits: Partial<Limits> = {}): Promise<Store> {
   const store = await temporaryStore(limits);
   await installHandler(store);
   return store;
 }
 
-/** Time goes by, until the test is over. */
+/** Advances the clock until the end of the test. */
 export function later(ms: number): void {
   const { now } = CLOCK;
   CLOCK.now += ms;
@@ -66,7 +68,7 @@ export function later(ms: number): void {
 
 let count = 0;
 
-/** Has events accepted, now. @returns the ids of their deliveries, in order */
+/** Accepts events. @returns the ids of their deliveries, in order */
 export async function deliveriesOf(
   store: Store,
   events: number,
@@ -92,11 +94,11 @@ export async function claimed({ deliveries }: Store, id: string): Promise<Claime
   return claim;
 }
 
-/** One more request, answered with 200. */
+/** An attempt that was answered 200. */
 export const answered = (at = CLOCK.now) =>
   ({ at, durationMs: 12, result: 'succeeded', outcome: 'answered 200', status: 200 }) as const;
 
-/** How a claim ends, unless told otherwise: it is delivered. */
+/** The settlement of a claim: delivered, unless changed. */
 export const ending = (claim: ClaimedDelivery, change: Partial<Settlement> = {}): Settlement => ({
   claim,
   state: 'delivered',
@@ -109,7 +111,7 @@ export const ending = (claim: ClaimedDelivery, change: Partial<Settlement> = {})
   ...change,
 });
 
-/** Claims deliveries and has them end so. */
+/** Claims and settles deliveries. */
 export async function ended(
   store: Store,
   ids: readonly string[],

@@ -1,15 +1,12 @@
-/**
- * Many receivers of one integration that posts webhooks: organizations with sites, the views of each of which are posted to a path
- * of its own.
- */
+/** Installs one webhook integration in many organizations and sites, each with its own receiver. */
 import type { LedgerReceiver } from '../receivers/ledger-receiver.ts';
 
-/** Enough of a service to set it up: its API, as the operator. */
+/** The API of a service, as the operator. */
 export interface Api {
   api(method: string, path: string, body?: FormData | object): Promise<Record<string, unknown>>;
 }
 
-/** Where an event has to happen to be posted, and where to. */
+/** The site whose events are posted, and the URL of its receiver. */
 export interface Posted {
   readonly organization: string;
   readonly site: string;
@@ -23,7 +20,7 @@ const INSTALLATIONS = `/integrations/${NAME}/installations`;
 const MANIFEST = `
 name: ${NAME}
 title: Posting
-description: Posts what it hears.
+description: Posts events.
 organization: acme
 visibility: public
 scopes: ['site:views:read']
@@ -49,10 +46,12 @@ export default createIntegration({
 });`;
 
 /**
- * @param urlOf where the receiver of so many is
- * @param sites of each organization; its installation, and so its isolate, is the same for all of them
+ * Publishes and installs the integration.
+ *
+ * @param urlOf the URL of the receiver of a site
+ * @param sites sites of each organization, which share an installation and so an isolate
  */
-export async function installPosting(
+export async function installWebhooks(
   annex: Api,
   count: number,
   urlOf: (index: number) => string,
@@ -84,7 +83,7 @@ async function addSite(annex: Api, id: string, site: string, url: string): Promi
   if (installed['status'] !== 'active') throw new Error(`The site is ${installed['status']}.`);
 }
 
-/** Tells the receiver what each of them signs with. */
+/** Gives the webhook secrets of all sites to the receiver. */
 export async function shareSecrets(
   annex: Api,
   posted: readonly Posted[],

@@ -1,6 +1,6 @@
 /**
- * The receivers of `docs/receivers/`, each run as its page says: a program with its secret and its port in the environment, in
- * a folder of its own, which says where it listens.
+ * The receivers of `docs/receivers/`, run as documented: a program with its secret and its port in
+ * the environment, in a folder of its own, which prints its URL.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ const SDK = fileURLToPath(new URL('../../../sandbox/sdk/', import.meta.url));
 export interface Example {
   readonly language: string;
   readonly file: string;
-  /** What tells whether it can be run here; none of it is printed. */
+  /** A command that shows whether it can run here; its output is discarded. */
   readonly needs: readonly [string, ...string[]];
   /** Prepares the folder. @returns the command line */
   readonly prepare: (folder: string) => readonly [string, ...string[]];
-  /** Whether it remembers what it has received: PHP has no memory between requests. */
+  /** Whether it deduplicates events: PHP has no memory between requests. */
   readonly remembers: boolean;
 }
 
-/** Node's `import` lines lead into this repository; somebody who copies the files has them side by side. */
+/** Changes Node's imports, which lead into this repository, to files side by side. */
 function copyForNode(folder: string): readonly [string, ...string[]] {
   const text = readFileSync(join(RECEIVERS, 'receiver.js'), 'utf8');
   writeFileSync(join(folder, 'receiver.js'), text.replaceAll("'../../sandbox/sdk/", "'./"));
@@ -78,19 +78,19 @@ export const EXAMPLES: readonly Example[] = [
   },
 ];
 
-/** Whether a command runs here and is content. */
+/** Whether a command runs here and succeeds. */
 export const runsHere = ([command, ...args]: readonly [string, ...string[]]): boolean =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 
-/** One that runs. */
+/** A running receiver. */
 export class RunningReceiver {
   readonly #process: ChildProcess;
   readonly #folder: string;
   readonly #ended: Promise<number | null>;
   #output = '';
-  #heard = () => {};
+  #onOutput = () => {};
 
-  /** @param env what it finds in its environment, besides a path and a free port */
+  /** @param env variables besides a path and a free port */
   constructor(example: Example, env: Record<string, string>) {
     this.#folder = mkdtempSync(join(tmpdir(), 'annex-receiver-'));
     const [command, ...args] = example.prepare(this.#folder);
@@ -102,30 +102,30 @@ export class RunningReceiver {
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.setEncoding('utf8').on('data', (chunk: string) => {
         this.#output += chunk;
-        this.#heard();
+        this.#onOutput();
       });
     this.#ended = new Promise((resolve) => this.#process.once('close', resolve));
   }
 
-  /** Where it listens. @throws with what it has said, where it ends instead */
+  /** The URL where it listens. @throws an error with its output if it ends instead */
   async url(): Promise<string> {
-    const said = () => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(this.#output)?.[0];
+    const printed = () => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(this.#output)?.[0];
     const listening = new Promise<void>((resolve) => {
-      this.#heard = () => said() !== undefined && resolve();
-      this.#heard();
+      this.#onOutput = () => printed() !== undefined && resolve();
+      this.#onOutput();
     });
     await Promise.race([listening, this.#ended]);
-    const url = said();
+    const url = printed();
     if (url === undefined) throw new Error(`It does not listen. ${this.#output}`);
     return url;
   }
 
-  /** How often it says that it has handled an event. */
+  /** How often it has printed that it handled an event. */
   handled(eventId: string): number {
     return this.#output.split('\n').filter((line) => line.endsWith(` ${eventId}`)).length;
   }
 
-  /** Its exit code and its last words, where it ends by itself. */
+  /** Its exit code and its output, once it has ended. */
   async end(): Promise<{ code: number | null; output: string }> {
     return { code: await this.#ended, output: this.#output };
   }

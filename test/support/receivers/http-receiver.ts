@@ -1,4 +1,4 @@
-/** A receiver of webhooks that remembers what it gets, and answers as it is told to: at once, later, or never. */
+/** A webhook receiver that records its requests, and answers at once, later, or never. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -7,20 +7,20 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Answers it, where it is not answered yet. */
+  /** Answers the request, unless it is answered already. */
   answer(status: number): void;
 }
 
 export class HttpReceiver {
   readonly url: string;
-  /** In the order in which they have arrived whole. */
+  /** Complete requests, in order of arrival. */
   readonly requests: Received[] = [];
 
   private constructor(url: string) {
     this.url = url;
   }
 
-  /** @param status of each answer; undefined where the test answers itself, or nobody does */
+  /** @param status the status of each answer; undefined if the test answers, or never */
   static async start(status: (request: Received) => number | undefined = () => 200): Promise<HttpReceiver> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];

@@ -1,10 +1,12 @@
 /**
- * A receiver of webhooks that forgets nothing: it checks signatures, and keeps a ledger of every delivery that has reached it.
- * A process of its own, over plain sockets, so that it takes little of the cores from whom it is to measure.
+ * A webhook receiver that checks signatures, and keeps a ledger of every delivery it receives. It
+ * is a process of its own, over plain sockets, so that it takes little of the cores from the
+ * service that it measures.
  *
- * Paths: `/r/…` is answered 200; `/hang/…` is never answered. Every request has to have a `content-length`.
+ * Paths: `/r/…` is answered 200; `/hang/…` is never answered. Every request has to have a
+ * `content-length`.
  *
- * Runs as a child of `ledger-receiver.ts`, which says what goes between the two.
+ * Runs as a child of `ledger-receiver.ts`, which defines the messages between the two.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { verifySignature } from '../../../src/model/signature.ts';
@@ -92,7 +94,7 @@ function take(socket: Socket, head: string, body: Buffer, bornIn: number): void 
 const isSigned = (head: string, path: string, body: Buffer): boolean =>
   verifySignature(header(head, 'x-platform-signature'), body, secrets.get(path) ?? secrets.get('*') ?? []);
 
-/** Without parsing the whole of a body whose shape is known. */
+/** Finds the id without parsing a body of known shape. */
 function eventIdOf(body: Buffer): string {
   const from = body.indexOf('"eventId":"') + 11;
   return body.toString('latin1', from, body.indexOf('"', from));
@@ -115,7 +117,7 @@ function measure(eventId: string): void {
   latencyCount += 1;
 }
 
-/** Of all so far, which are forgotten. */
+/** Latencies so far, which are reset. */
 function takeLatencies(): Latencies {
   const all = new Float64Array(latencyCount);
   for (const [index, chunk] of latencies.entries())
@@ -133,24 +135,24 @@ function takeLatencies(): Latencies {
   };
 }
 
-const tell = (message: FromReceiver) => process.send?.(message);
+const send = (message: FromReceiver) => process.send?.(message);
 
 process.on('message', (message: ToReceiver) => {
   switch (message.kind) {
     case 'settings':
       settings = message;
       for (const [path, of] of Object.entries(message.secrets ?? {})) secrets.set(path, of);
-      return tell({ kind: 'done' });
+      return send({ kind: 'done' });
     case 'progress':
-      return tell({ kind: 'progress', received, badSignatures, hanging });
+      return send({ kind: 'progress', received, badSignatures, hanging });
     case 'latencies':
-      return tell({ kind: 'latencies', latencies: takeLatencies() });
+      return send({ kind: 'latencies', latencies: takeLatencies() });
     case 'ledger':
-      return tell({ kind: 'ledger', entries: [...ledger.values()] });
+      return send({ kind: 'ledger', entries: [...ledger.values()] });
   }
 });
 process.once('disconnect', () => process.exit(0));
 
 server.listen(0, '127.0.0.1', () => {
-  tell({ kind: 'listening', port: (server.address() as AddressInfo).port });
+  send({ kind: 'listening', port: (server.address() as AddressInfo).port });
 });

@@ -1,6 +1,6 @@
 /**
- * The near side of a receiver of webhooks in a process of its own, for benchmarks, and for tests that kill the host and compare
- * afterwards what was acknowledged with what has arrived.
+ * A webhook receiver in a process of its own, seen from its parent: for benchmarks, and for tests
+ * that kill the host and compare acknowledged events with received deliveries.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 export type ToReceiver =
   | {
       readonly kind: 'settings';
-      /** Every how many requests the signature is checked. */
+      /** The signature of every n-th request is checked. */
       readonly verifyEvery: number;
       readonly keepsLedger: boolean;
       /** Each request is answered at a random time within these milliseconds. */
       readonly answerWithinMs: number;
-      /** Path → what its requests may be signed with; `*` for every other. */
+      /** Path → secrets of its requests; `*` for all others. */
       readonly secrets?: Readonly<Record<string, readonly string[]>>;
     }
   | { readonly kind: 'progress' | 'latencies' | 'ledger' };
@@ -24,7 +24,7 @@ export interface LedgerEntry {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly path: string;
-  /** In which life of the host each request of this delivery was made, from 0. */
+  /** For each request of this delivery, the run of the host that made it, from 0. */
   readonly lives: readonly number[];
 }
 
@@ -34,7 +34,9 @@ export interface Progress {
   readonly hanging: number;
 }
 
-/** From an event's id, which says when it was posted, to the arrival of its request. Milliseconds. */
+/**
+ * Milliseconds from the post of an event, whose time is in its id, to the arrival of its request.
+ */
 export interface Latencies {
   readonly count: number;
   readonly p50: number;
@@ -50,14 +52,14 @@ export type FromReceiver =
   | { readonly kind: 'latencies'; readonly latencies: Latencies }
   | { readonly kind: 'ledger'; readonly entries: readonly LedgerEntry[] };
 
-/** A request for this path says that the host has ended: what connects from now on is the next one. */
+/** A request for this path marks the end of a host: later connections are of the next one. */
 export const END_OF_LIFE = '/end-of-life';
 
-/** Id of an event that says when it was posted, by a clock that all processes of a machine share. */
+/** Id of an event with its time, by a clock that all processes of a machine share. */
 export const timedEventId = (prefix: string, count: number): string =>
   `${prefix}_${count.toString(36)}_${(process.hrtime.bigint() / 1_000n).toString(36)}`;
 
-/** @returns microseconds; undefined where the id does not say */
+/** @returns microseconds; undefined if the id has no time */
 export function encodedAt(eventId: string): number | undefined {
   const [, , at] = eventId.split('_');
   return at === undefined ? undefined : Number.parseInt(at, 36);
@@ -92,7 +94,7 @@ export class LedgerReceiver {
     return (await this.#ask({ kind: 'progress' })) as Progress & FromReceiver;
   }
 
-  /** Of all requests since it was asked last. */
+  /** Latencies of all requests since the last call. */
   async latencies(): Promise<Latencies> {
     return ((await this.#ask({ kind: 'latencies' })) as FromReceiver & { kind: 'latencies' }).latencies;
   }
@@ -102,8 +104,9 @@ export class LedgerReceiver {
   }
 
   /**
-   * Tells requests of a host that has ended from those of the next. To be called between the two: what the first one has dialled
-   * stands before this connection in the listener's queue, so it is accepted, and counted for its own life, before.
+   * Separates requests of a host that has ended from those of the next. Called between the two:
+   * connections of the first are before this one in the queue of the listener, so they are
+   * accepted, and counted for it, before.
    */
   async endLife(): Promise<void> {
     const asked = request({
@@ -124,12 +127,12 @@ export class LedgerReceiver {
     this.#process.kill('SIGKILL');
   }
 
-  /** One question at a time, so that answers need no number. */
+  /** One request at a time, so that answers need no number. */
   #ask(message: ToReceiver): Promise<FromReceiver> {
     const answer = this.#last.then(async () => {
       this.#process.send(message);
-      const [said] = (await once(this.#process, 'message')) as [FromReceiver];
-      return said;
+      const [reply] = (await once(this.#process, 'message')) as [FromReceiver];
+      return reply;
     });
     this.#last = answer.catch(() => undefined);
     return answer;

@@ -1,5 +1,6 @@
 /**
- * A receiver of webhooks in the test's own process: it keeps what it gets, and answers as the test says.
+ * A webhook receiver in the process of the test: records its requests, and answers as the test
+ * sets.
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,7 @@ export interface ReceivedRequest {
 export class RecordingReceiver {
   /** Oldest first. */
   readonly requests: ReceivedRequest[] = [];
-  /** What it answers from now on. */
+  /** The answer to later requests. */
   answer: { readonly status: number; readonly body?: string } = { status: 200 };
   readonly url: string;
   readonly #stop: () => Promise<void>;

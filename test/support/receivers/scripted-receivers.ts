@@ -1,6 +1,5 @@
 /**
- * Receivers of webhooks as tests meet them: servers that answer with whatever bytes they like, a real `WebhookClient`, and a clock
- * that only goes on when it is told to.
+ * Receivers that answer with given bytes, a real `WebhookClient`, and a clock that tests advance.
  */
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -11,8 +10,8 @@ import { type Post, type PostResult, WebhookClient } from '../../../src/egress/w
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { serveTcp } from '../http/egress.ts';
 
-/** What was to happen later, and happens when it is told to. */
-export class HandClock {
+/** Timers that run when a test advances the clock. */
+export class ManualClock {
   #nowMs = 0;
   readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();
 
@@ -22,7 +21,7 @@ export class HandClock {
     return () => void this.#due.delete(timer);
   };
 
-  pass(ms: number): void {
+  advance(ms: number): void {
     this.#nowMs += ms;
     for (const timer of [...this.#due].filter(({ at }) => at <= this.#nowMs)) {
       this.#due.delete(timer);
@@ -30,52 +29,57 @@ export class HandClock {
     }
   }
 
-  /** Timers that nobody has called off. */
+  /** Timers that have neither run nor been canceled. */
   get pending(): number {
     return this.#due.size;
   }
 }
 
-export interface PostingOptions {
-  /** By default, this machine may be reached. */
+export interface WebhookClientOptions {
+  /** This machine unless given. */
   readonly allow?: string;
   readonly deny?: string;
   readonly limits?: Partial<Limits>;
   readonly lookup?: Lookup;
   readonly allowHttp?: boolean;
-  readonly ownDoor?: FindLoopback;
+  readonly findLoopback?: FindLoopback;
   readonly controlPort?: number;
-  readonly clock?: HandClock;
+  readonly clock?: ManualClock;
 }
 
-/** One that is closed when the test is over. */
-export function newPosting({
+/** A client that is closed when the test ends. */
+export function newWebhookClient({
   allow = '127.0.0.0/8',
   deny = '',
   limits = {},
   lookup = () => Promise.resolve(['127.0.0.1']),
   allowHttp = true,
-  ownDoor,
+  findLoopback,
   controlPort,
   clock,
-}: PostingOptions = {}): WebhookClient {
+}: WebhookClientOptions = {}): WebhookClient {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  const posting = new WebhookClient({
+  const client = new WebhookClient({
     policy,
     limits: { ...DEFAULT_LIMITS, ...limits },
     lookup,
     allowHttp,
-    ...(ownDoor && { ownDoor }),
+    ...(findLoopback && { findLoopback }),
     controlPort: () => controlPort,
-    ...(clock && { after: clock.after }),
+    after: clock?.after ?? later,
   });
-  onTestFinished(() => posting.close());
-  return posting;
+  onTestFinished(() => client.close());
+  return client;
 }
 
-export const postTo = (posting: WebhookClient, url: string, rest: Partial<Post> = {}): Promise<PostResult> =>
-  posting.post({
+function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
+export const postTo = (client: WebhookClient, url: string, rest: Partial<Post> = {}): Promise<PostResult> =>
+  client.post({
     url,
     headers: { 'content-type': 'application/json' },
     body: Buffer.from('{"eventId":"evt_1"}'),
@@ -85,16 +89,19 @@ export const postTo = (posting: WebhookClient, url: string, rest: Partial<Post> 
 
 export interface RawReceiver {
   readonly url: string;
-  /** Requests that have arrived whole. */
+  /** Complete requests. */
   readonly requests: string[];
-  /** Connections it has had. */
+  /** Connections so far. */
   connections(): number;
-  /** Connections that are open. */
+  /** Open connections. */
   open(): number;
 }
 
 /**
- * @param answer called with each request that has arrived whole, on its socket; `nth` counts the requests of all connections
+ * Serves a receiver.
+ *
+ * @param answer called for each complete request, with its socket; `nth` counts the requests of all
+ * connections
  *   from 1
  */
 export async function receive(answer: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
@@ -118,30 +125,30 @@ export async function receive(answer: (socket: Socket, nth: number) => void): Pr
   return { url: `${url}/hook`, requests, connections: () => connections, open: () => open };
 }
 
-/** Where the first request in a text ends; beyond it, where it has not arrived whole. */
+/** Offset of the end of the first request; infinite if the request is not complete. */
 function endOfRequest(text: string): number {
   const head = text.indexOf('\r\n\r\n');
   const [, length] = /^content-length: (\d+)\r$/im.exec(text.slice(0, head + 1)) ?? [];
   return head === -1 || length === undefined ? Number.POSITIVE_INFINITY : head + 4 + Number(length);
 }
 
-/** One whose every answer is these bytes, after which it waits. */
+/** A receiver that answers with these bytes and keeps the connection open. */
 export const receiveWith = (bytes: string): Promise<RawReceiver> =>
   receive((socket) => void socket.write(bytes, 'latin1'));
 
-/** One whose every answer is these bytes, after which it hangs up. */
+/** A receiver that answers with these bytes and closes the connection. */
 export const receiveAndEnd = (bytes: string): Promise<RawReceiver> =>
   receive((socket) => void socket.end(bytes, 'latin1'));
 
-/** Writes until the other side has enough, as fast as it takes it. */
-export function endlessly(socket: Socket, piece: string): void {
+/** Writes until the socket is closed, as fast as the other side reads. */
+export function endlessly(socket: Socket, chunk: string): void {
   const more = () => {
-    while (!socket.destroyed && socket.write(piece, 'latin1'));
+    while (!socket.destroyed && socket.write(chunk, 'latin1'));
   };
   socket.on('drain', more);
   more();
 }
 
-/** A whole answer that leaves the connection open. */
+/** A complete answer that leaves the connection open. */
 export const answered = (status: number, body = '', headers = ''): string =>
   `HTTP/1.1 ${status} X\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

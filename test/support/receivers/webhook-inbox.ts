@@ -1,5 +1,5 @@
 /**
- * A receiver of webhooks on this machine: keeps each request as it came, and answers when the test says with what.
+ * A webhook receiver that keeps each request until the test takes and answers it.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -9,13 +9,13 @@ import { onTestFinished } from 'vitest';
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Answers it; until then its sender waits. */
+  /** Answers the request; until then its sender waits. */
   answer(status: number): void;
 }
 
 export class WebhookInbox {
   readonly url: string;
-  /** Requests that nobody has taken yet, in their order. */
+  /** Requests that are not taken yet, in order. */
   readonly #waiting: Received[] = [];
   readonly #takers: ((received: Received) => void)[] = [];
 
@@ -23,7 +23,7 @@ export class WebhookInbox {
     this.url = url;
   }
 
-  /** One that stops with the test. */
+  /** Starts an inbox that stops with the test. */
   static async start(): Promise<WebhookInbox> {
     const server = createServer(async (request, response) => {
       const body = Buffer.concat(await Array.fromAsync(request)).toString('utf8');
@@ -39,10 +39,10 @@ export class WebhookInbox {
     return inbox;
   }
 
-  /** The next request, now or when it comes. */
+  /** The next request, once there is one. */
   next(): Promise<Received> {
-    const there = this.#waiting.shift();
-    return there ? Promise.resolve(there) : new Promise((resolve) => this.#takers.push(resolve));
+    const first = this.#waiting.shift();
+    return first ? Promise.resolve(first) : new Promise((resolve) => this.#takers.push(resolve));
   }
 
   /** The next request, which is answered at once. */
@@ -52,7 +52,7 @@ export class WebhookInbox {
     return received;
   }
 
-  /** Requests that have come, and that nobody asked for. */
+  /** Requests that are not taken yet. */
   get untaken(): readonly Received[] {
     return this.#waiting;
   }

@@ -1,4 +1,6 @@
-/** What becomes of a delivery after an attempt: every answer, every failure, every end, and what is left of its chances. */
+/**
+ * The retry policy: every answer, every failure, every end, and what each uses up of the budget.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   type Budget,
@@ -27,7 +29,7 @@ const answered = (status: number): PostResult => ({
 });
 
 describe('a receiver that answers', () => {
-  // SPEC "Errors", REFERENCE D21.
+  // docs/contract/webhooks.md#outcomes
   test.each([
     [200, 'delivered'],
     [201, 'delivered'],
@@ -56,13 +58,13 @@ describe('a receiver that answers', () => {
     expect(deliveryOutcome(answered(status))).toEqual({ end, outcome: `answered ${status}` });
   });
 
-  test('with 200 and half a body has the event', () => {
+  test('with 200 and half a body has received the event', () => {
     expect(deliveryOutcome({ kind: 'answered', status: 200, response: 'ok', truncated: true }).end).toBe(
       'delivered',
     );
   });
 
-  test('is judged, whichever of all statuses it answers', () => {
+  test('with any status has an outcome', () => {
     const ends = Array.from({ length: 500 }, (_, index) => deliveryOutcome(answered(100 + index)).end);
     const count = (end: string) => ends.filter((each) => each === end).length;
     expect([count('delivered'), count('failed'), count('rejected')]).toEqual([100, 201, 199]);
@@ -72,14 +74,14 @@ describe('a receiver that answers', () => {
 const REASONS: Readonly<Record<FailureReason, true>> = {
   ...{ dns: true, refused: true, reset: true, tls: true, timeout: true, protocol: true, network: true },
 };
-test.each(Object.keys(REASONS) as FailureReason[])('a failure on the way, %s, is tried again', (reason) => {
+test.each(Object.keys(REASONS) as FailureReason[])('a network failure, %s, is retried', (reason) => {
   expect(deliveryOutcome({ kind: 'failed', reason, detail: 'x' })).toEqual({
     end: 'failed',
     outcome: reason,
   });
 });
 
-test('an address that may not be reached is final, and a fault of the platform is none of the receiver', () => {
+test('a blocked address is final, and a fault of the platform is not counted against the receiver', () => {
   expect(deliveryOutcome({ kind: 'blocked', detail: 'x' })).toEqual({ end: 'rejected', outcome: 'blocked' });
   expect(deliveryOutcome({ kind: 'fault', detail: 'x' })).toEqual({
     end: 'fault',
@@ -87,7 +89,7 @@ test('an address that may not be reached is final, and a fault of the platform i
   });
 });
 
-describe('what becomes of a delivery', () => {
+describe('a delivery', () => {
   test.each([
     ['delivered', 'delivered'],
     ['unhandled', 'unhandled'],
@@ -98,7 +100,7 @@ describe('what becomes of a delivery', () => {
     expect(decide(budget, ended(end), NOW, 0.5)).toEqual({ ...budget, state, dueAt: NOW });
   });
 
-  test('that fails: three retries after 1, 2 and 4 seconds and up to a tenth more, then no more', () => {
+  test('that fails has three retries, after 1, 2 and 4 seconds plus up to a tenth', () => {
     for (const chance of [0, 0.25, 0.999_999]) {
       let budget: Budget = FRESH;
       for (const [index, baseMs] of RETRY_DELAYS_MS.entries()) {
@@ -113,14 +115,14 @@ describe('what becomes of a delivery', () => {
     }
   });
 
-  test('whose end nobody knows: it is repeated at once and keeps its retries', () => {
+  test('of unknown end is repeated at once and keeps its retries', () => {
     expect(decide({ ...FRESH, retries: 2 }, ended('unknown'), NOW, 1)).toEqual({
       ...{ retries: 2, unknowns: 1, faults: 0 },
       ...{ state: 'pending', dueAt: NOW },
     });
   });
 
-  test('whose end nobody has known too often: each time uses up a retry, until none is left', () => {
+  test('of unknown end too often uses up a retry each time, until none is left', () => {
     let budget: Budget = { ...FRESH, unknowns: UNKNOWNS_MAX + 1 };
     for (const baseMs of RETRY_DELAYS_MS) {
       const decision = decide(budget, ended('lapsed'), NOW, 0);
@@ -130,7 +132,7 @@ describe('what becomes of a delivery', () => {
     expect(decide(budget, ended('lapsed'), NOW, 0).state).toBe('failed');
   });
 
-  test('that the platform fails: ten times, further and further apart, and no retry is used up', () => {
+  test('that the platform fails is repeated ten times with growing delays, and uses up no retry', () => {
     let budget: Budget = { ...FRESH, retries: 1 };
     const delays: number[] = [];
     for (let count = 1; count < FAULTS_MAX; count += 1) {
@@ -153,6 +155,6 @@ test.each([
   ['canceled', undefined],
   ['unknown', undefined],
   ['lapsed', undefined],
-] as const)('an attempt that ends %s is noted as %s', (end, result) => {
+] as const)('an attempt that ends %s is kept as %s', (end, result) => {
   expect(resultOf(ended(end))).toBe(result);
 });

@@ -1,4 +1,4 @@
-/** Which addresses are of the public internet, and what the operator's lists make of it. */
+/** Public and reserved addresses, and the lists of the operator. */
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { parseAddress, reasonNotPublic } from '../../../src/egress/addresses.ts';
@@ -9,7 +9,7 @@ const reason = (text: string): string | undefined => {
   return address === undefined ? 'no address' : reasonNotPublic(address);
 };
 
-/** First, last and something between of every range, and the public neighbours on both sides. */
+/** The first, the last and a middle address of every range, and its public neighbours. */
 const PRIVATE: Record<string, string[]> = {
   'this network': ['0.0.0.0', '0.0.0.1', '0.255.255.255'],
   'private 10/8': ['10.0.0.0', '10.1.2.3', '10.255.255.255'],
@@ -112,7 +112,7 @@ describe('an address', () => {
     expect(addresses.filter((address) => reason(address) === undefined)).toEqual([]);
   });
 
-  test('that is public is let through, also beside a range that is not', () => {
+  test('that is public is allowed, also next to a reserved range', () => {
     expect(PUBLIC.map((address) => [address, reason(address)]).filter(([, why]) => why)).toEqual([]);
   });
 });
@@ -125,7 +125,7 @@ const policy = (allow: string, deny = '', rest: { only?: string; ports?: string 
 const at = (host: string, port = 443) => ({ host, port });
 
 describe('the allow list', () => {
-  test('lets a range through, and nothing beside it', () => {
+  test('allows a range, and nothing next to it', () => {
     const { addressRefusal } = bound(policy('10.1.0.0/16, [fd00::1]'));
     expect(addressRefusal(at('db.internal'), '10.1.255.255')).toBeUndefined();
     expect(addressRefusal(at('db.internal'), '::ffff:10.1.0.1')).toBeUndefined();
@@ -134,13 +134,13 @@ describe('the allow list', () => {
     expect(addressRefusal(at('db.internal'), 'fd00::2')).toMatch(/not public/);
   });
 
-  test('does not let a range through in the clothes of NAT64 or 6to4', () => {
+  test('does not allow a range in the form of NAT64 or 6to4', () => {
     const { addressRefusal } = bound(policy('127.0.0.1/32'));
     expect(addressRefusal(at('x'), '64:ff9b::7f00:1')).toMatch(/NAT64/);
     expect(addressRefusal(at('x'), '2002:7f00:1::')).toMatch(/6to4/);
   });
 
-  test('lets a host through by name, with the names below it where it says so', () => {
+  test('allows a host by name, and with a wildcard the names below it', () => {
     const { addressRefusal } = bound(policy('api.internal,*.svc.internal'));
     const hosts = ['api.internal', 'api.internal.', 'a.svc.internal', 'a.b.svc.internal'];
     expect(hosts.filter((host) => addressRefusal(at(host), '10.0.0.1') !== undefined)).toEqual([]);
@@ -148,7 +148,7 @@ describe('the allow list', () => {
     expect(others.filter((host) => addressRefusal(at(host), '10.0.0.1') === undefined)).toEqual([]);
   });
 
-  test('holds for one port where it names one', () => {
+  test('is bound to a port if an entry has one', () => {
     const { addressRefusal } = bound(policy('api.internal:8080,10.9.0.0/16:9000,[fd00::/8]:81'));
     expect(addressRefusal(at('api.internal', 8080), '10.0.0.1')).toBeUndefined();
     expect(addressRefusal(at('api.internal', 8081), '10.0.0.1')).toMatch(/not public/);
@@ -174,7 +174,7 @@ describe('the deny list', () => {
 });
 
 describe('ports', () => {
-  test('where other protocols listen are refused, unless the operator names them', () => {
+  test('of other protocols are refused, unless the operator lists them', () => {
     const { refusal, addressRefusal } = bound(policy('mail.internal:25,10.0.0.0/8'));
     for (const port of [0, 1, 22, 25, 6000, 6667, 10080]) {
       expect(addressRefusal(at('example.com', port), '8.8.8.8')).toMatch(/not for HTTP/);
@@ -187,8 +187,8 @@ describe('ports', () => {
   });
 });
 
-describe('the list of all there is', () => {
-  test('shuts the rest of the internet out, by name before anything is looked up', () => {
+describe('the only list', () => {
+  test('refuses all other hosts, by name before a look-up', () => {
     const { refusal, addressRefusal } = bound(policy('', '', { only: 'api.example,*.cdn.example' }));
     expect(refusal(at('api.example'))).toBeUndefined();
     expect(refusal(at('api.example.'))).toBeUndefined();
@@ -199,7 +199,7 @@ describe('the list of all there is', () => {
     expect(addressRefusal(at('other.example'), '8.8.8.8')).toMatch(/not on the operator's list/);
   });
 
-  test('with ranges is asked about addresses, whatever the name', () => {
+  test('with ranges decides by address, whatever the name', () => {
     const { refusal, addressRefusal } = bound(policy('', '', { only: '8.8.8.0/24:443' }));
     expect(refusal(at('any.example'))).toBeUndefined();
     expect(refusal(at('any.example', 80))).toMatch(/not on the operator's list/);
@@ -207,7 +207,7 @@ describe('the list of all there is', () => {
     expect(addressRefusal(at('any.example'), '8.8.9.8')).toMatch(/not on the operator's list/);
   });
 
-  test('lets nothing through that is not public; the allow list does, and the deny list wins', () => {
+  test('allows nothing that is not public; the allow list does, and the deny list wins', () => {
     const { refusal, addressRefusal } = bound(
       policy('db.internal', 'bad.example', { only: '10.0.0.0/8,api.example,bad.example' }),
     );
@@ -219,7 +219,7 @@ describe('the list of all there is', () => {
 });
 
 describe('the list of ports', () => {
-  test('leaves those alone, except where an entry names another', () => {
+  test('allows only these, unless an entry has another', () => {
     const { refusal, addressRefusal } = bound(policy('db.internal:8080', '', { ports: '80, 443' }));
     expect(refusal(at('example.com', 80))).toBeUndefined();
     expect(addressRefusal(at('example.com', 443), '8.8.8.8')).toBeUndefined();
@@ -229,7 +229,7 @@ describe('the list of ports', () => {
     expect(refusal(at('other.example', 8080))).toMatch(/does not allow port/);
   });
 
-  test('has ports in it and nothing else', () => {
+  test('has ports and nothing else', () => {
     for (const ports of ['http', '0', '65536', '80-90', '1e2'])
       expect(EgressPolicy.parse({ ports }).problems).toEqual([
         `"${ports}" in --egress-ports is no port from 1 to 65535.`,
@@ -237,7 +237,7 @@ describe('the list of ports', () => {
   });
 });
 
-describe('an entry that cannot be read', () => {
+describe('an invalid entry', () => {
   test.each([
     ['10.0.0.0/33', 'no number of bits from 0 to 32'],
     ['10.0.0.0/x', 'no number of bits'],
@@ -256,19 +256,19 @@ describe('an entry that cannot be read', () => {
     ['a.*.internal', 'neither a host'],
     ['[fd00::1', 'neither a host'],
     ['fe80::1%eth0', 'neither a host'],
-  ])('is named, and what is wrong with it: %s', (entry, why) => {
+  ])('is reported with its problem: %s', (entry, why) => {
     const { problems } = EgressPolicy.parse({ allow: `1.1.1.1,${entry}` });
     expect(problems).toEqual([expect.stringContaining(`"${entry}" in the allow list`)]);
     expect(problems[0]).toContain(why);
   });
 
-  test('is told apart from one that is not there', () => {
+  test('differs from a missing one', () => {
     expect(EgressPolicy.parse({ allow: ' , 1.1.1.1 ,', deny: '' }).problems).toEqual([]);
   });
 });
 
 describe('the settings', () => {
-  test('are read from flags and variables, and mistakes are told with all the others', () => {
+  test('are read from flags and variables, and problems are reported with all others', () => {
     const { egress } = readConfig(['--egress-allow', '10.0.0.0/8'], { ANNEX_EGRESS_DENY: '10.1.0.0/16' });
     expect(egress.addressRefusal(at('x'), '10.2.0.1')).toBeUndefined();
     expect(egress.addressRefusal(at('x'), '10.1.0.1')).toMatch(/denies/);
@@ -277,7 +277,7 @@ describe('the settings', () => {
     expect(wrong).toThrow('--cells must be');
   });
 
-  test('can shut out all but a few hosts and ports, and demand a list of every manifest', () => {
+  test('can allow a few hosts and ports only, and require a list in every manifest', () => {
     const flags = ['--egress-only', 'api.example', '--egress-ports', '443', '--egress-manifest', 'required'];
     const { egress, egressManifest } = readConfig(flags, {});
     expect(egress.refusal(at('other.example'))).toMatch(/list/);
@@ -287,7 +287,7 @@ describe('the settings', () => {
     expect(() => readConfig(['--egress-manifest', 'maybe'], {})).toThrow('must be optional or required');
   });
 
-  test('let through nothing that is not public where there are none', () => {
+  test('allow nothing that is not public by default', () => {
     const { egress } = readConfig([], {});
     expect(egress.addressRefusal(at('x'), '127.0.0.1')).toMatch(/not public/);
     expect(egress.addressRefusal(at('x'), '8.8.8.8')).toBeUndefined();

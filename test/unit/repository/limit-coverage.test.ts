@@ -75,7 +75,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   requestHeaders: ['request-smuggling', 'the head of a request is bounded in size and in number of headers'],
   bundleMs: ['bundler-limits', 'a build that takes too long is stopped'],
   fetchConnectMs: ['fetch-connections', 'whose name is never resolved is given up'],
-  fetchConnections: ['fetch-connections', 'of all together is told at once'],
+  fetchConnections: ['fetch-connections', 'of all together is refused at once'],
   fetchConnectionsPerOrigin: ['fetch-connections', 'to one origin makes the fetches of one owner queue'],
   webhookMs: ['webhook-client-limits', 'is the time for all of a post, to the millisecond'],
   webhookConnectMs: [
@@ -103,24 +103,21 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   ],
   completionMs: ['completions', 'is given up, and completionMs is named'],
   versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
-  eventBytes: ['ingest', 'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told'],
+  eventBytes: ['ingest', 'eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused'],
   eventsPerBatch: [
     'ingest',
-    'eventBytes and eventsPerBatch: what they allow is accepted, and one more is told',
+    'eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused',
   ],
-  deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: of all together'],
+  deliveriesInFlight: ['fair-scheduler', 'deliveriesInFlight: in all'],
   deliveriesInFlightPerOrganization: [
     'fair-scheduler',
-    "deliveriesInFlightPerOrganization: of one organization's",
+    'deliveriesInFlightPerOrganization: of one organization',
   ],
   deliveriesInFlightPerEndpoint: ['fair-scheduler', 'deliveriesInFlightPerEndpoint: to one endpoint'],
-  failuresBeforeProbing: [
-    'fair-scheduler',
-    'failuresBeforeProbing: so often in a row gets one delivery at a time',
-  ],
+  failuresBeforeProbing: ['fair-scheduler', 'failuresBeforeProbing: in a row, gets one delivery at a time'],
   webhookPayloadBytes: [
     'handler-delivery',
-    'webhookPayloadBytes: a payload that is %s may be so large, and no larger',
+    'webhookPayloadBytes: a payload that is %s has a maximum size, met exactly',
   ],
   deliveryLeaseMs: ['deliveries', 'lasts deliveryLeaseMs, and as long again after each renewal'],
   deliveryDays: ['delivery-retention', 'successful deliveries are kept for deliveredDays'],
@@ -129,7 +126,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   lifeEventDays: ['lifecycle-event-store', 'finished events are kept for lifeEventDays'],
   deliveriesPerReplay: [
     'deliveries-api',
-    'orders deliveriesPerReplay at once, and says where to go on only where there is more',
+    'orders deliveriesPerReplay at once, and has a cursor only if there is more',
   ],
   logLinesPerInstallation: [
     'database-conformance',
