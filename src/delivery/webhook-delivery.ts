@@ -6,7 +6,7 @@
  * where to post, and no longer what (REFERENCE D29). The signature and its time are new each time.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Readable } from 'node:stream';
+import { boundedBody } from '../calls/bounded-body.ts';
 import { BrokenOff, type CallResponse } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { PostResult, WebhookClient } from '../egress/webhook/webhook-client.ts';
@@ -85,7 +85,7 @@ export class WebhookDelivery {
     const noted = { status };
     let bytes: Buffer | undefined;
     try {
-      bytes = await readUpTo(body, max);
+      bytes = await boundedBody(body, max);
     } catch (cause) {
       if (!(cause instanceof BrokenOff)) throw cause;
       // Half an answer is none: whose doing that was, the outcome of the call says, as it does of a call without an answer.
@@ -144,20 +144,6 @@ function attemptedWith(result: PostResult, destination: string | undefined): Att
   if (result.kind !== 'answered') return { ending, noted: where, detail: result.detail };
   const { status, response, truncated } = result;
   return { ending, noted: { ...where, status, response, truncated } };
-}
-
-/** @returns undefined where there is more. @throws where it breaks off */
-async function readUpTo(body: Buffer | Readable, bytesMax: number): Promise<Buffer | undefined> {
-  if (Buffer.isBuffer(body)) return body.byteLength > bytesMax ? undefined : body;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    // Leaving the loop destroys the stream.
-    if (bytes > bytesMax) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** What is posted has to be what it says it is. */

@@ -9,6 +9,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
+import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
@@ -17,6 +18,7 @@ import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
+import { INTERIM_ANSWERS_MAX } from './interim-answers.ts';
 import { joinedAnswers } from './joined-answer.ts';
 import type { FindLoopback, Loopback } from './loopback.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
@@ -71,8 +73,6 @@ export interface EgressParts {
   readonly controlPort?: () => number | undefined;
 }
 
-/** Interim answers of one request that are read over; a server may not send them without end. */
-const INTERIM_ANSWERS_MAX = 16;
 /** Where a request was to go, for the log: its origin, or its scheme where that is all there is to tell. */
 function whereOf(text: string): string {
   const url = URL.parse(text);
@@ -82,7 +82,6 @@ function whereOf(text: string): string {
 
 /** Headers that are no longer true of a body that was decompressed. */
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
-const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** What one hop answered. */
 interface Answer {

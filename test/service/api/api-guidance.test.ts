@@ -52,8 +52,12 @@ test('whatever has a pattern is refused in words', async () => {
 });
 
 test.each([
-  ['PUT', '/v1/events', 'No route PUT /v1/events. This path takes GET, POST.'],
-  ['GET', '/v1/deliveries/d-1/redeliver', 'No route GET /v1/deliveries/d-1/redeliver. This path takes POST.'],
+  ['PUT', '/v1/events', 'No route PUT /v1/events. This path accepts GET, POST.'],
+  [
+    'GET',
+    '/v1/deliveries/d-1/redeliver',
+    'No route GET /v1/deliveries/d-1/redeliver. This path accepts POST.',
+  ],
   ['GET', '/v1/deliveries//redeliver', 'No route GET /v1/deliveries//redeliver.'],
   ['GET', '/v1/event', 'No route GET /v1/event.'],
 ])('%s %s is answered with what the path takes', async (method, path, message) => {

@@ -67,7 +67,7 @@ describe('a body', () => {
     expect(await send('POST', path, annex.admin, `{}${' '.repeat(1_023)}`)).toMatchObject({
       status: 413,
       code: 'REQUEST_TOO_LARGE',
-      message: 'The body is too large: this route takes 1024 bytes.',
+      message: 'The body is too large: this route accepts 1024 bytes.',
     });
   });
 

@@ -98,9 +98,9 @@ describe('a budget', () => {
     const [steady, stopped] = [budget.open(of), budget.open(of)];
     const [steadyGave, stoppedGave] = [vi.fn(), vi.fn()];
     steady.take(1_000);
-    steady.await({ movedBytes: () => moved, giveWay: steadyGave });
+    steady.awaitClient({ movedBytes: () => moved, evict: steadyGave });
     stopped.take(600_000);
-    stopped.await({ movedBytes: () => 600_000, giveWay: stoppedGave });
+    stopped.awaitClient({ movedBytes: () => 600_000, evict: stoppedGave });
     const another = budget.open(of);
     expect([another.take(500_000), stoppedGave.mock.calls.length]).toEqual([false, 0]);
     for (let at = 0; at < 10; at += 1) {
@@ -109,9 +109,9 @@ describe('a budget', () => {
     }
     expect([another.take(500_000), another.take(300_000)]).toEqual([true, true]);
     expect([stoppedGave.mock.calls.length, steadyGave.mock.calls.length]).toEqual([1, 0]);
-    steady.giveBack();
-    another.giveBack();
-    stopped.giveBack();
+    steady.release();
+    another.release();
+    stopped.release();
     expect(budget.heldBytes).toBe(0);
   });
 });

@@ -126,7 +126,7 @@ test.each([
   [
     'two events',
     () => multipart(`${part('event', '{}')}${part('event', '{}')}${part('environment', '{}')}--b--`),
-    '`event` is there twice',
+    '`event` occurs twice',
   ],
   ['a nameless part', () => multipart('--b\r\ncontent-type: text/plain\r\n\r\nx\r\n--b--'), 'no name'],
   ['a flood of parts', () => multipart(`${part('x', '').repeat(20)}--b--`), 'more than 16 parts'],

@@ -56,7 +56,7 @@ describe('the age of a signature', () => {
 });
 
 describe('a signature that was here before', () => {
-  const again = /here already/;
+  const again = /was used before/;
 
   test('is not believed again, as long as its age would allow it', () => {
     const { clock, them } = signatures();

@@ -163,10 +163,10 @@ describe('bodies that are held', () => {
     const budget = budgetOf({ bufferedBodyBytes: 100 });
     const [one, other] = [budget.open(owner('a')), budget.open(owner('b'))];
     expect([one.take(40), other.take(30), other.take(1), budget.heldBytes]).toEqual([true, true, false, 70]);
-    one.giveBack();
-    one.giveBack();
+    one.release();
+    one.release();
     expect([budget.heldBytes, other.take(20), other.take(1)]).toEqual([30, true, false]);
-    other.giveBack();
+    other.release();
     expect(budget.heldBytes).toBe(0);
   });
 });

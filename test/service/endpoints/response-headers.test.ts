@@ -77,7 +77,9 @@ describe('on an origin that endpoints share', () => {
     expect(headers.filter((line) => line.toLowerCase().startsWith(`${name}:`))).toEqual([]);
     expect(headers).toContain('x-kept: yes');
     const lines = await logged(annex, worker);
-    expect(lines.filter((line) => line.startsWith(`warn Held back: ${name}, which`))).toHaveLength(1);
+    expect(
+      lines.filter((line) => line.startsWith(`warn Response header withheld: ${name}, which`)),
+    ).toHaveLength(1);
   });
 
   test.each(FRAMING)("%s is the host's", async (name) => {
@@ -99,8 +101,10 @@ describe('on an origin that endpoints share', () => {
       `set-cookie: c=3; Path=${path}/x; Secure`,
     ]);
     const lines = await logged(annex, worker);
-    expect(lines).toContain('warn Held back: Domain and Path of a cookie.');
-    expect(lines).toContain('warn Held back: a __Host- cookie, which needs an origin of its own.');
+    expect(lines).toContain('warn Response header withheld: Domain and Path of a cookie.');
+    expect(lines).toContain(
+      'warn Response header withheld: a __Host- cookie, which needs an origin of its own.',
+    );
   });
 });
 

@@ -180,6 +180,6 @@ test('the token of an install link is neither logged nor told where a path with 
     expect(JSON.stringify(body)).not.toContain(token);
   }
   const lines = log.slice(before).join('');
-  expect(lines).toContain('No route DELETE /v1/install-links/[redacted]. This path takes GET.');
+  expect(lines).toContain('No route DELETE /v1/install-links/[redacted]. This path accepts GET.');
   expect(lines).not.toContain(token);
 });

@@ -1,7 +1,9 @@
 /**
- * `…/render`: what a component of an installation draws, for the host product to show (REFERENCE 5, D9).
+ * `…/render`: what a component of an installation draws, for the host product to show (REFERENCE 5,
+ * D9).
  *
- * Nothing of a drawing is kept here; one that its component lets be cached, whoever asks by GET may keep.
+ * Nothing of a drawing is kept here; one that its component lets be cached, whoever asks by GET may
+ * keep.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -16,7 +18,7 @@ import type { Registry } from '../../../store/integrations/registry.ts';
 import { principalOf } from '../authenticate.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
-import { callerOf } from '../nested-call.ts';
+import { nestedCaller } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import type { Renderer, Wanted } from './renderer.ts';
@@ -89,7 +91,7 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
   /** Says in `reply` how long the drawing may be kept. @returns it as JSON text */
   const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, wanted: Wanted) => {
     const target = await visibleTarget(parts.registry, request, name);
-    const caller = callerOf(request, reply, parts.limits);
+    const caller = nestedCaller(request, reply, parts.limits);
     const { rendering, maxAge } = await renderer.draw(target, wanted, { requestId: request.id, caller });
     if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
     return JSON.stringify(rendering);

@@ -1,10 +1,13 @@
 /**
- * Draws components: an order becomes a `ui_render` event and goes the way of every call (REFERENCE 5, D4).
+ * Draws components: an order becomes a `ui_render` event and goes the way of every call (REFERENCE
+ * 5, D4).
  *
- * What comes back is a tenant's, and the host product is going to show it: so it is read, checked against ContentKit and made
- * anew, never passed on as it came. Nothing of it is kept here. Who may ask, and what becomes of the drawing, is its caller's.
+ * What comes back is a tenant's, and the host product is going to show it: so it is read, checked
+ * against ContentKit and made anew, never passed on as it came. Nothing of it is kept here. Who may
+ * ask, and what becomes of the drawing, is its caller's.
  */
 import { LRUCache } from 'lru-cache';
+import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { Caller, CallResponse } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
@@ -21,7 +24,6 @@ import { CREDENTIALS_PROPERTY, configurationAt, LEVELS } from '../../../model/in
 import { limitError } from '../../../model/limit-met.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { boundedBody } from '../nested-call.ts';
 
 /** Versions whose configuration components are remembered. */
 const VERSIONS_REMEMBERED = 1_000;
@@ -139,8 +141,9 @@ function renderEvent(eventId: string, target: Target, wanted: Wanted): Buffer {
 }
 
 /**
- * Props of a configuration component: what is set, and never the caller's word for it. They come back with the answer, so
- * credentials are not among them; the component finds those in its environment.
+ * Props of a configuration component: what is set, and never the caller's word for it. They come
+ * back with the answer, so credentials are not among them; the component finds those in its
+ * environment.
  */
 function configurationProps({ environment }: Target): JsonObject {
   const { installation, spaceInstallation, siteInstallation } = environment;
@@ -159,7 +162,10 @@ function shown({ [CREDENTIALS_PROPERTY]: _, ...configuration }: JsonObject): Jso
 
 const MAX_AGE = /^max-age=(\d{1,8})$/;
 
-/** Seconds, where the component has called `setCache`: what else a script may say of caches is not the host's word. */
+/**
+ * Seconds, where the component has called `setCache`: what else a script may say of caches is not
+ * the host's word.
+ */
 function maxAgeOf({ headers }: CallResponse): string | undefined {
   const [, value] = headers.find(([name]) => name === 'cache-control') ?? [];
   return MAX_AGE.exec(value ?? '')?.[1];
@@ -187,7 +193,8 @@ function unanswered(componentId: string, { status, headers }: CallResponse, text
       `The integration has no component "${componentId}"; ${there}.`,
     );
   }
-  // What an `ExposableError` says is meant to be read (REFERENCE D2). That of any other is never in the answer.
+  // What an `ExposableError` says is meant to be read (REFERENCE D2). That of any other is never in
+  // the answer.
   const message = exposedMessage(text);
   return failed(componentId, message === UNEXPOSED ? undefined : message);
 }

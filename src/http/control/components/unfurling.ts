@@ -1,9 +1,9 @@
 /**
- * Makes a block of a URL: finds the blocks whose patterns cover it, and has their components look at it (REFERENCE 5, the
- * action `@link.unfurl`).
+ * Makes a block of a URL: finds the blocks whose patterns cover it, and has their components look
+ * at it (REFERENCE 5, the action `@link.unfurl`).
  *
- * A component that wants nothing of it says so by failing, or by being complete without a drawing: the next is asked then.
- * Why one failed is in its log.
+ * A component that wants nothing of it says so by failing, or by being complete without a drawing:
+ * the next is asked then. Why one failed is in its log.
  */
 import { setTimeout } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
@@ -22,19 +22,25 @@ import {
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { callerOf } from '../nested-call.ts';
+import { nestedCaller } from '../nested-call.ts';
 import type { Renderer, Wanted } from './renderer.ts';
 
 /** Components that are asked about one URL. */
 const TRIES_MAX = 3;
 /**
- * How long each of them may take. Somebody waits for what they have pasted, and one that never answers must not keep the
- * others from it.
+ * How long each of them may take. Somebody waits for what they have pasted, and one that never
+ * answers must not keep the others from it.
  */
 const TRY_MS = 5_000;
-/** Patterns of the URL's own host that one URL is held against. A host has a few; the bound is for who would have it otherwise. */
+/**
+ * Patterns of the URL's own host that one URL is held against. A host has a few; the bound is for
+ * who would have it otherwise.
+ */
 const COMPARED_MAX = 2_000;
-/** Patterns that are looked at in one turn of the event loop, and of those, the ones that the URL is held against. */
+/**
+ * Patterns that are looked at in one turn of the event loop, and of those, the ones that the URL is
+ * held against.
+ */
 const LOOKED_AT_PER_TURN = 5_000;
 const COMPARED_PER_TURN = 100;
 
@@ -89,7 +95,7 @@ export class Unfurling {
   ): Promise<JsonObject | undefined> {
     const target = await this.#parts.registry.targetNamed(targetOf(home));
     if (target === undefined || target.status !== 'active') return undefined;
-    const caller = callerOf(request, reply, this.#parts.limits);
+    const caller = nestedCaller(request, reply, this.#parts.limits);
     const timer = setTimeout(() => caller.leave(), TRY_MS);
     try {
       const drawing = await this.#parts.renderer.draw(target, wanted, { requestId: request.id, caller });
@@ -110,8 +116,8 @@ const targetOf = ({ installationId, space }: BlockHome): TargetName =>
 /**
  * Those with a pattern that covers the URL, the most specific first; else in the order of the menu.
  *
- * Attack: thousands of blocks whose patterns are all of one host, and cost as much as they can. So few are held against the URL, and
- * others have their turn of the event loop meanwhile.
+ * Attack: thousands of blocks whose patterns are all of one host, and cost as much as they can. So
+ * few are held against the URL, and others have their turn of the event loop meanwhile.
  */
 async function covering(blocks: readonly InstalledBlock[], url: URL): Promise<InstalledBlock[]> {
   const parts = urlParts(url);

@@ -1,12 +1,15 @@
 /**
- * `…/completions`: the choices of a setting, from the integration itself (SPEC "Paths named in the manifest", REFERENCE D9).
+ * `…/completions`: the choices of a setting, from the integration itself (SPEC "Paths named in the
+ * manifest", REFERENCE D9).
  *
- * Its `completion_url` is called like any other path of the target's endpoint, as a `fetch` event, with what has been typed
- * so far as `search`; but the answer goes to the host product, so it is checked and not passed on. For whoever may change
- * the installation: the call runs with its configuration and its secrets.
+ * Its `completion_url` is called like any other path of the target's endpoint, as a `fetch` event,
+ * with what has been typed so far as `search`; but the answer goes to the host product, so it is
+ * checked and not passed on. For whoever may change the installation: the call runs with its
+ * configuration and its secrets.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { CallResponse } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
@@ -29,7 +32,7 @@ import { unknownTarget } from '../../../model/unknown.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
-import { boundedBody, callerOf } from '../nested-call.ts';
+import { nestedCaller } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -103,7 +106,10 @@ export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): 
   }
 }
 
-/** The path that completes a property, by the manifest of the version that is called. @throws `PROPERTY_UNKNOWN` */
+/**
+ * The path that completes a property, by the manifest of the version that is called. @throws
+ * `PROPERTY_UNKNOWN`
+ */
 async function pathOf(
   registry: Pick<Registry, 'version'>,
   { integration, version }: Target,
@@ -124,7 +130,9 @@ interface Question {
   readonly pathAndQuery: string;
 }
 
-/** @throws `CALL_TOO_DEEP`, `COMPLETIONS_INVALID`, and whatever a call ends with that has no answer */
+/**
+ * @throws `CALL_TOO_DEEP`, `COMPLETIONS_INVALID`, and whatever a call ends with that has no answer
+ */
 async function ask(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -133,7 +141,7 @@ async function ask(
 ): Promise<readonly CompletionOption[]> {
   const { dispatch, observer, limits } = parts;
   // Whoever types on asks anew, and waits for this answer no longer.
-  const caller = callerOf(request, reply, limits);
+  const caller = nestedCaller(request, reply, limits);
   const event = fetchEvent(request.id, target, {
     method: 'GET',
     pathAndQuery,
@@ -172,7 +180,10 @@ async function ask(
   }
 }
 
-/** The same target with less time: somebody types and waits. The target itself where it has no more anyway. */
+/**
+ * The same target with less time: somebody types and waits. The target itself where it has no more
+ * anyway.
+ */
 function bound(target: Target, completionMs: number): Target {
   const { callWallMs, firstByteMs } = target.limits;
   if (firstByteMs <= completionMs && callWallMs <= completionMs) return target;
