@@ -1,6 +1,7 @@
 /**
- * One bash session for tests: blocks of script run in it one after the other and share its variables, as the lines do that
- * somebody pastes into a terminal. It ends at the first command that fails.
+ * One bash session for tests: blocks of script run in it one after the other and share its
+ * variables, as the lines do that somebody pastes into a terminal. It ends at the first command
+ * that fails.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -13,7 +14,9 @@ export class Shell {
   #heard: () => void = () => {};
   #ended = false;
 
-  /** @param folder where it works, and its home: no `.curlrc` and no proxy of the machine has a say. */
+  /**
+   * @param folder where it works, and its home: no `.curlrc` and no proxy of the machine has a say.
+   */
   constructor(folder: string) {
     const { PATH = '' } = process.env;
     this.#bash = spawn('bash', ['-e', '-o', 'pipefail'], {
@@ -36,7 +39,10 @@ export class Shell {
     this.#bash.stdin.on('error', () => {});
   }
 
-  /** @returns what the block has printed. @throws with what it complained of, where a command in it failed */
+  /**
+   * @returns what the block has printed. @throws with what it complained of, where a command in it
+   * failed
+   */
   async run(script: string): Promise<string> {
     const mark = randomUUID();
     this.#output = '';

@@ -1,4 +1,7 @@
-/** In-process connections: each end reads what the other writes, writers wait for readers, and both ends close together. */
+/**
+ * In-process connections: each end reads what the other writes, writers wait for readers, and both
+ * ends close together.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
