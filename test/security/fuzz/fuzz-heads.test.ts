@@ -176,7 +176,7 @@ describe('over the network', () => {
 
   test.each(['publicUrl', 'controlUrl'] as const)(
     '%s: a request is answered in one shape, or its connection is closed',
-    async (door) => {
+    async (listener) => {
       const corpus = requests();
       const statuses = new Set<number>();
       await fuzz('requestHeads', {
@@ -184,7 +184,7 @@ describe('over the network', () => {
         make: (chance) => mutateText(chance, corpus, WORDS),
         check: async (text) => {
           const answers = strictAnswers(
-            await exchange(annex.service[door], Buffer.from(text, 'latin1'), QUIET_MS),
+            await exchange(annex.service[listener], Buffer.from(text, 'latin1'), QUIET_MS),
           );
           for (const answer of answers) {
             statuses.add(answer.status);

@@ -405,10 +405,10 @@ describe('entries', () => {
       const query = '/v1/audit?limit=1&action=installation.delete';
       return ((await annex.api('GET', query, { token })).body['items'] as Record<string, unknown>[])[0];
     };
-    const told = await entryFor(tenant.token);
-    expect(told).toMatchObject({ organization: 'rival', actor: { kind: 'organization' } });
-    expect(told?.['actor']).not.toHaveProperty('token');
-    expect(told).not.toHaveProperty('address');
+    const entry = await entryFor(tenant.token);
+    expect(entry).toMatchObject({ organization: 'rival', actor: { kind: 'organization' } });
+    expect(entry?.['actor']).not.toHaveProperty('token');
+    expect(entry).not.toHaveProperty('address');
     expect(await entryFor(annex.admin)).toMatchObject({
       actor: { kind: 'organization', token: owner.id },
       address: expect.any(String),

@@ -117,8 +117,8 @@ test('the host product, which sees the integration, gets an error that asks for 
     for (const wrong of [undefined, WRONG]) {
       const refused = await install(whose, name, wrong, 'guest');
       expect(codeOf(refused)).toBe('403 INSTALLATION_FORBIDDEN');
-      const told = wrong === undefined ? 'Send the token of its install link' : 'it may have been replaced';
-      expect(refused.error.message).toContain(told);
+      const hint = wrong === undefined ? 'Send the token of its install link' : 'it may have been replaced';
+      expect(refused.error.message).toContain(hint);
     }
   }
   expect((await install('platform', name, token, 'guest')).status).toBe(201);

@@ -24,9 +24,9 @@ describe('requests in one segment', () => {
 
   test.each(['public', 'control'] as const)(
     'end their connection to the %s listener where there are more',
-    async (door) => {
+    async (listener) => {
       const { service } = await startTestService();
-      const url = door === 'public' ? service.publicUrl : service.controlUrl;
+      const url = listener === 'public' ? service.publicUrl : service.controlUrl;
       const { socket, closed } = await dial(url);
       socket.write(requests(4_000, '/nowhere'));
       expect(statuses(await closed).length).toBeLessThanOrEqual(REQUESTS_PER_TURN);

@@ -101,7 +101,7 @@ describe('the address of a client', () => {
 });
 
 test.each(['10.0.0.0/33', '10.0.0', 'proxy', '::/129', '10.0.0.1/', '/8'])(
-  'a trusted proxy of "%s" is a mistake that is told',
+  'an invalid trusted proxy "%s" is reported',
   (entry) => {
     expect(AddressList.parse(`127.0.0.1, ${entry}`).mistakes).toEqual([entry]);
   },
@@ -163,9 +163,9 @@ describe('requests from one address', () => {
     const lines: string[] = [];
     const annex = await startTestService({ limits, logTo: { write: (line) => void lines.push(line) } });
     await ask(30, `${annex.service.publicUrl}/x`);
-    const told = lines.filter((line) => line.includes('--trusted-proxies'));
-    expect(told).toHaveLength(1);
-    expect(JSON.parse(told[0] ?? '')).toMatchObject({ level: 40, address: '127.0.0.1' });
+    const warnings = lines.filter((line) => line.includes('--trusted-proxies'));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({ level: 40, address: '127.0.0.1' });
   });
 });
 

@@ -265,7 +265,7 @@ describe('an expired token', () => {
   });
 
   test.each([
-    ['that nobody has connected', null],
+    ['of a target that was never connected', null],
     ['without a refresh token', { access_token: 'a0', expires_at: 1 }],
   ])('%s, is an error', async (_, credentials) => {
     await ask(annex, 'PATCH', at(), { json: { configuration: { oauth_credentials: credentials } } });

@@ -31,7 +31,7 @@ const GOOD_HEADERS: readonly [string, () => string][] = [
   ['a signature', () => signed(BODY)],
   ['the signature of a new secret before its own', () => signed(BODY, now(), [NEXT, SECRET])],
   ['the signature of an old secret behind its own', () => signed(BODY, now(), [SECRET, NEXT])],
-  ['keys that nobody knows yet', () => `v0=x,${signed(BODY)},v2=${'0'.repeat(64)},a,=`],
+  ['unknown keys', () => `v0=x,${signed(BODY)},v2=${'0'.repeat(64)},a,=`],
   ['the digest before the time', () => signed(BODY).split(',').toReversed().join(',')],
   ['a time within the tolerance', () => signed(BODY, now() - 290)],
 ];

@@ -45,7 +45,7 @@ function stepsOf(document: Document): Step[] {
  * @returns the expected output if the actual output matches it, `…` matching the rest of a line;
  * otherwise the actual output
  */
-function told(output: string, answer: string): string {
+function matched(output: string, answer: string): string {
   const pattern = answer.split('…').map(RegExp.escape).join('.*?');
   return new RegExp(`^${pattern}$`).test(output) ? answer : output;
 }
@@ -67,7 +67,7 @@ describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(
 
   test.each(stepsOf(document))('line $line prints what is below it', async (step) => {
     const answer = service.onFreePorts(step.answer);
-    const run = async () => told(await shell.run(service.onFreePorts(step.script)), answer);
+    const run = async () => matched(await shell.run(service.onFreePorts(step.script)), answer);
     // The log of a call is readable a moment later, so it is read again; every other step runs
     // once.
     if (/\/(logs|events|deliveries)\?/.test(step.script)) await expect.poll(run).toBe(answer);

@@ -46,7 +46,7 @@ function readBody(
 ): { body: string; end: number } {
   const lengths = valuesOf(headers, 'content-length');
   const codings = valuesOf(headers, 'transfer-encoding');
-  assert(lengths.length + codings.length <= 1, 'the end of a body is told twice');
+  assert(lengths.length + codings.length <= 1, 'the length of a body is given twice');
   // An answer to HEAD has only a head; the next answer follows it.
   if (BODILESS.test(String(status)) || text.length === at || text.startsWith('HTTP/1.1 ', at))
     return { body: '', end: at };
