@@ -35,7 +35,7 @@ export interface ApiRoutes {
       readonly updatedAt: string;
       /** Markdown. */
       readonly summary?: string;
-      /** Where it can be installed: all, organization, space or site. */
+      /** Level at which it can be installed: all, organization, space or site. */
       readonly target: string;
       readonly scopes: readonly string[];
       readonly categories: readonly string[];
@@ -56,14 +56,14 @@ export interface ApiRoutes {
         readonly label: string;
         readonly url: string;
       }[];
-      /** The hosts that its fetch may reach, where the manifest lists them. */
+      /** Hosts that its fetch may reach, if the manifest lists them. */
       readonly egress?: readonly string[];
-      /** Where it posts webhooks: the settings that hold the URL and the types of events. */
+      /** Names of the properties with the URL of webhooks and the types of events. */
       readonly webhook?: {
         readonly url: string;
         readonly eventTypes: string;
       };
-      /** Whether it has an install link. Only its owner is told. */
+      /** Whether it has an install link. Shown to the owner only. */
       readonly installLink?: boolean;
     };
   };
@@ -84,7 +84,7 @@ export interface ApiRoutes {
   /** Read an installation. */
   'GET /integrations/{name}/installations/{id}': {
     readonly headers: {
-      /** Only where its `ETag` is none of these; 304 where it is one. */
+      /** Send it only if its `ETag` is none of these; otherwise 304. */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiInstallation;
@@ -92,7 +92,7 @@ export interface ApiRoutes {
   /** Edit an installation. */
   'PATCH /integrations/{name}/installations/{id}': {
     readonly headers: {
-      /** Only where its `ETag` is one of these; 412 where it is not. */
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
@@ -107,7 +107,7 @@ export interface ApiRoutes {
   /** Read an installation in a space. */
   'GET /integrations/{name}/installations/{id}/spaces/{space}': {
     readonly headers: {
-      /** Only where its `ETag` is none of these; 304 where it is one. */
+      /** Send it only if its `ETag` is none of these; otherwise 304. */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiSpaceInstallation;
@@ -115,7 +115,7 @@ export interface ApiRoutes {
   /** Edit an installation in a space. */
   'PATCH /integrations/{name}/installations/{id}/spaces/{space}': {
     readonly headers: {
-      /** Only where its `ETag` is one of these; 412 where it is not. */
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
@@ -128,7 +128,7 @@ export interface ApiRoutes {
   /** Read an installation in a site. */
   'GET /integrations/{name}/installations/{id}/sites/{site}': {
     readonly headers: {
-      /** Only where its `ETag` is none of these; 304 where it is one. */
+      /** Send it only if its `ETag` is none of these; otherwise 304. */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiSiteInstallation;
@@ -136,7 +136,7 @@ export interface ApiRoutes {
   /** Edit an installation in a site. */
   'PATCH /integrations/{name}/installations/{id}/sites/{site}': {
     readonly headers: {
-      /** Only where its `ETag` is one of these; 412 where it is not. */
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
@@ -146,7 +146,7 @@ export interface ApiRoutes {
     };
     readonly answer: ApiSiteInstallation;
   };
-  /** List the spaces that it is installed in, by id. */
+  /** List the spaces of an installation, by id. */
   'GET /integrations/{name}/installations/{id}/spaces': {
     readonly query: {
       /** `next` of the page before. */
@@ -160,7 +160,7 @@ export interface ApiRoutes {
       readonly next?: string;
     };
   };
-  /** List the sites that it is installed in, by id. */
+  /** List the sites of an installation, by id. */
   'GET /integrations/{name}/installations/{id}/sites': {
     readonly query: {
       /** `next` of the page before. */
@@ -174,102 +174,102 @@ export interface ApiRoutes {
       readonly next?: string;
     };
   };
-  /** Show what webhooks of an installation in a space are signed with. */
+  /** Read the webhook secret of an installation in a space. */
   'GET /integrations/{name}/installations/{id}/spaces/{space}/webhook-secret': {
     readonly answer: ApiWebhookSecret;
   };
-  /** Replace what webhooks of an installation in a space are signed with. */
+  /** Rotate the webhook secret of an installation in a space. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-secret/rotate': {
     readonly body: {
-      /** One of your own: printable ASCII characters without spaces. One is made unless given. */
+      /** Printable ASCII characters without spaces. If absent, a secret is generated. */
       readonly secret?: string;
-      /** How long the secret before it goes on signing, too. It stops at once unless given. */
+      /** Time in which the previous secret signs too. If absent, it stops at once. */
       readonly overlapSeconds?: number;
     };
     readonly answer: ApiWebhookSecret;
   };
-  /** Show what webhooks of an installation in a site are signed with. */
+  /** Read the webhook secret of an installation in a site. */
   'GET /integrations/{name}/installations/{id}/sites/{site}/webhook-secret': {
     readonly answer: ApiWebhookSecret;
   };
-  /** Replace what webhooks of an installation in a site are signed with. */
+  /** Rotate the webhook secret of an installation in a site. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-secret/rotate': {
     readonly body: {
-      /** One of your own: printable ASCII characters without spaces. One is made unless given. */
+      /** Printable ASCII characters without spaces. If absent, a secret is generated. */
       readonly secret?: string;
-      /** How long the secret before it goes on signing, too. It stops at once unless given. */
+      /** Time in which the previous secret signs too. If absent, it stops at once. */
       readonly overlapSeconds?: number;
     };
     readonly answer: ApiWebhookSecret;
   };
-  /** Try the webhook of an installation in a space out. */
+  /** Test the webhook of an installation in a space. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-test': {
     readonly body?: {
-      /** One that is selected there; unless given, the first of those. */
+      /** A type that the configuration selects; if absent, the first of them. */
       readonly type?: 'space_content_updated';
     };
     readonly answer: ApiWebhookTest;
   };
-  /** Try the webhook of an installation in a site out. */
+  /** Test the webhook of an installation in a site. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-test': {
     readonly body?: {
-      /** One that is selected there; unless given, the first of those. */
+      /** A type that the configuration selects; if absent, the first of them. */
       readonly type?: 'site_view' | 'page_feedback';
     };
     readonly answer: ApiWebhookTest;
   };
-  /** Read the settings of an installation as a form. */
+  /** Read the configuration of an installation as a form. */
   'GET /integrations/{name}/installations/{id}/configuration': {
     readonly answer: ApiConfigurationForm;
   };
-  /** Read the settings of an installation in a space as a form. */
+  /** Read the configuration of an installation in a space as a form. */
   'GET /integrations/{name}/installations/{id}/spaces/{space}/configuration': {
     readonly answer: ApiConfigurationForm;
   };
-  /** Read the settings of an installation in a site as a form. */
+  /** Read the configuration of an installation in a site as a form. */
   'GET /integrations/{name}/installations/{id}/sites/{site}/configuration': {
     readonly answer: ApiConfigurationForm;
   };
-  /** Be the one to renew the credentials of an installation. */
+  /** Lease the credentials of an installation to renew them. */
   'POST /integrations/{name}/installations/{id}/credentials/lease': {
     readonly body: {
-      /** One that is held already: more time for it. */
+      /** A lease that the call holds, to extend it. */
       readonly lease?: string;
     };
     readonly answer: ApiCredentialsLease;
   };
-  /** Let others renew the credentials of an installation. */
+  /** Release the lease of the credentials of an installation. */
   'DELETE /integrations/{name}/installations/{id}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
-  /** Be the one to renew the credentials of an installation in a space. */
+  /** Lease the credentials of an installation in a space to renew them. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/lease': {
     readonly body: {
-      /** One that is held already: more time for it. */
+      /** A lease that the call holds, to extend it. */
       readonly lease?: string;
     };
     readonly answer: ApiCredentialsLease;
   };
-  /** Let others renew the credentials of an installation in a space. */
+  /** Release the lease of the credentials of an installation in a space. */
   'DELETE /integrations/{name}/installations/{id}/spaces/{space}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
-  /** Be the one to renew the credentials of an installation in a site. */
+  /** Lease the credentials of an installation in a site to renew them. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/credentials/lease': {
     readonly body: {
-      /** One that is held already: more time for it. */
+      /** A lease that the call holds, to extend it. */
       readonly lease?: string;
     };
     readonly answer: ApiCredentialsLease;
   };
-  /** Let others renew the credentials of an installation in a site. */
+  /** Release the lease of the credentials of an installation in a site. */
   'DELETE /integrations/{name}/installations/{id}/sites/{site}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
   /** Spend the state of an OAuth flow of an installation. */
   'POST /integrations/{name}/installations/{id}/credentials/states': {
     readonly body: {
-      /** Its SHA-256 in base64url. */
+      /** SHA-256 of the state, in base64url. */
       readonly digest: string;
     };
     readonly answer: ApiSpentState;
@@ -277,7 +277,7 @@ export interface ApiRoutes {
   /** Spend the state of an OAuth flow of an installation in a space. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/states': {
     readonly body: {
-      /** Its SHA-256 in base64url. */
+      /** SHA-256 of the state, in base64url. */
       readonly digest: string;
     };
     readonly answer: ApiSpentState;
@@ -285,7 +285,7 @@ export interface ApiRoutes {
   /** Spend the state of an OAuth flow of an installation in a site. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/credentials/states': {
     readonly body: {
-      /** Its SHA-256 in base64url. */
+      /** SHA-256 of the state, in base64url. */
       readonly digest: string;
     };
     readonly answer: ApiSpentState;

@@ -9,9 +9,9 @@ export interface ApiInstallation {
   readonly integration: string;
   readonly organization: string;
   readonly status: 'active' | 'pending' | 'paused';
-  /** Without what `sealed` names. */
+  /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
-  /** Properties that are set and whose values are never shown. */
+  /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
@@ -21,7 +21,7 @@ export interface ApiInstallation {
   readonly updatedAt: string;
   readonly space_selection: 'all' | 'selected';
   readonly site_selection: 'all' | 'selected';
-  /** What keeps the configuration from being valid, by property; absent where nothing does, and in lists. */
+  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -36,9 +36,9 @@ export interface ApiSpaceInstallation {
   readonly integration: string;
   readonly organization: string;
   readonly status: 'active' | 'pending' | 'paused';
-  /** Without what `sealed` names. */
+  /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
-  /** Properties that are set and whose values are never shown. */
+  /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
@@ -46,7 +46,7 @@ export interface ApiSpaceInstallation {
   };
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** What keeps the configuration from being valid, by property; absent where nothing does, and in lists. */
+  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -61,9 +61,9 @@ export interface ApiSiteInstallation {
   readonly integration: string;
   readonly organization: string;
   readonly status: 'active' | 'pending' | 'paused';
-  /** Without what `sealed` names. */
+  /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
-  /** Properties that are set and whose values are never shown. */
+  /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
@@ -71,7 +71,7 @@ export interface ApiSiteInstallation {
   };
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** What keeps the configuration from being valid, by property; absent where nothing does, and in lists. */
+  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -82,7 +82,7 @@ export interface ApiSiteInstallation {
 export interface ApiConfigurationForm {
   readonly level: 'organization' | 'space' | 'site';
   readonly status: 'active' | 'pending' | 'paused';
-  /** The component that draws the settings itself, instead of fields. */
+  /** Component that draws the configuration, instead of a form. */
   readonly componentId?: string;
   /** In the manifest's order. */
   readonly properties?: readonly {
@@ -92,23 +92,23 @@ export interface ApiConfigurationForm {
     readonly description?: string;
     readonly required: boolean;
     readonly default?: unknown;
-    /** Choices of a dropdown. */
+    /** Options of a dropdown. */
     readonly enum?: readonly string[];
-    /** Several of them may be chosen: the value is a list. */
+    /** Several options may be chosen: the value is a list. */
     readonly multiple?: boolean;
-    /** The integration supplies the choices: ask for them at `…/completions`. */
+    /** The integration supplies the options, at `…/completions`. */
     readonly completion?: boolean;
     readonly button_text?: string;
-    /** Where the button leads; absolute. */
+    /** Absolute URL that the button opens. */
     readonly callback_url?: string;
-    /** Absent where nothing is set, and for what is sealed. */
+    /** Absent if nothing is set, and for sealed properties. */
     readonly value?: unknown;
-    /** It holds credentials, which are never shown. */
+    /** The property has credentials, which are never shown. */
     readonly sealed?: boolean;
-    /** Whether it has a value; of what is sealed. */
+    /** Whether a sealed property has a value. */
     readonly isSet?: boolean;
   }[];
-  /** What keeps the configuration from being valid. */
+  /** Problems that make the configuration invalid. */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -117,18 +117,18 @@ export interface ApiConfigurationForm {
 }
 
 export interface ApiCredentialsLease {
-  /** Absent while another call holds it: try again. */
+  /** Absent while another call holds the lease: try again. */
   readonly lease?: string;
   readonly expiresAt?: string;
-  /** `oauth_credentials` as they are now. */
+  /** The present `oauth_credentials`. */
   readonly credentials?: Readonly<Record<string, unknown>>;
 }
 
 export interface ApiWebhookSecret {
-  /** The key of the HMAC is its UTF-8 text as it stands here. */
+  /** The key of the HMAC is the UTF-8 of this text. */
   readonly secret: string;
   readonly createdAt: string;
-  /** While the secret before it signs, too: until when. Behind the new one in the header. */
+  /** End of the time in which the previous secret signs too, second in the header. */
   readonly previous?: {
     readonly until: string;
   };
@@ -136,11 +136,11 @@ export interface ApiWebhookSecret {
 
 export interface ApiWebhookTest {
   readonly eventId: string;
-  /** None where the code does not handle the type, or lacks its scope. */
+  /** 0 if the code does not handle the type or lacks its scope. */
   readonly deliveries: number;
 }
 
 export interface ApiSpentState {
-  /** Whether it was good: not spent before. */
+  /** Whether the state was not spent before. */
   readonly isFirst: boolean;
 }

@@ -7,7 +7,7 @@
  * payload stays (docs/contract/webhooks.md#payload). Signature and time are new for each attempt.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Readable } from 'node:stream';
+import { boundedBody } from '../calls/bounded-body.ts';
 import { BrokenOff, type CallResponse } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { PostResult, WebhookClient } from '../egress/webhook/webhook-client.ts';
@@ -86,7 +86,7 @@ export class WebhookDelivery {
     const recorded = { status };
     let bytes: Buffer | undefined;
     try {
-      bytes = await readUpTo(body, max);
+      bytes = await boundedBody(body, max);
     } catch (cause) {
       if (!(cause instanceof BrokenOff)) throw cause;
       // Half an answer is none: the outcome of the call decides, as for a call without an answer.
@@ -146,20 +146,6 @@ function attemptedWith(result: PostResult, destination: string | undefined): Att
   if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail };
   const { status, response, truncated } = result;
   return { ending, recorded: { ...posted, status, response, truncated } };
-}
-
-/** @returns undefined if the body is longer. @throws if it breaks off */
-async function readUpTo(body: Buffer | Readable, bytesMax: number): Promise<Buffer | undefined> {
-  if (Buffer.isBuffer(body)) return body.byteLength > bytesMax ? undefined : body;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    // Leaving the loop destroys the stream.
-    if (bytes > bytesMax) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** The text of a body that is JSON in UTF-8, as its content type promises. */

@@ -10,6 +10,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
+import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
@@ -18,6 +19,7 @@ import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
+import { INTERIM_ANSWERS_MAX } from './interim-answers.ts';
 import { joinedAnswers } from './joined-answer.ts';
 import type { FindLoopback, Loopback } from './loopback.ts';
 import { HELD_BYTES, Meter } from './meter.ts';
@@ -80,8 +82,6 @@ export interface EgressParts {
   readonly controlPort?: () => number | undefined;
 }
 
-/** Interim answers that are skipped. Attack: a server that sends them without end. */
-const INTERIM_ANSWERS_MAX = 16;
 /** The destination of a request for the log: its origin, or its scheme if it has no origin. */
 function whereOf(text: string): string {
   const url = URL.parse(text);
@@ -91,7 +91,6 @@ function whereOf(text: string): string {
 
 /** Headers that are wrong for a decompressed body. */
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
-const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 interface ResponseParts {
   readonly redirected: boolean;

@@ -1,5 +1,5 @@
 /**
- * A list of IP addresses and ranges, as an operator writes it: `10.0.0.0/8,127.0.0.1,fd00::/8`.
+ * The operator's list of IP addresses and ranges, such as `10.0.0.0/8,127.0.0.1,fd00::/8`.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -9,7 +9,7 @@ export class AddressList {
   readonly #list = new BlockList();
   #size = 0;
 
-  /** @returns the list of what can be read, and the entries that cannot */
+  /** @returns the list of all valid entries, and the text of each invalid one */
   static parse(text: string): { list: AddressList; mistakes: string[] } {
     const list = new AddressList();
     const entries = text.split(',').map((entry) => entry.trim());
@@ -20,7 +20,9 @@ export class AddressList {
     return this.#size === 0;
   }
 
-  /** @param address in the notation of sockets; IPv4 within IPv6 (`::ffff:10.0.0.1`) counts as IPv4 */
+  /**
+   * @param address as a socket reports it; IPv4 mapped to IPv6 (`::ffff:10.0.0.1`) matches as IPv4
+   */
   has(address: string): boolean {
     return this.#size > 0 && this.#list.check(address, familyOf(address));
   }

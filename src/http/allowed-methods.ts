@@ -1,29 +1,30 @@
 /**
- * Which methods a path takes, for whoever has tried another one: the routes of a listener, as they are registered on it.
+ * The methods that each path accepts, for the error message about an unknown route.
  *
- * It decides nothing. Which route answers is the framework's to find; this is asked when there was none.
+ * It collects the routes as they are registered on a listener. The framework finds the route of a
+ * request; this is only read when there is none.
  */
 import type { FastifyInstance } from 'fastify';
 
 interface Route {
   readonly methods: readonly string[];
-  /** Of its path; one that begins with a colon stands for any. */
+  /** Segments of the path; one that begins with a colon matches any. */
   readonly segments: readonly string[];
 }
 
 const segmentsOf = (path: string): string[] => path.split('/');
 
-export class TakenMethods {
+export class AllowedMethods {
   readonly #routes: Route[] = [];
 
-  /** Hears of the routes that are registered from now on. */
+  /** Collects the routes that are registered after this. */
   constructor(app: FastifyInstance) {
     app.addHook('onRoute', ({ method, url }) => {
       this.#routes.push({ methods: [method].flat(), segments: segmentsOf(url) });
     });
   }
 
-  /** `HEAD`, which comes with every `GET`, is left out. */
+  /** @returns the methods of the path, sorted; without `HEAD`, which every `GET` route has */
   of(path: string): string[] {
     const segments = segmentsOf(path);
     const methods = this.#routes.filter((route) => fits(route, segments)).flatMap((route) => route.methods);
@@ -31,6 +32,6 @@ export class TakenMethods {
   }
 }
 
-const fits = ({ segments }: Route, asked: readonly string[]): boolean =>
-  segments.length === asked.length &&
-  segments.every((segment, at) => (segment.startsWith(':') ? asked[at] !== '' : segment === asked[at]));
+const fits = ({ segments }: Route, path: readonly string[]): boolean =>
+  segments.length === path.length &&
+  segments.every((segment, at) => (segment.startsWith(':') ? path[at] !== '' : segment === path[at]));

@@ -1,10 +1,10 @@
 /**
- * Requests whose bodies come in chunks: joins small ones before any other code sees them, and reads no further from an
- * address that sends too many (see `small-chunks.ts`).
+ * Requests with chunked bodies: joins small chunks before any other code sees them, and stops
+ * reading from an address that sends too many (see `small-chunks.ts`).
  *
- * Node's parser calls `push` of the request for each chunk. Everything behind it, the streams, the doors and the cells, has
- * a cost for each piece, so it is there that pieces are joined. A sender that is held back looks slow, and is ended as such
- * where it goes on.
+ * Attack: a body in chunks of one byte. Streams, routes and cells have a cost for each chunk.
+ * Node's parser calls `push` of the request for each chunk, so chunks are joined there. A sender
+ * that is held back looks slow to `slow-senders.ts`, which ends it if it goes on.
  */
 import { IncomingMessage } from 'node:http';
 import { type SmallChunkRate, SmallChunks } from '../model/small-chunks.ts';
@@ -14,16 +14,16 @@ import { addressKey, clientAddress } from './client-address.ts';
 export interface ChunkedRequestParts {
   readonly rate: SmallChunkRate;
   readonly trustedProxies: AddressList;
-  /** Told once of each body that is held back. */
+  /** Called once for each body that is held back. */
   held(address: string): void;
 }
 
-/** The class of a server's requests. */
+/** @returns the class that a server uses for its requests */
 export function chunkedRequests({ rate, trustedProxies, held }: ChunkedRequestParts): typeof IncomingMessage {
   return class ChunkedRequest extends IncomingMessage {
-    /** Made with the first chunk of a body that comes in chunks. */
+    /** Created with the first chunk of a chunked body. */
     #chunks: SmallChunks | undefined;
-    #isTold = false;
+    #isReported = false;
 
     override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
       if (this.#chunks === undefined) {
@@ -36,7 +36,7 @@ export function chunkedRequests({ rate, trustedProxies, held }: ChunkedRequestPa
         return false;
       }
       this.#chunks.add(chunk);
-      // With `false`, Node reads no further from the connection until the body is asked for more.
+      // After `false`, Node reads no further from the connection until the body is read.
       const isFull = this.readableLength + this.#chunks.waitingBytes >= this.readableHighWaterMark;
       return !isFull && !this.#chunks.isHeld;
     }
@@ -60,10 +60,10 @@ export function chunkedRequests({ rate, trustedProxies, held }: ChunkedRequestPa
 
     #chargeLot(): number {
       const address = clientAddress(this, trustedProxies);
-      // An integration's own, which comes in process, has spent CPU of its call on each chunk.
+      // A request in process has no address; its integration pays CPU for each chunk.
       const holdMs = address === undefined ? 0 : rate.chargeLot(addressKey(address));
-      if (address !== undefined && holdMs > 0 && !this.#isTold) {
-        this.#isTold = true;
+      if (address !== undefined && holdMs > 0 && !this.#isReported) {
+        this.#isReported = true;
         held(address);
       }
       return holdMs;

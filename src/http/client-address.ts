@@ -1,20 +1,21 @@
 /**
- * Whose request it is, for limits per address.
+ * The client's address, for limits per address.
  *
- * `X-Forwarded-For` is what the client says, followed by what each proxy has seen. So it is read from the right, and only
- * for as long as whoever has written an entry is a proxy the operator trusts: otherwise anybody could take a new address for
- * each request, or somebody else's.
+ * `X-Forwarded-For` holds what the client sent, followed by what each proxy added. It is read from
+ * the right, and only as far as the entries were written by proxies that the operator trusts.
+ * Attack: a client that sends the header itself, to have a new address for each request or that of
+ * another client.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { AddressList } from './address-list.ts';
 
-/** `[::1]:80`, `[::1]` and `10.0.0.1:80`: some proxies write the port, too. */
+/** `[::1]:80`, `[::1]` and `10.0.0.1:80`: some proxies add the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** @returns the address; undefined where the request did not come over the network */
+/** @returns the address; undefined if the request did not come over the network */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,
   trusted: AddressList,
@@ -26,7 +27,7 @@ export function clientAddress(
   const entries = (typeof forwarded === 'string' ? forwarded : '').split(',');
   for (let entry = entries.pop(); entry !== undefined; entry = entries.pop()) {
     const next = plain(entry.trim());
-    // Of what makes no sense, nothing further to the left can be believed either.
+    // An entry that is no address ends the chain of trust: nothing to its left can be believed.
     if (next === undefined) return address;
     address = next;
     if (!trusted.has(address)) return address;
@@ -35,8 +36,8 @@ export function clientAddress(
 }
 
 /**
- * What is counted as one client. Of IPv6 it is the network: whoever has one address has the 2⁶⁴ around it, and would begin
- * anew with each.
+ * The key by which one client is counted. For IPv6 it is the /64 network: a client with one address
+ * has all 2⁶⁴ of them and could use a new one for each request.
  */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;
@@ -47,7 +48,7 @@ export function addressKey(address: string): string {
     .join(':')}::/64`;
 }
 
-/** One notation: no port, no zone, IPv4 as IPv4. */
+/** Normalizes: no port, no zone, IPv4 as IPv4. */
 function plain(text: string): string | undefined {
   const [, v6, v4] = WITH_PORT.exec(text) ?? [];
   const [address = ''] = (v6 ?? v4 ?? text).split('%', 1);

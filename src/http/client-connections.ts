@@ -1,25 +1,26 @@
 /**
- * The connections of a listener: how many there may be, and that whoever asks also reads.
+ * Bounds a listener's connections, and closes those whose clients do not read their answers.
  *
- * A connection costs its owner next to nothing and the host a socket, a parser and what is on its way. Without a bound, one
- * machine takes them all; and a client that stops reading holds an answer in the host's memory when its call is long over,
- * where no limit of a call reaches. Both are kept here, at no cost to a call: sockets are looked at twice a second.
+ * Attack: one machine that opens connections until the host has no sockets left, or that asks for
+ * large answers and reads nothing. Such an answer stays in the host's memory after its call has
+ * ended, where no limit of a call applies. Sockets are checked twice a second, so a request pays
+ * nothing for it.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../limits.ts';
 import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
-import { LOOK_EVERY_MS, Pace } from './sender-pace.ts';
+import { PACE_CHECK_MS, Pace } from './sender-pace.ts';
 
 export interface ClientConnectionsParts {
   readonly limits: Pick<
     Limits,
     'connections' | 'connectionsPerAddress' | 'answerStallMs' | 'paceBytesPerSecond'
   >;
-  /** Their connections carry requests of many, and are bounded only in all. */
+  /** Connections from these proxies carry requests of many clients; only the total is bounded. */
   readonly trustedProxies: AddressList;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
 
@@ -33,24 +34,24 @@ export class ClientConnections {
   constructor(parts: ClientConnectionsParts) {
     this.#parts = parts;
     this.#lastAt = parts.clock();
-    this.#timer = setInterval(() => this.pass(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
-  /** Bounds the connections of this server from now on. */
+  /** Bounds the connections of this server, and stops when it closes. */
   guard(server: Server): void {
     server.on('connection', (socket) => this.#open(socket));
     server.once('close', () => clearInterval(this.#timer));
   }
 
-  /** Looks at all of them once, and ends those whose clients do not read. */
+  /** Checks all connections once; resets those whose clients read too slowly. */
   pass(): void {
     const now = this.#parts.clock();
     const elapsedMs = now - this.#lastAt;
     this.#lastAt = now;
     for (const [socket, pace] of this.#paces) {
       const { bytesWritten, writableLength } = socket;
-      if (writableLength === 0) pace.begin(bytesWritten);
-      // What has been counted as written may still be waiting: only what is not, has gone.
+      if (writableLength === 0) pace.reset(bytesWritten);
+      // `bytesWritten` includes bytes that still wait in `writableLength`; only the rest has left.
       else if (pace.isTooSlow(bytesWritten - writableLength, elapsedMs)) socket.resetAndDestroy();
     }
   }
@@ -58,7 +59,7 @@ export class ClientConnections {
   #open(socket: Socket): void {
     const { limits, trustedProxies } = this.#parts;
     const address = clientAddress({ socket, headers: {} }, trustedProxies);
-    // One that did not come over the network is the host's own.
+    // A connection without an address is in process.
     if (address === undefined) return;
     const key = trustedProxies.has(address) ? undefined : addressKey(address);
     const others = key === undefined ? 0 : (this.#perAddress.get(key) ?? 0);

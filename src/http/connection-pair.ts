@@ -1,32 +1,34 @@
 /**
- * A connection without a socket: two streams in one process, of which each reads what the other writes.
+ * An in-process connection: two streams, each of which reads what the other writes.
  *
- * Node's HTTP server takes any stream for a connection, and undici's client does too, so a request between them goes
- * through the same parsers and doors as one from the network. A writer waits until what it wrote has been read, as TCP
- * would make it. It knows nothing of HTTP.
+ * Node's HTTP server accepts any stream as a connection, and so does undici's client. A request
+ * between them passes the same parsers and routes as one from the network. A writer waits until its
+ * bytes have been read, as with TCP. This file knows nothing of HTTP.
  */
 import { Duplex } from 'node:stream';
 
 export interface ConnectionPair {
-  /** Whoever asks. Once it is destroyed, so is the other end: nobody is left to answer. */
-  readonly asking: Duplex;
-  /** Whoever answers. Once it is destroyed, the other end reads what is still there, and then the end. */
-  readonly answering: Duplex;
+  /** The client's end. Destroying it destroys the other end: no client is left to answer. */
+  readonly client: Duplex;
+  /**
+   * The server's end. When it is destroyed, the client reads what is still buffered, then the end.
+   */
+  readonly server: Duplex;
 }
 
 export function connectionPair(): ConnectionPair {
-  const asking: End = new End({ peer: () => answering, onClosed: () => answering.destroy() });
-  const answering: End = new End({ peer: () => asking, onClosed: () => asking.finish() });
-  return { asking, answering };
+  const client: End = new End({ peer: () => server, onClosed: () => server.destroy() });
+  const server: End = new End({ peer: () => client, onClosed: () => client.finish() });
+  return { client, server };
 }
 
 class End extends Duplex {
   readonly #peer: () => End;
   readonly #onClosed: () => void;
-  /** Lets the other end write on: set while what it wrote last waits to be read. */
-  #taken: (() => void) | undefined;
+  /** Completes the other end's last write; set while its bytes wait to be read. */
+  #onDrained: (() => void) | undefined;
   #finished = false;
-  #takenBytes = 0;
+  #readBytes = 0;
 
   constructor({ peer, onClosed }: { peer: () => End; onClosed: () => void }) {
     super();
@@ -34,31 +36,34 @@ class End extends Duplex {
     this.#onClosed = onClosed;
   }
 
-  /** As a socket has it: with what waits. */
+  /** As on a socket: includes bytes that still wait. */
   get bytesWritten(): number {
-    return this.#takenBytes + this.writableLength;
+    return this.#readBytes + this.writableLength;
   }
 
-  /** The other end writes no more. */
+  /** Ends the readable side: the other end writes no more. */
   finish(): void {
     if (this.#finished || this.destroyed) return;
     this.#finished = true;
     this.push(null);
   }
 
-  /** As a socket has it: what was written still leaves. Node's server and the doors close connections with it. */
+  /**
+   * As on a socket: ends after pending writes. Node's server and the listeners close connections
+   * with it.
+   */
   destroySoon(): void {
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => this.destroy()).end();
   }
 
   override _read(): void {
-    this.#letGo();
+    this.#drained();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#peer().#take(chunk, () => {
-      this.#takenBytes += chunk.byteLength;
+    this.#peer().#receive(chunk, () => {
+      this.#readBytes += chunk.byteLength;
       done();
     });
   }
@@ -69,21 +74,22 @@ class End extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#letGo();
-    // Not at once: a parser may be in the middle of what it does.
+    this.#drained();
+    // On the next tick: a parser may be in the middle of its work.
     process.nextTick(this.#onClosed);
     done(error);
   }
 
-  #take(chunk: Buffer, done: () => void): void {
-    // Nobody reads it any more; who writes hears of it by the end of the connection.
+  #receive(chunk: Buffer, done: () => void): void {
+    // This end is closed, so the bytes are dropped; the writer notices by the end of the
+    // connection.
     if (this.destroyed || this.#finished || this.push(chunk)) return done();
-    this.#taken = done;
+    this.#onDrained = done;
   }
 
-  #letGo(): void {
-    const taken = this.#taken;
-    this.#taken = undefined;
-    taken?.();
+  #drained(): void {
+    const onDrained = this.#onDrained;
+    this.#onDrained = undefined;
+    onDrained?.();
   }
 }

@@ -1,9 +1,10 @@
 /**
- * The bearer token of a request (RFC 6750), and how often one address may send a wrong one.
+ * The bearer token of a request (RFC 6750), and a limit on wrong tokens for each address.
  *
- * No token can be guessed, but each guess costs a look-up in the database. What is known needs none, so a good token goes
- * on working beside a flood of wrong ones, also where both come through one proxy. Nothing here compares secrets: tokens are
- * looked up by hash (`store/tokens.ts`), signatures compared in constant time (`model/signature.ts`).
+ * Attack: guessing tokens. No token can be guessed, but each try costs a look-up in the database.
+ * Known tokens need no look-up, so they work during a flood of wrong ones, also if both come
+ * through one proxy. Nothing here compares secrets: tokens are looked up by hash
+ * (`store/tokens.ts`), and signatures are compared in constant time (`model/signature.ts`).
  */
 import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../errors.ts';
@@ -26,11 +27,11 @@ export interface CredentialsParts {
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly limits: Pick<Limits, typeof LIMIT>;
   readonly trustedProxies: AddressList;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
 
-/** Why a token is nobody's. `expired` is said only of one that was good. */
+/** Why a token has no principal. `expired` only for a genuine token. */
 export type Refused = 'unknown' | 'expired';
 
 export class Credentials {
@@ -47,57 +48,59 @@ export class Credentials {
   }
 
   /**
-   * @returns who holds the token, or why nobody does, which counts as a failure
+   * @returns the principal of the token, or why it has none, which counts as a failure
    * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
   async principal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
     if (isRuntimeToken(token)) return this.#runtimePrincipal(request, token);
     const known = this.#parts.tokens.known(token);
     if (known !== undefined) return known;
-    this.refuseSpent(request);
+    this.refuseExhausted(request);
     const principal = await this.#parts.tokens.authenticate(token);
     if (principal !== undefined) return principal;
-    this.failed(request);
+    this.countFailure(request);
     return 'unknown';
   }
 
-  /** One that is genuine and not over is no guess, however many there have been from its address. */
+  /**
+   * A genuine token that has not expired is no guess: it is accepted after any number of failures.
+   */
   async #runtimePrincipal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
     const { runtimeTokens } = this.#parts;
     const read = runtimeTokens.read(token);
-    if (read === undefined || read.isExpired) this.refuseSpent(request);
+    if (read === undefined || read.isExpired) this.refuseExhausted(request);
     const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
     if (grant !== undefined) return grant.principal;
-    this.failed(request);
+    this.countFailure(request);
     return read?.isExpired ? 'expired' : 'unknown';
   }
 
-  /** @throws AnnexError REQUEST_RATE_EXCEEDED where the address has failed too often */
-  refuseSpent(request: IncomingMessage): void {
+  /** @throws AnnexError REQUEST_RATE_EXCEEDED if the address has sent too many wrong credentials */
+  refuseExhausted(request: IncomingMessage): void {
     const key = this.#keyOf(request);
     if (key === undefined || !this.#failures.isSpent(key)) return;
     const limit = { name: LIMIT, max: this.#parts.limits[LIMIT] };
     throw new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
   }
 
-  /** Counts credentials that were wrong. */
-  failed(request: IncomingMessage): void {
+  /** Counts wrong credentials for the address of the request. */
+  countFailure(request: IncomingMessage): void {
     const key = this.#keyOf(request);
     if (key !== undefined) this.#failures.take(key);
   }
 
-  /** @returns where a request came from; undefined for an integration's own, which come in process */
+  /** @returns the client's address; undefined for a request in process */
   addressOf(request: IncomingMessage): string | undefined {
     return clientAddress(request, this.#parts.trustedProxies);
   }
 
-  /** Integrations, which reach the doors in process, are bounded by the limits on their fetches. */
+  /** Undefined for requests in process: the limits on an integration's fetches bound those. */
   #keyOf(request: IncomingMessage): string | undefined {
     const address = this.addressOf(request);
     return address === undefined ? undefined : addressKey(address);
   }
 }
 
-/** @returns the token of a request; undefined where there is none, or what there is has another scheme */
+/** @returns the bearer token of a request; undefined if there is none or the scheme is another */
 export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
   BEARER.exec(headers.authorization ?? '')?.[1];

@@ -1,27 +1,28 @@
 /**
  * Which names in `Host` a listener answers to.
  *
- * The control listener has to know its names because of DNS rebinding: a page of an attacker's, whose own name has come to
- * point to 127.0.0.1, is of the same origin as what it finds there, and could read metrics and try tokens from the
- * operator's browser. Such a request carries the attacker's name, never an address. The public listener has to know its
- * own where the world knows it by one: a cache or a proxy that goes by another name must not store answers under it.
+ * Attack on the control listener: DNS rebinding. A page of an attacker, whose name now resolves to
+ * 127.0.0.1, is of the same origin as this listener, and could read metrics and try tokens from the
+ * operator's browser. Such a request carries the attacker's name, never an address. The public
+ * listener accepts only the host of the public URL: a cache or proxy under another name must not
+ * store answers under that name.
  */
 import { isIP } from 'node:net';
 import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 
-/** @param host the header; absent only before HTTP/1.1, where no browser is */
+/** @param host the header; absent only in HTTP/1.0, which no browser sends */
 export type AnswersTo = (host: string | undefined) => boolean;
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
 
-/** @returns the name or the address in a `Host` header, in lower case; undefined where it is neither */
+/** @returns the name or address in a `Host` header, in lower case; undefined if it is neither */
 export function hostName(host: string): string | undefined {
   const [, address, name] = HOST.exec(host) ?? [];
   return (address ?? name)?.toLowerCase();
 }
 
-/** Addresses, `localhost`, and these names. */
+/** Accepts addresses, `localhost`, and these names. */
 export function controlHosts(names: readonly (string | undefined)[]): AnswersTo {
   const known = new Set(['localhost', ...names]);
   return (host) => {
@@ -31,7 +32,10 @@ export function controlHosts(names: readonly (string | undefined)[]): AnswersTo 
   };
 }
 
-/** The host of the public URL, or, with own origins, what lies below it; without a public URL, any. */
+/**
+ * Accepts the host of the public URL, or with own origins any endpoint below it; without a public
+ * URL, any host.
+ */
 export function publicHosts(publicUrl: string | undefined): AnswersTo {
   if (publicUrl === undefined) return () => true;
   if (hasOwnOrigins(publicUrl)) {
@@ -43,7 +47,7 @@ export function publicHosts(publicUrl: string | undefined): AnswersTo {
 }
 
 /**
- * Where endpoints have origins of their own: a function that finds the key of the one that a `Host` names.
+ * For endpoints with origins of their own: @returns a function from `Host` to the endpoint's key
  *
  * @param publicUrl with the placeholder in it
  */

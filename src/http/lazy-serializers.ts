@@ -1,6 +1,6 @@
 /**
- * What writes answers as their schemas say, made for each route when it answers for the first time. fastify would make them
- * all at the start, and take longer over it than over everything else there.
+ * Builds the JSON serializer of a route when the route first answers. fastify would build all of
+ * them at startup, which takes longer than all else there.
  */
 import { createRequire } from 'node:module';
 import type { FastifyServerOptions } from 'fastify';
@@ -9,7 +9,7 @@ type BuildSerializer = NonNullable<
   NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>['buildSerializer']
 >;
 
-// fastify's own: it hands them to nobody, but lets others be put in their place.
+// fastify's own compiler, which fastify does not export but allows to be replaced.
 const require = createRequire(createRequire(import.meta.url).resolve('fastify'));
 const build = (require('@fastify/fast-json-stringify-compiler') as () => BuildSerializer)();
 

@@ -1,8 +1,8 @@
 /**
- * A listener with what both doors have in common: time-outs, the size of a head, what no request may be like, how an error
- * looks, and how it ends.
+ * A listener with what the public and the control listener share: time-outs, limits on heads,
+ * request checks, error answers and shutdown.
  *
- * It has no route. What is asked for, and who may, is up to the door that is registered on it.
+ * It has no routes: those are registered on it, and decide what a request may do.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -26,11 +26,11 @@ import { headRefusal } from './request-head.ts';
 import { routableUrl } from './routable-url.ts';
 
 const KEEP_ALIVE_MS = 65_000;
-/** How often Node looks for requests that are over their time. */
+/** How often Node checks for requests that have timed out. */
 const OVERDUE_EVERY_MS = 1_000;
-/** Methods that are answered, for whoever tried another one. */
+/** `Allow` of a refused method. */
 const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
-/** How long clients may take to read their last answer while the service stops. */
+/** How long clients may take to read their last answer during shutdown. */
 const HANG_UP_MS = 2_000;
 const HANG_UP_EVERY_MS = 50;
 
@@ -38,9 +38,9 @@ export interface ListenerParts {
   readonly log: Logger;
   readonly limits: Limits;
   readonly answersTo: AnswersTo;
-  /** The class of its requests. */
+  /** The class of the server's requests. */
   readonly requests: typeof IncomingMessage;
-  /** While the service stops, no new request is taken on old connections. */
+  /** During shutdown, requests on open connections are refused. */
   isStopping(): boolean;
 }
 
@@ -49,7 +49,8 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
   const answerBad = answerBadHttp(log, limits);
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // One line a request would cost more than the call it is about; failures are logged where they are known.
+    // A log line for each request would cost more than its call; failures are logged where they
+    // occur.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     schemaController: { compilersFactory: { buildSerializer: lazySerializers } },
@@ -61,12 +62,12 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
       connectionsCheckingInterval: OVERDUE_EVERY_MS,
       maxHeaderSize: requestHeadBytes,
       IncomingMessage: requests,
-      // Node would refuse it in a shape of its own; `headRefusal` does.
+      // `headRefusal` checks it: Node's own refusal has another shape.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Ids of events may have 255 characters, each of which may be written as three.
+    // Event ids have up to 255 characters, each up to three when percent-encoded.
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 3 * 255 },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
     frameworkErrors: (error, request, reply) => {
@@ -75,17 +76,18 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
     clientErrorHandler: answerBad,
   });
   boundPipelines(app.server);
-  // One more than allowed, so that too many are seen as such.
+  // One more than allowed, so that `headRefusal` sees an excess.
   app.server.maxHeadersCount = requestHeaders + 1;
   app.server.on('checkExpectation', answerExpectation);
-  // A tunnel would end every rule of HTTP on its connection.
+  // Attack: CONNECT, which would turn the connection into a tunnel past every check of HTTP.
   app.server.on('connect', (_request, socket) => {
-    answerByHand(socket as Socket, new AnnexError('METHOD_REFUSED', 'CONNECT is answered by nobody here.'));
+    answerByHand(socket as Socket, new AnnexError('METHOD_REFUSED', 'The method CONNECT is not supported.'));
   });
   answerErrors(app);
   const ended = new WeakSet<object>();
   app.addHook('onRequest', (request, reply, done) => {
-    // What came in one piece with a refused head has been read as a request already. Nobody answers it.
+    // Node has already parsed requests that were pipelined behind a refused head. They get no
+    // answer.
     if (ended.has(request.raw.socket)) {
       reply.hijack();
       return;
@@ -97,7 +99,8 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
     const refusal = headRefusal(request.raw, { limits, answersTo });
     if (refusal === undefined) return done();
     if (refusal.code === 'METHOD_REFUSED') reply.header('allow', ALLOWED);
-    // Nobody can tell where the next request would begin, or whom it is for.
+    // After a head that two parsers may read differently, the next request's beginning is
+    // uncertain.
     ended.add(request.raw.socket);
     reply.header('connection', 'close');
     return done(refusal);
@@ -106,39 +109,39 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
 }
 
 /**
- * @param door which listener it is, as its flags are named: `--control-port`
+ * @param name of the listener, as in its flags: `--control-port`
  * @returns the URL of the listener, as seen from this machine
  * @throws Error that names the flag to change
  */
 export async function listen(
   app: FastifyInstance,
-  door: 'control' | 'public',
+  name: 'control' | 'public',
   host: string,
   port: number,
 ): Promise<string> {
   try {
     await app.listen({ host, port });
   } catch (cause) {
-    throw cannotListen(cause, door, host, port);
+    throw cannotListen(cause, name, host, port);
   }
   const { port: bound } = app.server.address() as AddressInfo;
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${bound}`;
 }
 
-function cannotListen(cause: unknown, door: string, host: string, port: number): unknown {
+function cannotListen(cause: unknown, name: string, host: string, port: number): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const told = {
-    EADDRINUSE: `--${door}-port: ${port} is taken on ${host}. Name another port, or stop what listens there.`,
-    EACCES: `--${door}-port: this user may not listen on ${port}. Name a port from 1024 on.`,
-    EADDRNOTAVAIL: `--${door}-host: ${host} is no address of this machine.`,
-    ENOTFOUND: `--${door}-host: ${host} is the name of no address.`,
+  const messages = {
+    EADDRINUSE: `--${name}-port: port ${port} is in use on ${host}. Use another port, or stop the process that listens there.`,
+    EACCES: `--${name}-port: this user may not listen on port ${port}. Use a port of 1024 or above.`,
+    EADDRNOTAVAIL: `--${name}-host: ${host} is not an address of this machine.`,
+    ENOTFOUND: `--${name}-host: the name ${host} does not resolve to an address.`,
   };
-  const message = told[code as keyof typeof told];
+  const message = messages[code as keyof typeof messages];
   return message === undefined ? cause : new Error(message, { cause });
 }
 
-/** Ends the connections of a listener that is closing: each when its answer is out, the last ones by force. */
+/** Closes the connections of a closing listener: each after its answer, the rest by force. */
 export async function hangUp(app: FastifyInstance, closed: Promise<unknown>): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), HANG_UP_EVERY_MS);
   if (!(await within(HANG_UP_MS, closed))) app.server.closeAllConnections();

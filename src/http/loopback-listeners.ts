@@ -1,10 +1,12 @@
 /**
- * What integrations fetch of this very service, served in process: its API, and the endpoints of installations.
+ * Serves integrations' fetches of this service in process: its API, and the endpoints of
+ * installations.
  *
- * A URL below one of the two bases never becomes a connection, so nothing of loopback or of the operator's network has to be
- * reachable for it. The request enters the same listener as one from the network and meets the same doors. What the
- * listener may know of it, that a call is behind it and how deep, belongs to the connection: no header says so, and none
- * can. Of the control listener only the API can be asked for; metrics and health are the operator's.
+ * A URL below one of the two bases never becomes a network connection, so egress need not reach
+ * loopback or the operator's network. The request enters the same listener as one from the network
+ * and passes the same checks. The call behind it and its depth are properties of the connection,
+ * which no header can forge. On the control listener only the API can be reached; metrics and
+ * health are the operator's.
  */
 import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -13,20 +15,20 @@ import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { connectionPair } from './connection-pair.ts';
 
-/** Where the API lies on the control listener, whatever the world sees it as. */
+/** Path of the API on the control listener, whatever its public URL is. */
 const API_PATH = '/v1';
 
-/** Whoever asks, by the listener's end of the connection. */
-const askers = new WeakMap<Duplex, { readonly depth: number; readonly owner: string }>();
+/** The calling installation and its call depth, by the listener's end of the connection. */
+const callers = new WeakMap<Duplex, { readonly depth: number; readonly owner: string }>();
 
 /**
  * @param connection `request.raw.socket`
- * @returns how many calls whoever asks is inside of; `undefined` where the connection came from the network
+ * @returns the depth of the call that sent the request; `undefined` for one from the network
  */
-export const inProcessDepth = (connection: Duplex): number | undefined => askers.get(connection)?.depth;
+export const inProcessDepth = (connection: Duplex): number | undefined => callers.get(connection)?.depth;
 
-/** @returns the installation whose call asks; `undefined` where the connection came from the network */
-export const inProcessOwner = (connection: Duplex): string | undefined => askers.get(connection)?.owner;
+/** @returns the installation whose call sent the request; `undefined` for one from the network */
+export const inProcessOwner = (connection: Duplex): string | undefined => callers.get(connection)?.owner;
 
 export interface InProcessParts {
   /** Base URLs without a trailing slash, read at each use. */
@@ -35,28 +37,31 @@ export interface InProcessParts {
   readonly open: Pick<Server, 'emit'>;
 }
 
-/** Finds the places of this service among the URLs that integrations fetch. */
+/** Finds the URLs of this service among those that integrations fetch. */
 export function loopbackListeners({ origins, control, open }: InProcessParts): FindLoopback {
-  const door = (kind: Loopback['kind'], listener: Pick<Server, 'emit'>, realm: string, path: string) => ({
+  const loopback = (kind: Loopback['kind'], listener: Pick<Server, 'emit'>, realm: string, path: string) => ({
     kind,
     realm,
     path,
     connect: (depth: number, owner: string): Duplex => {
-      const { asking, answering } = connectionPair();
-      askers.set(answering, { depth, owner });
-      listener.emit('connection', answering);
-      return asking;
+      const { client, server } = connectionPair();
+      callers.set(server, { depth, owner });
+      listener.emit('connection', server);
+      return client;
     },
   });
   return (url) => {
     const api = below(url, origins.apiUrl);
-    if (api !== undefined) return door('api', control, 'api', `${API_PATH}${api}`);
-    const endpoint = placeOfEndpoint(url, origins.publicUrl);
-    return endpoint && door('endpoint', open, endpoint.realm, endpoint.path);
+    if (api !== undefined) return loopback('api', control, 'api', `${API_PATH}${api}`);
+    const endpoint = endpointOf(url, origins.publicUrl);
+    return endpoint && loopback('endpoint', open, endpoint.realm, endpoint.path);
   };
 }
 
-/** @returns what follows the base in the URL: nothing, or a path with its query; `undefined` where it is not below it */
+/**
+ * @returns the rest of the URL after the base: empty, or a path with its query; `undefined` if the
+ * URL is not below it
+ */
 function below({ origin, pathname, search }: URL, base: string): string | undefined {
   const at = URL.parse(base);
   if (at === null || at.origin !== origin) return undefined;
@@ -65,8 +70,11 @@ function below({ origin, pathname, search }: URL, base: string): string | undefi
   return pathname.slice(basePath.length) + search;
 }
 
-/** An endpoint is the first segment behind the base, or a label of the host. Each is a realm of its own. */
-function placeOfEndpoint(url: URL, base: string): { realm: string; path: string } | undefined {
+/**
+ * The endpoint's key is the first segment after the base, or a label of the host. Each endpoint is
+ * a realm of its own.
+ */
+function endpointOf(url: URL, base: string): { realm: string; path: string } | undefined {
   if (!hasOwnOrigins(base)) {
     const path = below(url, base);
     if (path === undefined) return undefined;

@@ -1,25 +1,26 @@
 /**
  * Bounds the requests that one connection may start in one turn of the event loop.
  *
- * Attack: thousands of pipelined requests in one segment, over and over. Node's parser hands over every request of a segment, and
- * reads up to 32 segments, before anything else runs: one connection held up the event loop for 0.5 s at a time. A client may
- * send requests before it has answers, but no real client sends many. A connection with one request too many is closed; the rest
- * of its segment costs no more than its parsing and reaches neither the framework nor a route.
+ * Attack: thousands of pipelined requests in one segment, over and over. Node's parser emits every
+ * request of a segment, and reads up to 32 segments, before anything else runs: one connection
+ * blocked the event loop for 0.5 s at a time. Clients may pipeline requests, but no real client
+ * sends many. A connection that exceeds the bound is closed; the rest of its segment costs only its
+ * parsing and reaches neither the framework nor a route.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** More than clients that pipeline send ahead. */
+/** More than real clients pipeline. */
 export const REQUESTS_PER_TURN = 32;
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The requests that a connection has started in the turn in which it last started one. */
+/** The turn in which a connection last started a request, and how many it started in it. */
 interface Pipeline {
   turn: number;
   started: number;
 }
 
-/** Puts the bound in front of the server's present request listeners. */
+/** Puts the bound in front of the request listeners that the server has now. */
 export function boundPipelines(server: Server): void {
   const served = server.listeners('request') as Serve[];
   const pipelines = new WeakMap<object, Pipeline>();

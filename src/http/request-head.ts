@@ -1,9 +1,9 @@
 /**
- * What no request may be like, on either listener, whatever it asks for.
+ * Checks that every request of either listener must pass.
  *
- * Node's parser refuses most of what two readers could read in two ways: several lengths, a length beside chunks, folded
- * lines, bare line breaks, control characters. What it lets through and a proxy in front may see differently is refused
- * here, before a route is looked for, and the connection ends with it.
+ * Node's parser refuses most of what two parsers could read in two ways: several lengths, a length
+ * with chunks, folded lines, bare line breaks, control characters. What it accepts and a proxy in
+ * front may read differently is refused here, before routing, and the connection ends with it.
  */
 import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../errors.ts';
@@ -16,36 +16,41 @@ export interface HeadRules {
   readonly answersTo: AnswersTo;
 }
 
-/** @returns what is wrong with it */
+/** @returns the error to answer with; undefined if the head is acceptable */
 export function headRefusal(request: IncomingMessage, rules: HeadRules): AnnexError | undefined {
   const { method, url = '', headers, rawHeaders } = request;
   const max = rules.limits.requestHeaders;
-  // What is beyond Node's own bound it drops without a word: a token, or a header that forbids something.
+  // Attack: headers beyond Node's own bound, which it drops silently: a token, or a header that
+  // forbids something.
   if (rawHeaders.length > 2 * max) {
     return limitError('REQUEST_HEAD_TOO_LARGE', { name: 'requestHeaders', max });
   }
-  // Cross-site tracing: an answer to TRACE shows a script the cookies it may not read. CONNECT asks for a tunnel.
+  // Attack: cross-site tracing, where the answer to TRACE shows a script cookies that it may not
+  // read. CONNECT asks for a tunnel.
   if (method === 'TRACE' || method === 'CONNECT') {
-    return new AnnexError('METHOD_REFUSED', `${method} is answered by nobody here.`);
+    return new AnnexError('METHOD_REFUSED', `The method ${method} is not supported.`);
   }
-  // `http://other.example/x` and `*`: a proxy in front has gone by the host in the target, and the doors go by the path.
-  if (!url.startsWith('/') || url.includes('#')) return invalid('The target of a request has to be a path.');
+  // Attack: `http://other.example/x` as target. A proxy in front may go by its host, and the routes
+  // go by its path.
+  if (!url.startsWith('/') || url.includes('#'))
+    return invalid('The target of the request must be a path that begins with "/" and has no "#".');
   return framingRefusal(request) ?? hostRefusal(request, headers.host, rules.answersTo);
 }
 
 /**
- * Request smuggling: where a reader in front and this one disagree about the end of a request, the rest of its body is taken
- * for somebody else's request. Node hands over a coding that is not `chunked`, and chunks in HTTP/1.0, which knows none.
+ * Attack: request smuggling. If a proxy in front and this parser disagree about the end of a
+ * request, the rest of its body is taken for another client's request. Node accepts codings other
+ * than `chunked`, and chunks in HTTP/1.0, which does not define them.
  */
 function framingRefusal({ headers, httpVersion }: IncomingMessage): AnnexError | undefined {
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
-  if (httpVersion === '1.0') return invalid('HTTP/1.0 knows no Transfer-Encoding.');
+  if (httpVersion === '1.0') return invalid('HTTP/1.0 requests must not have a Transfer-Encoding.');
   if (coding.toLowerCase() === 'chunked') return undefined;
-  return invalid('The only Transfer-Encoding that is understood is `chunked`.');
+  return invalid('The Transfer-Encoding must be `chunked`, the only coding that is supported.');
 }
 
-/** Of several `Host` headers Node keeps the first, and a proxy may have gone by the last. */
+/** Attack: several `Host` headers. Node keeps the first, and a proxy may have gone by the last. */
 function hostRefusal(
   { rawHeaders, httpVersion }: IncomingMessage,
   host: string | undefined,

@@ -1,12 +1,12 @@
 /**
- * A URL that the router can take apart, for any that a client may send.
+ * Makes any URL that a client may send acceptable to the router.
  *
- * The path behind an endpoint is the integration's business, also where it is no valid percent-encoding (`/%zz`), and the
- * router refuses to look at such a path. It is handed this URL instead; the doors read the one that was sent, which the
- * framework keeps as `originalUrl`.
+ * The path behind an endpoint belongs to the integration, even if it is not valid percent-encoding
+ * (`/%zz`), but the router refuses such a path. It gets this URL instead; the routes read the one
+ * that was sent, which the framework keeps as `originalUrl`.
  */
 
-/** @returns the URL itself, or, where its path cannot be decoded, one whose percent signs stand for themselves */
+/** @returns the URL; if its path cannot be decoded, with each percent sign encoded */
 export function routableUrl(url: string): string {
   if (!url.includes('%')) return url;
   try {

@@ -1,43 +1,44 @@
 /**
- * Ends requests whose bodies come too slowly (slowloris), whoever waits for them. A tenant that does not read holds its
- * client back, and then the client is not slow.
+ * Ends requests whose bodies arrive too slowly. Attack: slowloris.
+ *
+ * A client that is held back because the tenant does not read is not slow.
  */
-import { LOOK_EVERY_MS, Pace, type PaceLimits } from './sender-pace.ts';
+import { PACE_CHECK_MS, Pace, type PaceLimits } from './sender-pace.ts';
 
-/** A body on its way. */
+/** A request body that is being received. */
 export interface Sender {
   readonly sentBytes: number;
-  /** Whether the next byte is up to the client. */
+  /** Whether the host waits for the client's next byte. */
   readonly isAwaited: boolean;
-  /** Told once; it is not watched any more. */
+  /** Called once; the body is not watched any more. */
   tooSlow(): void;
 }
 
-/** A body that is watched, for whoever watches it to give back. */
+/** Handle of a watched body, for `forget`. */
 export interface WatchedSender {
   readonly sender: Sender;
-  /** What it had sent to begin with. */
+  /** Bytes that had arrived when watching began. */
   readonly firstBytes: number;
-  /** Made at the first look: most bodies are there before it. */
+  /** Created at the first check: most bodies have arrived before it. */
   pace: Pace | undefined;
-  /** Where it stands among the others; below 0 once it is forgotten. */
+  /** Index among the watched; -1 after `forget`. */
   index: number;
 }
 
 export class SlowSenders {
   readonly #limits: PaceLimits;
   readonly #clock: () => number;
-  /** An array, because a map that is filled and emptied for every request makes garbage that lives long. */
+  /** An array: a map that is filled and emptied for every request creates long-lived garbage. */
   readonly #watched: WatchedSender[] = [];
   readonly #timer: NodeJS.Timeout;
   #lastAt: number;
 
-  /** @param clock milliseconds that only ever grow */
+  /** @param clock monotonic, in milliseconds */
   constructor(limits: PaceLimits, clock: () => number) {
     this.#limits = limits;
     this.#clock = clock;
     this.#lastAt = clock();
-    this.#timer = setInterval(() => this.pass(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
   watch(sender: Sender): WatchedSender {
@@ -58,7 +59,7 @@ export class SlowSenders {
     watched.index = -1;
   }
 
-  /** Looks at all of them once. */
+  /** Checks all bodies once. */
   pass(): void {
     const now = this.#clock();
     const elapsedMs = now - this.#lastAt;
@@ -66,7 +67,7 @@ export class SlowSenders {
     for (const watched of [...this.#watched]) {
       const { sender, firstBytes } = watched;
       watched.pace ??= new Pace(this.#limits, firstBytes);
-      if (!sender.isAwaited) watched.pace.rest();
+      if (!sender.isAwaited) watched.pace.pause();
       else if (watched.pace.isTooSlow(sender.sentBytes, elapsedMs)) {
         this.forget(watched);
         sender.tooSlow();

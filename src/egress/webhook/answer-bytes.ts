@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { EgressError } from '../egress-error.ts';
-import { INTERIM_ANSWERS_MAX } from './receiver-answer.ts';
+import { INTERIM_ANSWERS_MAX } from '../interim-answers.ts';
 
 /** A chunk of one byte has six around it: more than this per byte of the body is padding. */
 const BYTES_PER_BODY_BYTE = 8;

@@ -8,6 +8,7 @@
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../../limits.ts';
 import { overLimit } from '../egress-error.ts';
+import { INTERIM_ANSWERS_MAX } from '../interim-answers.ts';
 import { type PostFailure, postFailure } from './post-failure.ts';
 
 export type PostResult =
@@ -26,8 +27,6 @@ export type AnswerLimits = Pick<
   'fetchHeaderBytes' | 'webhookMs' | 'webhookConnectMs' | 'webhookResponseBytes' | 'webhookResponseKeptBytes'
 >;
 
-/** Interim answers that are skipped. Attack: a receiver that sends them without end. */
-export const INTERIM_ANSWERS_MAX = 16;
 const STATUS_MAX = 599;
 /**
  * Attack: an answer in chunks of one byte, each of which costs the host a callback and an object.

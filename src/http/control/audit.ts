@@ -1,6 +1,6 @@
 /**
- * `/v1/audit`: who changed what, newest first. For the operator and the host product; an organization reads the entries that
- * concern it. There is no way to change one.
+ * `/v1/audit`: the changes and their actors, newest first. For the operator and the host product;
+ * an organization reads the entries that concern it. Entries cannot be changed.
  */
 import Type from 'typebox';
 import type { HolderPrincipal } from '../../model/principal.ts';
@@ -31,14 +31,14 @@ const EntryView = Type.Object({
     token: Type.Optional(
       Type.String({
         description:
-          'Id of the token; runtime tokens have none, and that of another organization is not told.',
+          'Id of the token; runtime tokens have none, and that of another organization is not shown.',
       }),
     ),
   }),
   address: Type.Optional(
     Type.String({
       description:
-        "Where it came from. Absent for an integration's own code; an organization is told of its own tokens alone.",
+        "Address of the client. Absent for an integration's own code; an organization sees it for its own tokens only.",
     }),
   ),
   requestId: Type.String(),
@@ -48,7 +48,7 @@ const EntryView = Type.Object({
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
   details: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Names of what was changed, never values.',
+    description: 'Names of the members that changed, never values.',
   }),
 });
 
@@ -94,17 +94,17 @@ export function auditRoutes(app: TypedApp, { audit }: AuditRouteParts): void {
 function entryView(entry: AuditRecord, reader: HolderPrincipal) {
   const { id, at, action, actor, tokenId, address, requestId, details } = entry;
   const { organization, integration, installationId } = entry;
-  // Where the operator sits is no business of a tenant's; nor who it was, and where, that deleted for its owner what the
-  // tenant had installed.
+  // A tenant sees neither the operator's address nor the identity and address of another
+  // organization that deleted, as the owner, what the tenant had installed.
   const isTenant = reader.kind === 'organization';
   const isOwn = entry.actorOrganization === reader.organization;
-  const isStranger = isTenant && actor === 'organization' && !isOwn;
+  const isOtherTenant = isTenant && actor === 'organization' && !isOwn;
   const isShown = !isTenant || (actor === 'organization' && isOwn);
   return {
     id,
     at: isoTime(at),
     action,
-    actor: { kind: actor, ...(tokenId !== undefined && !isStranger && { token: tokenId }) },
+    actor: { kind: actor, ...(tokenId !== undefined && !isOtherTenant && { token: tokenId }) },
     ...(isShown && address !== undefined && { address }),
     requestId,
     ...(organization !== undefined && { organization }),

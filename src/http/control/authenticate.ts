@@ -1,9 +1,9 @@
 /**
- * Who is calling: the bearer token of a request (RFC 6750) becomes its principal.
+ * Authentication: the bearer token of a request (RFC 6750) becomes its principal.
  *
- * Runs before the body is read, so that a caller without a token cannot make the host take an upload. What the principal
- * may do is decided route by route; but code of an integration gets no further than here, unless the route says that it is
- * for it. A route that forgets the question is closed to tenants' code, not open.
+ * Runs before the body is read. Attack: uploads without a token. Each route decides what the
+ * principal may do; but runtime tokens get no further than here unless the route declares that it
+ * accepts them. A route that forgets the declaration is closed to tenants' code, not open.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
@@ -16,20 +16,20 @@ const ACTOR = 'actor';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether runtime tokens may ask; the route then decides which. */
+    /** Whether the route accepts runtime tokens; it then decides which. */
     runtime?: true;
   }
 }
 
-/** `config` of a route that an integration's own code may ask. */
+/** `config` of a route that accepts runtime tokens, and so code of integrations. */
 export const FOR_RUNTIME = { runtime: true } as const;
 
 const REFUSALS = {
   unknown: 'The token is unknown or revoked.',
-  expired: 'The token has expired. Those of the environment are made for one call: read them anew in each.',
+  expired: 'The token has expired. Tokens of the environment are valid for one call: read them in each call.',
 } as const;
 
-/** Demands a token for every route of this instance and of those below it. */
+/** Requires a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(ACTOR);
   app.addHook('onRequest', async (request) => {
@@ -53,13 +53,13 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
   });
 }
 
-/** Who asks, and from where, of a request that went through `authenticate`. */
+/** The actor of a request that passed `authenticate`: principal, address, depth, request id. */
 export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);
 
-/** The principal of a request that went through `authenticate`. */
+/** The principal of a request that passed `authenticate`. */
 export const principalOf = (request: FastifyRequest): Principal => actorOf(request).principal;
 
-/** For what the operator alone may do. @throws `TOKEN_FORBIDDEN` */
+/** For routes of the operator alone. @throws AnnexError TOKEN_FORBIDDEN */
 export function requireAdmin(request: FastifyRequest): void {
   const { kind } = principalOf(request);
   if (kind === 'admin') return;
@@ -70,9 +70,9 @@ export function requireAdmin(request: FastifyRequest): void {
 }
 
 /**
- * The principal of a request, for what is no business of an integration's own code.
+ * The principal of a request, for routes that do not accept runtime tokens.
  *
- * @throws `TOKEN_FORBIDDEN` for runtime tokens
+ * @throws AnnexError TOKEN_FORBIDDEN for runtime tokens
  */
 export function holderOf(request: FastifyRequest): HolderPrincipal {
   const principal = principalOf(request);

@@ -1,9 +1,10 @@
 /**
- * The control listener's routes: the API under `/v1` (REFERENCE D9), its OpenAPI description, and what an operator's
- * tools look at.
+ * The control listener's routes: the API under `/v1` (docs/contract/api.md#listener), its OpenAPI
+ * description, health and metrics.
  *
- * One file for each noun, each handed what it uses and nothing more. The description is made from the schemas that
- * validate, so it cannot say anything else than the code does; it holds nothing of a tenant and needs no token.
+ * One file for each noun, which is passed only the parts that it uses. The description is made from
+ * the schemas that validate requests, so it agrees with the code; it contains nothing of a tenant
+ * and needs no token.
  */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
@@ -75,18 +76,18 @@ export interface ControlRouteParts
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  /** Hears of what the log of an installation should say. */
+  /** Writes lines to the log of an installation. */
   readonly observer: Pick<CallLog, 'log'>;
   readonly limits: Limits;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   readonly metrics: Exposition;
   readonly cells: CellHealth;
   readonly bundlers: BundlerHealth;
-  /** What the checks of the database have found so far. */
+  /** Findings of the integrity checks so far. */
   database(): IntegrityState;
   readonly credentials: Credentials;
-  /** Told of limits that a request met. */
+  /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
@@ -98,13 +99,15 @@ const NO_PAGE = {
 
 /** Registers every route of the control listener. */
 export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
-  // Manifests, logs and problems hold text of tenants'. No browser shall take an answer for a page, run what is in it,
-  // show it in a frame, or keep it. And no header lets pages of other origins read one.
+  // Attack: markup in manifests, logs or problems, which are text of tenants. Browsers must not
+  // treat an answer as a page, run what is in it, frame it, or store it. And no header lets pages
+  // of other origins read one.
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(NO_PAGE);
     done();
   });
-  // Integrations reach this listener in process. What is not of the API is the operator's, and not there for them.
+  // Integrations reach this listener in process. Routes outside the API are the operator's, and
+  // answer them as unknown.
   app.addHook('onRequest', (request, _reply, done) => {
     const isApi = request.routeOptions.url?.startsWith('/v1/') === true;
     if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();

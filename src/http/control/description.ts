@@ -1,12 +1,12 @@
 /**
- * What the OpenAPI description says of each route beside its schemas: a name for generated clients, a noun to find it by,
- * whether code of integrations may ask it, whether its body may be left out, and the parts of an upload, which no schema
- * validates.
+ * Completes the OpenAPI description of each route: a name for generated clients, a tag, whether
+ * runtime tokens are accepted, whether the body is optional, and the parts of an upload, which no
+ * schema validates.
  */
 import type { FastifySchema } from 'fastify';
 import Type from 'typebox';
 
-/** A route as the plugin for the description hands it over. */
+/** A route as the plugin for the description passes it. */
 interface Described {
   readonly schema: FastifySchema;
   readonly url: string;
@@ -16,10 +16,10 @@ interface Described {
   };
 }
 
-/** Marks an operation until all of them are described: the plugin has every body required. */
+/** Marks an operation until all are described: the plugin makes every body required. */
 const BODY_OPTIONAL = 'x-body-optional';
 
-/** What is read and changed of an operation. */
+/** The members of an operation that are read and changed. */
 interface Operation {
   [BODY_OPTIONAL]?: true;
   requestBody?: { required?: boolean };
@@ -28,7 +28,7 @@ interface Operation {
 const bytes = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', format: 'binary', description }));
 
-/** As `publish/receive-upload.ts` reads it. */
+/** The parts that `publish/receive-upload.ts` reads. */
 const UPLOAD = Type.Object({
   manifest: Type.Optional(
     Type.String({ description: 'YAML; where it is absent, `platform-manifest.yaml` among the files.' }),
@@ -43,7 +43,7 @@ const UPLOAD = Type.Object({
   script: bytes('One ready ES module, instead of `files`.'),
 });
 
-/** The schema of a route as it is described. */
+/** The schema of a route as the description shows it. */
 export function described({ schema, url, route }: Described): { schema: FastifySchema; url: string } {
   if (schema?.hide === true) return { schema, url };
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'v1');
@@ -56,14 +56,14 @@ export function described({ schema, url, route }: Described): { schema: FastifyS
       operationId: [method.toLowerCase(), ...segments.map(wordOf)].join(''),
       tags: [nounOf(segments)],
       ...(isUpload && { body: UPLOAD }),
-      // The types of the SDK's client are made of what code of an integration may ask.
+      // The types of the SDK's client are generated from these operations.
       ...(route.config?.runtime === true && { 'x-runtime': true }),
       ...(schema.body !== undefined && Type.IsOptional(schema.body) && { [BODY_OPTIONAL]: true }),
     } as FastifySchema,
   };
 }
 
-/** Says of bodies that may be left out that they may. @param paths of the whole description, which are changed */
+/** Marks optional bodies as such. @param paths of the whole description, which are changed */
 export function withOptionalBodies(paths: object): void {
   for (const operations of Object.values(paths)) {
     for (const operation of Object.values<Operation>(operations)) {
@@ -80,7 +80,7 @@ function wordOf(segment: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** What belongs to an integration is found under its own noun. */
+/** Routes below an integration are tagged with their own noun. */
 function nounOf(segments: readonly string[]): string {
   const [first = '', ...others] = segments.filter((segment) => !/[:*]/.test(segment));
   return (first === 'integrations' ? others[0] : undefined) ?? first;

@@ -1,9 +1,10 @@
 /**
- * `/v1/tokens/introspect`: what a runtime token stands for, in the manner of RFC 7662.
+ * `/v1/tokens/introspect`: what a runtime token represents, similar to RFC 7662
+ * (docs/contract/api.md#introspection).
  *
- * The API that integrations are shown may be the host product's own. It is sent runtime tokens then, and asks here whose they
- * are and what the manifest's scopes allow. Tokens that are stored are answered as unknown ones: who holds an admin token is
- * nobody's question.
+ * The API that integrations call may be the host product's own. It then receives runtime tokens,
+ * and asks here for their target and the manifest's scopes. Stored tokens are answered as unknown.
+ * Attack: finding out the kind of a stolen token.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
@@ -21,7 +22,7 @@ const IntrospectionBody = Type.Object(
 );
 
 const IntrospectionView = Type.Object({
-  active: Type.Boolean({ description: 'The other members are there where this is true, and only there.' }),
+  active: Type.Boolean({ description: 'The other members are present if this is true.' }),
   kind: Type.Optional(Type.Enum(['integration', 'installation'])),
   integration: Type.Optional(Type.String({ description: 'Its name.' })),
   installation: Type.Optional(Type.String({ description: 'Its id.' })),
@@ -48,9 +49,9 @@ export function introspectionRoutes(parent: TypedApp, { runtimeTokens }: Introsp
       '/tokens/introspect',
       {
         schema: {
-          summary: 'Ask what a runtime token stands for',
+          summary: 'Introspect a runtime token',
           description:
-            'One that is forged, expired, or for what was deleted, is answered `{"active": false}`.',
+            'A token that is forged, expired, or of something deleted is answered with `{"active": false}`.',
           body: IntrospectionBody,
           response: { 200: IntrospectionView, ...ERRORS_VIEW },
         },

@@ -1,14 +1,15 @@
 /**
- * `GET /v1/manifest.schema.json` and `/v1/contentkit.schema.json`: what a manifest may say, for editors, and what a component
- * may draw, for whoever shows it.
+ * `GET /v1/manifest.schema.json` and `/v1/contentkit.schema.json`: the JSON Schemas of manifests,
+ * for editors, and of ContentKit, for host products that show it.
  *
- * Without a token, because an editor has none: they hold nothing of a tenant, only what the documentation says anyway.
+ * Without a token, because editors have none: the schemas contain only what is documented, and
+ * nothing of a tenant.
  */
 import type { FastifyInstance } from 'fastify';
 import { CONTENTKIT_SCHEMA } from '../../model/contentkit/contentkit.ts';
 import { MANIFEST_SCHEMA } from '../../model/manifest/manifest-schema.ts';
 
-/** An editor asks at every start; a new release of this service is noticed within the hour. */
+/** Editors fetch it at every start; they notice a new release within the hour. */
 const CACHE = 'public, max-age=3600';
 const SCHEMAS = { manifest: MANIFEST_SCHEMA, contentkit: CONTENTKIT_SCHEMA };
 

@@ -1,5 +1,6 @@
 /**
- * `/v1/logs`: what an installation's calls logged, newest first. For the organization that installed and for the author.
+ * `/v1/logs`: the log of an installation, newest line first. For the organization that installed
+ * and for the author.
  */
 import Type from 'typebox';
 import { wholeInstallation } from '../../model/installation.ts';

@@ -1,7 +1,7 @@
 /**
- * `/healthz` and `/metrics`: what a supervisor and Prometheus ask for, without a token, as their agents do.
+ * `/healthz` and `/metrics`: for supervisors and Prometheus, whose agents send no token.
  *
- * The control listener is the operator's; metrics name no tenant.
+ * The control listener is the operator's, and metrics name no tenant.
  */
 import type { FastifyInstance } from 'fastify';
 import type { BundlerLayers } from '../../bundle/bundler-confinement.ts';
@@ -21,21 +21,21 @@ export interface OperationsParts {
   readonly metrics: Exposition;
   readonly cells: CellHealth;
   readonly bundlers: BundlerHealth;
-  /** What the checks of the database have found so far. */
+  /** Findings of the integrity checks so far. */
   database(): IntegrityState;
 }
 
-/** What a supervisor is told of the cells. */
+/** State of the cells, for supervisors. */
 export interface CellHealth {
-  /** Cells that take calls. */
+  /** Cells that accept calls. */
   readonly count: number;
-  /** What keeps them in. */
+  /** Their confinement. */
   readonly layers: Layers;
 }
 
-/** What a supervisor is told of the processes that read and bundle uploads. */
+/** State of the processes that read and bundle uploads, for supervisors. */
 export interface BundlerHealth {
-  /** What keeps them in. */
+  /** Their confinement. */
   readonly layers: BundlerLayers;
 }
 
@@ -43,7 +43,8 @@ export function operationsRoutes(
   app: FastifyInstance,
   { metrics, cells, bundlers, database }: OperationsParts,
 ): void {
-  // A service on a damaged database still answers. It is not well, and a supervisor that only looks at the status has to see that.
+  // A service with a damaged database still answers. Its status is 503 for supervisors that look
+  // only at the status.
   app.get('/healthz', async (_request, reply) => {
     const { integrity, checkedAt, tables, damagedTables } = database();
     const isDamaged = integrity === 'damaged';

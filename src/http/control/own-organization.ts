@@ -1,21 +1,22 @@
 /**
- * Which organization a list is about: the one that is asked for, or else the reader's own. The operator and the host product read
- * of all of them unless they name one; whoever has a token of an organization reads of that alone, and is told so.
+ * The organization that a list is restricted to: the requested one, or else the reader's own. The
+ * operator and the host product read those of all organizations unless they name one; a token of an
+ * organization reads only that one's.
  */
 import { AnnexError } from '../../errors.ts';
 import type { HolderPrincipal } from '../../model/principal.ts';
 
 /**
- * @param what the list is of, for the message
- * @returns undefined where it is about all organizations
- * @throws `TOKEN_FORBIDDEN`
+ * @param what noun of the list's items, for the message
+ * @returns undefined if the list is of all organizations
+ * @throws AnnexError TOKEN_FORBIDDEN
  */
 export function organizationRead(
   { organization: own }: HolderPrincipal,
-  asked: string | undefined,
+  requested: string | undefined,
   what: string,
 ): string | undefined {
-  if (own === undefined || asked === undefined || asked === own) return asked ?? own;
-  const message = `A token of kind organization reads the ${what} of its own organization alone.`;
+  if (own === undefined || requested === undefined || requested === own) return requested ?? own;
+  const message = `A token of kind organization reads only the ${what} of its own organization.`;
   throw new AnnexError('TOKEN_FORBIDDEN', message);
 }

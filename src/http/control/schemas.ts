@@ -1,8 +1,9 @@
 /**
  * Schemas that several routes of the control listener share.
  *
- * Strings from outside are bounded and of a known alphabet before they get to the store: PostgreSQL, for one, refuses
- * text with U+0000, and such a request is the caller's mistake, not a fault of ours.
+ * Strings from outside are bounded and of a known alphabet before they reach the store: PostgreSQL,
+ * for example, refuses text with U+0000, and such a request is the caller's mistake, not a fault of
+ * Annex.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import type { Page } from '../../database/page.ts';
@@ -12,7 +13,7 @@ import { cursorOf, keyOf } from './cursor.ts';
 const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 50;
 
-/** A name or an id as it stands in a path; whether there is such a thing is found out later. */
+/** A name or id in a path; whether it exists is checked later. */
 export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 
 export const Organization = Type.String({
@@ -27,12 +28,12 @@ export const Place = Type.String({
   pattern: PLACE_ID.source,
 });
 
-/** A path that takes no query: a parameter that is not understood must not be taken for one that was heeded. */
+/** For a path without query parameters: an unknown parameter is refused, not ignored. */
 export const NoQuery = Type.Object({}, { additionalProperties: false });
 
 export const Time = Type.String({ format: 'date-time', maxLength: 64 });
 
-/** Members of the query string of every list. */
+/** Query parameters of every list. */
 export const PAGE_QUERY = {
   cursor: Type.Optional(
     Type.String({ description: '`next` of the page before.', maxLength: 512, pattern: '^[A-Za-z0-9_-]+$' }),
@@ -43,24 +44,24 @@ export const PAGE_QUERY = {
 export const PageQuery = Type.Object(PAGE_QUERY, { additionalProperties: false });
 
 /**
- * What a list asks of the store.
+ * The page that a request asks the store for.
  *
- * @param shape of its keys, where not every name is one
- * @throws `REQUEST_INVALID` where the cursor is none
+ * @param shape of the list's keys, if not every name is one
+ * @throws AnnexError REQUEST_INVALID if the cursor is not one of this list
  */
 export const pageRequest = (query: Static<typeof PageQuery>, shape?: RegExp) => ({
   cursor: query.cursor === undefined ? undefined : keyOf(query.cursor, shape),
   limit: query.limit ?? LIMIT_DEFAULT,
 });
 
-/** A page of a list, as it is answered. */
+/** Schema of a page of a list. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
     items: Type.Array(item),
     next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent on the last.' })),
   });
 
-/** Turns a page of the store into one to answer. */
+/** Converts a page of the store to an answer. */
 export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item: Item) => View) => ({
   items: items.map(view),
   ...(next === undefined ? {} : { next: cursorOf(next) }),
@@ -68,11 +69,11 @@ export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item:
 
 export const LimitMetView = Type.Object(
   {
-    name: Type.String({ description: 'Its unit is the end of the name.' }),
+    name: Type.String({ description: 'The name ends with the unit.' }),
     max: Type.Number(),
-    used: Type.Optional(Type.Number({ description: 'What it came to, where that is known.' })),
+    used: Type.Optional(Type.Number({ description: 'The value that was reached, if known.' })),
   },
-  { description: 'The limit that was met.' },
+  { description: 'The limit that was exceeded.' },
 );
 
 export const ProblemView = Type.Object({
@@ -80,14 +81,14 @@ export const ProblemView = Type.Object({
   file: Type.Optional(Type.String()),
   line: Type.Optional(Type.Integer()),
   column: Type.Optional(Type.Integer()),
-  property: Type.Optional(Type.String({ description: 'Of a configuration.' })),
-  path: Type.Optional(Type.String({ description: 'Of what a component drew: the place in its tree.' })),
+  property: Type.Optional(Type.String({ description: 'Property of a configuration.' })),
+  path: Type.Optional(Type.String({ description: 'Path in the ContentKit tree that a component returned.' })),
   message: Type.String(),
   hint: Type.Optional(Type.String()),
   limit: Type.Optional(LimitMetView),
 });
 
-/** Every answer of 400 and above. */
+/** Schema of every answer with status 400 and above. */
 export const ErrorView = Type.Object({
   error: Type.Object(
     {
@@ -101,7 +102,7 @@ export const ErrorView = Type.Object({
   ),
 });
 
-/** The error answers, to be spread into the `response` of a route. */
+/** The error answers, to spread into the `response` of a route. */
 export const ERRORS_VIEW = { '4xx': ErrorView, '5xx': ErrorView };
 
 export const isoTime = (at: number): string => new Date(at).toISOString();

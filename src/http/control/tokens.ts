@@ -1,5 +1,6 @@
 /**
- * `/v1/tokens`: make, list and revoke (REFERENCE D8). For the operator. A token is shown once, when it is made.
+ * `/v1/tokens`: create, list and revoke tokens (docs/contract/api.md#tokens). For the operator. A
+ * token is shown once, when it is created.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
@@ -48,7 +49,7 @@ export function tokensRoutes(parent: TypedApp, { tokens }: TokensRouteParts): vo
       '/tokens',
       {
         schema: {
-          summary: 'Make a token',
+          summary: 'Create a token',
           body: TokenBody,
           response: { 201: NewTokenView, ...ERRORS_VIEW },
         },
@@ -89,17 +90,18 @@ export function tokensRoutes(parent: TypedApp, { tokens }: TokensRouteParts): vo
 }
 
 function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
-  // Attack: to own what comes with Annex, and with it what every organization has installed of it.
+  // Attack: a token of the organization that owns the built-in integrations, and with them controls
+  // their installations in every organization.
   if (organization === BUILT_IN_ORGANIZATION) {
-    const why = 'is the owner of what comes with Annex: no token is made for it.';
+    const why = 'owns the built-in integrations: tokens cannot be created for it.';
     throw new AnnexError('REQUEST_INVALID', `body.organization "${organization}" ${why}`);
   }
   if (kind === 'organization' && organization !== undefined) return { kind, organization };
   if (kind !== 'organization' && organization === undefined) return { kind };
   const message =
     kind === 'organization'
-      ? 'body.organization is missing: a token of kind organization names one.'
-      : `body.organization does not belong to a token of kind ${kind}.`;
+      ? 'body.organization is missing: a token of kind organization needs one.'
+      : `body.organization must be left out for a token of kind ${kind}.`;
   throw new AnnexError('REQUEST_INVALID', message);
 }
 

@@ -1,8 +1,9 @@
 /**
  * Routes whose TypeBox schemas are validation, TypeScript types and OpenAPI at once.
  *
- * A body is taken as it is: no member is dropped, no text becomes a number. A query string and a path hold nothing but
- * text, so there a number may be written as one. A body whose schema is optional may be left out, and is an empty object then.
+ * A body is used as it is: no member is dropped, no string is converted. Query strings and paths
+ * contain only text, so numbers are converted there. A body whose schema is optional may be left
+ * out, and is an empty object then.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -30,7 +31,7 @@ export type TypedApp = FastifyInstance<
   TypeBoxProvider
 >;
 
-/** Has this instance, and what is registered below it, validate with TypeBox. */
+/** Makes this instance, and those below it, validate with TypeBox. */
 export function withTypedRoutes(app: FastifyInstance): TypedApp {
   const typed = app.withTypeProvider<TypeBoxProvider>();
   boundBodies(typed);
@@ -50,26 +51,31 @@ export function withTypedRoutes(app: FastifyInstance): TypedApp {
   });
 }
 
-/** Gives each route the limit that its schema has, unless it says one itself. */
+/** Sets the body limit of each route from its schema, unless the route sets one. */
 function boundBodies(typed: TypedApp): void {
   typed.addHook('onRoute', (route) => {
     const { body, consumes } = route.schema ?? {};
-    // A route that consumes another type reads its body as a stream, and bounds it there.
+    // A route that consumes another type reads and bounds its body as a stream.
     if (route.bodyLimit !== undefined || consumes !== undefined) return;
     const bytesMax = bodyBytesMax(body as TSchema | undefined);
     if (bytesMax === undefined)
-      throw new Error(`${route.method} ${route.url} takes a body of any size: give it a \`bodyLimit\`.`);
+      throw new Error(
+        `${route.method} ${route.url} has a body schema without a largest size: set its \`bodyLimit\`.`,
+      );
     route.bodyLimit = bytesMax;
   });
 }
 
-/** Reads JSON and nothing else. Many clients send a content type with every request: without a body it counts for nothing. */
+/**
+ * Reads JSON only. Many clients send a content type with every request: without a body it is
+ * ignored.
+ */
 function readBodies(typed: TypedApp): void {
   const parse = typed.getDefaultJsonParser('error', 'error');
   typed.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, undefined);
     if (isTooDeep(Buffer.from(body))) return done(TOO_DEEP);
-    return parse(request, String(body), (error, value) => done(error && noJson(String(body)), value));
+    return parse(request, String(body), (error, value) => done(error && notJson(String(body)), value));
   });
   typed.removeContentTypeParser('text/plain');
   typed.addContentTypeParser('*', ({ headers, routeOptions }, _stream, done) => {
@@ -77,7 +83,7 @@ function readBodies(typed: TypedApp): void {
     return isEmpty ? done(null, undefined) : done(wrongType(routeOptions.schema?.consumes));
   });
   typed.addHook('preValidation', async ({ body, routeOptions: { schema } }) => {
-    // A body that nobody reads may hold what its sender thinks has been changed.
+    // Refused, not ignored: the sender may believe that the body changed something.
     const isRead = schema?.body !== undefined || schema?.consumes !== undefined;
     if (!isRead && body !== undefined && body !== null && JSON.stringify(body) !== '{}') throw NOT_EXPECTED;
   });
@@ -85,21 +91,21 @@ function readBodies(typed: TypedApp): void {
 
 function wrongType(consumed: readonly string[] = ['application/json']): AnnexError {
   const how = consumed.includes('multipart/form-data') ? ', as curl -F archive=@upload.tar.gz does' : '';
-  const message = `body is of no type that is read here: send it with "Content-Type: ${consumed.join(', or ')}"${how}.`;
+  const message = `body has an unsupported content type: send it with "Content-Type: ${consumed.join(', or ')}"${how}.`;
   return new AnnexError('REQUEST_INVALID', message);
 }
 
-/** Says where, and not what is there: it may be a secret. */
-function noJson(body: string): AnnexError {
+/** Names the position, not the text there, which may be a secret. */
+function notJson(body: string): AnnexError {
   const fault = jsonFault(body);
   const message =
     fault === undefined
-      ? 'body has a member that is named as prototypes are: "__proto__", or "constructor" with a "prototype".'
-      : `body is no JSON: at line ${fault.line}, column ${fault.column}, ${fault.expected} is expected.`;
+      ? 'body has a member "__proto__", or "constructor" with a "prototype", which is not allowed.'
+      : `body is not JSON: at line ${fault.line}, column ${fault.column}, ${fault.expected} is expected.`;
   return new AnnexError('REQUEST_INVALID', message);
 }
 
-const NOT_EXPECTED = new AnnexError('REQUEST_INVALID', 'body is not expected: this takes none.');
+const NOT_EXPECTED = new AnnexError('REQUEST_INVALID', 'body is not expected: this route takes none.');
 
 const TOO_DEEP = new AnnexError('REQUEST_INVALID', `body is nested deeper than ${JSON_DEPTH_MAX}.`);
 
@@ -115,6 +121,6 @@ const PART_NAMES = new Map([
   ['headers', 'headers'],
 ]);
 
-/** Names the field in the way. TypeBox lists eight faults at the most. */
+/** Names the invalid field. TypeBox lists at most eight faults. */
 const invalid = (part: string, faults: readonly SchemaFault[]): AnnexError =>
   new AnnexError('REQUEST_INVALID', faultText(part, faults));

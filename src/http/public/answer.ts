@@ -1,44 +1,46 @@
 /**
- * An integration's answer onto the wire: status, every header in its order, body, as given. What belongs to the
- * connection (framing, keep-alive) is the host's, whatever the integration says; so is what `response-headers.ts` lists.
+ * Sends an integration's answer: status, headers in their order, and body, as the code gave them.
+ * Framing and keep-alive belong to the host, whatever the answer says; so do the headers that
+ * `response-headers.ts` refuses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, pipeline, type Readable } from 'node:stream';
 import type { CallResponse } from '../../calls/call.ts';
-import { answerHeaders, guardPage } from './response-headers.ts';
-import type { CookieHome } from './set-cookie.ts';
-
-/** Answers that have no body, whatever was given (RFC 9110, sections 6.4.1, 15.3.5, 15.3.6, 15.4.5). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+import { BODILESS_STATUSES } from '../../model/bodiless-statuses.ts';
+import { addPagePolicy, answerHeaders } from './response-headers.ts';
+import type { CookieScope } from './set-cookie.ts';
 
 const LENGTH = /^\d{1,15}$/;
 
-/** Bodies up to this size are joined with the head. */
+/** Bodies up to this size are sent in one write with the head. */
 const JOIN_BYTES_MAX = 16 * 1024;
 
-/** Larger ones leave in pieces of this size: of one that left as a whole, nobody could tell whether its reader is slow. */
+/** Larger bodies are written in pieces of this size, so that a slow reader can be recognized. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * @param home where its cookies may be kept; undefined where every header goes out as it was given
- * @param pagePolicy `content-security-policy` of pages that bring none of their own
- * @returns what was held back of its headers, one clause each
+ * @param raw whose request is `raw.req`
+ * @param cookieScope where the answer's cookies may apply; undefined: all headers are sent
+ * unchanged
+ * @param pagePolicy `content-security-policy` of pages that have none of their own
+ * @returns the headers that were withheld, one clause each
  */
 export function sendAnswer(
-  request: IncomingMessage,
   raw: ServerResponse,
   response: CallResponse,
-  home: CookieHome | undefined,
+  cookieScope: CookieScope | undefined,
   pagePolicy?: string,
 ): { readonly withheld?: ReadonlySet<string> } {
+  const { req: request } = raw;
   const { status, headers, body } = response;
-  const { flat, withheld } = answerHeaders(headers, home);
-  const bodiless = BODILESS.has(status);
-  // One without a body is no page; and what a 304 says of a page replaces what the page itself has said.
-  if (pagePolicy !== undefined && home !== undefined && !bodiless) guardPage(flat, pagePolicy);
+  const { flat, withheld } = answerHeaders(headers, cookieScope);
+  const bodiless = BODILESS_STATUSES.has(status);
+  // An answer without a body is no page; and headers of a 304 would replace those of the cached
+  // page.
+  if (pagePolicy !== undefined && cookieScope !== undefined && !bodiless) addPagePolicy(flat, pagePolicy);
   const length = contentLength(request.method, response);
   if (length !== undefined) flat.push('content-length', length);
-  // What is left of an upload that nobody read: the connection cannot carry another request.
+  // The rest of an upload is unread: the connection cannot carry another request.
   if (!request.complete) flat.push('connection', 'close');
   raw.writeHead(status, flat);
   if (request.method === 'HEAD' || bodiless) {
@@ -47,7 +49,7 @@ export function sendAnswer(
   } else if (!Buffer.isBuffer(body)) {
     sendStream(request, raw, body);
   } else if (body.byteLength <= JOIN_BYTES_MAX) {
-    // As a Latin-1 string, byte for byte, a small body leaves in one write with the head.
+    // A small body as a Latin-1 string, byte for byte, is sent in one write with the head.
     raw.end(body.toString('latin1'), 'latin1');
   } else {
     sendPieces(raw, body, 0);
@@ -55,7 +57,7 @@ export function sendAnswer(
   return withheld ? { withheld } : {};
 }
 
-/** Each piece follows when the one before has gone. */
+/** Writes each piece when the one before has been accepted by the socket. */
 function sendPieces(raw: ServerResponse, body: Buffer, from: number): void {
   let at = from;
   while (!raw.destroyed && at + PIECE_BYTES < body.byteLength) {
@@ -69,26 +71,27 @@ function sendPieces(raw: ServerResponse, body: Buffer, from: number): void {
 }
 
 /**
- * The length to announce. To a HEAD request it is that of the answer to GET (RFC 9110, section 8.6): an integration that has
- * made no body for it may know it, and is taken at its word; otherwise there is none to tell.
+ * The `Content-Length` to send. For HEAD it is that of the answer to GET (RFC 9110, section 8.6):
+ * if the integration made no body, its own header is used.
  */
 function contentLength(
   method: string | undefined,
   { status, headers, body }: CallResponse,
 ): string | undefined {
-  if (!Buffer.isBuffer(body) || BODILESS.has(status)) return undefined;
+  if (!Buffer.isBuffer(body) || BODILESS_STATUSES.has(status)) return undefined;
   if (method !== 'HEAD' || body.byteLength > 0) return String(body.byteLength);
   const given = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
   return given !== undefined && LENGTH.test(given) ? given : undefined;
 }
 
 /**
- * The head leaves at once, the body as it is made. One that breaks off breaks the connection: an ordinary end would pass
- * half an answer off as a whole one.
+ * Sends the head at once and the body as it is made. If the body breaks off, so does the
+ * connection: an ordinary end would present half an answer as a whole one.
  */
 function sendStream(request: IncomingMessage, raw: ServerResponse, body: Readable): void {
   raw.flushHeaders();
-  // HTTP/1.0 knows no chunks: an answer ends with its connection, and only a reset tells half of one from a whole.
+  // HTTP/1.0 has no chunks: the body ends with the connection, and only a reset marks it as
+  // incomplete.
   if (request.httpVersion === '1.0') {
     finished(body, (cause) => {
       if (cause) raw.socket?.resetAndDestroy();

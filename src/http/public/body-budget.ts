@@ -1,28 +1,33 @@
 /**
- * The bodies that the process holds in memory: the budget of requests, and the one of answers.
+ * Bounds the bodies that the process holds in memory: one budget for requests, one for answers.
  *
- * A body is buffered before its call is admitted, and an answer is held until its client has read it, so neither the limit
- * of one body nor admission bounds their sum. Attack: clients that send most of a body, or read nothing of an answer, and
- * wait, so that bodies of all others are refused. So each body counts for its organization and for the address of its
- * client, within its installation's pool too, and, until its signature is verified, within a small pool of its own. Where a
- * body finds no room, one whose client has stopped moving bytes gives way. The budget reads nothing and keeps no body.
+ * A body is buffered before its call is admitted, and an answer is held until its client has read
+ * it, so neither the limit of one body nor admission bounds their sum. Attack: clients that send
+ * most of a body, or read nothing of an answer, and wait, so that the bodies of all others are
+ * refused. So each body counts for its organization and for the address of its client, within the
+ * pool of its installation too, and until its signature is verified within a small pool of its own.
+ * If a pool is full, it evicts a body whose client has stopped moving bytes. The budget reads
+ * nothing and keeps no body.
  */
 import type { LimitMet } from '../../limits.ts';
-import { LOOK_EVERY_MS } from '../sender-pace.ts';
+import { PACE_CHECK_MS } from '../sender-pace.ts';
 import { type Claim, Pool, SMALL_BODY_BYTES, type Unfinished } from './body-pool.ts';
 
-/** A client that moves less than this while others need the room lags. */
+/** A client that moves less than this lags; its body may be evicted. */
 const LAGGING_BYTES_PER_SECOND = 64 * 1024;
-/** How long a client is looked at before it can lag. */
+/** How long a client is measured before it can lag. */
 const WINDOW_MS = 2_000;
 
-/** Who a body is counted for. */
+/** What a body is counted for. */
 export interface BodyOwner {
   readonly installationId: string;
   readonly organization: string;
-  /** Key of the client's address; absent for the platform, which sends and reads for everybody. */
+  /**
+   * Key of the client's address; absent for the host product, whose requests are those of all its
+   * users.
+   */
   readonly sender: string | undefined;
-  /** Whether it is yet to be shown that its sender may send it. */
+  /** Whether the signature of the body still has to be verified. */
   readonly isUnverified: boolean;
 }
 
@@ -31,9 +36,9 @@ export interface BodyBudgetParts {
   readonly all: LimitMet;
   /** Bodies of one installation. */
   readonly perInstallation: LimitMet;
-  /** Bodies whose sender is not verified yet. */
+  /** Bodies whose signatures are not verified yet. */
   readonly unverified?: LimitMet;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
 
@@ -49,23 +54,23 @@ export class BodyBudget {
     this.#parts = parts;
     this.#all = new Pool(parts.all);
     this.#unverified = parts.unverified && new Pool(parts.unverified);
-    this.#timer = setInterval(() => this.pass(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
-  /** Bytes that are held now. */
+  /** Bytes held now. */
   get heldBytes(): number {
     return this.#all.bytes;
   }
 
-  /** One body's share, nothing so far. */
+  /** A share for one body, empty at first. */
   open(owner: BodyOwner): BodyShare {
     return new BodyShare(this, owner);
   }
 
-  /** Looks at all unfinished bodies once. */
+  /** Measures all unfinished bodies once. */
   pass(): void {
     const now = this.#parts.clock();
-    for (const share of this.#unfinished) share.look(now);
+    for (const share of this.#unfinished) share.measure(now);
   }
 
   stop(): void {
@@ -96,9 +101,9 @@ export class BodyBudget {
       this.#installations.delete(installationId);
   }
 
-  /** For `BodyShare` alone: its next byte is up to its client. */
+  /** For `BodyShare` alone: starts to measure a body that waits for its client. */
   watch(share: BodyShare): void {
-    share.look(this.#parts.clock());
+    share.measure(this.#parts.clock());
     this.#unfinished.add(share);
   }
 
@@ -108,26 +113,26 @@ export class BodyBudget {
   }
 }
 
-/** How far a client has come with its body. */
+/** Progress of a client with its body. */
 export interface Progress {
-  /** Bytes that the client has sent, or read. */
+  /** Bytes that the client has sent of a request, or read of an answer. */
   movedBytes(): number;
-  /** The body gives way to others: it has to end, and its share to be given back, before this returns. */
-  giveWay(): void;
+  /** Ends the body; its share must be released before this returns. */
+  evict(): void;
 }
 
-/** What one body holds of a budget. */
+/** The bytes that one body holds of a budget. */
 export class BodyShare implements Unfinished {
   readonly #budget: BodyBudget;
   readonly #owner: BodyOwner;
-  /** Empty until the first byte is taken. */
+  /** Memberships in pools; empty until the first byte is taken. */
   #claims: Claim[] = [];
   #bytes = 0;
   #progress: Progress | undefined;
   #movedBytes = 0;
-  #lookedAt = Number.NaN;
+  #measuredAt = Number.NaN;
   isLagging = false;
-  /** The limit in the way, after a `take` that was refused. */
+  /** The limit that refused the last `take`. */
   limit: LimitMet | undefined;
 
   constructor(budget: BodyBudget, owner: BodyOwner) {
@@ -135,7 +140,10 @@ export class BodyShare implements Unfinished {
     this.#owner = owner;
   }
 
-  /** @returns whether there was room, if need be because others gave way; where there was none, nothing is taken */
+  /**
+   * @returns whether the bytes were taken, after evicting others if necessary; if not, none was
+   * taken
+   */
   take(bytes: number): boolean {
     if (this.#claims.length === 0) this.#claims = this.#budget.enter(this.#owner);
     const isSmall = this.#bytes + bytes <= SMALL_BODY_BYTES;
@@ -143,9 +151,9 @@ export class BodyShare implements Unfinished {
       for (;;) {
         const candidates = pool.refusal(holders, bytes, isSmall);
         if (candidates === undefined) break;
-        if (candidates.endOne(this)) continue;
+        if (candidates.evictOne(this)) continue;
         this.limit = pool.limit;
-        if (this.#bytes === 0) this.giveBack();
+        if (this.#bytes === 0) this.release();
         return false;
       }
     }
@@ -154,8 +162,8 @@ export class BodyShare implements Unfinished {
     return true;
   }
 
-  /** From now on the next byte is up to the client, and the body may have to give way. */
-  await(progress: Progress): void {
+  /** The body now waits for its client, and may be evicted. */
+  awaitClient(progress: Progress): void {
     if (this.#claims.length === 0) this.#claims = this.#budget.enter(this.#owner);
     this.#progress = progress;
     this.#budget.watch(this);
@@ -165,7 +173,7 @@ export class BodyShare implements Unfinished {
     }
   }
 
-  /** The client has done its part. Idempotent. */
+  /** The body waits for its client no more. Idempotent. */
   settle(): void {
     if (this.#progress === undefined) return;
     this.#progress = undefined;
@@ -176,42 +184,42 @@ export class BodyShare implements Unfinished {
     }
   }
 
-  giveWay(): void {
+  evict(): void {
     const progress = this.#progress;
     this.settle();
-    progress?.giveWay();
-    this.giveBack();
+    progress?.evict();
+    this.release();
   }
 
   /** For `BodyBudget` alone. */
-  look(now: number): void {
+  measure(now: number): void {
     const movedBytes = this.#progress?.movedBytes() ?? 0;
-    const isFirst = Number.isNaN(this.#lookedAt);
-    if (!isFirst && now - this.#lookedAt < WINDOW_MS) return;
-    const neededBytes = ((now - this.#lookedAt) / 1_000) * LAGGING_BYTES_PER_SECOND;
+    const isFirst = Number.isNaN(this.#measuredAt);
+    if (!isFirst && now - this.#measuredAt < WINDOW_MS) return;
+    const neededBytes = ((now - this.#measuredAt) / 1_000) * LAGGING_BYTES_PER_SECOND;
     this.isLagging = !isFirst && movedBytes - this.#movedBytes < neededBytes;
-    this.#lookedAt = now;
+    this.#measuredAt = now;
     this.#movedBytes = movedBytes;
   }
 
-  /** The sender may send it: it is not counted among the unverified any more. */
+  /** The signature is verified: the body no longer counts as unverified. */
   verified(): void {
     if (this.#claims.length === 0) return;
     this.settle();
-    for (const claim of this.#claims.splice(2)) this.#release(claim);
+    for (const claim of this.#claims.splice(2)) this.#leave(claim);
   }
 
-  /** Returns everything taken so far. Idempotent: a second call returns nothing. */
-  giveBack(): void {
+  /** Returns all bytes taken. Idempotent. */
+  release(): void {
     if (this.#claims.length === 0) return;
     this.settle();
     const claims = this.#claims;
     this.#claims = [];
-    for (const claim of claims) this.#release(claim);
+    for (const claim of claims) this.#leave(claim);
     this.#bytes = 0;
   }
 
-  #release(claim: Claim): void {
+  #leave(claim: Claim): void {
     claim.pool.hold(claim.holders, -this.#bytes);
     this.#budget.leave(claim, this.#owner);
   }

@@ -1,28 +1,29 @@
 /**
- * One pool of bytes for bodies that the host holds, and what each holder has of it.
+ * One pool of bytes for bodies that the host holds, divided among holders.
  *
- * A pool is never all taken by a few: a holder may have at most as much as stays free for the others. One holder gets half
- * of the pool, four get a fifth each, and a newcomer always finds as much room as the greediest holder has. The last eighth
- * is for small bodies alone. It counts and decides; who the holders are and what a body is, is up to `body-budget.ts`.
+ * A few holders never take the whole pool: each may have at most as much as stays free for the
+ * others. One holder gets half of the pool, four get a fifth each, and a new holder always finds as
+ * much room as the largest holder has. The last eighth is reserved for small bodies. The pool
+ * counts and decides; `body-budget.ts` says what the holders and bodies are.
  */
 import type { LimitMet } from '../../limits.ts';
 
 /** A body up to this size may use the reserve. */
 export const SMALL_BODY_BYTES = 64 * 1024;
-/** Part of a pool that only small bodies may use. */
+/** Part of a pool that is reserved for small bodies. */
 const RESERVE_SHARE = 1 / 8;
-/** Unfinished bodies that are looked at for one body that finds no room. */
+/** Unfinished bodies that are checked for one that can be evicted. */
 const CANDIDATES_MAX = 32;
 
-/** A body whose next byte is up to its client. */
+/** A body that waits for its client. */
 export interface Unfinished {
-  /** Whether its client has hardly moved a byte of late. */
+  /** Whether its client has hardly moved a byte lately. */
   readonly isLagging: boolean;
-  /** Ends the body and gives its bytes back, before it returns. */
-  giveWay(): void;
+  /** Ends the body and releases its bytes before it returns. */
+  evict(): void;
 }
 
-/** Unfinished bodies, the one that was looked at least recently first. */
+/** Unfinished bodies, the least recently checked first. */
 class Candidates {
   readonly #bodies = new Set<Unfinished>();
 
@@ -34,17 +35,17 @@ class Candidates {
     this.#bodies.delete(body);
   }
 
-  /** Ends one body that lags. @returns whether there was one */
-  endOne(asking: Unfinished): boolean {
-    let looks = Math.min(CANDIDATES_MAX, this.#bodies.size);
+  /** Evicts one lagging body. @returns whether there was one */
+  evictOne(requester: Unfinished): boolean {
+    let checksLeft = Math.min(CANDIDATES_MAX, this.#bodies.size);
     for (const body of this.#bodies) {
-      if (looks === 0) return false;
-      looks -= 1;
-      if (body.isLagging && body !== asking) {
-        body.giveWay();
+      if (checksLeft === 0) return false;
+      checksLeft -= 1;
+      if (body.isLagging && body !== requester) {
+        body.evict();
         return true;
       }
-      // To the end, so that the next look sees others.
+      // Moved to the end, so that the next search checks others.
       this.#bodies.delete(body);
       this.#bodies.add(body);
     }
@@ -52,12 +53,12 @@ class Candidates {
   }
 }
 
-/** What one installation, organization or address has of a pool. */
+/** The bytes that one installation, organization or address holds of a pool. */
 export class Holder {
   readonly key: string;
   readonly candidates = new Candidates();
   bytes = 0;
-  /** Bodies that are counted here; without one it is forgotten. */
+  /** Bodies of this holder; the pool forgets a holder without any. */
   bodies = 0;
 
   constructor(key: string) {
@@ -71,7 +72,7 @@ export class Pool {
   readonly #largeBytesMax: number;
   readonly #holders = new Map<string, Holder>();
   bytes = 0;
-  /** Bodies that are counted here. */
+  /** Bodies of all holders. */
   bodies = 0;
 
   constructor(limit: LimitMet) {
@@ -79,7 +80,7 @@ export class Pool {
     this.#largeBytesMax = limit.max - Math.floor(limit.max * RESERVE_SHARE);
   }
 
-  /** Counts a body in. @returns its holders, in the order of the keys */
+  /** Adds a body. @returns its holders, in the order of the keys */
   enter(keys: readonly string[]): Claim {
     this.bodies += 1;
     const holders = keys.map((key) => {
@@ -91,7 +92,7 @@ export class Pool {
     return { pool: this, holders };
   }
 
-  /** Counts a body out that holds nothing any more. */
+  /** Removes a body that holds no bytes any more. */
   leave(holders: readonly Holder[]): void {
     this.bodies -= 1;
     for (const holder of holders) {
@@ -100,21 +101,24 @@ export class Pool {
     }
   }
 
-  /** @returns the unfinished bodies among which one may give way to these bytes; undefined where there is room for them */
+  /**
+   * @returns undefined if there is room for the bytes; otherwise the unfinished bodies of which one
+   * may be evicted
+   */
   refusal(holders: readonly Holder[], more: number, isSmall: boolean): Candidates | undefined {
     const left = (isSmall ? this.limit.max : this.#largeBytesMax) - this.bytes - more;
     if (left < 0) return this.candidates;
     return holders.find(({ bytes }) => bytes + more > left)?.candidates;
   }
 
-  /** @param more below 0: gives back */
+  /** @param more bytes to add; negative to release */
   hold(holders: readonly Holder[], more: number): void {
     this.bytes += more;
     for (const holder of holders) holder.bytes += more;
   }
 }
 
-/** A body's standing in one pool. */
+/** A body's membership in one pool. */
 export interface Claim {
   readonly pool: Pool;
   readonly holders: readonly Holder[];

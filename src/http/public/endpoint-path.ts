@@ -1,30 +1,38 @@
 /**
- * Whether a path, or a URL, stays below the endpoint that it is for.
+ * Checks that a path or URL stays below the endpoint it is sent to.
  *
- * The attack: `GET {endpoint A}/../{key of B}/x` is routed to A, by the key as it was sent, and `request.url` in A's code reads
- * as B's, since a URL parser takes dot segments away. What would leave the endpoint is refused before an isolate is entered.
- * Dots are read as a URL parser reads them: plain or encoded, between slashes or backslashes. Nothing is rewritten.
+ * Attack: `GET {endpoint A}/../{key of B}/x` is routed to A by the key as it was sent, but
+ * `request.url` in A's code reads as B's, because a URL parser removes dot segments. A path that
+ * leaves the endpoint is refused before an isolate is entered. Dots are read as a URL parser reads
+ * them: plain or encoded, between slashes or backslashes. Nothing is rewritten.
  */
 import { ENDPOINT_KEY } from '../../model/identifiers.ts';
 import type { Target } from '../../model/target.ts';
 
-/** What a path without dot segments has none of; nearly all are done with that. */
+/** Absent from paths without dot segments; nearly all paths need no further check. */
 const SUSPECT = /[\0- \\]|\/(?:\.|%2e)/i;
-/** What a URL parser drops wherever it stands. */
+/** Characters that a URL parser drops anywhere. */
 const DROPPED = /[\t\n\r]/g;
-/** What it drops at the end of a URL. */
+/** Characters that a URL parser drops at the end. */
 const DROPPED_AT_END = /(?<![\0- ])[\0- ]+$/;
 const UP = /^(?:\.|%2e){2}$/i;
 const HERE = /^(?:\.|%2e)$/i;
 /**
- * A URL whose host a URL parser leaves as it is: small letters, no user name, and a last label that begins with a letter, so
- * that it is no notation of an address. Most URLs of envelopes are such, and to parse each would cost as much as all else here.
+ * A URL whose host a URL parser leaves unchanged: lower case, no user name, and a last label that
+ * begins with a letter, so that it is no notation of an address. Most URLs of envelopes match, and
+ * parsing each would cost as much as all other checks here.
  */
 const PLAIN_URL = /^https?:\/\/((?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)/;
-/** An endpoint in small letters of ASCII: the operator may have configured others, which only a URL parser compares. */
+/**
+ * An endpoint in lower-case ASCII. The operator may have configured another, which only a URL
+ * parser can compare.
+ */
 const PLAIN_ENDPOINT = /^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?(?:\/|$)/;
 
-/** @param pathAndQuery what follows the endpoint: nothing, or a path with its query */
+/**
+ * @param pathAndQuery the rest of the URL after the endpoint: empty, or a path with its query
+ * @returns whether its dot segments leave the endpoint
+ */
 export function leavesEndpoint(pathAndQuery: string): boolean {
   if (!SUSPECT.test(pathAndQuery)) return false;
   const [path = ''] = pathAndQuery.replace(DROPPED, '').replace(DROPPED_AT_END, '').split(/[?#]/, 1);
@@ -38,8 +46,8 @@ export function leavesEndpoint(pathAndQuery: string): boolean {
 }
 
 /**
- * Whether a URL that the sender of an envelope describes is one of this service, and not below the target's endpoint.
- * A URL of any other place is the sender's business.
+ * Whether a URL in an envelope is one of this service but not below the target's endpoint. URLs of
+ * other origins are the sender's business.
  */
 export function isOfAnotherEndpoint(
   text: string,
@@ -58,18 +66,18 @@ export function isOfAnotherEndpoint(
     const base = own.pathname.replace(/\/$/, '');
     return url.pathname !== base && !url.pathname.startsWith(`${base}/`);
   }
-  // Where each endpoint has an origin of its own, its key is the first label.
+  // With an origin for each endpoint, the key is the first label.
   if (!ownHost.startsWith(`${endpointKey}.`)) return false;
   const [label = ''] = host.split('.', 1);
   return ENDPOINT_KEY.test(label) && host.slice(label.length) === ownHost.slice(endpointKey.length);
 }
 
-/** Whether a look at both texts shows that the hosts have nothing in common but, perhaps, their first labels. */
+/** Whether the texts alone show that the hosts share at most their first labels. */
 function isPlainlyElsewhere(text: string, publicEndpoint: string): boolean {
   const host = PLAIN_URL.exec(text)?.[1];
   if (host === undefined || !PLAIN_ENDPOINT.test(publicEndpoint)) return false;
   return !publicEndpoint.includes(host.slice(host.indexOf('.') + 1));
 }
 
-/** With its port. A dot behind a name makes it no other one. */
+/** With the port. A trailing dot names the same host. */
 const hostOf = ({ hostname, port }: URL): string => `${hostname.replace(/\.$/, '')}:${port}`;

@@ -1,9 +1,9 @@
 /**
- * The event of an envelope, checked and completed for its target (COMPAT 1): what its sender leaves out of the ids the host
- * fills in, and what names another target is refused.
+ * Checks the event of an envelope and completes it for its target
+ * (docs/contract/calls.md#event-ids): missing ids are added, ids of another target are refused.
  *
- * The text itself is handed on, with the missing members in front: to write the whole event anew would cost more than to read
- * it, and change how numbers and texts are written.
+ * The text is passed on with the missing members in front. Serializing the whole event again would
+ * cost more than parsing it, and would change how numbers and strings are written.
  */
 import { AnnexError } from '../../errors.ts';
 import { EVENT_ID } from '../../model/posted-event.ts';
@@ -13,7 +13,7 @@ import { isOfAnotherEndpoint } from './endpoint-path.ts';
 export interface CheckedEvent {
   /** JSON text. */
   readonly bytes: Uint8Array;
-  /** Whether it describes a request that has no body (REFERENCE D3). */
+  /** Whether it describes a request without a body (docs/contract/calls.md#envelope). */
   readonly isBodiless: boolean;
 }
 
@@ -26,7 +26,7 @@ const OPENING_BRACE = 0x7b;
 
 /**
  * @param text JSON text of `event`
- * @param eventId for an event that has none
+ * @param eventId for an event without one
  * @throws AnnexError ENVELOPE_INVALID
  */
 export function checkEvent(
@@ -36,7 +36,8 @@ export function checkEvent(
   eventId: string,
 ): CheckedEvent {
   const { type } = event;
-  if (typeof type !== 'string' || type === '') throw invalid('The `event` part has no `type`.');
+  if (typeof type !== 'string' || type === '')
+    throw invalid('The `event` part has no `type`: set it to a non-empty string.');
   let missing = '';
   if (event['eventId'] === undefined) missing = member('eventId', eventId);
   else if (typeof event['eventId'] !== 'string' || !EVENT_ID.test(event['eventId']))
@@ -48,36 +49,40 @@ export function checkEvent(
   if (own.spaceId !== undefined) missing += missingId(event, 'spaceId', own.spaceId);
   if (own.siteId !== undefined) missing += missingId(event, 'siteId', own.siteId);
   return {
-    bytes: missing === '' ? text : inFront(text, missing),
+    bytes: missing === '' ? text : withMembers(text, missing),
     isBodiless: type === 'fetch' && isBodilessRequest(event['request'], target),
   };
 }
 
-/** @throws AnnexError ENVELOPE_INVALID where the request is one to another endpoint */
+/** @throws AnnexError ENVELOPE_INVALID if the URL of the request is below another endpoint */
 function isBodilessRequest(request: unknown, target: EventTarget): boolean {
   if (typeof request !== 'object' || request === null) return false;
   const { method, url } = request as { readonly method?: unknown; readonly url?: unknown };
   if (typeof url === 'string' && isOfAnotherEndpoint(url, target))
-    throw invalid("The `request.url` of the event is not below the target's endpoint.");
+    throw invalid(
+      "The `request.url` of the event is not below the target's endpoint: use the endpoint's URL or one below it.",
+    );
   return typeof method === 'string' && /^(?:get|head)$/i.test(method);
 }
 
 /**
- * The attack: code that takes the ids of an event for those of its installation acts for another one.
+ * Attack: an event with ids of another installation, for code that takes them for its own.
  *
- * @returns the id as a member, where the event has none
- * @throws AnnexError ENVELOPE_INVALID where it has another
+ * @returns the id as a member, if the event has none
+ * @throws AnnexError ENVELOPE_INVALID if the event has another id
  */
 function missingId(event: Readonly<Record<string, unknown>>, key: string, id: string): string {
   if (event[key] === undefined) return member(key, id);
   if (event[key] === id) return '';
-  throw invalid(`The \`${key}\` of the event is not that of the endpoint's target.`);
+  throw invalid(
+    `The \`${key}\` of the event is not that of the endpoint's target: leave it out, or send the id of the target.`,
+  );
 }
 
 const member = (key: string, value: string): string => `"${key}":${JSON.stringify(value)},`;
 
-/** The object has a `type`, so a comma may stand behind what comes before it. */
-function inFront(text: Buffer, members: string): Uint8Array {
+/** The object has at least a `type`, so a comma may end the added members. */
+function withMembers(text: Buffer, members: string): Uint8Array {
   const rest = text.indexOf(OPENING_BRACE) + 1;
   const begin = `{${members}`;
   const at = Buffer.byteLength(begin);

@@ -1,7 +1,9 @@
 /**
- * Whether the signature of an envelope is believed: made by one of the target's secrets, of late, and for the first time.
+ * Checks signatures of envelopes: made with one of the target's secrets, recently, and not used
+ * before.
  *
- * The attack: an envelope that was recorded on its way and is sent once more. The age is looked at before the body is read.
+ * Attack: replay, an envelope that was recorded in transit and is sent again. The age is checked
+ * before the body is read.
  */
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
@@ -15,7 +17,7 @@ const LIMIT = 'envelopeSignatureAgeMs';
 
 export interface EnvelopeSignaturesParts {
   readonly limits: Pick<Limits, typeof LIMIT>;
-  /** The time of day, in milliseconds. */
+  /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
 }
 
@@ -30,18 +32,19 @@ export class EnvelopeSignatures {
     this.#seen = new SeenSignatures(Math.ceil(this.#ageMaxMs / SECOND_MS));
   }
 
-  /** @returns why the header cannot be that of a signature that is believed, whatever the body is */
+  /** @returns the error, if no body could make the header acceptable */
   headRefusal(header: string): AnnexError | undefined {
     const claim = readSignature(header);
     if (claim === undefined) return unauthorized();
-    // A clock that goes ahead is as wrong as one that is late. What is left of a second counts for the sender.
+    // A timestamp in the future is as wrong as one in the past. Fractions of a second count for the
+    // sender.
     const awayMs = Math.abs(this.#now() - Number(claim.timestamp) * SECOND_MS);
     const usedMs = Math.floor(awayMs / SECOND_MS) * SECOND_MS;
     if (usedMs <= this.#ageMaxMs) return undefined;
     return limitError('ENVELOPE_UNAUTHORIZED', { name: LIMIT, max: this.#ageMaxMs, used: usedMs });
   }
 
-  /** @returns why the signature is not believed for this body; where it is, it is not believed again */
+  /** @returns the error; undefined if the signature is genuine and new. It is not accepted again */
   refusal(
     header: string,
     body: Buffer,
@@ -54,7 +57,7 @@ export class EnvelopeSignatures {
     if (this.#seen.take(endpointKey, Number(claim.timestamp), matching, nowS)) return undefined;
     return new AnnexError(
       'ENVELOPE_UNAUTHORIZED',
-      'An envelope with this signature has been here already: sign each attempt anew, with a `t` of its own.',
+      'This signature was used before: sign each attempt anew, with its own `t`.',
     );
   }
 }
@@ -62,5 +65,5 @@ export class EnvelopeSignatures {
 export const unauthorized = (): AnnexError =>
   new AnnexError(
     'ENVELOPE_UNAUTHORIZED',
-    'The envelope door needs a platform token or a valid X-Platform-Signature.',
+    '`POST {endpoint}/v1` needs a platform token in Authorization or a valid X-Platform-Signature.',
   );

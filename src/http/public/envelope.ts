@@ -1,8 +1,10 @@
 /**
- * The envelope door's body: multipart parts to an envelope (SPEC "Request envelope", REFERENCE D3, D6).
+ * Reads the body of `POST {endpoint}/v1`: multipart parts become an envelope
+ * (docs/contract/calls.md#envelope).
  *
- * Whatever is wrong with it is said before any isolate is entered. The `environment` part grants nothing: the host's own
- * environment of the target takes every key it knows, and only keys that mean nothing to the host pass through.
+ * Every fault of the body is reported before an isolate is entered. The `environment` part grants
+ * nothing: the host's own environment of the target replaces each key that the host knows, and only
+ * unknown keys are passed on (docs/contract/environment.md#source).
  */
 
 import type { Envelope } from '../../calls/call.ts';
@@ -14,7 +16,7 @@ import type { Target } from '../../model/target.ts';
 import { checkEvent, type EventTarget } from './envelope-event.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
 
-/** Keys that only the host may fill in, whether or not this target has them. */
+/** Keys that only the host sets, whether or not this target has them. */
 const OWN_KEYS: ReadonlySet<string> = new Set([
   'apiEndpoint',
   'apiTokens',
@@ -34,12 +36,12 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
   'status',
   'target',
   'urls',
-  // Assigned to an object, it would replace the prototype.
+  // Attack: assigned to an object, this key would replace its prototype.
   '__proto__',
 ]);
 
 /**
- * @param eventId for an event that has none
+ * @param eventId for an event without one
  * @throws AnnexError ENVELOPE_INVALID or REQUEST_TOO_LARGE, naming the part
  */
 export function readEnvelope(
@@ -59,7 +61,7 @@ export function readEnvelope(
   return {
     event: bytes,
     environment: ownEnvironment(target, parseObject('environment', environment)),
-    // As raw traffic: a request with GET or HEAD has no body that an integration could read (REFERENCE D3).
+    // As in raw traffic, a GET or HEAD request has no body that an integration could read.
     ...(fetchBody && !isBodiless && { body: fetchBody }),
   };
 }
@@ -69,8 +71,8 @@ function readParts(contentType: string | undefined, body: Buffer): Map<string, B
   if (boundary === undefined) throw invalid('The body must be multipart/form-data with a boundary.');
   const byName = new Map<string, Buffer>();
   for (const { name, bytes } of partsOf(body, boundary)) {
-    // Two parts of one name: two readers could disagree on which one counts.
-    if (byName.has(name)) throw invalid(`The part \`${name.slice(0, 64)}\` is there twice.`);
+    // Attack: two parts with one name, of which two parsers could use different ones.
+    if (byName.has(name)) throw invalid(`The part \`${name.slice(0, 64)}\` occurs twice: send it once.`);
     byName.set(name, bytes);
   }
   return byName;

@@ -1,22 +1,25 @@
 /**
- * Raw traffic to an endpoint as a `fetch` event (REFERENCE D4, D7): what came in over HTTP, in the shape that an
- * integration's `fetch` handler has its `Request` rebuilt from.
+ * Makes the `fetch` event of a request to an endpoint (docs/contract/calls.md#raw-traffic). The
+ * isolate builds the `Request` of the integration's `fetch` handler from it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
 import { eventIds, type Target } from '../../model/target.ts';
 
-/** Annex's own tokens: a client that confuses the doors must not hand them to a tenant. */
+/**
+ * Attack, or a mistake: one of Annex's own tokens that a client sends to an endpoint, for the
+ * tenant to use.
+ */
 const OWN_TOKEN = /annex_(?:admin|platform|organization|run)_/;
 
 export interface RawRequest {
   readonly method: string;
-  /** What follows the endpoint: empty, or a path with its query. */
+  /** The rest of the URL after the endpoint: empty, or a path with its query. */
   readonly pathAndQuery: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** JSON text of the event. The URL is built on the configured public URL; the `Host` header decides nothing. */
+/** @returns JSON text of the event. Its URL is built on the configured public URL, not on `Host` */
 export function fetchEvent(eventId: string, target: Target, request: RawRequest): Buffer {
   return Buffer.from(
     JSON.stringify({
@@ -34,7 +37,8 @@ export function fetchEvent(eventId: string, target: Target, request: RawRequest)
 
 function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = Object.create(null);
-  // A header that `Connection` names is hop-by-hop too; smuggling it through would let a client undo a proxy's.
+  // A header that `Connection` names is hop-by-hop too. Attack: a client that has a proxy's header
+  // removed, or its own kept.
   const connection = headers.connection?.toLowerCase() ?? '';
   const named = connection === '' || connection === 'keep-alive' ? undefined : listed(connection);
   for (const name in headers) {
@@ -47,8 +51,9 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
 }
 
 /**
- * The elements of a list in a header, without the blanks around them. No regular expression: one for the blanks on both sides
- * of a comma takes quadratic time over a header that is all blanks, 0.3 s of the event loop for one request.
+ * The elements of a list in a header, trimmed. No regular expression: one for the blanks on both
+ * sides of a comma takes quadratic time over a header of blanks, 0.3 s of the event loop for one
+ * request.
  */
 function listed(value: string): Set<string> {
   const elements = new Set<string>();

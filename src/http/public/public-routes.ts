@@ -1,21 +1,24 @@
 /**
- * The public listener: every endpoint of every target (REFERENCE D1, D7).
+ * The public listener's routes: the endpoints of all targets
+ * (docs/contract/endpoints.md#credentials).
  *
- *   {endpoint key}/…            any method: raw traffic, handed over as a `fetch` event
- *   POST {endpoint key}/v1      the envelope door, for the platform and for senders that sign
+ *   {endpoint key}/…            any method: raw traffic, passed on as a `fetch` event
+ *   POST {endpoint key}/v1      an envelope, from the host product or from a sender that signs
  *
- * Whatever can be refused by looking at the head of a request is refused before its body is read, and whatever can be
- * refused by the host never enters an isolate. It serves nothing of the host's own: no token, cookie or page.
+ * What the head of a request shows to be wrong is refused before its body is read, and what the
+ * host can refuse never enters an isolate. It serves nothing of the host's own: no token, cookie or
+ * page.
  */
 import { METHODS, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Caller, type Envelope } from '../../calls/call.ts';
+import type { Envelope } from '../../calls/call.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import { outcomeError } from '../../calls/outcome.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
+import { callerOf } from '../client-caller.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
@@ -28,21 +31,21 @@ import {
   RequestAuthorizer,
   type RequestAuthorizerParts,
 } from './request-authorizer.ts';
-import { isStreamed, refuseAnnouncedBody, shed, withBody } from './request-body.ts';
-import type { CookieHome } from './set-cookie.ts';
+import { BodyReader, isStreamed, refuseAnnouncedBody, shed } from './request-body.ts';
+import type { CookieScope } from './set-cookie.ts';
 import { StreamedUpload } from './streamed-upload.ts';
 
-/** Room for the heads of an envelope's parts, beside the parts. */
+/** Allowance for the heads of an envelope's parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
-/** Answers up to this size go into the socket's own memory at once, as a rule. */
+/** Answers up to this size usually fit into the socket's own buffer. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
 export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatures'> {
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  /** The time of day, in milliseconds. */
+  /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
-  /** Hears of requests that a limit keeps from becoming calls. */
+  /** Logs requests that a limit keeps from becoming calls. */
   readonly observer: Pick<CallLog, 'refused' | 'log'>;
 }
 
@@ -51,47 +54,52 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
   const { limits } = parts;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
   const signatures = new EnvelopeSignatures(parts);
-  const visits = new RequestAuthorizer({ ...parts, signatures });
+  const authorizer = new RequestAuthorizer({ ...parts, signatures });
   const bodies = bodyBudgets(parts);
   const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
+  const reader = new BodyReader(senders);
   app.addHook('onClose', () => {
     senders.stop();
     bodies.requests.stop();
     bodies.answers.stop();
   });
-  const answering = { ...parts, bodies, senders, signatures };
-  // To the framework no method has a body: it would refuse content types it cannot read (an empty one, for instance),
-  // and raw traffic may have any. `withBody` reads them.
+  const answeringParts = { ...parts, bodies, senders, reader, signatures };
+  // For the framework, no method has a body: otherwise it would refuse content types that it cannot
+  // parse, and raw traffic may have any. `BodyReader` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'CONNECT'),
     url: '/*',
     exposeHeadRoute: false,
     handler: async (request, reply) => {
-      const visit = await visits.look(request);
-      if (typeof visit === 'string') {
-        return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${visit}`);
+      const authorized = await authorizer.authorize(request);
+      if (typeof authorized === 'string') {
+        return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${authorized}`);
       }
       try {
-        return await serve(request, reply, visit, answering);
+        return await serve(request, reply, authorized, answeringParts);
       } catch (cause) {
-        // What a call met is in the journal already, with its outcome.
+        // The call log already has the limits that a call met, with its outcome.
         if (cause instanceof AnnexError && cause.limit && !('outcome' in cause.extra))
-          parts.observer.refused(visit.target, request.id, cause.limit);
+          parts.observer.refused(authorized.target, request.id, cause.limit);
         throw cause;
       }
     },
   });
 }
 
-type Answering = PublicRouteParts & {
+type AnsweringParts = PublicRouteParts & {
   readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
   readonly senders: SlowSenders;
+  readonly reader: BodyReader;
   readonly signatures: EnvelopeSignatures;
 };
 
-/** Two budgets, so that answers that are not read leave requests their room, and the other way round. */
-function bodyBudgets({ limits, clock }: Pick<PublicRouteParts, 'limits' | 'clock'>): Answering['bodies'] {
+/** Two budgets, so that unread answers leave requests their room, and the other way round. */
+function bodyBudgets({
+  limits,
+  clock,
+}: Pick<PublicRouteParts, 'limits' | 'clock'>): AnsweringParts['bodies'] {
   const limit = (name: LimitName) => ({ name, max: limits[name] });
   const perInstallation = limit('bufferedBodyBytesPerInstallation');
   const unverified = limit('bufferedUnverifiedBytes');
@@ -101,38 +109,39 @@ function bodyBudgets({ limits, clock }: Pick<PublicRouteParts, 'limits' | 'clock
   };
 }
 
-/** Takes the body, or begins to, and hands the request over. */
+/** Reads the body, or begins to, and answers the request. */
 async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
-  visit: AuthorizedRequest,
-  parts: Answering,
+  authorized: AuthorizedRequest,
+  parts: AnsweringParts,
 ): Promise<FastifyReply> {
-  const bytesMax = bodyBytesMax(visit);
+  const bytesMax = bodyBytesMax(authorized);
   refuseAnnouncedBody(request.raw, bytesMax);
-  if (visit.door === 'raw' && isStreamed(request.raw)) {
+  if (authorized.kind === 'raw' && isStreamed(request.raw)) {
     const upload = new StreamedUpload(request.raw, bytesMax, parts.senders);
     await upload.begun;
-    return answer(request, reply, visit, toEnvelope(request, visit, upload, parts), parts);
+    return answer(reply, authorized, envelopeOf(request, authorized, upload, parts), parts);
   }
-  const share = parts.bodies.requests.open(ownerOf(visit, visit.signature !== undefined));
+  const share = parts.bodies.requests.open(ownerOf(authorized, authorized.signature !== undefined));
   let isRead = false;
-  const served = withBody(request.raw, bytesMax, share, parts.senders, (body) => {
+  const served = parts.reader.read(request.raw, bytesMax, share, (body) => {
     isRead = true;
-    const envelope = toEnvelope(request, visit, body, parts);
+    const envelope = envelopeOf(request, authorized, body, parts);
     share.verified();
-    return answer(request, reply, visit, envelope, parts);
+    return answer(reply, authorized, envelope, parts);
   });
-  if (visit.signature === undefined) return served;
+  if (authorized.signature === undefined) return served;
   return served.catch((cause: unknown) => {
-    // Attack: envelopes with a made-up signature that are never finished, so that none is ever found to be wrong.
+    // Attack: envelopes with invented signatures that are never finished, so that none is ever
+    // verified and counted.
     const isSendersFault = !(cause instanceof AnnexError && cause.code === 'REQUEST_SHED');
-    if (!isRead && isSendersFault) parts.credentials.failed(request.raw);
+    if (!isRead && isSendersFault) parts.credentials.countFailure(request.raw);
     throw cause;
   });
 }
 
-/** Who the bodies of a request and of its answer are counted for. */
+/** The owner of a request's body and of its answer. */
 const ownerOf = ({ target, sender }: AuthorizedRequest, isUnverified: boolean): BodyOwner => ({
   installationId: target.installationId,
   organization: target.organization,
@@ -140,112 +149,110 @@ const ownerOf = ({ target, sender }: AuthorizedRequest, isUnverified: boolean): 
   isUnverified,
 });
 
-/** An envelope holds a body of raw traffic, and more; `envelope.ts` looks at the size of each of its parts. */
-function bodyBytesMax({ door, target }: AuthorizedRequest): number {
+/**
+ * An envelope contains a body of raw traffic and more; `envelope.ts` checks the size of each part.
+ */
+function bodyBytesMax({ kind, target }: AuthorizedRequest): number {
   const { requestBodyBytes, envelopePartBytes } = target.limits;
-  return door === 'raw'
+  return kind === 'raw'
     ? requestBodyBytes
     : requestBodyBytes + 2 * envelopePartBytes + MULTIPART_OVERHEAD_BYTES;
 }
 
 async function answer(
-  request: FastifyRequest,
   reply: FastifyReply,
-  visit: AuthorizedRequest,
+  authorized: AuthorizedRequest,
   envelope: Envelope,
-  parts: Answering,
+  parts: AnsweringParts,
 ): Promise<FastifyReply> {
-  const { target } = visit;
+  const { request } = reply;
+  const { target } = authorized;
   const { body } = envelope;
-  // One that was refused before its call began is not called for.
+  // Refused before its call started: do not start it.
   if (body instanceof StreamedUpload && body.destroyed) body.finish();
-  const caller = new Caller(inProcessDepth(request.raw.socket));
-  // `close` without an end: the client went away, and the call has nobody left to answer.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableEnded) caller.leave();
-  });
-  // One that went away while the head was looked at is not heard of again.
-  if (request.raw.socket.destroyed) caller.leave();
+  const caller = callerOf(reply.raw, inProcessDepth(request.raw.socket));
   if (body instanceof StreamedUpload) {
     body.onRefused = () => caller.leave();
     body.onArrived = () => caller.uploaded();
-    if (body.isComing) caller.uploader = visit.sender;
+    if (body.isComing) caller.uploader = authorized.sender;
   }
   const result = await parts.dispatch.call(target, envelope, request.id, caller);
   const { response } = result;
   if (response === undefined) {
-    // What is left of an upload that nobody reads: the connection cannot carry another request.
+    // The rest of an upload is unread: the connection cannot carry another request.
     if (!request.raw.complete) reply.header('connection', 'close');
     if (body instanceof StreamedUpload) body.finish();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
-  if (Buffer.isBuffer(response.body)) holdUntilSent(reply.raw, response.body.byteLength, visit, parts);
+  if (Buffer.isBuffer(response.body)) countUntilSent(reply.raw, response.body.byteLength, authorized, parts);
   reply.hijack();
   const { withheld } = sendAnswer(
-    request.raw,
     reply.raw,
     response,
-    cookieHome(visit, parts),
+    cookieScope(authorized, parts),
     target.contentSecurityPolicy,
   );
   if (withheld !== undefined) {
-    for (const what of withheld) parts.observer.log(target, request.id, 'warn', `Held back: ${what}.`);
+    for (const what of withheld)
+      parts.observer.log(target, request.id, 'warn', `Response header withheld: ${what}.`);
   }
   return reply;
 }
 
 /**
- * On an origin that all share, an endpoint's cookies stay below its own path.
+ * Where the cookies of an answer may apply: on a shared origin only below the endpoint's own path.
  *
- * @returns undefined where it is no browser that asks, but the platform: it has everything as it was given
+ * @returns undefined for envelopes, which browsers do not send: all headers are sent unchanged
  */
-function cookieHome(
-  { door, target, pathAndQuery }: AuthorizedRequest,
+function cookieScope(
+  { kind, target, pathAndQuery }: AuthorizedRequest,
   { publicUrl }: PublicRouteParts,
-): CookieHome | undefined {
-  if (door === 'envelope') return undefined;
+): CookieScope | undefined {
+  if (kind === 'envelope') return undefined;
   if (publicUrl !== undefined && hasOwnOrigins(publicUrl)) return OWN_ORIGIN;
   return { path: pathOf(target.publicEndpoint), isRoot: !pathAndQuery.startsWith('/') };
 }
-const OWN_ORIGIN: CookieHome = {};
+const OWN_ORIGIN: CookieScope = {};
 
-/** What follows the host. */
+/** The part of a URL after the host. */
 const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2));
 
 /**
- * Counts an answer among the bodies that are held until its last byte has left. Its call is over by then, so no bound on
- * calls applies: clients that ask for megabytes and do not read would fill the host's memory.
+ * Counts an answer in the budget until its last byte has been sent. Attack: clients that ask for
+ * megabytes and do not read would fill the host's memory. Their calls have ended, so no bound on
+ * calls applies.
  *
- * @throws AnnexError REQUEST_SHED where there is no room
+ * @throws AnnexError REQUEST_SHED if there is no room
  */
-function holdUntilSent(
+function countUntilSent(
   raw: ServerResponse,
   bytes: number,
-  visit: AuthorizedRequest,
-  { bodies }: Answering,
+  authorized: AuthorizedRequest,
+  { bodies }: AnsweringParts,
 ): void {
-  // One whose client has gone is held no longer, and its `close` has been: it would be waited for in vain.
+  // After a disconnect the answer is not held, and its `close` event has passed.
   if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
-  const share = bodies.answers.open(ownerOf(visit, false));
+  const share = bodies.answers.open(ownerOf(authorized, false));
   if (!share.take(bytes)) throw shed(share);
-  raw.once('close', () => share.giveBack());
-  // Not that of the answer, which has none before its turn. Attack: answers behind one that does not come, which never give way.
+  raw.once('close', () => share.release());
+  // The socket's progress, not that of the answer, which has none before its turn. Attack:
+  // pipelined answers behind one that never ends, which could not be evicted.
   const { socket } = raw.req;
   const movedBytes = () => socket.bytesWritten - socket.writableLength;
-  share.await({ movedBytes, giveWay: () => socket.destroy() });
+  share.awaitClient({ movedBytes, evict: () => socket.destroy() });
 }
 
-function toEnvelope(
+function envelopeOf(
   request: FastifyRequest,
-  visit: AuthorizedRequest,
+  authorized: AuthorizedRequest,
   body: Buffer | StreamedUpload,
-  { credentials, signatures }: Answering,
+  { credentials, signatures }: AnsweringParts,
 ): Envelope {
-  const { target, pathAndQuery, door, signature } = visit;
-  if (door === 'envelope' && Buffer.isBuffer(body)) {
+  const { target, pathAndQuery, kind, signature } = authorized;
+  if (kind === 'envelope' && Buffer.isBuffer(body)) {
     const refusal = signature === undefined ? undefined : signatures.refusal(signature, body, target);
     if (refusal !== undefined) {
-      credentials.failed(request.raw);
+      credentials.countFailure(request.raw);
       throw refusal;
     }
     return readEnvelope(request.headers['content-type'], body, target, request.id);

@@ -1,10 +1,10 @@
 /**
- * What can be said of a request by its head: whom it is for, by which door, whether its sender may, and whether there have
- * been too many of them.
+ * Authorizes a request by its head, before any of its body is read: endpoint, version, credentials,
+ * rates.
  *
- * All of it comes before a byte of a body is read. What costs the host a look-up in the database is counted first: keys of
- * endpoints and tokens are there to be tried. Whoever holds a platform token is not counted: it is the host product, which
- * sends for everybody from one address.
+ * Attack: trying keys of endpoints and tokens, each of which costs a look-up in the database. So
+ * requests are counted before the look-up. Requests with a platform token are not counted: the host
+ * product sends for all its users from one address.
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
@@ -25,49 +25,51 @@ import { SharedRate } from '../shared-rate.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
 
-/** The one version of the envelope door (REFERENCE D1). */
+/** The only version of envelopes (docs/contract/calls.md#envelope). */
 const VERSION = 'v1';
 const SECOND_MS = 1_000;
-/** How often the operator hears that an address is refused. */
-const TELL_EVERY_MS = 60_000;
+/** How often a refused address is written to the log. */
+const WARN_EVERY_MS = 60_000;
 
 export interface RequestAuthorizerParts {
   readonly limits: Pick<Limits, 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'>;
   readonly targets: Pick<TargetResolver, 'get'>;
   readonly credentials: Credentials;
   readonly trustedProxies: AddressList;
-  /** As configured; absent: endpoints are below whatever the listener is reached by. */
+  /** As configured; if absent, endpoints are below any host that reaches the listener. */
   readonly publicUrl?: string;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
-  /** Told of limits that a request met. */
+  /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
-/** A request whose head has been looked at. */
+/** A request whose head has passed every check. */
 export interface AuthorizedRequest {
   readonly target: Target;
-  /** What follows the endpoint in the URL. */
+  /** The rest of the URL after the endpoint. */
   readonly pathAndQuery: string;
-  readonly door: 'raw' | 'envelope';
-  /** Signature to verify once the body is there; absent where a token has already vouched for the sender. */
+  readonly kind: 'raw' | 'envelope';
+  /**
+   * Signature to verify when the body has been read; absent if a token authenticated the sender.
+   */
   readonly signature?: string;
-  /** The key that the sender's address is counted by; absent where a token has vouched for the sender. */
+  /** Key of the sender for limits; absent if a token authenticated the sender. */
   readonly sender: string | undefined;
 }
 
-/** What the sender of an envelope has shown. */
-type Vouched = { readonly signature?: string } | AnnexError;
+/** The credentials of an envelope, or the error to answer with. */
+type Authentication = { readonly signature?: string } | AnnexError;
 
 export class RequestAuthorizer {
   readonly #parts: RequestAuthorizerParts;
   readonly #perAddress: RateLimit;
   readonly #perEndpoint: SharedRate;
   readonly #keyOf: (request: FastifyRequest) => string | undefined;
-  /** Where the path begins: behind the key, or, where endpoints have origins of their own, at once. */
+  /** Index of the path: after the key, or 0 for endpoints with origins of their own. */
   readonly #pathAt: (key: string) => number;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RequestAuthorizerParts) {
     this.#parts = parts;
@@ -82,13 +84,18 @@ export class RequestAuthorizer {
     this.#pathAt = isInHost ? () => 0 : (key) => 1 + key.length;
   }
 
-  /** @returns what is asked of whom, or the name of a version that does not exist */
-  async look(request: FastifyRequest): Promise<AuthorizedRequest | string> {
+  /**
+   * @returns the authorized request, or the name of an unknown version
+   * @throws AnnexError ENDPOINT_UNKNOWN, ENDPOINT_PAUSED, REQUEST_RATE_EXCEEDED, REQUEST_INVALID,
+   * ENVELOPE_UNAUTHORIZED, TOKEN_FORBIDDEN
+   */
+  async authorize(request: FastifyRequest): Promise<AuthorizedRequest | string> {
     const key = this.#keyOf(request);
     const pathAndQuery = request.originalUrl.slice(this.#pathAt(key ?? ''));
     const version = request.method === 'POST' ? /^\/(v\d{1,8})(?:\?|$)/.exec(pathAndQuery)?.[1] : undefined;
-    const vouched = version === VERSION ? await this.#vouched(request) : undefined;
-    const isCounted = vouched === undefined || vouched instanceof AnnexError || 'signature' in vouched;
+    const authentication = version === VERSION ? await this.#authenticate(request) : undefined;
+    const isCounted =
+      authentication === undefined || authentication instanceof AnnexError || 'signature' in authentication;
     const sender = isCounted ? this.#countSender(request) : undefined;
     const target = key === undefined ? undefined : await this.#parts.targets.get(key);
     if (target === undefined) {
@@ -100,20 +107,20 @@ export class RequestAuthorizer {
     if (leavesEndpoint(pathAndQuery))
       throw new AnnexError(
         'REQUEST_INVALID',
-        'The path of the request leaves the endpoint, by its dot segments.',
+        'The dot segments in the path of the request lead out of the endpoint.',
       );
     if (version !== undefined && version !== VERSION) return version;
     if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
-    if (vouched instanceof AnnexError) throw vouched;
-    const door = vouched === undefined ? 'raw' : 'envelope';
-    return { target, pathAndQuery, door, sender, ...vouched };
+    if (authentication instanceof AnnexError) throw authentication;
+    const kind = authentication === undefined ? 'raw' : 'envelope';
+    return { target, pathAndQuery, kind, sender, ...authentication };
   }
 
   /**
-   * The envelope door is for the platform. A wrong token is refused even beside a signature, and no answer tells which of
-   * the two was the trouble.
+   * Checks the credentials of an envelope. A wrong token is refused even with a valid signature,
+   * and the answer does not say which of the two was wrong.
    */
-  async #vouched(request: FastifyRequest): Promise<Vouched> {
+  async #authenticate(request: FastifyRequest): Promise<Authentication> {
     const { credentials } = this.#parts;
     if (request.headers.authorization !== undefined) {
       const token = bearerToken(request.raw);
@@ -122,31 +129,32 @@ export class RequestAuthorizer {
       if (maySendEnvelopes(principal)) return {};
       return new AnnexError(
         'TOKEN_FORBIDDEN',
-        `The envelope door needs a platform token; this one is of kind ${principal.kind}.`,
+        `\`POST {endpoint}/v1\` needs a platform token; the request came with one of kind ${principal.kind}.`,
       );
     }
     const signature = request.headers['x-platform-signature'];
     if (typeof signature !== 'string') return unauthorized();
-    // Before the body: to be verified, it has to be read and hashed.
-    credentials.refuseSpent(request.raw);
+    // Checked before the body, which must be read and hashed to verify the signature.
+    credentials.refuseExhausted(request.raw);
     const refusal = this.#parts.signatures.headRefusal(signature);
     if (refusal === undefined) return { signature };
-    credentials.failed(request.raw);
+    credentials.countFailure(request.raw);
     if (refusal.limit) this.#parts.limitMet(refusal.limit.name);
     return refusal;
   }
 
-  /** @returns the key of the request's address @throws AnnexError REQUEST_RATE_EXCEEDED */
+  /** @returns the key of the sender @throws AnnexError REQUEST_RATE_EXCEEDED */
   #countSender(request: FastifyRequest): string {
     const address = clientAddress(request.raw, this.#parts.trustedProxies);
-    // An integration's own, which comes in process, is counted by the endpoint it goes to. Attack: one installation that uses
-    // up what all that come in process have of an endpoint. So each is a sender of its own.
+    // A request in process is counted by its endpoint only. Attack: one installation that uses up
+    // the share of all in-process requests to an endpoint. So each installation is a sender of its
+    // own.
     if (address === undefined) return `installation ${inProcessOwner(request.raw.socket)}`;
     const sender = addressKey(address);
     if (this.#perAddress.take(sender)) return sender;
     const now = this.#parts.clock();
-    if (now - this.#toldAt >= TELL_EVERY_MS) {
-      this.#toldAt = now;
+    if (now - this.#warnedAt >= WARN_EVERY_MS) {
+      this.#warnedAt = now;
       const hint = 'requests from an address are refused; if it is a proxy, name it with --trusted-proxies';
       request.log.warn({ address, limit: 'requestsPerSecondPerAddress' }, hint);
     }
@@ -160,7 +168,7 @@ export class RequestAuthorizer {
   }
 }
 
-/** The first segment of the path, as it was sent: an encoded letter or slash in it makes no key. */
+/** The first segment of the path, as it was sent: a percent-encoded key is no key. */
 function keyInPath({ originalUrl }: FastifyRequest): string | undefined {
   const keyEnd = originalUrl.slice(1).search(/[/?]/);
   const key = keyEnd === -1 ? originalUrl.slice(1) : originalUrl.slice(1, keyEnd + 1);

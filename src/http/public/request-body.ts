@@ -1,8 +1,10 @@
 /**
- * Reads the body of one request into memory, within the door's limit and the process's budget.
+ * Reads the body of one request into memory, within the limit of the route and the budget of the
+ * process.
  *
- * The framework's own reader is not used: it knows one limit for all requests of a route, no budget, and refuses content
- * types that are none of the host's business. What is read here is bytes; what they mean is up to the doors.
+ * The framework's own reader is not used: it has one limit for all requests of a route, no budget,
+ * and refuses content types that do not concern the host. Only bytes are read here; the routes
+ * interpret them.
  */
 import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../../errors.ts';
@@ -10,50 +12,70 @@ import { limitError } from '../../model/limit-met.ts';
 import type { Sender, SlowSenders } from '../slow-senders.ts';
 import type { BodyShare } from './body-budget.ts';
 
-/** Chunks that are kept one by one before they are joined. */
+/** Chunks that are kept apart before they are joined. */
 const LOOSE_CHUNKS_MAX = 256;
 const NOTHING = Buffer.alloc(0);
 /**
- * A body that comes in one piece and is no larger than this is not counted: it is held while its call waits or runs, of which
- * there are only so many, and counting it would cost more than anything else that is done with it.
+ * A body that comes in one chunk of at most this size is not counted: it is held while its call
+ * waits or runs, and calls are bounded. Counting would cost more than the rest of its handling.
  */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
 /**
- * Reads the body (empty where there is none) and lends it to `use`. Its bytes go back to the budget when `use` has
- * settled or reading has failed: one `finally`, so every path gives back exactly once.
- *
- * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_TOO_SLOW, REQUEST_SHED, or CALL_CANCELED where the client went away; what `use` throws
+ * Reads bodies of requests. Bytes are released when `use` has settled or reading has failed: one
+ * `finally`, so every path releases exactly once.
  */
-export async function withBody<T>(
-  request: IncomingMessage,
-  bytesMax: number,
-  share: BodyShare,
-  senders: SlowSenders,
-  use: (body: Buffer) => Promise<T>,
-): Promise<T> {
-  if (!hasBody(request)) return use(NOTHING);
-  try {
-    return await use(await read(request, bytesMax, share, senders));
-  } finally {
-    share.giveBack();
+export class BodyReader {
+  readonly #senders: SlowSenders;
+
+  constructor(senders: SlowSenders) {
+    this.#senders = senders;
+  }
+
+  /**
+   * Reads the body (empty if there is none) and passes it to `use`.
+   *
+   * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_TOO_SLOW, REQUEST_SHED, or CALL_CANCELED if the
+   * client disconnected; whatever `use` throws
+   */
+  async read<T>(
+    request: IncomingMessage,
+    bytesMax: number,
+    share: BodyShare,
+    use: (body: Buffer) => Promise<T>,
+  ): Promise<T> {
+    if (!hasBody(request)) return use(NOTHING);
+    try {
+      return await use(await read(request, bytesMax, share, this.#senders));
+    } finally {
+      share.release();
+    }
   }
 }
 
-/** A body that is announced as too large is never read. */
+/**
+ * Refuses a body by its `Content-Length`, before any of it is read. @throws AnnexError
+ * REQUEST_TOO_LARGE
+ */
 export function refuseAnnouncedBody({ headers }: IncomingMessage, bytesMax: number): void {
   const bytes = Number(headers['content-length'] ?? 0);
   if (bytes > bytesMax) throw tooLarge(bytesMax, bytes);
 }
 
-/** Bodies that announce no more than this are read before the call begins: a slow sender holds no place of the installation's. */
+/**
+ * Bodies with a `Content-Length` up to this are read before the call begins, so that a slow sender
+ * holds no place of the installation.
+ */
 const READ_AHEAD_BYTES_MAX = 64 * 1024;
 
-/** Whether a request of raw traffic is handed over while its body is still coming. */
+/** Whether a request of raw traffic is handed over before its whole body has arrived. */
 export const isStreamed = (request: IncomingMessage): boolean =>
   hasBody(request) && !(Number(request.headers['content-length']) <= READ_AHEAD_BYTES_MAX);
 
-/** Methods whose requests are handed over without a body (REFERENCE D3; RFC 9110, section 9.3.8): none is read. */
+/**
+ * Methods whose requests have no body in raw traffic (docs/contract/calls.md#raw-traffic): none is
+ * read.
+ */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE']);
 
 /** Without these two headers a request has no body (RFC 9112, section 6.3). */
@@ -72,7 +94,8 @@ function read(
     const announcedBytes = Number(request.headers['content-length']);
     const watched = request.complete || request.destroyed ? undefined : senders.watch(sender);
     let isCounted = false;
-    // A client that went away while the head was looked at: its `close` has been, and would be waited for in vain.
+    // The client disconnected before: its `close` event has passed, and waiting for it would never
+    // end.
     if (request.destroyed) return onClose();
     request.on('data', onData).on('end', onEnd).on('close', onClose);
 
@@ -83,7 +106,7 @@ function read(
     }
     function refuse(error: AnnexError): void {
       settle();
-      // What is still on its way is dropped as it comes; the answer closes the connection.
+      // The rest of the body is dropped as it arrives; the answer closes the connection.
       request.resume();
       reject(error);
     }
@@ -96,9 +119,9 @@ function read(
       const isWhole = sender.sentBytes + bytes === announcedBytes;
       if (isWhole && bytes === announcedBytes && bytes <= UNCOUNTED_BYTES_MAX) return true;
       if (!share.take(bytes)) return false;
-      // Of most bodies this is all there is: the others are up to their clients from now on.
+      // Most bodies end here; the others wait for their clients from now on.
       if (!isCounted && !isWhole)
-        share.await({ movedBytes: () => sender.sentBytes, giveWay: () => sender.tooSlow() });
+        share.awaitClient({ movedBytes: () => sender.sentBytes, evict: () => sender.tooSlow() });
       isCounted = true;
       return true;
     }
@@ -108,14 +131,15 @@ function read(
     }
     function onClose(): void {
       settle();
-      reject(new AnnexError('CALL_CANCELED', 'The client went away before its body was there.'));
+      reject(new AnnexError('CALL_CANCELED', 'The client disconnected before its body had arrived.'));
     }
   });
 }
 
 /**
- * A body as it comes. One in chunks of one byte costs its sender 6 bytes each and would cost the host an object
- * each, a hundred times what the budget counts: so loose chunks are joined once there are many.
+ * A body as it arrives. Attack: chunks of one byte, which cost the sender 6 bytes each and would
+ * cost the host an object each, a hundred times what the budget counts. So chunks are joined once
+ * there are many.
  */
 class ReadBody implements Sender {
   readonly isAwaited = true;
@@ -139,14 +163,17 @@ class ReadBody implements Sender {
     this.#loose = [];
   }
 
-  /** The whole body. One chunk is the body as it is: Node has already copied it out of the socket's memory. */
+  /**
+   * The whole body. A single chunk is returned as it is: Node has already copied it out of the
+   * socket's memory.
+   */
   join(): Buffer {
     const [first = NOTHING, ...rest] = [...this.#joined, ...this.#loose];
     return rest.length === 0 ? first : Buffer.concat([first, ...rest], this.sentBytes);
   }
 }
 
-/** @param used what it has at least, where that is known */
+/** @param used size of the body, if known */
 export const tooLarge = (bytesMax: number, used?: number): AnnexError =>
   limitError('REQUEST_TOO_LARGE', {
     name: 'requestBodyBytes',
@@ -154,9 +181,9 @@ export const tooLarge = (bytesMax: number, used?: number): AnnexError =>
     ...(used !== undefined && { used }),
   });
 export const tooSlow = (): AnnexError =>
-  new AnnexError('REQUEST_TOO_SLOW', 'The body of the request came too slowly.');
-/** @param share that has just refused to take more */
+  new AnnexError('REQUEST_TOO_SLOW', 'The body of the request arrived too slowly.');
+/** @param share that has just refused bytes */
 export const shed = ({ limit }: BodyShare): AnnexError =>
   limit
     ? limitError('REQUEST_SHED', limit)
-    : new AnnexError('REQUEST_SHED', 'Too many bodies are being held.');
+    : new AnnexError('REQUEST_SHED', 'The service holds too many bodies.');

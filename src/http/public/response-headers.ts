@@ -1,16 +1,17 @@
 /**
- * Which headers of an integration's answer go out.
+ * Decides which headers of an integration's answer are sent.
  *
- * What frames the connection is the host's. What speaks for a whole origin is nobody's who shares it. And what a proxy in
- * front takes for an order from the application behind it, to serve a file for instance, is the operator's.
+ * Framing headers belong to the host. Headers that apply to a whole origin are refused on an origin
+ * that endpoints share. And headers that a proxy in front takes for commands from the application
+ * behind it, to serve a file for example, belong to the operator.
  */
 import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
-import { type CookieHome, confineCookie } from './set-cookie.ts';
+import { type CookieScope, confineCookie } from './set-cookie.ts';
 
-/** Dropped without a word: integrations pass on what they have fetched, and the host makes its own. */
+/** Dropped silently: integrations pass on headers that they fetched, and the host sets its own. */
 const isFraming = (name: string): boolean => name === 'content-length' || HOP_BY_HOP.has(name);
 
-/** On every origin. */
+/** Refused on every origin. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['alt-svc', 'sends browsers to another server for the whole origin'],
   ['clear-site-data', 'clears cookies of the whole domain, those of the host product too'],
@@ -22,7 +23,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['x-sendfile', 'has a web server serve a file'],
 ]);
 
-/** Where endpoints share an origin, in addition. */
+/** Refused if endpoints share an origin. */
 const REFUSED_ON_SHARED: ReadonlyMap<string, string> = new Map([
   ...REFUSED,
   ['accept-ch', 'asks browsers for hints with every request to the origin'],
@@ -36,22 +37,25 @@ const REFUSED_ON_SHARED: ReadonlyMap<string, string> = new Map([
 export interface AnswerHeaders {
   /** Names and values, alternating. */
   readonly flat: string[];
-  /** What was held back, one clause each; absent where nothing was. */
+  /** Withheld headers, one clause each; absent if there are none. */
   readonly withheld?: ReadonlySet<string>;
 }
 
-/** @param home where the endpoint may keep cookies; undefined where its answer does not go to a browser */
+/**
+ * @param cookieScope where the endpoint's cookies apply; undefined if the answer does not go to a
+ * browser
+ */
 export function answerHeaders(
   headers: readonly (readonly [string, string])[],
-  home: CookieHome | undefined,
+  cookieScope: CookieScope | undefined,
 ): AnswerHeaders {
-  const refused = home?.path === undefined ? REFUSED : REFUSED_ON_SHARED;
+  const refused = cookieScope?.path === undefined ? REFUSED : REFUSED_ON_SHARED;
   const flat: string[] = [];
   let withheld: Set<string> | undefined;
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
     if (isFraming(lower)) continue;
-    if (home === undefined) {
+    if (cookieScope === undefined) {
       flat.push(name, value);
       continue;
     }
@@ -60,7 +64,7 @@ export function answerHeaders(
       withheld ??= new Set();
       withheld.add(`${lower}, which ${why}`);
     } else if (lower === 'set-cookie') {
-      const cookie = confineCookie(value, home);
+      const cookie = confineCookie(value, cookieScope);
       if (cookie.value !== undefined) flat.push(name, cookie.value);
       if (cookie.change === undefined) continue;
       withheld ??= new Set();
@@ -72,15 +76,19 @@ export function answerHeaders(
   return { flat, ...(withheld && { withheld }) };
 }
 
-/** What browsers run scripts of; what has no type, they look at and may take for a page. */
+/**
+ * Types in which browsers run scripts. An answer without a type counts too: browsers may sniff a
+ * page.
+ */
 const PAGE = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)\s*(;|$)/i;
 
 /**
- * Gives a page the policy of its manifest. One of its own stays: the code knows its page better, nonces for one.
+ * Adds the manifest's policy to a page. A page's own policy stays: the code knows its nonces, for
+ * example.
  *
  * @param flat names and values, alternating; added to
  */
-export function guardPage(flat: string[], policy: string): void {
+export function addPagePolicy(flat: string[], policy: string): void {
   let isPage = true;
   for (let at = 0; at < flat.length; at += 2) {
     const name = flat[at]?.toLowerCase();

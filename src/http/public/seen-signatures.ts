@@ -1,25 +1,30 @@
 /**
- * Signatures that have been here before, for as long as they could be accepted again.
+ * Remembers signatures for as long as they could be accepted again.
  *
- * Memory is bounded, and fails closed: where there are too many, the oldest of the endpoint with the most are forgotten, and
- * from then on that endpoint accepts no signature as old as those. The attack: a tenant that signs for itself, to push out
- * what is remembered of others. It shortens the age of its own signatures, and nobody else's.
+ * Memory is bounded, and fails closed: if there are too many, the oldest of the endpoint with the
+ * most are forgotten, and that endpoint then accepts no signature as old as those. Attack: a tenant
+ * that signs for itself to evict the signatures of others. It only shortens the accepted age of its
+ * own signatures.
  *
- * Only genuine signatures come here, so nobody without a secret fills it. It is not kept over a restart.
+ * Only genuine signatures are remembered, so filling the memory needs a secret. Nothing is kept
+ * over a restart.
  */
 
-/** Of all endpoints; some 10 MB. */
+/** Digests of all endpoints; about 10 MB. */
 const ENTRIES_MAX = 262_144;
-/** Endpoints share records by a hash of their keys, which are random: the number of records is bounded, too. */
+/**
+ * Endpoints share records by a hash of their random keys, so that the number of records is bounded
+ * too.
+ */
 const RECORDS = 1_024;
-/** So many bytes of a digest tell it from others of the same second. */
+/** Enough bytes to distinguish digests of the same second. */
 const DIGEST_BYTES = 6;
 
-/** Times are in seconds, those of `t`. */
+/** Times are in seconds, as in `t`. */
 interface Record {
   readonly bySecond: Map<number, Set<number>>;
   count: number;
-  /** What is as old as this, or older, has been forgotten. */
+  /** Signatures of this second and before have been forgotten. */
   forgottenS: number;
   sweptS: number;
 }
@@ -35,7 +40,7 @@ export class SeenSignatures {
     this.#entriesMax = entriesMax;
   }
 
-  /** How many are remembered. */
+  /** Number of digests remembered. */
   get size(): number {
     return this.#count;
   }
@@ -43,7 +48,7 @@ export class SeenSignatures {
   /**
    * Remembers the digests of one signature.
    *
-   * @returns whether none of them was here before, or may have been
+   * @returns whether none of them has been, or may have been, used before
    */
   take(endpointKey: string, timestampS: number, digests: readonly Buffer[], nowS: number): boolean {
     const record = this.#record(endpointKey, nowS);
@@ -69,7 +74,7 @@ export class SeenSignatures {
       record = { bySecond: new Map(), count: 0, forgottenS: Number.NEGATIVE_INFINITY, sweptS: nowS };
       this.#records.set(index, record);
     }
-    // Not at each signature: what is over is refused by its age before anybody looks here.
+    // Not at each signature: expired ones are refused by their age before this is called.
     if (nowS - record.sweptS > this.#ageMaxS / 8) this.#sweep(record, nowS);
     return record;
   }
@@ -87,7 +92,10 @@ export class SeenSignatures {
     this.#count -= size;
   }
 
-  /** Half of the largest record goes, the oldest first, so that this happens once in many signatures. */
+  /**
+   * Forgets half of the largest record, the oldest first, so that this runs once in many
+   * signatures.
+   */
   #makeRoom(nowS: number): void {
     for (const record of this.#records.values()) this.#sweep(record, nowS);
     if (this.#count <= this.#entriesMax) return;

@@ -1,48 +1,53 @@
 /**
- * Confines a cookie that an integration sets (RFC 6265) to the endpoint it comes from.
+ * Confines a cookie that an integration sets (RFC 6265) to its endpoint
+ * (docs/contract/endpoints.md#cookies).
  *
- * With `Domain` a cookie would go to every host below it: the host product, the control listener, other endpoints' origins.
- * On an origin that endpoints share, one without a path of the endpoint's own would go to the others. Nothing else is
- * changed. Scripts of a page can still set what they like: only an origin of its own keeps an endpoint's cookies to it.
+ * Attack: with `Domain`, a cookie would go to every host below it: the host product, the control
+ * listener, other endpoints' origins. On an origin that endpoints share, a cookie without a path
+ * below its endpoint would go to the other endpoints. Nothing else is changed. Scripts of a page
+ * can still set any cookie: only an origin of its own isolates an endpoint's cookies.
  */
 
-export interface CookieHome {
-  /** Where the endpoint lies on its origin; `undefined` where the whole origin is its own. */
+export interface CookieScope {
+  /** Path of the endpoint on its origin; `undefined` if the origin is its own. */
   readonly path?: string;
-  /** The request was for that path itself: a cookie without a path would then be the whole origin's (RFC 6265, section 5.1.4). */
+  /**
+   * Whether the request was for exactly that path: a cookie without a path would then apply to the
+   * whole origin (RFC 6265, section 5.1.4).
+   */
   readonly isRoot?: boolean;
 }
 
 export interface ConfinedCookie {
-  /** The header's value; undefined where there is none that a browser would take. */
+  /** The header's value; undefined if browsers would refuse the cookie. */
   readonly value: string | undefined;
-  /** What was not left as it was, for the log; names no value. */
+  /** What was changed or removed, for the log; contains no value. */
   readonly change?: string;
 }
 
 const HOST_PREFIX = /^\s*__Host-/i;
 
-export function confineCookie(cookie: string, home: CookieHome): ConfinedCookie {
+export function confineCookie(cookie: string, scope: CookieScope): ConfinedCookie {
   const [pair = '', ...attributes] = cookie.split(';');
-  // It must have the path `/`, and so would go to every endpoint.
-  if (home.path !== undefined && HOST_PREFIX.test(pair)) {
+  // Such a cookie must have the path `/`, and would go to every endpoint.
+  if (scope.path !== undefined && HOST_PREFIX.test(pair)) {
     return { value: undefined, change: 'a __Host- cookie, which needs an origin of its own' };
   }
   const keyed = attributes.map((text) => ({ text, key: (text.split('=')[0] ?? '').trim().toLowerCase() }));
-  // Of several, browsers take the last.
+  // Browsers use the last of several.
   const path = keyed
     .findLast(({ key }) => key === 'path')
     ?.text.split('=')
     .slice(1)
     .join('=')
     .trim();
-  const isForeign = home.path !== undefined && reachesBeyond(path, home);
+  const isForeign = scope.path !== undefined && exceedsScope(path, scope);
   const kept = keyed.filter(({ key }) => key !== 'domain' && !(isForeign && key === 'path'));
   const changes = [
     ...(keyed.some(({ key }) => key === 'domain') ? ['Domain'] : []),
     ...(isForeign ? ['Path'] : []),
   ];
-  const ownPath = isForeign ? [` Path=${home.path}`] : [];
+  const ownPath = isForeign ? [` Path=${scope.path}`] : [];
   const change = changes.length > 0 ? `${changes.join(' and ')} of a cookie` : undefined;
   return {
     value: [pair, ...kept.map(({ text }) => text), ...ownPath].join(';'),
@@ -50,8 +55,8 @@ export function confineCookie(cookie: string, home: CookieHome): ConfinedCookie 
   };
 }
 
-function reachesBeyond(path: string | undefined, { path: own = '', isRoot = false }: CookieHome): boolean {
-  // To a browser, what does not begin with a slash is no path.
+function exceedsScope(path: string | undefined, { path: own = '', isRoot = false }: CookieScope): boolean {
+  // Browsers ignore a path that does not begin with a slash.
   if (path === undefined || !path.startsWith('/')) return isRoot;
   return path !== own && !path.startsWith(`${own}/`);
 }

@@ -1,9 +1,9 @@
 /**
- * The body of a request as it comes, for an integration that reads it as a stream: no more of it is read from the socket
- * than has been asked for, so a slow integration holds its client back.
+ * A request body as a stream, for an integration that reads it as it arrives. No more of it is read
+ * from the socket than the integration asks for, so a slow integration holds its client back.
  *
- * The limit on a body holds here too, and so does its pace. One that turns out to be over the limit, or comes too slowly,
- * ends the call, and the client hears why where the integration has not answered already.
+ * The limits on size and pace apply. A body that exceeds one ends its call, and the client gets the
+ * error if the integration has not answered yet.
  */
 import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -19,13 +19,14 @@ export class StreamedUpload extends Transform implements Sender {
   #bytes = 0;
   #refusal: AnnexError | undefined;
   #begin: (() => void) | undefined;
-  /** Told once, when the client has sent too much, or too slowly. */
+  /** Called once, when the body exceeds its size or is too slow. */
   onRefused: (() => void) | undefined;
-  /** Told once, when the client has sent all of it. */
+  /** Called once, when the whole body has arrived. */
   onArrived: (() => void) | undefined;
   /**
-   * Settles with the first bytes, or when there will be none. A call holds one of the installation's places: a hundred
-   * clients that announce a body and send nothing would hold them all.
+   * Settles with the first bytes, or when there will be none. Attack: clients that announce a body
+   * and send nothing. A call holds a place of the installation, and a hundred such clients would
+   * hold them all.
    */
   readonly begun = new Promise<void>((resolve) => {
     this.#begin = resolve;
@@ -37,8 +38,8 @@ export class StreamedUpload extends Transform implements Sender {
     this.#bytesMax = bytesMax;
     this.#senders = senders;
     this.on('error', () => undefined);
-    // A client that goes away never ends its body. The request's own `close` does not do: once its answer is out, Node
-    // closes the connection behind it without a word to the request.
+    // A disconnected client never ends its body. The request's own `close` is not enough: after the
+    // answer, Node closes the connection without an event of the request.
     request.socket.once('close', this.#onClose);
     request.pipe(this);
     this.#watched = senders.watch(this);
@@ -49,7 +50,7 @@ export class StreamedUpload extends Transform implements Sender {
     return this.#bytes;
   }
 
-  /** A tenant that does not read must not make its client look slow. */
+  /** A client must not look slow because the tenant does not read. */
   get isAwaited(): boolean {
     return !this.writableNeedDrain;
   }
@@ -59,9 +60,9 @@ export class StreamedUpload extends Transform implements Sender {
   }
 
   /**
-   * The call is over, and had no answer. What is still on its way is dropped as it comes.
+   * Ends the body after a call without an answer. What still arrives is dropped.
    *
-   * @throws AnnexError REQUEST_TOO_LARGE or REQUEST_TOO_SLOW where that is why
+   * @throws AnnexError REQUEST_TOO_LARGE or REQUEST_TOO_SLOW if that ended the call
    */
   finish(): void {
     this.destroy();
@@ -75,7 +76,7 @@ export class StreamedUpload extends Transform implements Sender {
     else this.#refuse(tooLarge(this.#bytesMax));
   }
 
-  /** Whether the client has still to send some of it. */
+  /** Whether the client has not sent all of it yet. */
   get isComing(): boolean {
     return !this.#request.complete;
   }
@@ -88,7 +89,7 @@ export class StreamedUpload extends Transform implements Sender {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#request.complete) this.destroy(new Error('The client went away.'));
+    if (!this.#request.complete) this.destroy(new Error('The client disconnected.'));
   };
 
   #refuse(refusal: AnnexError): void {
@@ -100,7 +101,7 @@ export class StreamedUpload extends Transform implements Sender {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#begin?.();
     this.#senders.forget(this.#watched);
-    // What is still on its way is dropped as it comes.
+    // What still arrives is dropped.
     this.#request.socket.off('close', this.#onClose);
     this.#request.unpipe(this);
     this.#request.resume();

@@ -1,4 +1,6 @@
-/** Cells that send whatever comes to their mind, over the real pipe: the host survives, and every call ends once. */
+/**
+ * Cells that send random frames over the real pipe: the host survives, and every call ends once.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +21,7 @@ import { newEgress } from '../../support/http/egress.ts';
 
 const FRAMES_PER_CELL = 80;
 const CALLS = [CALL_ID, CALL_ID + 1, CALL_ID + 2];
-/** How long a cell that has said everything stays, in case the host has something against it. */
+/** How long a cell stays after its last frame, in case the host detects a breach. */
 const LINGER_MS = 100;
 
 let build: CellBuild;
@@ -32,12 +34,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a cell may say of a call again and again, whatever it has said before. */
+/** Messages that a cell may send of a call repeatedly. */
 const HARMLESS = CELL_MESSAGES.filter(
   (message) => ['log', 'drop', 'pulse', 'ready', 'begun', 'stuck'].includes(message.t) && !('end' in message),
 );
 
-/** Mostly messages in shape and of its own calls, for the first breach ends the cell. */
+/** Mostly well-formed messages about its own calls, because the first breach ends the cell. */
 function hostileFrame(chance: Chance): Buffer {
   const body = Buffer.alloc(chance.pick([0, 0, 1, 100, 65_536, 65_537]), 'x');
   if (chance.once(60)) return mutateBytes(chance, [frame(mutateJson(chance, CELL_MESSAGES), body)]);
@@ -50,10 +52,10 @@ function hostileFrame(chance: Chance): Buffer {
   return frame({ t: 'ready' });
 }
 
-/** Everybody whom a cell was taken to have died of. */
+/** All installations that were blamed for a death of a cell. */
 const blamed: string[] = [];
 
-/** A cell that sends these bytes as soon as it is spoken to, and stays for a while. */
+/** A cell that sends these bytes at the first message, and stays for a while. */
 function launch(bytes: Buffer, at: number, chance: Chance, exited: (reason: string) => void): CellProcess {
   const scriptPath = join(folder, `${at}.cjs`);
   const pieceBytes = chance.pick([7, 1_000, 100_000]);
@@ -78,7 +80,7 @@ function launch(bytes: Buffer, at: number, chance: Chance, exited: (reason: stri
   });
 }
 
-test('whatever a cell sends, the host ends each of its calls once, and blames nobody else', async () => {
+test('whatever a cell sends, the host ends each of its calls once, and blames only its installations', async () => {
   const egress = newEgress({ lookup: () => Promise.reject(new Error('no such name')) });
   const reasons = new Set<string>();
   let cells = 0;
@@ -130,9 +132,9 @@ test('whatever a cell sends, the host ends each of its calls once, and blames no
     },
   });
   expect(egress.inFlight).toBe(0);
-  // Nobody is blamed on a hostile cell's word who was not in it.
+  // A hostile cell cannot have an installation blamed that was not in it.
   expect(blamed.filter((owner) => owner !== OWNER)).toEqual([]);
-  // Cells that all fail in one way, or before anything was believed, would try little.
+  // Cells that all fail in one way, or at the first frame, would test little.
   expect(reasons.size).toBeGreaterThan(1);
   expect(answers).toBeGreaterThan(0);
 });

@@ -1,6 +1,6 @@
 /**
- * Drawings as nobody draws them: what the host's check lets through, the JSON Schema that is served describes, and nothing
- * breaks who reads it.
+ * Random ContentKit: the JSON Schema that is served describes what the host's check accepts, and no
+ * input breaks the reader.
  */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -59,7 +59,7 @@ const DRAWINGS = [
 ];
 const isDescribed = new Ajv2020({ strict: false }).compile(CONTENTKIT_SCHEMA);
 
-test('what is taken is described by the schema, and taken again as it is', async () => {
+test('accepted ContentKit conforms to the schema, and is accepted again unchanged', async () => {
   let taken = 0;
   let refused = 0;
   await fuzz('drawings', {
@@ -70,7 +70,7 @@ test('what is taken is described by the schema, and taken again as it is', async
       if (!checked.ok) {
         refused += 1;
         assert(checked.problems.length > 0 && checked.problems.length <= 20);
-        // How deep and how much it may be, no schema says.
+        // No schema can express the bounds on depth and size.
         const isBeyond = checked.problems.some(({ message }) => /nested deeper|one too many/.test(message));
         assert(isBeyond || !isDescribed(drawing), 'described, and refused');
         return;
@@ -88,7 +88,7 @@ const ANSWERS = [
   { type: 'complete', returnValue: { a: [1] } },
 ];
 
-test('what is read of an answer has the members it may have, and no others', async () => {
+test('a parsed answer has its known members, and no others', async () => {
   await fuzz('drawings', {
     make: (chance) => JSON.stringify(mutateJson(chance, ANSWERS)) ?? 'null',
     check: (json) => {

@@ -1,4 +1,6 @@
-/** Where a tenant's request would go, and what it would say there: judged the same whatever it is written like. */
+/**
+ * Destinations and heads of tenants' requests: checked the same in any notation.
+ */
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
 import { expect, test } from 'vitest';
@@ -10,7 +12,7 @@ import { tenantResponseHeaders } from '../../../src/egress/response-head.ts';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { HOSTILE_TEXTS, mutateText } from '../../support/fuzz/mutations.ts';
 
-/** Written down once more, for another implementation of ranges to judge by. */
+/** The table of addresses again, for a second implementation of ranges. */
 const NOT_PUBLIC = new BlockList();
 for (const range of [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16/32', '169.254.0.0/16'],
@@ -105,7 +107,7 @@ const HOST_WORDS = [
 ];
 const URL_OK = /^[\da-f.:]+$/;
 
-test('whatever a URL takes for an address is judged as that address, and anything else is none', async () => {
+test('whatever a URL parses as an address is checked as that address, and anything else is none', async () => {
   let addresses = 0;
   await fuzz('urlHosts', {
     make: (chance) =>
@@ -132,7 +134,7 @@ test('whatever a URL takes for an address is judged as that address, and anythin
 
 const bytesOf = (address: Address): number[] => address.toByteArray();
 
-/** The bytes of an address as a URL writes them. */
+/** The bytes of an address in a URL. */
 function written(bytes: readonly number[]): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, at) =>
@@ -170,7 +172,7 @@ const ENTRY_WORDS = [
 ];
 const TARGETS = ['example.com', 'api.example.com.', '10.1.2.3', 'fd00::1', '', '.', 'xn--', '127.0.0.1'];
 
-test("an operator's list is read or told to be wrong, and what it denies stays denied", async () => {
+test("an operator's list is read or reported as invalid, and what it denies stays denied", async () => {
   const publicOnly = EgressPolicy.parse({}).policy;
   let liftings = 0;
   await fuzz('egressLists', {
@@ -195,7 +197,7 @@ test("an operator's list is read or told to be wrong, and what it denies stays d
       const { policy: both } = EgressPolicy.parse({ allow: list, deny: list });
       const reachable = ({ policy }: { policy: EgressPolicy }) =>
         policy.refusal(target) === undefined && policy.addressRefusal(target, address) === undefined;
-      // Only what the list has lifted can be lifted, and a denial wins over it.
+      // Only addresses that the list allows are allowed, and a denial has precedence.
       const lifted = reachable({ policy: allowing }) && !reachable({ policy: publicOnly });
       liftings += Number(lifted);
       if (lifted)
@@ -229,7 +231,7 @@ const NAME_WORDS = [
 ];
 const VALUE_WORDS = ['\r\nhost: evil', '\r\n\r\nGET / HTTP/1.1', 'chunked', 'close, x-a', ...HOSTILE_TEXTS];
 const HEADER_BYTES_MAX = 4_096;
-/** What decides where a message ends, or who it is for. */
+/** Headers that decide where a message ends, or its destination. */
 const FRAMING =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/i;
 
@@ -239,7 +241,7 @@ const hostileHeaders = (chance: Chance): [string, string][] =>
     mutateText(chance, ['a', 'text/plain; charset=utf-8', 'x, y'], VALUE_WORDS),
   ]);
 
-test('the head of a fetch, and of its answer, says nothing of framing and holds no line of its own', async () => {
+test('the head of a fetch, and of its answer, has no framing headers and no injected lines', async () => {
   let sent = 0;
   await fuzz('egressHeads', {
     make: (chance) => ({

@@ -1,4 +1,7 @@
-/** Envelopes as nobody sends them: each is read as every other reader reads it, or refused; none costs the service anything. */
+/**
+ * Random envelopes: each is parsed as other parsers parse it, or refused, at no cost to the
+ * service.
+ */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,7 +31,7 @@ const TYPES = [
   'multipart/form-data; charset=utf-8; boundary="b"',
   'Multipart/Form-Data;boundary=b;x=y',
 ];
-/** What multipart is made of, and what some take for it. */
+/** Syntax of multipart, and what some parsers accept as such. */
 const WORDS = [
   ...[
     '--b',
@@ -95,7 +98,7 @@ const makeSent = (chance: Chance): Sent => ({
   body: mutateBytes(chance, BODIES, WORDS),
 });
 
-/** Names and bytes, as pairs of text; undefined where the reader refuses the body. */
+/** Names and bytes, as pairs of text; undefined if the reader refuses the body. */
 type Reading = [name: string, bytes: string][] | undefined;
 
 function ourReading({ type, body }: Sent): Reading {
@@ -125,13 +128,16 @@ async function nodesReading({ type, body }: Sent): Promise<Reading> {
   }
 }
 
-/** What is no file is text to Node, and broken UTF-8 in it is lost; the escapes of browsers in names are taken out by it. */
+/**
+ * Node decodes parts without a file name as text, which loses broken UTF-8, and removes browsers'
+ * escapes in names.
+ */
 const asText = ([name, bytes]: [string, string]): [string, string] => [
   name.replaceAll(/%0D/gi, '\r').replaceAll(/%0A/gi, '\n').replaceAll('%22', '"'),
   Buffer.from(new TextDecoder().decode(Buffer.from(bytes, 'hex'))).toString('hex'),
 ];
 
-test('a body that two readers take has the same parts for both', async () => {
+test('a body that two parsers accept has the same parts for both', async () => {
   let bothRead = 0;
   await fuzz('multipart', {
     make: makeSent,
@@ -162,7 +168,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** @throws where no answer comes */
+/** @throws if there is no answer */
 function send(agent: Agent, { type, body }: Sent): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -185,7 +191,7 @@ function send(agent: Agent, { type, body }: Sent): Promise<Answered> {
   });
 }
 
-/** An envelope whose parts are wrong, or whose multipart is. */
+/** An envelope with invalid parts, or invalid multipart. */
 function hostileEnvelope(chance: Chance): Sent {
   if (chance.once(2)) return makeSent(chance);
   const event = JSON.stringify(mutateJson(chance, [EVENT])) ?? '';
@@ -196,10 +202,10 @@ function hostileEnvelope(chance: Chance): Sent {
   return { type: chance.pick(TYPES), body: Buffer.from(`${form(text, environment)}--b--${CRLF}`) };
 }
 
-/** What a wrong envelope may be told: the sender is at fault, never the service. */
+/** Codes of refusals of an invalid envelope: the sender is at fault, never the service. */
 const CODES: ReadonlySet<string> = new Set(['400 ENVELOPE_INVALID', '413 REQUEST_TOO_LARGE']);
 
-test('an envelope is answered by the integration, or refused for what is wrong with it', async () => {
+test('an envelope is answered by the integration, or refused for its fault', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const before = annex.cellPids;
   const statuses = new Set<number>();

@@ -1,4 +1,7 @@
-/** Heads as nobody sends them: a listener answers them in its own words or hangs up, and no tenant's answer becomes two. */
+/**
+ * Random heads: a listener answers them with its own errors or closes the connection, and no
+ * tenant's answer becomes two.
+ */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
@@ -12,15 +15,15 @@ import { type StrictAnswer, strictAnswers, valuesOf } from '../../support/http/s
 import { type Installed, TestService } from '../../support/service.ts';
 
 const HANG_MS = 20_000;
-/** Longer than an answer takes, as a rule; what is cut off counts as hung up on. */
+/** Longer than an answer takes, usually; a cut-off answer counts as a closed connection. */
 const QUIET_MS = 30;
 const CRLF = '\r\n';
 
 /**
- * Sends bytes, and hangs up some time after the last of what comes back: nobody can tell by looking at a hostile request
- * whether the other side still waits for more of it.
+ * Sends bytes, and closes the connection some time after the last answer: whether the host still
+ * waits for more of a hostile request cannot be seen from outside.
  *
- * @throws where the other side does not let go of the connection
+ * @throws if the host does not close the connection
  */
 function exchange(url: string, bytes: Buffer, quietMs: number): Promise<Buffer> {
   const { hostname, port } = new URL(url);
@@ -37,7 +40,7 @@ function exchange(url: string, bytes: Buffer, quietMs: number): Promise<Buffer> 
       received.push(chunk);
       quiet.refresh();
     });
-    // Hung up on in the middle of what it sends.
+    // Closed by the host while sending.
     socket.on('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'ECONNRESET' && cause.code !== 'EPIPE') reject(cause);
     });
@@ -49,7 +52,7 @@ function exchange(url: string, bytes: Buffer, quietMs: number): Promise<Buffer> 
   });
 }
 
-/** Echoes its request; answers with the headers it is told to. */
+/** Echoes its request; answers with the headers that the request asks for. */
 const SOURCE = `
 export default {
   async fetch(request) {
@@ -159,7 +162,7 @@ describe('over the network', () => {
     ],
   ];
 
-  /** In the shape of the table of errors, as every other refusal. */
+  /** In the shape of every error. */
   const assertOwn = ({ status, headers, body }: StrictAnswer, request: string): void => {
     assert(status < 500 && status !== 101, `was answered ${status} ${body}`);
     if (status < 400 || (body === '' && request.includes('HEAD'))) return;
@@ -172,8 +175,8 @@ describe('over the network', () => {
   };
 
   test.each(['publicUrl', 'controlUrl'] as const)(
-    '%s: a request is answered in one shape, or hung up on',
-    async (door) => {
+    '%s: a request is answered in one shape, or its connection is closed',
+    async (listener) => {
       const corpus = requests();
       const statuses = new Set<number>();
       await fuzz('requestHeads', {
@@ -181,7 +184,7 @@ describe('over the network', () => {
         make: (chance) => mutateText(chance, corpus, WORDS),
         check: async (text) => {
           const answers = strictAnswers(
-            await exchange(annex.service[door], Buffer.from(text, 'latin1'), QUIET_MS),
+            await exchange(annex.service[listener], Buffer.from(text, 'latin1'), QUIET_MS),
           );
           for (const answer of answers) {
             statuses.add(answer.status);
@@ -223,7 +226,7 @@ describe('over the network', () => {
     ]),
   });
 
-  test("an integration's headers stay headers: of one answer, whose end is the host's to tell", async () => {
+  test("an integration's headers stay headers of one answer, whose end the host decides", async () => {
     const { pathname, host } = new URL(echo.endpoint);
     let whole = 0;
     await fuzz('answerHeads', {
@@ -237,9 +240,9 @@ describe('over the network', () => {
         );
         assert.equal(answers.length, 1);
         const [{ status, headers, body: answered }] = answers as [StrictAnswer];
-        // Valid to Fetch, and not to HTTP, or too long.
+        // Valid in Fetch but not in HTTP, or too long.
         if (status === 500 && answered !== 'whole') return assert.match(answered, /"INTEGRATION_EXCEPTION"/);
-        // It answers 200 where it could not say what it was asked to.
+        // It answers 200 if it could not set the requested headers.
         assert([asked.status, 200].includes(status), `was answered ${status}`);
         assert.equal(answered, [204, 205, 304].includes(status) ? '' : 'whole');
         whole += 1;
@@ -261,7 +264,7 @@ const SIGNED = [
   `t=1,v1=${digest('1', 'a stranger')}`,
 ];
 
-test('a signature is believed only where one of the secrets made it for the one time it names', async () => {
+test('a signature is accepted only if one of the secrets made it for its timestamp', async () => {
   let believed = 0;
   await fuzz('signatures', {
     make: (chance) =>
@@ -295,7 +298,7 @@ const HEADERS: Record<string, string | string[]> = {
   ...{ authorization: 'Bearer x', 'set-cookie': ['a=1', 'b=2'], 'x-b': 'ÿ', 'proxy-authorization': 'x' },
 };
 
-test('a raw request becomes an event of plain headers, none of them of its connection', async () => {
+test('raw traffic becomes an event of plain headers, without those of its connection', async () => {
   const target = { installationId: 'inst_1', publicEndpoint: 'https://e.example/key' } as Target;
   const words = [
     'connection',
@@ -308,7 +311,7 @@ test('a raw request becomes an event of plain headers, none of them of its conne
   ];
   await fuzz('fetchEvents', {
     make: (chance) => {
-      // Of what may come as a list, Node knows `set-cookie` alone.
+      // Of headers that occur several times, Node returns only `set-cookie` as a list.
       const pairs = Object.entries(HEADERS).map(([name, value]): [string, string | string[]] => {
         if (chance.once(3)) return [mutateText(chance, [name], words).toLowerCase(), String(value)];
         return [name, chance.once(3) ? mutateText(chance, [String(value)], words) : value];

@@ -1,4 +1,7 @@
-/** A cell or an isolate that was taken over may send anything: the walls take what is in shape, and nothing else. */
+/**
+ * Random input of a taken-over cell or isolate: the host accepts well-formed messages, and nothing
+ * else.
+ */
 import assert from 'node:assert/strict';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { expect, test } from 'vitest';
@@ -31,7 +34,7 @@ interface Cut {
 
 const shown = (head: unknown, body: Buffer): string => `${JSON.stringify(head)} ${body.toString('hex')}`;
 
-/** What `FrameReader` promises, written down without regard to how bytes arrive. */
+/** The contract of `FrameReader`, implemented without regard to how bytes arrive. */
 function cutWhole(bytes: Buffer, bounds: FrameBounds): Cut {
   const frames: string[] = [];
   for (let at = 0; ; ) {
@@ -52,7 +55,10 @@ function cutWhole(bytes: Buffer, bounds: FrameBounds): Cut {
   }
 }
 
-/** Through the reader, in pieces; it goes on being fed once it has given up, as by a pipe that is still full. */
+/**
+ * Through the reader, in pieces; it goes on getting bytes after it has refused one, as from a full
+ * pipe.
+ */
 function cutInPieces(bytes: Buffer, bounds: FrameBounds, chance: Chance): Cut {
   const frames: string[] = [];
   const reader = new FrameReader(bounds, (head, body) => frames.push(shown(head, body)));
@@ -68,7 +74,7 @@ function cutInPieces(bytes: Buffer, bounds: FrameBounds, chance: Chance): Cut {
   return { frames, broken };
 }
 
-test('a stream of bytes is cut into the same frames, or given up at the same one, however it arrives', async () => {
+test('a stream of bytes is cut into the same frames, or refused at the same one, however it arrives', async () => {
   const corpus = CELL_MESSAGES.map((head) => frame(head, Buffer.from('body')));
   const streams = [...corpus, Buffer.concat(corpus), Buffer.concat([...corpus].reverse())];
   const bounds = { headBytes: 512, bodyBytes: 1_024 };
@@ -80,7 +86,7 @@ test('a stream of bytes is cut into the same frames, or given up at the same one
   });
 });
 
-/** Members of each message; of `end` and `exports` too. */
+/** Members of each message, including `end` and `exports`. */
 const MEMBERS: Record<CellMessage['t'] | 'end of a call' | 'exports', readonly string[]> = {
   ready: ['t'],
   need: ['t', 'script'],
@@ -109,14 +115,14 @@ function assertMembers(value: object, known: readonly string[]): void {
 function assertHeaders(headers: readonly (readonly [string, string])[]): void {
   assert(headers.length <= WIRE_BOUNDS.headers);
   for (const [name, value] of headers) {
-    // What Node itself refuses would throw where the answer is written.
+    // Headers that Node refuses would throw where the answer is written.
     validateHeaderName(name);
     validateHeaderValue(name, value);
   }
   assert(headers.flat().join('').length <= WIRE_BOUNDS.headerBytes);
 }
 
-/** Everything the host relies upon in a message it has taken. */
+/** All that the host relies on in an accepted message. */
 function assertWithinBounds(message: CellMessage): void {
   assertMembers(message, MEMBERS[message.t]);
   for (const value of Object.values(message)) {
@@ -166,7 +172,7 @@ test('a message of a cell is refused, or has known members within their bounds, 
       assert.equal(JSON.stringify(again), JSON.stringify(message));
     },
   });
-  // Inputs that are all refused would try the first check alone.
+  // Inputs that are all refused would test only the first check.
   expect(taken).toBeGreaterThan(0);
 });
 
@@ -181,7 +187,7 @@ const STREAMS = [
   ['drop', 1, 0],
 ];
 
-/** Some of the arguments of an emission become something else: anything that isolated-vm can hand over, and more. */
+/** Replaces some arguments of an emission with any value that isolated-vm can pass, and others. */
 function mutateArguments(chance: Chance, corpus: readonly (readonly unknown[])[]): unknown[] {
   const values = [...chance.pick(corpus)];
   const from = typeof values[0] === 'string' && values.length > 2 && values[1] === 1 ? 2 : 0;
@@ -195,7 +201,7 @@ function mutateArguments(chance: Chance, corpus: readonly (readonly unknown[])[]
   return values;
 }
 
-test('what an isolate emits is refused, or becomes a message that the host takes', async () => {
+test('an emission of an isolate is refused, or becomes a message that the host accepts', async () => {
   const wire = (message: object) => parseCellMessage(JSON.parse(JSON.stringify(message)));
   await fuzz('emissions', {
     make: (chance) => ({
@@ -244,7 +250,7 @@ const CRYPTO_REQUESTS = [
     },
   },
 ];
-/** Each reads a part of a request, or throws a CryptoError. */
+/** Each parses a part of a request, or throws a CryptoError. */
 const READERS: readonly ((request: CryptoRequest) => unknown)[] = [
   (request) => request.bytes('data'),
   (request) => request.format,
@@ -256,7 +262,7 @@ const READERS: readonly ((request: CryptoRequest) => unknown)[] = [
   (request) => keyLength(request.algorithm('algorithm').algorithm),
 ];
 
-test('a job for Web Crypto is refused, or read into values of our own', async () => {
+test('a job for Web Crypto is refused, or parsed into new values', async () => {
   const reading = (read: () => unknown): unknown => {
     try {
       return read();

@@ -1,4 +1,6 @@
-/** Receivers that answer with anything: each post has one result, and none of it stays. */
+/**
+ * Receivers with random answers: each post has one result, and leaves nothing behind.
+ */
 import assert from 'node:assert/strict';
 import { expect, test, vi } from 'vitest';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
@@ -91,7 +93,7 @@ test('whatever a receiver answers, a post has one result in its time, and its co
     make: made,
     check: async (input) => {
       const id = inputs.push(input) - 1;
-      // A few owners, so that connections are used again after whatever came before.
+      // A few owners, so that connections are used again.
       const result = await postTo(client, `${receiver.url}?${id}`, { owner: String(id % 4) });
       assert((asked[id] ?? 0) <= 1, 'A request was sent again.');
       seen.set(result.kind, (seen.get(result.kind) ?? 0) + 1);
@@ -158,7 +160,7 @@ const URL_WORDS = [
   ],
 ];
 
-test('whatever is given for a URL, it is refused or asked of a name server, and never repeated', async () => {
+test('any text as a URL is refused or resolved by a name server, and never repeated', async () => {
   const asked = vi.fn();
   const lookup = (host: string) => {
     asked(host);
@@ -166,7 +168,7 @@ test('whatever is given for a URL, it is refused or asked of a name server, and 
       Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'queryA' }),
     );
   };
-  // What needs no name server is nowhere that is on the internet.
+  // Hosts that need no name server are not on the internet.
   const client = newWebhookClient({ allow: '', deny: '0.0.0.0/0,::/0', allowHttp: true, lookup });
   await fuzz('receiverUrls', {
     atOnce: 16,

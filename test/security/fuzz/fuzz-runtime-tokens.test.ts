@@ -1,4 +1,6 @@
-/** Runtime tokens as nobody makes them: none is believed but those that were made, and none breaks who reads it. */
+/**
+ * Random runtime tokens: only genuine ones are accepted, and no input breaks the reader.
+ */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
@@ -29,7 +31,7 @@ const PAYLOAD = {
 };
 const PAYLOADS = [PAYLOAD, { ...PAYLOAD, space: 's' }, { ...PAYLOAD, site: 's' }];
 
-test('a token is believed only as it was made', async () => {
+test('a token is accepted only unchanged', async () => {
   let believed = 0;
   await fuzz('runtimeTokens', {
     make: (chance) => mutateText(chance, GENUINE, WORDS),
@@ -42,7 +44,7 @@ test('a token is believed only as it was made', async () => {
   expect(believed).toBeGreaterThan(0);
 });
 
-test('what is signed is read as claims of the one form there is, or not at all', async () => {
+test('a signed payload is read as valid claims, or refused', async () => {
   let read = 0;
   await fuzz('runtimeTokens', {
     make: (chance) => JSON.stringify(mutateJson(chance, PAYLOADS)) ?? '',

@@ -1,4 +1,7 @@
-/** What the API says to whoever does not know it yet: what is wrong with a body and where, and what each route is called. */
+/**
+ * Error messages and descriptions of the API: where a body is invalid, which methods a path
+ * accepts, what each route is called.
+ */
 import { beforeAll, expect, test } from 'vitest';
 import { faultText } from '../../../src/model/schema-fault.ts';
 import { TestService } from '../../support/service.ts';
@@ -18,12 +21,12 @@ async function refusal(path: string, contentType: string, body: string): Promise
 }
 
 test.each([
-  ['{"kind": "admin",\n "planted": }', 'body is no JSON: at line 2, column 13, a value is expected.'],
-  ['{"planted": "admin"', 'body is no JSON: at line 1, column 20, "," or "}" is expected.'],
-  ["{'planted': 1}", 'body is no JSON: at line 1, column 2, a name in double quotes or "}" is expected.'],
-  ['{"__proto__": "planted"}', 'body has a member that is named as prototypes are: "__proto__", or'],
-  ['{"constructor": {"prototype": "planted"}}', 'body has a member that is named as prototypes are'],
-])('a body that cannot be read is told where, and nothing of it is quoted: %s', async (body, said) => {
+  ['{"kind": "admin",\n "planted": }', 'body is not JSON: at line 2, column 13, a value is expected.'],
+  ['{"planted": "admin"', 'body is not JSON: at line 1, column 20, "," or "}" is expected.'],
+  ["{'planted': 1}", 'body is not JSON: at line 1, column 2, a name in double quotes or "}" is expected.'],
+  ['{"__proto__": "planted"}', 'body has a member "__proto__", or "constructor"'],
+  ['{"constructor": {"prototype": "planted"}}', 'body has a member "__proto__", or "constructor"'],
+])('an unreadable body is refused, quoting none of it: %s', async (body, said) => {
   const message = await refusal('/v1/tokens', 'application/json', body);
   expect(message).toContain(said);
   expect(message).not.toContain('planted');
@@ -33,11 +36,11 @@ test.each([
   ['JSON', 'application/json', '{}'],
   ['multipart without a boundary', 'multipart/form-data', 'x'],
   ['bytes', 'application/gzip', 'x'],
-])('a publish that comes as %s is shown how to send it', async (_, contentType, body) => {
+])('a publish that comes as %s is answered with how to send it', async (_, contentType, body) => {
   expect(await refusal('/v1/integrations', contentType, body)).toContain('curl -F archive=@upload.tar.gz');
 });
 
-test('whatever has a pattern is refused in words', async () => {
+test('each pattern of the description is refused in words', async () => {
   const { body } = await annex.api('GET', '/v1/openapi.json');
   const patterns = new Set(
     [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(([, text = '']) =>
@@ -52,8 +55,12 @@ test('whatever has a pattern is refused in words', async () => {
 });
 
 test.each([
-  ['PUT', '/v1/events', 'No route PUT /v1/events. This path takes GET, POST.'],
-  ['GET', '/v1/deliveries/d-1/redeliver', 'No route GET /v1/deliveries/d-1/redeliver. This path takes POST.'],
+  ['PUT', '/v1/events', 'No route PUT /v1/events. This path accepts GET, POST.'],
+  [
+    'GET',
+    '/v1/deliveries/d-1/redeliver',
+    'No route GET /v1/deliveries/d-1/redeliver. This path accepts POST.',
+  ],
   ['GET', '/v1/deliveries//redeliver', 'No route GET /v1/deliveries//redeliver.'],
   ['GET', '/v1/event', 'No route GET /v1/event.'],
 ])('%s %s is answered with what the path takes', async (method, path, message) => {
@@ -61,14 +68,14 @@ test.each([
   expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN', message }]);
 });
 
-test('a time that is none is told how one looks', async () => {
+test('an invalid time is answered with a valid example', async () => {
   const { body } = await annex.api('GET', '/v1/deliveries?from=yesterday');
   expect(body['error']).toMatchObject({
     message: 'query.from must be a time, as "2026-01-31T09:00:00Z" is.',
   });
 });
 
-test('a body that may be left out is described so, and every other as required', async () => {
+test('optional bodies are described as optional, all others as required', async () => {
   interface Operation {
     readonly requestBody?: { readonly required: boolean };
   }
@@ -84,7 +91,7 @@ test('a body that may be left out is described so, and every other as required',
   expect(JSON.stringify(operations)).not.toContain('x-body-optional');
 });
 
-test('each route of the description has a name of its own and a noun, and a publish has its parts', async () => {
+test('each route of the description has an operation id and a tag, and a publish has its parts', async () => {
   interface Operation {
     readonly operationId: string;
     readonly tags: readonly string[];

@@ -1,4 +1,7 @@
-/** The audit: every change leaves one entry, a refused one leaves none, and nobody can take an entry back. */
+/**
+ * The audit: every change leaves one entry, a refused change leaves none, and no entry can be
+ * changed.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +13,7 @@ import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-s
 const DAY_MS = 86_400_000;
 
 const SOURCE = { 'index.js': 'export default { fetch: () => new Response() };' };
-/** Does not come to the end of an event before somebody has given it up. */
+/** A handler that does not end by itself. */
 const BUSY = `
 import { createIntegration } from '@annex/sdk';
 const never = () => new Promise(() => {});
@@ -35,30 +38,30 @@ const SETTINGS = { note: 'hush-note', oauth_credentials: { access_token: 'hush-c
 type Sent = [method: string, path: string, options?: { json?: unknown; form?: FormData; token?: string }];
 
 interface Step {
-  /** As the API describes it. */
+  /** Route as the API describes it. */
   readonly route: string;
   readonly action: (typeof AUDIT_ACTIONS)[number];
-  /** What is asked for, and is refused. */
+  /** Request, and one that is refused. */
   readonly refused: Sent;
   readonly change: Sent;
-  /** Done before it, outside of what is looked at. */
+  /** Preparation that is not counted. */
   readonly before?: () => Promise<unknown>;
-  /** What it is about. */
+  /** Subject of the entry. */
   readonly about?: object;
-  /** Entries that it leaves beside its own. */
+  /** Further entries of the same request. */
   readonly beside?: number;
 }
 
 const ROUTE = '/v1/integrations/{name}';
 const URL_ = '/v1/integrations/noted';
 
-/** Of what is made on the way; steps name them as `{installation}` and `{delivery}`. */
+/** Ids of what the steps create; steps name them as `{installation}` and `{delivery}`. */
 interface Ids {
   installation?: string;
   delivery?: string;
 }
 
-/** Everything that changes something, in an order in which it can. */
+/** Every route that changes something, in an executable order. */
 function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
   const form = (secrets: string, values: object) => {
     const parts = new FormData();
@@ -108,7 +111,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
     },
     ...delivered(about),
   ];
-  /** Of what the test before has come to. */
+  /** Ids from earlier steps. */
   const delivered = (about: object): Step[] => [
     {
       ...{ route: 'POST /v1/deliveries/{id}/cancel', action: 'delivery.cancel', about },
@@ -225,35 +228,35 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       ...{ route: `DELETE ${ROUTE}`, action: 'integration.delete' },
       refused: ['DELETE', URL_],
       change: ['DELETE', `${URL_}?cascade=true`],
-      // The organization that still has it installed learns what has become of that.
+      // The organization that has it installed sees the change.
       beside: 1,
     },
   ];
 }
 
-/** Methods that change something everywhere else, but here only ask. */
+/** Methods that elsewhere change something, but not on these routes. */
 const ASKING = [
   /\/completions$/,
   /\/render$/,
   /\/blocks\//,
-  // A lease and a spent state are remembered for minutes, and no answer shows them.
+  // A lease and a spent state last for minutes and are never shown.
   /\/credentials\/(lease|states)/,
   /^POST \/v1\/tokens\/introspect$/,
-  // What has happened is no change of ours, and happens thousands of times a second.
+  // Events are no changes, and thousands arrive every second.
   /^POST \/v1\/events$/,
-  // No webhooks are posted for an organization as a whole.
+  // An organization as a whole has no webhook.
   /\/installations\/\{id\}\/webhook-/,
 ];
-/** The one that is noted although it only asks: it shows a secret. */
+/** The one read that is audited: it shows a secret. */
 const SHOWING = /^GET .*\/\{(space|site)\}\/webhook-secret$/;
 
-test('every route that changes something leaves one entry, and none where it refuses', async () => {
-  // Whoever is busy with an event to the end of the test is not waited for.
+test('every route that changes something leaves one entry, and none if it refuses', async () => {
+  // A handler that runs until the end of the test is not waited for.
   const annex = await startTestService({ limits: { stopMs: 100 } });
   const { tokens } = annex.service.store;
   const created = await tokens.create({ kind: 'admin' }, OPERATOR);
   const ids: Ids = {};
-  /** With the ids of what there is by now. */
+  /** With the present ids. */
   const filled = <Value>(value: Value): Value => {
     const text = JSON.stringify(value).replaceAll('{installation}', ids.installation ?? '');
     return JSON.parse(text.replaceAll('{delivery}', ids.delivery ?? ''));
@@ -284,7 +287,7 @@ test('every route that changes something leaves one entry, and none where it ref
       requestId: expect.any(String),
     });
   }
-  // No value of a configuration, a secret or a token is in any of them; names are.
+  // No value of a configuration, secret or token is in an entry; names are.
   const all = JSON.stringify(await entries());
   expect(all).not.toMatch(/hush|annex_/);
   expect(all).toContain('"TOKEN"');
@@ -302,7 +305,7 @@ test('every route that changes something leaves one entry, and none where it ref
 });
 
 describe('entries', () => {
-  test('are listed newest first, page by page, and by what they are about', async () => {
+  test('are listed newest first, page by page, and by subject', async () => {
     const store = await temporaryStore();
     const id = await installed(store);
     await store.installations.pause({ installationId: id, level: 'organization', place: '' }, OPERATOR);
@@ -344,7 +347,7 @@ describe('entries', () => {
     }
   });
 
-  test('are shown to whom they concern', async () => {
+  test('are visible to the principals that they concern', async () => {
     const annex = await startTestService();
     const { tokens } = annex.service.store;
     const token = async (organization: string) =>
@@ -371,7 +374,7 @@ describe('entries', () => {
     expect(byCode).toMatchObject({ action: 'installation.edit', actor: { kind: 'installation' } });
     expect(byCode).not.toHaveProperty('address');
     expect(byMember).toMatchObject({ actor: { kind: 'organization' }, address: expect.any(String) });
-    // Where the operator sits is not told.
+    // The operator's address is not shown.
     expect(byOperator).toMatchObject({ action: 'installation.create', actor: { kind: 'admin' } });
     expect(byOperator).not.toHaveProperty('address');
     expect(others.every(({ action }) => action === 'token.create')).toBe(true);
@@ -387,8 +390,9 @@ describe('entries', () => {
     expect(await listed(annex.admin, '&cursor=YWJj')).toMatchObject({ code: 'REQUEST_INVALID' });
   });
 
-  // Attack on whoever deletes: an organization that installs what is public, to learn by whom and from where it is deleted.
-  test('of what was deleted with its integration name no token and no address of its owner', async () => {
+  // Attack: an organization installs a public integration to learn the identity and address of the
+  // owner who deletes it.
+  test('show neither token nor address of the owner who deleted the integration', async () => {
     const annex = await startTestService();
     const { tokens } = annex.service.store;
     const made = (organization: string) => tokens.create({ kind: 'organization', organization }, OPERATOR);
@@ -401,17 +405,17 @@ describe('entries', () => {
       const query = '/v1/audit?limit=1&action=installation.delete';
       return ((await annex.api('GET', query, { token })).body['items'] as Record<string, unknown>[])[0];
     };
-    const told = await entryFor(tenant.token);
-    expect(told).toMatchObject({ organization: 'rival', actor: { kind: 'organization' } });
-    expect(told?.['actor']).not.toHaveProperty('token');
-    expect(told).not.toHaveProperty('address');
+    const entry = await entryFor(tenant.token);
+    expect(entry).toMatchObject({ organization: 'rival', actor: { kind: 'organization' } });
+    expect(entry?.['actor']).not.toHaveProperty('token');
+    expect(entry).not.toHaveProperty('address');
     expect(await entryFor(annex.admin)).toMatchObject({
       actor: { kind: 'organization', token: owner.id },
       address: expect.any(String),
     });
   });
 
-  test('are added, read, and forgotten by age: no other statement in the code knows their table', () => {
+  test('are added, read, and deleted by age: no other statement in the code names their table', () => {
     const folder = fileURLToPath(new URL('../../../src/', import.meta.url));
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.ts'),

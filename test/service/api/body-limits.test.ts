@@ -1,4 +1,7 @@
-/** Bodies of the control listener: each route takes what its schema has room for, and a change that is refused counts. */
+/**
+ * Bodies on the control listener: the limit of each route comes from its schema, and a refused
+ * change counts.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyBytesMax } from '../../../src/http/control/body-limit.ts';
 import { EDIT_BODIES, PLACE_BODIES } from '../../../src/http/control/installations/installation-view.ts';
@@ -10,7 +13,7 @@ interface RequestBody {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Every list inside a schema that says no `maxItems`, by its path. */
+/** Paths of all lists in a schema that have no `maxItems`. */
 function unboundedLists(schema: unknown, path = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { type, maxItems } = schema as Schema;
@@ -34,7 +37,7 @@ async function organizationToken(organization: string): Promise<string> {
   return String(body['token']);
 }
 
-/** A request with a body as it stands. */
+/** A request with a raw body. */
 async function send(method: string, path: string, token: string, text: string) {
   const response = await fetch(`${annex.service.controlUrl}${path}`, {
     method,
@@ -46,7 +49,7 @@ async function send(method: string, path: string, token: string, text: string) {
 }
 
 describe('a body', () => {
-  test('of any route has no list without an end', async () => {
+  test('of any route has no unbounded list', async () => {
     const { body } = await annex.api('GET', '/v1/openapi.json');
     const paths = Object.entries(body['paths'] as Record<string, Record<string, Schema>>);
     const lists = paths.flatMap(([path, methods]) =>
@@ -60,22 +63,22 @@ describe('a body', () => {
     expect(lists).toEqual([]);
   });
 
-  test('of a route without one is as good as empty', async () => {
+  test('of a route without one may be empty', async () => {
     const { id } = await annex.install('hello', 'empty');
     const path = `/v1/integrations/hello/installations/${id}/pause`;
     expect(await send('POST', path, annex.admin, `{}${' '.repeat(1_022)}`)).toMatchObject({ status: 200 });
     expect(await send('POST', path, annex.admin, `{}${' '.repeat(1_023)}`)).toMatchObject({
       status: 413,
       code: 'REQUEST_TOO_LARGE',
-      message: 'The body is too large: this route takes 1024 bytes.',
+      message: 'The body is too large: this route accepts 1024 bytes.',
     });
   });
 
-  test('is as large as its schema has room for', async () => {
+  test('may be as large as the largest value of its schema', async () => {
     const { id } = await annex.install('hello', 'roomy');
     const path = `/v1/integrations/hello/installations/${id}/spaces`;
     const max = bodyBytesMax(PLACE_BODIES.space) ?? 0;
-    // Each letter written as two escapes, which is the longest that JSON has.
+    // Each character as two escapes, its longest form in JSON.
     const letter = '\\ud83d\\ude00';
     const largest = JSON.stringify({
       space: 's',
@@ -88,15 +91,15 @@ describe('a body', () => {
     expect(await send('POST', path, annex.admin, at(max + 1))).toMatchObject({ status: 413 });
   });
 
-  test('whose schema has no largest value needs a limit of its own', () => {
+  test('whose schema has no largest value needs a `bodyLimit`', () => {
     expect(bodyBytesMax(EDIT_BODIES.space)).toBeUndefined();
     expect(bodyBytesMax(undefined)).toBe(1_024);
   });
 });
 
 describe('a change that is refused', () => {
-  // Attack: bodies that are read, parsed and validated in vain, as many as one likes.
-  test('counts as one, whatever it is refused for', async () => {
+  // Attack: any number of bodies that are read, parsed and validated in vain.
+  test('counts once, whatever the reason', async () => {
     const own = await annex.install('hello', 'beach');
     const other = await annex.install('hello', 'hill');
     const token = await organizationToken('beach');
@@ -113,7 +116,7 @@ describe('a change that is refused', () => {
     expect(await edit('{"externalIds":["a"]}')).toMatchObject({ status: 200 });
     expect(await edit('{"externalIds":[1]}')).toMatchObject({ status: 429, code: 'REQUEST_RATE_EXCEEDED' });
     expect(await edit('{"externalIds":["a"]}')).toMatchObject({ status: 429 });
-    // What is not there for a token has a count of its own, however it is called.
+    // Unknown targets have one count for each token, whatever their names.
     const hidden = [other.id, 'ins_a', 'ins_b', 'ins_c', other.id, 'ins_d', 'ins_e'];
     for (const id of hidden) expect(await send('PATCH', at(id), token, '{}')).toMatchObject({ status: 400 });
     expect(await send('PATCH', at('ins_f'), token, '{}')).toMatchObject({ status: 429 });

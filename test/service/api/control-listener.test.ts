@@ -1,5 +1,6 @@
-/** The control listener's routes over a real store: who gets in, who sees what, and how a refusal reads. */
-
+/**
+ * The control listener's routes over a real store: authentication, visibility and error answers.
+ */
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
@@ -17,12 +18,12 @@ import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from '../../suppo
 interface Answer {
   readonly status: number;
   readonly headers: Record<string, unknown>;
-  // The shape of a JSON answer is what each test is about.
+  // Each test asserts the shape of its JSON answer.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any;
 }
 
-/** The listener, and a way to ask it as the holder of a token. */
+/** The listener, and a client with a given token. */
 class Control {
   readonly store: Store;
   readonly #app: FastifyInstance;
@@ -62,7 +63,7 @@ async function control(): Promise<Control> {
   const store = await temporaryStore();
   const app = fastify();
   answerErrors(app);
-  // Uploads of these tests are refused before their code would be run.
+  // Uploads of these tests are refused before their code would run.
   const probe = () => Promise.reject(new Error('This upload must not be run.'));
   const publisher = new Publisher({ registry: store.registry, limits: DEFAULT_LIMITS, probe });
   const metrics = { contentType: 'text/plain', metrics: async () => '"up 1"' };
@@ -77,7 +78,7 @@ async function control(): Promise<Control> {
   const disk = { on: false, detail: 'a test' };
   const bundlers = { layers: { ...cells.layers, disk } };
   const limitMet = () => undefined;
-  // No integration is called here.
+  // These tests call no integration.
   const dispatch = { call: () => Promise.reject(new Error('This call must not be made.')) };
   const observer = { log: () => undefined };
   const parts = {
@@ -111,7 +112,7 @@ const publish = (store: Store, fields: Parameters<typeof published>[0] = {}) =>
 const codeOf = ({ status, body }: Answer) => `${status} ${body?.error?.code}`;
 
 describe('every route under /v1', () => {
-  test('needs a token, and says so in the way of RFC 6750', async () => {
+  test('needs a token, and says so as RFC 6750 requires', async () => {
     const { ask } = await control().then((found) => ({ ask: found.ask.bind(found) }));
     const missing = await ask('GET', '/v1/integrations');
     expect(codeOf(missing)).toBe('401 TOKEN_MISSING');
@@ -123,7 +124,7 @@ describe('every route under /v1', () => {
     );
   });
 
-  test('refuses before it looks at the body', async () => {
+  test('refuses before it reads the body', async () => {
     const found = await control();
     const headers = { 'content-type': 'application/json' };
     expect(codeOf(await found.ask('POST', '/v1/tokens', headers, '{'))).toBe('401 TOKEN_MISSING');
@@ -144,7 +145,7 @@ describe('every route under /v1', () => {
     expect(codeOf(await admin.post('/v1/integrations', { a: 1 }))).toBe('400 REQUEST_INVALID');
   });
 
-  test('names the field that does not fit, and takes no unknown one', async () => {
+  test('names the invalid field, and refuses unknown ones', async () => {
     const found = await control();
     await publish(found.store);
     const admin = await found.as(ADMIN);
@@ -171,7 +172,7 @@ describe('every route under /v1', () => {
 });
 
 describe('integrations', () => {
-  test("are listed as far as the token sees, and another tenant's do not exist", async () => {
+  test('are listed as far as the token may see them, and those of another tenant are unknown', async () => {
     const found = await control();
     await publish(found.store, { name: 'ours', organization: 'acme', visibility: 'private' });
     await publish(found.store, { name: 'theirs', organization: 'rival', visibility: 'private' });
@@ -204,7 +205,7 @@ describe('integrations', () => {
 });
 
 describe('publishing', () => {
-  test('is not for the host product', async () => {
+  test('is refused for the host product', async () => {
     const found = await control();
     const platform = await found.as(PLATFORM);
     const form = new FormData();
@@ -230,7 +231,7 @@ describe('publishing', () => {
 });
 
 describe('versions', () => {
-  test('are listed newest first, and an older one can be made active again', async () => {
+  test('are listed newest first, and an older one can be activated again', async () => {
     const found = await control();
     for (let i = 0; i < 3; i += 1) await publish(found.store);
     const acme = await found.as(member('acme'));
@@ -249,7 +250,7 @@ describe('versions', () => {
     expect(codeOf(await acme.post('/v1/integrations/hello/versions/x/activate'))).toBe('400 REQUEST_INVALID');
   });
 
-  test("are the owner's, even where the integration is public", async () => {
+  test('are visible to the owner only, even if the integration is public', async () => {
     const found = await control();
     await publish(found.store);
     const url = '/v1/integrations/hello/versions';
@@ -285,7 +286,7 @@ describe('installations', () => {
     expect(codeOf(await acme.post(url, { organization: 'acme' }))).toBe('409 INSTALLATION_EXISTS');
   });
 
-  test("are made for the token's own organization, by the host product for any", async () => {
+  test("are made for the token's own organization, and by the host product for any", async () => {
     const found = await control();
     await publish(found.store);
     const acme = await found.as(member('acme'));
@@ -293,7 +294,7 @@ describe('installations', () => {
     expect((await (await found.as(PLATFORM)).post(url, { organization: 'rival' })).status).toBe(201);
   });
 
-  test('of a private integration are refused to others, who do not even see it', async () => {
+  test('of a private integration are refused as unknown to others', async () => {
     const found = await control();
     await publish(found.store, { visibility: 'private' });
     const rival = await found.as(member('rival'));
@@ -303,7 +304,7 @@ describe('installations', () => {
     expect(codeOf(await admin.post(url, { organization: 'rival' }))).toBe('403 INSTALLATION_FORBIDDEN');
   });
 
-  test("of other organizations do not exist for a token, the author's included", async () => {
+  test("of other organizations are unknown to a token, also to the author's", async () => {
     const found = await control();
     await publish(found.store);
     const { body } = await (await found.as(PLATFORM)).post(url, { organization: 'rival' });
@@ -316,7 +317,7 @@ describe('installations', () => {
     );
   });
 
-  test('stay with their organization when the owner makes the integration private', async () => {
+  test('stay visible to their organization after the owner makes the integration private', async () => {
     const found = await control();
     await publish(found.store);
     const rival = await found.as(member('rival'));
@@ -327,7 +328,7 @@ describe('installations', () => {
 });
 
 describe('tokens', () => {
-  test('are shown once, listed without themselves, and dead once deleted', async () => {
+  test('are shown once, listed without their text, and invalid once revoked', async () => {
     const found = await control();
     const admin = await found.as(ADMIN);
     const made = (await admin.post('/v1/tokens', { kind: 'organization', organization: 'acme' })).body;
@@ -350,7 +351,7 @@ describe('tokens', () => {
     }
   });
 
-  test('name an organization exactly where they are of one', async () => {
+  test('name an organization exactly if they are of kind organization', async () => {
     const found = await control();
     const admin = await found.as(ADMIN);
     for (const body of [
@@ -364,7 +365,7 @@ describe('tokens', () => {
 });
 
 describe('logs', () => {
-  test('are read by who installed and by the author, and by nobody else', async () => {
+  test('are visible to the organization that installed and to the author only', async () => {
     const found = await control();
     const { installations, logs } = found.store;
     await publish(found.store);
@@ -391,7 +392,7 @@ describe('logs', () => {
   });
 });
 
-// That it has every route is in `route-permissions.test.ts`, beside who may ask it.
+// `route-permissions.test.ts` checks that every route is described, with its permissions.
 test('the OpenAPI description has routes with their parameters and answers', async () => {
   const found = await control();
   const { body } = await found.ask('GET', '/v1/openapi.json');

@@ -1,15 +1,16 @@
 /**
- * Who may ask what of the API: every route of its description by every kind of token, one table. A route that is not in
- * the table fails, so that nobody adds one without having said whose it is.
+ * Permissions of the API: every described route, called with every kind of token, in one table. A
+ * route without a row fails, so that none is added without its permissions.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiTokens } from '../../../src/model/environment.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
 /**
- * Columns of the table. `mine` is public while it is installed and private after that; `author` owns it, `installer` has
- * installed it, `stranger` has nothing to do with it. The last four are runtime tokens: of `mine` and of the installation
- * that is asked for, of another installation of `mine`, of an installation of another integration.
+ * Columns of the table. `mine` is public while it is installed and private after that; `author`
+ * owns it, `installer` has installed it, `stranger` has no relation to it. The last four are
+ * runtime tokens: of `mine` and of the installation in the path, of another installation of `mine`,
+ * and of an installation of another integration.
  */
 const KINDS = [
   ...(['admin', 'platform', 'author', 'installer', 'stranger'] as const),
@@ -17,7 +18,7 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-/** `+` may ask; `F` 403; `-` 404, as if there were nothing. In the order of `KINDS`. */
+/** `+` allowed; `F` 403; `-` 404, as if unknown. In the order of `KINDS`. */
 const TABLE: Record<string, string> = {
   'GET /v1/integrations': '+++++ FFFF',
   'POST /v1/integrations': '+F+++ FFFF',
@@ -68,8 +69,8 @@ const TABLE: Record<string, string> = {
 };
 
 /**
- * Whoever may install it, and code of calls for that very target: the tokens of this table are of calls for the installation
- * itself, of which no webhooks are posted.
+ * Tokens that may install it, and calls for that very target: the runtime tokens of this table are
+ * of calls for the installation itself, which has no webhook.
  */
 function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string> {
   return {
@@ -80,8 +81,8 @@ function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string>
 }
 
 /**
- * Whoever renews credentials sees them: code of calls whose environment shows them, and nobody else. The tokens of this table
- * are of calls for the installation itself, which sees none of what is below it.
+ * Only calls whose environment has the credentials. The runtime tokens of this table are of calls
+ * for the installation itself, which does not see those of its places.
  */
 function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   return {
@@ -91,7 +92,7 @@ function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   };
 }
 
-/** What is there of an installation, and alike of what of it is in a space or a site. */
+/** Routes of an installation, which its spaces and sites have too. */
 function installed(path: string): Record<string, string> {
   return {
     [`GET ${path}`]: '++-+- ++--',
@@ -115,7 +116,7 @@ function below(level: 'space' | 'site'): Record<string, string> {
   };
 }
 
-/** Bodies that get past validation, and change as little as may be. */
+/** Bodies that pass validation and change as little as possible. */
 const BODIES: Record<string, unknown> = {
   'PUT /v1/integrations/{name}/limits': {},
   'PUT /v1/integrations/{name}/secrets': { KEY: 'value' },
@@ -143,7 +144,7 @@ const bodyOf = (route: string): unknown => {
   return route.startsWith('PATCH ') ? { externalIds: ['T1'] } : BODIES[route];
 };
 
-/** Codes of 404 that say no more than that there is nothing of this name for whoever asks. */
+/** Codes of a 404 that does not reveal more than that the name is unknown. */
 const HIDDEN = new Set(['INTEGRATION_UNKNOWN', 'INSTALLATION_UNKNOWN', 'EVENT_UNKNOWN', 'DELIVERY_UNKNOWN']);
 
 const SHOW_TOKENS = `import { createIntegration } from '@annex/sdk';
@@ -166,7 +167,7 @@ const values: Record<string, string> = {
 };
 
 beforeAll(async () => {
-  // One address shows more wrong tokens in a minute than anybody would get away with.
+  // This test sends more wrong tokens in a minute than an address may.
   service = await TestService.start({ limits: { failedCredentialsPerMinutePerAddress: 1_000_000 } });
   for (const [kind, organization] of [
     ...([
@@ -199,7 +200,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** An event that `mine` has a handler for. */
+/** An event that `mine` handles. */
 const VIEW = {
   type: 'space_view',
   visitor: { anonymousId: 'a', userAgent: 'b', ip: '192.0.2.1', cookies: {} },
@@ -215,7 +216,7 @@ async function publish(name: string, visibility: 'public' | 'private'): Promise<
   expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
 }
 
-/** Runtime tokens are asked for at each use: they do not live as long as this test. */
+/** Runtime tokens are made for each use: they expire before the test ends. */
 async function tokenOf(kind: Kind): Promise<string> {
   const known = stored.get(kind);
   if (known !== undefined) return known;
@@ -244,7 +245,7 @@ async function ask(route: string, token: string | undefined): Promise<{ status: 
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(isUpload && { 'content-type': 'multipart/form-data; boundary=b' }),
-      // Whoever may change a target is then told that it is not what they think: nothing is removed or paused.
+      // The condition fails for allowed callers, so that nothing is removed or paused.
       ...(/\/(pause|resume)$|^(DELETE|PATCH) .*installations/.test(route) && { 'if-match': '"0"' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -262,7 +263,7 @@ function marked({ status, code }: { status: number; code: string }): string {
   return status === 401 || status >= 500 || code === 'ROUTE_UNKNOWN' ? `${status}` : '+';
 }
 
-test('the table has every route of the description, and no other', async () => {
+test('the table has exactly the routes of the description', async () => {
   const { paths } = (await (await fetch(`${service.service.controlUrl}/v1/openapi.json`)).json()) as {
     paths: Record<string, object>;
   };

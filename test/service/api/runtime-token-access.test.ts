@@ -1,6 +1,6 @@
 /**
- * Runtime tokens in use: an integration asks the API of its own service with what its environment has, in process and with
- * no socket, and gets as far as what it speaks for.
+ * Runtime tokens in use: an integration calls the API of its own service in process, with the
+ * tokens of its environment, and reaches only what they allow.
  */
 
 import fastify, { type FastifyInstance } from 'fastify';
@@ -16,7 +16,10 @@ import { type Installed, TestService } from '../../support/service.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
 
-/** Asks the API what it is told to, with its own tokens or the one it is told; or shows its environment. */
+/**
+ * Sends the requested call to the API, with its own tokens or a given one; or shows its
+ * environment.
+ */
 const ASKER = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: async (request, { environment }) => {
   const seen = Object.fromEntries(request.headers);
@@ -50,7 +53,7 @@ interface Answer {
   };
 }
 
-describe('an integration that asks its own service', () => {
+describe('an integration that calls its own service', () => {
   let service: TestService;
   let own: Installed;
   let sibling: Installed;
@@ -85,7 +88,7 @@ describe('an integration that asks its own service', () => {
     expect(read).toMatchObject({ status: 200, body: { id: own.id, configuration: {} } });
   });
 
-  test('for itself as a whole it lists its installations, without what they are configured to', async () => {
+  test("lists its installations with the integration's token, without their configurations", async () => {
     const { status, body } = await ask({ kind: 'integration', path: '/integrations/asker/installations' });
     const items = body['items'] as Record<string, unknown>[];
     expect(status).toBe(200);
@@ -102,7 +105,7 @@ describe('an integration that asks its own service', () => {
     expect((await shown()).environment.configuration).toEqual({ color: 'blue' });
   });
 
-  test('from a space it changes what is in the space, and sees the installation that it is part of', async () => {
+  test('from a space it changes that space, and sees the installation that it belongs to', async () => {
     const json = { configuration: { room: 'lobby' } };
     const path = `${at(own)}/spaces/sp-1`;
     const changed = await ask({ kind: 'installation', method: 'PATCH', path, json }, space);
@@ -112,7 +115,7 @@ describe('an integration that asks its own service', () => {
     expect(environment.installation.id).toBe(own.id);
   });
 
-  test('attack: from a space it reads and changes nothing of another space', async () => {
+  test('attack: from a space it can neither read nor change another space', async () => {
     const spaces = `${at(own)}/spaces`;
     await service.api('POST', `/v1${spaces}`, { json: { space: 'sp-2' } });
     const json = { configuration: { room: 'vault' } };
@@ -121,11 +124,11 @@ describe('an integration that asks its own service', () => {
     for (const asked of [{ path: `${spaces}/sp-2` }, { method: 'PATCH', path: `${spaces}/sp-2`, json }])
       expect(await ask({ kind, ...asked }, space)).toMatchObject({ status: 404 });
     expect(JSON.stringify(await ask({ kind, path: spaces }, space))).not.toContain('vault');
-    // The installation is what both are part of.
+    // Both spaces belong to the installation.
     expect(await ask({ kind, path: `${spaces}/sp-2` })).toMatchObject({ status: 200, body: json });
   });
 
-  test('finds nothing of what is another tenant’s', async () => {
+  test('finds nothing of another tenant', async () => {
     const paths = [at(sibling), at(foreign, 'other'), '/integrations/other', at(foreign)];
     for (const path of paths) {
       const answer = await ask({ kind: 'installation', path });
@@ -140,7 +143,7 @@ describe('an integration that asks its own service', () => {
     expect((await shown(foreign)).environment.configuration).toEqual({});
   });
 
-  test('gets nowhere with a token that it makes up', async () => {
+  test('is refused with a forged token', async () => {
     const { installation = '' } = await tokensOf();
     const [payload = '', signature = ''] = installation.slice('annex_run_'.length).split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
@@ -156,13 +159,13 @@ describe('an integration that asks its own service', () => {
     }
   });
 
-  test('a token that was stolen is good from anywhere, as bearer tokens are, until it expires', async () => {
+  test('a stolen token works from anywhere, as bearer tokens do, until it expires', async () => {
     const { installation = '' } = await tokensOf();
     const { status, body } = await service.api('GET', `/v1${at(own)}`, { token: installation });
     expect({ status, id: body['id'] }).toEqual({ status: 200, id: own.id });
   });
 
-  test('the envelope door is not for runtime tokens, good ones or bad ones', async () => {
+  test('envelopes are refused with runtime tokens, valid or not', async () => {
     const { installation = '', integration } = await tokensOf();
     const event = { type: 'fetch', request: { method: 'GET', url: own.endpoint, headers: {} } };
     for (const token of [installation, integration]) {
@@ -175,14 +178,14 @@ describe('an integration that asks its own service', () => {
     expect(await forged.json()).toMatchObject({ error: { code: 'ENVELOPE_UNAUTHORIZED' } });
   });
 
-  test('a token that is sent to the wrong door is not handed to a tenant', async () => {
+  test('a token that is sent to an endpoint by mistake is not passed on to a tenant', async () => {
     const { installation = '' } = await tokensOf();
     const { seen } = await shown(foreign, { authorization: `Bearer ${installation}`, 'x-kept': 'yes' });
     expect(seen['x-kept']).toBe('yes');
     expect(seen['authorization']).toBeUndefined();
   });
 
-  test('the host product learns what a token stands for, and nothing of tokens that are stored', async () => {
+  test('the host product can introspect a runtime token, but no stored token', async () => {
     const introspect = async (token: string, by = service.platform) =>
       service.api('POST', '/v1/tokens/introspect', { json: { token }, token: by });
     const { integration, installation = '' } = await tokensOf(space);
@@ -226,7 +229,7 @@ describe('at the control listener', () => {
     return { status: answer.statusCode, ...(answer.json() as { error?: { code: string; message: string } }) };
   };
 
-  test('a route that says nothing of runtime tokens is closed to them', async () => {
+  test('a route that does not declare runtime tokens is closed to them', async () => {
     const { app, tokens } = await opened();
     const { integration, installation } = (await tokens()) ?? {};
     for (const token of [integration, installation]) {
@@ -236,7 +239,7 @@ describe('at the control listener', () => {
     }
   });
 
-  test('a token that has expired is told so, a call’s is renewed, and a flood of old ones ends', async () => {
+  test('an expired token is refused as expired, and any number of genuine expired tokens are no guesses', async () => {
     const { app, tokens } = await opened();
     const old = await tokens();
     CLOCK.now += 3_600_000;
@@ -247,12 +250,12 @@ describe('at the control listener', () => {
     for (let i = 0; i < 2; i += 1) await get(app, '/open', old?.integration);
     expect((await get(app, '/open', old?.integration)).status).toBe(429);
     expect((await get(app, '/open', 'annex_run_x.x')).status).toBe(429);
-    // What is genuine is no guess, however many there have been.
+    // A genuine token is no guess, however many are sent.
     expect(await get(app, '/open', now?.installation)).toEqual({ status: 200 });
   });
 });
 
-/** A listener with one route that is for runtime tokens, and one that does not say. */
+/** A listener with one route that accepts runtime tokens, and one that does not declare it. */
 function listenerWith(store: Store, limits: Partial<Limits>): FastifyInstance {
   const app = fastify();
   answerErrors(app);

@@ -1,4 +1,7 @@
-/** The quick insert menu: which blocks it lists, of whom, and to whom (REFERENCE 4). */
+/**
+ * The quick insert menu: the blocks in it, and the tokens that may read it
+ * (docs/contract/components.md#quick-insert).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, codeOf } from '../../support/installation-api.ts';
 import { png } from '../../support/png.ts';
@@ -73,7 +76,7 @@ blocks:
   });
   afterAll(() => service.stop());
 
-  test('has what the manifest says of a block, and where it is drawn', async () => {
+  test("has the block's members of the manifest, and the installation that draws it", async () => {
     const { body } = await menu('organization=acme&space=house');
     const [column, card] = body['items'] as object[];
     const api = `${service.service.controlUrl}/v1`;
@@ -109,12 +112,12 @@ blocks:
     expect([named(answer), answer.body['next']]).toEqual([expected, undefined]);
   });
 
-  test('names the space where what is installed in it draws the block', async () => {
+  test('names the space if the space installation draws the block', async () => {
     const { body } = await menu('organization=acme&space=garden');
     expect((body['items'] as object[])[0]).toMatchObject({ installation: chosen?.id, space: 'garden' });
   });
 
-  test('gains a block once its settings are valid, and loses it while it is paused', async () => {
+  test('gains a block when its configuration becomes valid, and loses it while it is paused', async () => {
     const at = `/integrations/needing/installations/${needing?.id}`;
     const has = async () => named(await menu('organization=acme')).includes('needing/late');
     expect(await has()).toBe(false);
@@ -124,7 +127,7 @@ blocks:
     expect(await has()).toBe(false);
   });
 
-  test('loses the blocks of what is paused in the space, there alone', async () => {
+  test('loses blocks of a paused space installation in that space only', async () => {
     const at = `/integrations/kanban/installations/${kanban?.id}/spaces`;
     await ask(service, 'POST', at, { json: { space: 'cellar' } });
     await ask(service, 'POST', `${at}/cellar/pause`);
@@ -132,7 +135,7 @@ blocks:
     expect(named(await menu('organization=acme&space=house'))).toContain('kanban/card');
   });
 
-  test('is that of the active version, from its activation on', async () => {
+  test('is that of the active version from its activation on', async () => {
     const has = async () => named(await menu('organization=another'));
     expect(await has()).toEqual(['elsewhere/other']);
     await publish('elsewhere', ['new', 'other']);
@@ -141,7 +144,7 @@ blocks:
     expect(await has()).toEqual(['elsewhere/other']);
   });
 
-  test('is for the organization itself and for the host product', async () => {
+  test('is visible to the organization and the host product', async () => {
     const token = async (organization: string) => {
       const json = { kind: 'organization', organization };
       return String((await ask(service, 'POST', '/tokens', { json })).body['token']);
@@ -158,16 +161,16 @@ blocks:
     'organization=a&space=%00',
     'organization=a&cursor=x',
     'organization=a&x=1',
-  ])('a query that is wrong: "%s"', async (query) =>
+  ])('an invalid query is refused: "%s"', async (query) =>
     expect(codeOf(await menu(query))).toBe('400 REQUEST_INVALID'),
   );
 
-  test('an organization that has installed nothing has an empty one', async () => {
+  test('is empty for an organization without installations', async () => {
     expect((await menu('organization=nobody')).body).toEqual({ items: [] });
   });
 });
 
-test('pages of any size list every block once, in one order', async () => {
+test('pages of any size list every block once, in the same order', async () => {
   service = await startTestService();
   const expected: string[] = [];
   const names = Array.from({ length: 9 }, (_, at) => `app-${at}`);

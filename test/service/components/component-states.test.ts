@@ -1,4 +1,7 @@
-/** The component state table of the specification, row by row, through a real service (SPEC "Component state"). */
+/**
+ * The table of component states, row by row, through a real service
+ * (docs/contract/components.md#state).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -61,7 +64,7 @@ const element = (state: object, props: object) => ({
   },
 });
 
-describe('a component is created: the state is the result of initialState, and it is drawn from that', () => {
+describe('a component is created: it is drawn with the state that initialState returns', () => {
   test.each([
     ['function', { props: { p: 1 } }, { from: { p: 1 } }, { p: 1 }],
     ['async', { context: { place: 'document' } }, { where: { place: 'document' }, id: true }, {}],
@@ -71,7 +74,7 @@ describe('a component is created: the state is the result of initialState, and i
     expect(await render({ componentId, ...more })).toEqual(element(state, props));
   });
 
-  test('and the state that is sent, where one is', async () => {
+  test('or with the state of the request', async () => {
     const sent = { componentId: 'object', state: { sent: true } };
     expect(await render(sent)).toEqual(element({ sent: true }, {}));
   });
@@ -105,17 +108,17 @@ describe('an action is dispatched', () => {
     expect(await render({ ...before, action })).toEqual(element(state, props));
   });
 
-  test('to a component without actions: no change', async () => {
+  test('without an action handler changes nothing', async () => {
     const sent = { ...before, componentId: 'actionless', action: { action: 'add' } };
     expect(await render(sent)).toEqual(element({ a: 1, b: 2 }, { p: 1 }));
   });
 
-  test('before there is a state: the initial one is what it acts on', async () => {
+  test('without a state acts on the initial one', async () => {
     const sent = { componentId: 'object', action: { action: 'add', a: 9 } };
     expect(await render(sent)).toEqual(element({ s: 1, a: 9 }, {}));
   });
 
-  test('and completes: nothing is drawn, and the value is handed over', async () => {
+  test('that completes draws nothing and returns the value', async () => {
     expect(await render({ ...before, action: { action: 'complete', pick: 3 } })).toEqual({
       type: 'complete',
       returnValue: { picked: 3 },

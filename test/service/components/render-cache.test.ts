@@ -1,4 +1,7 @@
-/** Drawings by GET may be kept for as long as their component says, and asked for again by their tag (REFERENCE 5). */
+/**
+ * Drawings by GET: cacheable for as long as their component allows, and revalidated by their tag
+ * (docs/contract/components.md#rendering).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
@@ -37,7 +40,7 @@ const get = (query: Record<string, string>, headers: Record<string, string> = {}
     { headers },
   );
 
-test('a drawing by GET has the lifetime that its component gives it, and a strong tag', async () => {
+test('a drawing by GET has the lifetime that its component sets, and a strong tag', async () => {
   const answer = await get({ componentId: 'kept', props: '{"a":1}', context: '{"b":2}' });
   expect(answer.status).toBe(200);
   expect(answer.headers.get('cache-control')).toBe('max-age=300');
@@ -51,11 +54,11 @@ test('a drawing by GET has the lifetime that its component gives it, and a stron
   });
 });
 
-test('one whose component says nothing of it is not kept', async () => {
+test('a drawing whose component sets no lifetime has none', async () => {
   expect((await get({ componentId: 'fresh' })).headers.get('cache-control')).toBe('no-store');
 });
 
-test('the tag is that of the very bytes', async () => {
+test('the tag is that of the exact bytes', async () => {
   const tag = async (query: Record<string, string>) => (await get(query)).headers.get('etag');
   const one = { componentId: 'kept', props: '{"a":1}' };
   expect(await tag(one)).toBe(await tag(one));
@@ -73,7 +76,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('of another is the drawing; of none, a mistake', async () => {
+  test('with another tag is answered with the drawing; a malformed one is refused', async () => {
     expect((await get({ componentId: 'kept' }, { 'if-none-match': '"other"' })).status).toBe(200);
     expect(codeOf(await get({ componentId: 'kept' }, { 'if-none-match': 'other' }))).toBe(
       '400 REQUEST_INVALID',
@@ -88,7 +91,7 @@ test.each([
   [{ componentId: 'kept', context: '5' }, 'query.context must be a JSON object'],
   [{ componentId: 'kept', state: '{}' }, 'state'],
   [{ componentId: 'kept', action: '{}' }, 'action'],
-])('a query that is wrong: %j', async (query, words) => {
+])('an invalid query is refused: %j', async (query, words) => {
   const answer = await get(query as Record<string, string>);
   expect(codeOf(answer)).toBe('400 REQUEST_INVALID');
   expect(answer.error.message).toContain(words);
@@ -100,7 +103,7 @@ test.each([
   ['max-age=60, s-maxage=99', 'no-store'],
   ['max-age=999999999999', 'no-store'],
   ['immutable', 'no-store'],
-])('attack: a script that answers by itself with %j', async (control, expected) => {
+])('attack: a script that answers with its own cache-control %j', async (control, expected) => {
   const name = `raw-${control.replaceAll(/[^a-z0-9]+/g, '-')}`;
   const raw = await service.deploy(name, RAW(control));
   const path = `/integrations/${name}/installations/${raw.id}/render?componentId=c`;

@@ -1,12 +1,12 @@
 /**
- * `…/render`: what a component draws reaches the host product checked, or with a reason, whatever the component does
- * (REFERENCE 5, D9).
+ * `…/render`: the host product gets a checked drawing or a reason, whatever the component does
+ * (docs/contract/components.md#rendering).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
-/** What `props.draw` says, as code. */
+/** The code behind each `props.draw`. */
 const SOURCE = `import { createComponent, createIntegration, ExposableError } from '@annex/sdk';
 
 const draw = {
@@ -80,7 +80,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('a drawing', () => {
-  test('is answered as REFERENCE 5 has it, its noise taken out', async () => {
+  test('is answered as specified, without unknown members', async () => {
     const { status, headers, text } = await draw('noise', { state: { a: 1 } });
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -93,18 +93,18 @@ describe('a drawing', () => {
     });
   });
 
-  test('says for how long it may be kept', async () => {
+  test('has the lifetime that the component sets', async () => {
     const { headers } = await render({ componentId: 'drawing', props: { draw: 'noise', maxAge: 60 } });
     expect(headers.get('cache-control')).toBe('max-age=60');
   });
 
-  test('is of an event as D4 has it', async () => {
+  test('is made from the documented event', async () => {
     const action = { action: 'a', more: [1] };
     const sent = {
       ...{ componentId: 'event', props: { p: 1 }, state: { s: 1 }, context: { c: 1 } },
       ...{ auth: { userId: 'u-1' } },
     };
-    // The action is for the component: `events.ui_render` is told of the rendering alone.
+    // Only the component gets the action; `events.ui_render` does not.
     expect((await render({ ...sent, action }, { place: '/spaces/sp-1' })).status).toBe(200);
     const line = async () =>
       (await service.log(installed)).map(({ text }) => text).find((text) => text.includes('"u-1"'));
@@ -118,7 +118,7 @@ describe('a drawing', () => {
     });
   });
 
-  test.each(['', '/spaces/sp-1', '/sites/si-1'])('is there below %j', async (place) => {
+  test.each(['', '/spaces/sp-1', '/sites/si-1'])('works below %j', async (place) => {
     expect((await render({ componentId: 'seen' }, { place })).status).toBe(200);
   });
 });
@@ -127,7 +127,7 @@ describe('a configuration component', () => {
   const propsOf = async (componentId: string, place = '', props = {}) =>
     (await render({ componentId, props }, { place })).body['props'];
 
-  test('gets the configuration from the service, and not what the caller says it is', async () => {
+  test('gets the stored configuration, and not the props of the request', async () => {
     const forged = { installation: { configuration: { forged: true } }, siteInstallation: {} };
     expect(await propsOf('account-settings', '', forged)).toEqual({ installation: { configuration: {} } });
     expect(await propsOf('space-settings', '/spaces/sp-1', forged)).toEqual({
@@ -140,7 +140,7 @@ describe('a configuration component', () => {
     });
   });
 
-  test('shows what is set, and no credentials', async () => {
+  test('shows what is set, without credentials', async () => {
     const connected = await service.install('drawn');
     const path = `/integrations/drawn/installations/${connected.id}`;
     const configuration = { region: 'eu', oauth_credentials: { access_token: 'T0K3N' } };
@@ -150,17 +150,17 @@ describe('a configuration component', () => {
     const settings = await drawn('account-settings');
     expect(settings.body['props']).toEqual({ installation: { configuration: { region: 'eu' } } });
     expect(settings.text).not.toContain('T0K3N');
-    // Its own code has them.
+    // Its own code has the credentials.
     expect((await drawn('seen')).text).toContain('T0K3N');
   });
 
-  test('and another component gets what the caller says', async () => {
+  test('while any other component gets the props of the request', async () => {
     expect(await propsOf('seen', '', { installation: 1 })).toEqual({ installation: 1 });
   });
 });
 
-describe('a drawing that is none', () => {
-  test('is 422, with each fault and where it is, in the log of the author as well', async () => {
+describe('an invalid drawing', () => {
+  test('is 422 with each fault and its place, also in the log of the installation', async () => {
     const answer = await draw('wrong');
     expect(codeOf(answer)).toBe('422 RENDER_INVALID');
     expect(answer.body).toMatchObject({
@@ -189,7 +189,9 @@ describe('a drawing that is none', () => {
       /element\.children\[0\]\.children\[0\] <button>: .* 2 more problems/,
     );
     const logged = (await service.log(installed)).map(({ text }) => text).join('\n');
-    expect(logged).toContain('What "drawing" drew was not taken: element.children[0].children[0] <button>');
+    expect(logged).toContain(
+      'The answer of the component "drawing" is not valid ContentKit: element.children[0].children[0] <button>',
+    );
   });
 
   test.each([
@@ -218,7 +220,7 @@ describe('a drawing that is none', () => {
       'nested deeper',
     ],
     ['broken UTF-8', 'new Response(new Uint8Array([0xff, 0x7b]))', 'no JSON object'],
-  ])('attack: a script that answers by itself, %s', async (_title, response, complaint) => {
+  ])('attack: a script that answers itself, %s', async (_title, response, complaint) => {
     const name = `raw-${Math.abs(hash(response))}`;
     const raw = await service.deploy(name, `export default { fetch: () => ${response} };`);
     const answer = await ask(service, 'POST', `/integrations/${name}/installations/${raw.id}/render`, {
@@ -233,7 +235,7 @@ const hash = (text: string): number =>
   [...text].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) | 0, 7);
 
 describe('a component that fails is 502', () => {
-  test('and keeps its reason for the log', async () => {
+  test('with its reason in the log only', async () => {
     const answer = await draw('crash');
     expect(codeOf(answer)).toBe('502 RENDER_FAILED');
     expect(answer.text).not.toContain('secret reason');
@@ -244,7 +246,7 @@ describe('a component that fails is 502', () => {
     ['throws', "throw new Error('the secret reason')"],
     ['answers 500', "return new Response('the secret reason', { status: 500 })"],
     ['does not know of drawings', "return new Response('the secret reason', { status: 406 })"],
-  ])('as is a script that answers by itself and %s', async (title, statement) => {
+  ])('so does a script that answers itself and %s', async (title, statement) => {
     const name = `raw-${title.replaceAll(' ', '-')}`;
     const raw = await service.deploy(name, `export default { fetch() { ${statement}; } };`);
     const path = `/integrations/${name}/installations/${raw.id}/render`;
@@ -253,7 +255,7 @@ describe('a component that fails is 502', () => {
     expect(answer.text).not.toContain('secret reason');
   });
 
-  test('unless it is meant to be shown', async () => {
+  test('unless the reason is an ExposableError', async () => {
     const answer = await draw('exposed');
     expect(codeOf(answer)).toBe('502 RENDER_FAILED');
     expect(answer.error.message).toBe('The component "drawing" failed: No such poll');
@@ -282,7 +284,7 @@ describe('a component that fails is 502', () => {
       'maxAge must be a whole number of seconds',
     ],
   ])(
-    'that returns %s: the log says so, with the author’s file and line',
+    'that returns %s: the log names the fault with the author’s file and line',
     async (_title, props, result, words) => {
       const action = result && { action: 'a', result };
       const answer = await render({ componentId: 'drawing', props, ...(action && { action }) });
@@ -294,7 +296,7 @@ describe('a component that fails is 502', () => {
     },
   );
 
-  test('where it is defined, by the line', async () => {
+  test('and for a faulty definition, its line', async () => {
     await draw('nothing');
     const line = (await service.log(installed)).find(({ text }) => text.includes('not nothing'));
     const defined = SOURCE.split('\n').indexOf('const drawing = createComponent({') + 1;
@@ -304,7 +306,7 @@ describe('a component that fails is 502', () => {
 
 describe('what cannot be drawn', () => {
   test.each(['nope', '__proto__', 'x\u0000'])(
-    'a component %j that there is none of: 404, with those there are',
+    'an unknown component %j: 404 with the known ones',
     async (componentId) => {
       const answer = await render({ componentId });
       expect(codeOf(answer)).toBe('404 COMPONENT_UNKNOWN');
@@ -312,7 +314,7 @@ describe('what cannot be drawn', () => {
     },
   );
 
-  test('what is not installed, or another’s: 404', async () => {
+  test('an unknown or foreign installation: 404', async () => {
     const json = { componentId: 'seen' };
     const other = '/integrations/other/installations';
     expect(codeOf(await ask(service, 'POST', `${other}/${installed.id}/render`, { json }))).toBe(
@@ -324,7 +326,7 @@ describe('what cannot be drawn', () => {
     expect((await render(json, { token: service.platform })).status).toBe(200);
   });
 
-  test('a space that is taken out: 404, until it is added again', async () => {
+  test('a removed space: 404 until it is added again', async () => {
     const place = '/spaces/sp-9';
     const spaces = `/integrations/drawn/installations/${installed.id}/spaces`;
     const status = async () => (await render({ componentId: 'seen' }, { place })).status;
@@ -337,7 +339,7 @@ describe('what cannot be drawn', () => {
     expect(await status()).toBe(404);
   });
 
-  test('what is paused: 503', async () => {
+  test('a paused installation: 503', async () => {
     const paused = await service.install('drawn');
     const path = `/integrations/drawn/installations/${paused.id}`;
     await ask(service, 'POST', `${path}/pause`);
@@ -345,7 +347,7 @@ describe('what cannot be drawn', () => {
     expect(codeOf(answer)).toBe('503 ENDPOINT_PAUSED');
   });
 
-  test('what uses up its CPU: 503, as a call is answered', async () => {
+  test('a component that exceeds its CPU limit: 503, as for any call', async () => {
     expect(codeOf(await draw('spin'))).toBe('503 ISOLATE_LIMIT_EXCEEDED');
   });
 
@@ -361,13 +363,13 @@ describe('what cannot be drawn', () => {
       { componentId: 'seen', state: { a: JSON.parse(`${'['.repeat(80)}${']'.repeat(80)}`) } },
       'nested deeper than 64',
     ],
-  ])('a request that is wrong: %j', async (json, words) => {
+  ])('an invalid request: %j', async (json, words) => {
     const answer = await render(json);
     expect(codeOf(answer)).toBe('400 REQUEST_INVALID');
     expect(answer.error.message).toContain(words);
   });
 
-  test('attack: drawings that ask for drawings end at callDepth', async () => {
+  test('attack: nested drawings end at callDepth', async () => {
     const own = await startTestService({ limits: { callDepth: 3 } });
     const source = `import { createComponent, createIntegration } from '@annex/sdk';
 export default createIntegration({ components: [createComponent({
@@ -391,7 +393,7 @@ export default createIntegration({ components: [createComponent({
     expect(answer.body['element']).toMatchObject({ children: [{ children: ['3 CALL_TOO_DEEP'] }] });
   });
 
-  test('an event that is larger than it may be: 413', async () => {
+  test('an event that exceeds its limit: 413', async () => {
     const small = await startTestService({ limits: { envelopePartBytes: 1_000 } });
     await small.publish('drawn', { 'index.tsx': SOURCE }, MANIFEST);
     const { id } = await small.install('drawn');

@@ -1,9 +1,12 @@
-/** A URL that is pasted becomes the block of whoever knows it best (REFERENCE 4, 5). */
+/**
+ * Unfurling: a pasted URL becomes the block with the best matching pattern
+ * (docs/contract/components.md#unfurls).
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
-/** What each does with a URL, as code of its action. */
+/** The reaction of each component to a URL, as code of its action. */
 const DOES = {
   takes: 'return { props: { url: action.url, seen: [element.props, element.context, action.action] } };',
   throws: "throw new Error('not mine');",
@@ -48,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the answer is the drawing, and whose it is', async () => {
+test('the answer has the drawing and its installation', async () => {
   const { status, body } = await unfurl('https://e.example/x?a=1', {
     context: { c: 1 },
     auth: { userId: 'u' },
@@ -65,29 +68,29 @@ test('the answer is the drawing, and whose it is', async () => {
   });
 });
 
-test('the component is given the URL that its pattern was held against', async () => {
+test('the component gets the URL that its pattern was compared with', async () => {
   const { body } = await unfurl('HTTPS://E.example:443/a/../x y');
   expect(body['props']).toMatchObject({ url: 'https://e.example/x%20y' });
 });
 
-test('the more specific pattern is asked first', async () => {
+test('the more specific pattern is called first', async () => {
   expect((await unfurl('https://e.example/all/1/of/2/them/exactly')).body['integration']).toBe('h-takes');
   expect((await unfurl('https://x.e.example/b/1')).body['integration']).toBe('e-takes');
 });
 
-test('one that fails, has nothing to show, or draws what is no ContentKit is passed over', async () => {
+test('a component that fails, declines, or returns invalid ContentKit is skipped', async () => {
   const answer = await unfurl('https://e.example/all/1/of/2');
   expect(answer.body['integration']).toBe('d-takes');
 });
 
-test('three are asked at the most', async () => {
+test('at most three are called', async () => {
   const answer = await unfurl('https://e.example/first/x');
   expect(codeOf(answer)).toBe('404 UNFURL_UNMATCHED');
   for (const name of ['a-throws', 'b-completes', 'c-draws'])
     expect(answer.error.message).toContain(`"${name}"`);
 });
 
-test.each(['spin', 'hang'])('attack: one that would %s for ever keeps no other from the URL', async (how) => {
+test.each(['spin', 'hang'])('attack: a component that would %s for ever blocks no other', async (how) => {
   const answer = await unfurl(`https://e.example/slow/${how}/x`);
   expect([answer.status, answer.body['integration']]).toEqual([200, 'd-takes']);
 });
@@ -98,20 +101,22 @@ test.each([
   'https://user:secret@e.example/x',
   'javascript:alert(1)',
   'not a url',
-])('nobody takes %s', async (url) => {
+])('no block matches %s', async (url) => {
   const answer = await unfurl(url);
   expect(codeOf(answer)).toBe('404 UNFURL_UNMATCHED');
-  expect(answer.error.message).toBe('No block that is installed there covers this URL.');
+  expect(answer.error.message).toBe(
+    'No block that is installed there has a `urlUnfurl` that matches this URL.',
+  );
 });
 
 test.each([{ url: '' }, { url: `https://e.example/${'x'.repeat(2_048)}` }, { url: 5 }, { more: 1 }])(
-  'a body that is wrong: %j',
+  'an invalid body is refused: %j',
   async (more) => {
     expect(codeOf(await unfurl('https://e.example/', more))).toBe('400 REQUEST_INVALID');
   },
 );
 
-test('what is paused is not asked, and what is installed in the space is asked as that', async () => {
+test('a paused installation is not called, and a space installation is called as such', async () => {
   const name = 'd-takes';
   const at = `/integrations/${name}/installations/${installed.get(name)?.id}`;
   await ask(service, 'POST', `${at}/spaces`, { json: { space: 'garden' } });
@@ -124,7 +129,7 @@ test('what is paused is not asked, and what is installed in the space is asked a
   await ask(service, 'POST', `${at}/resume`);
 });
 
-test('another organization is not asked for, nor by', async () => {
+test('no other organization is called, or may call', async () => {
   const json = { kind: 'organization', organization: 'another' };
   const token = String((await ask(service, 'POST', '/tokens', { json })).body['token']);
   expect(codeOf(await unfurl('https://e.example/x', {}, token))).toBe('403 TOKEN_FORBIDDEN');

@@ -367,7 +367,9 @@ describe('a replay', () => {
     expect(await refused({ from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' })).toBe(
       'body.from is later than body.to.',
     );
-    expect(await refused({ cursor: 'YWJj' })).toBe('body.cursor is not the `next` of a page of this list.');
+    expect(await refused({ cursor: 'YWJj' })).toBe(
+      'body.cursor is not the `next` of a page of this list: send a `next` unchanged, or leave it out.',
+    );
     expect(await refused({ installation: undefined })).toContain('installation');
     expect(codeOf(await replay({ installation: 'ins_none' }))).toBe('404 INSTALLATION_UNKNOWN');
     expect(codeOf(await replay({}, tokens.get('hill')))).toBe('404 INSTALLATION_UNKNOWN');

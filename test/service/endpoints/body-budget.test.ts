@@ -1,4 +1,6 @@
-/** Nobody holds so many bodies that others have no room for theirs. */
+/**
+ * Body budgets: no client holds so many bodies that others find no room for theirs.
+ */
 import { createHmac } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { REQUESTS_PER_TURN } from '../../../src/http/pipelined.ts';
@@ -14,7 +16,7 @@ const LENGTH = `export default { async fetch(envelope) {
   return new Response(String((await form.get('fetch-body')?.arrayBuffer())?.byteLength ?? 0));
 } };`;
 
-/** A budget whose clock stands still until `pass` moves it. */
+/** A budget whose clock moves only with `pass`. */
 function budgetOf(max: number, perInstallation = max, unverified = max) {
   let now = 0;
   const budget = new BodyBudget({
@@ -43,14 +45,14 @@ function fill(budget: BodyBudget, of: BodyOwner, pieceBytes: number): number {
 }
 
 describe('a budget', () => {
-  test('leaves as much free as the greediest has', () => {
+  test('leaves as much free as the largest holder has', () => {
     const { budget } = budgetOf(800);
     const taken = ['a', 'b', 'c', 'd'].map((name) => fill(budget, owner(name), 1));
     expect(taken).toEqual([400, 200, 100, 50]);
     expect(fill(budget, owner('e'), 1)).toBe(25);
   });
 
-  test('counts an address over all installations', () => {
+  test('counts an address across all installations', () => {
     const { budget } = budgetOf(800);
     const sender = '192.0.2.1';
     expect([
@@ -69,7 +71,7 @@ describe('a budget', () => {
     ]).toEqual([400, 200, 200]);
   });
 
-  test('has a reserve that only small bodies get', () => {
+  test('has a reserve for small bodies only', () => {
     const { budget } = budgetOf(8 * MIB);
     for (let at = 0; at < 60; at += 1) fill(budget, owner(`large ${at}`), 100 * 1024);
     expect(budget.heldBytes).toBeLessThanOrEqual(7 * MIB);
@@ -78,7 +80,7 @@ describe('a budget', () => {
     expect(small).toEqual(Array(12).fill(true));
   });
 
-  test('holds few bodies that are not verified, and counts them no longer once they are', () => {
+  test('holds few bodies that are not verified, and stops counting them once they are', () => {
     const { budget } = budgetOf(8_000, 8_000, 80);
     const of = owner('a', { isUnverified: true });
     const share = budget.open(of);
@@ -91,16 +93,16 @@ describe('a budget', () => {
     expect(budget.open(of).take(40)).toBe(true);
   });
 
-  test('has one that has stopped give way, and none whose client goes on', () => {
+  test('evicts a body whose client has stopped, and none whose client goes on', () => {
     const { budget, pass } = budgetOf(2 * MIB);
     const of = owner('a');
     let moved = 0;
     const [steady, stopped] = [budget.open(of), budget.open(of)];
     const [steadyGave, stoppedGave] = [vi.fn(), vi.fn()];
     steady.take(1_000);
-    steady.await({ movedBytes: () => moved, giveWay: steadyGave });
+    steady.awaitClient({ movedBytes: () => moved, evict: steadyGave });
     stopped.take(600_000);
-    stopped.await({ movedBytes: () => 600_000, giveWay: stoppedGave });
+    stopped.awaitClient({ movedBytes: () => 600_000, evict: stoppedGave });
     const another = budget.open(of);
     expect([another.take(500_000), stoppedGave.mock.calls.length]).toEqual([false, 0]);
     for (let at = 0; at < 10; at += 1) {
@@ -109,14 +111,14 @@ describe('a budget', () => {
     }
     expect([another.take(500_000), another.take(300_000)]).toEqual([true, true]);
     expect([stoppedGave.mock.calls.length, steadyGave.mock.calls.length]).toEqual([1, 0]);
-    steady.giveBack();
-    another.giveBack();
-    stopped.giveBack();
+    steady.release();
+    another.release();
+    stopped.release();
     expect(budget.heldBytes).toBe(0);
   });
 });
 
-/** A request head by hand, with an address that the service believes. */
+/** A hand-written request head, with an address that the service believes. */
 const head = (endpoint: string, address: string, framing: string) =>
   `POST ${new URL(endpoint).pathname}/v1 HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n${framing}\r\n\r\n`;
 
@@ -125,14 +127,14 @@ const parts = (bytes: number) =>
   `--b\r\ncontent-disposition: form-data; name="environment"\r\n\r\n{}\r\n` +
   `--b\r\ncontent-disposition: form-data; name="fetch-body"\r\n\r\n${'x'.repeat(bytes)}\r\n--b--\r\n`;
 
-/** What the platform signs with for an installation, as its integration is told. */
+/** The signing secret of an installation, as its integration gets it. */
 async function signingSecret(annex: TestService, installed: Installed): Promise<string> {
   const response = await annex.envelope(installed, { type: 'secret' });
   return response.text();
 }
 
-describe('bodies of others are taken', () => {
-  // Everything is a sixteenth of the defaults.
+describe('bodies of other clients are accepted', () => {
+  // All limits are a sixteenth of the defaults.
   const limits = {
     requestBodyBytes: 640 * 1024,
     envelopePartBytes: 64 * 1024,
@@ -145,7 +147,7 @@ describe('bodies of others are taken', () => {
   test.each([
     ['one address', () => '203.0.113.1'],
     ['an address each', (at: number) => `203.0.113.${at}`],
-  ])('beside two dozen envelopes of %s that are never finished', async (_what, addressOf) => {
+  ])('while two dozen envelopes of %s are never finished', async (_what, addressOf) => {
     const annex = await startTestService({ limits, flags: ['--trusted-proxies', '127.0.0.1'] });
     await annex.publish('length', { 'index.js': LENGTH });
     const attacked = [];
@@ -161,7 +163,7 @@ describe('bodies of others are taken', () => {
         socket.write(head(endpoint, addressOf(at), framing) + 'x'.repeat(690_000), sent),
       );
     }
-    // The host has read what has been sent before it answers these.
+    // The host has read what was sent before it answers these.
     for (let at = 0; at < 20; at += 1) await fetch(annex.service.publicUrl);
     const body = parts(300 * 1024);
     const send = (headers: Record<string, string>) =>
@@ -173,7 +175,7 @@ describe('bodies of others are taken', () => {
     const found: number[] = [];
     const startedS = Math.floor(Date.now() / 1_000);
     for (let at = 0; at < 20; at += 1) {
-      // Each has a time of its own: a signature is believed once.
+      // Each has its own time: a signature is accepted once.
       const t = startedS - at;
       const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
       const signed = await send({
@@ -187,7 +189,7 @@ describe('bodies of others are taken', () => {
     expect(found.filter((status) => status !== 200)).toEqual([]);
   });
 
-  test('beside four installations whose answers are not read', async () => {
+  test('while four installations have unread answers', async () => {
     const annex = await startTestService({ limits });
     const large = `export default { fetch: () => new Response(new Uint8Array(${512 * 1024})) };`;
     await annex.publish('large', { 'index.js': large });
@@ -197,7 +199,8 @@ describe('bodies of others are taken', () => {
       const { endpoint } = await annex.install('large');
       for (let client = 0; client < 8; client += 1) {
         const { socket, seen } = await dial(endpoint);
-        // What the kernels take would be no answer that is held: so each asks until nothing more goes out.
+        // Bytes in the kernels' buffers are not held by the host: so each requests until nothing
+        // more is sent.
         const asked = `GET ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\n\r\n`;
         socket.write(asked.repeat(REQUESTS_PER_TURN));
         await vi.waitFor(() => expect(seen()).not.toBe(''), { timeout: 10_000 });
@@ -213,7 +216,7 @@ describe('bodies of others are taken', () => {
     expect(found).toEqual(Array.from({ length: 20 }, () => [200, 200, 512 * 1024]).flat());
   });
 
-  test('beside answers that wait behind one that does not come', { timeout: 30_000 }, async () => {
+  test('while pipelined answers wait behind one that never ends', { timeout: 30_000 }, async () => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy(
       'behind',
@@ -229,7 +232,7 @@ describe('bodies of others are taken', () => {
       socket.write(ask('/never') + ask('/large').repeat(8));
     }
     await vi.waitFor(async () => expect((await fetch(`${endpoint}/large`)).status).toBe(503));
-    // Long before the first of them is out of time.
+    // Long before the first of them times out.
     await vi.waitFor(async () => expect((await fetch(`${endpoint}/large`)).status).toBe(200), {
       timeout: 12_000,
       interval: 250,
@@ -237,7 +240,7 @@ describe('bodies of others are taken', () => {
   });
 });
 
-test('an envelope that is never finished counts as one with a wrong signature', async () => {
+test('an envelope that is never finished counts as a wrong signature', async () => {
   const annex = await startTestService({ limits: { failedCredentialsPerMinutePerAddress: 3 } });
   const { endpoint } = await annex.deploy('length', LENGTH);
   const signature = `t=${Math.floor(Date.now() / 1_000)},v1=${'0'.repeat(64)}`;

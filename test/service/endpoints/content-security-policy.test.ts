@@ -1,4 +1,7 @@
-/** The `contentSecurityPolicy` of a manifest stands over pages that have none of their own (REFERENCE 4). */
+/**
+ * The `contentSecurityPolicy` of a manifest applies to pages without one of their own
+ * (docs/contract/manifest.md#content-security-policy).
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -49,23 +52,24 @@ test.each([
   ['a type that begins like it', { 'content-type': 'text/htmlx' }],
 ])('%s does not', async (_, headers) => expect(await policy(mapped, headers)).toBeNull());
 
-test('the text of a header is the header', async () => {
+test('a policy that is a string is sent as the header', async () => {
   expect(await policy(worded, HTML)).toBe("script-src 'self'; object-src 'none'");
 });
 
-test('a page that brings its own keeps that', async () => {
+test('a page keeps its own policy', async () => {
   const own = { ...HTML, 'Content-Security-Policy': "default-src 'self'" };
   expect(await policy(mapped, own)).toBe("default-src 'self'");
 });
 
-test('a page that is kept, and still good, keeps its own, too', async () => {
+test('a 304 keeps the policy of the cached page', async () => {
   const response = await fetch(`${mapped?.endpoint}/`, { headers: { 'if-none-match': '"a"' } });
   expect([response.status, response.headers.get('content-security-policy')]).toEqual([304, null]);
 });
 
-test('where the manifest has none, there is none', async () => expect(await policy(silent, HTML)).toBeNull());
+test('without a policy in the manifest, none is sent', async () =>
+  expect(await policy(silent, HTML)).toBeNull());
 
-test('the host product, which asks with an envelope, is given the answer as it is', async () => {
+test('the host product gets the answer to an envelope unchanged', async () => {
   if (mapped === undefined) throw new Error('It is installed.');
   const url = `${mapped.endpoint}/?headers=${encodeURIComponent(JSON.stringify(HTML))}`;
   const request = { method: 'GET', url, headers: {} };
@@ -73,7 +77,7 @@ test('the host product, which asks with an envelope, is given the answer as it i
   expect([response.status, response.headers.get('content-security-policy')]).toEqual([200, null]);
 });
 
-test('another version brings another policy', async () => {
+test('another version has another policy', async () => {
   await service.publish('silent', { 'index.js': CODE }, `contentSecurityPolicy: "default-src 'none'"\n`);
   expect(await policy(silent, HTML)).toBe("default-src 'none'");
 });

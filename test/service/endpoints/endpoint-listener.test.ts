@@ -1,4 +1,6 @@
-/** What the public listener refuses, and that it does so before any isolate is entered. */
+/**
+ * Refusals of the public listener, all of them before an isolate is entered.
+ */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
@@ -15,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => annex.stop());
 
-/** Status and error code of a refusal, and proof that the integration never ran. */
+/** Status and error code of a refusal; asserts that the integration did not run. */
 async function refusal(response: Promise<Response>): Promise<unknown[]> {
   const settled = await response;
   const text = await settled.text();
@@ -76,7 +78,7 @@ test('a refusal by the head of a request does not wait for its body', async () =
   expect([status, code]).toEqual([401, 'ENVELOPE_UNAUTHORIZED']);
 });
 
-test('an envelope without platform credentials is 401, and tells nothing about the target', async () => {
+test('an envelope without platform credentials is 401, and reveals nothing about the target', async () => {
   expect(await refusal(annex.envelope(worker, { type: 'fetch' }, { token: '' }))).toEqual([
     401,
     'ENVELOPE_UNAUTHORIZED',
@@ -87,7 +89,7 @@ test('an envelope without platform credentials is 401, and tells nothing about t
   ).toBe(401);
 });
 
-test('an organization token is of the wrong kind for the envelope door', async () => {
+test('an organization token is refused for envelopes', async () => {
   const { body } = await annex.api('POST', '/v1/tokens', {
     json: { kind: 'organization', organization: 'acme' },
   });
@@ -126,15 +128,15 @@ test.each([
   [
     'two events',
     () => multipart(`${part('event', '{}')}${part('event', '{}')}${part('environment', '{}')}--b--`),
-    '`event` is there twice',
+    '`event` occurs twice',
   ],
   ['a nameless part', () => multipart('--b\r\ncontent-type: text/plain\r\n\r\nx\r\n--b--'), 'no name'],
   ['a flood of parts', () => multipart(`${part('x', '').repeat(20)}--b--`), 'more than 16 parts'],
-])('a malformed envelope, %s, is 400 and says what is wrong', async (_what, send, said) => {
+])('a malformed envelope, %s, is 400 and names the fault', async (_what, send, said) => {
   expect(await refusal(send())).toEqual([400, 'ENVELOPE_INVALID', expect.stringContaining(said)]);
 });
 
-test('each part has its limit, met exactly and passed by one', async () => {
+test('each part has its limit, met exactly and exceeded by one', async () => {
   const padded = (bytes: number) =>
     JSON.stringify({ type: 'fetch', pad: '' }).replace('""', `"${'x'.repeat(bytes - 25)}"`);
   const exact = padded(LIMITS.envelopePartBytes);

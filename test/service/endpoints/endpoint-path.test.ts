@@ -1,6 +1,6 @@
 /**
- * A request stays below the endpoint that it was sent to: by its path, by the URL that an envelope describes, and by the ids
- * of an envelope's event.
+ * A request stays below the endpoint to which it was sent: by its path, by the URL in an envelope,
+ * and by the ids of an envelope's event.
  */
 import { request as send } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const WORKER = `export default { async fetch(request) {
     return Response.json([await form.get('event'), form.has('fetch-body')]);
   } };`;
 
-/** Ways to write two dots between two slashes. */
+/** Notations of two dots between two slashes. */
 const DOTS = ['..', '%2e%2e', '%2E.', '.%2e', '%2e%2E'];
 const CLIMBS = [
   ...DOTS.flatMap((dots) => [`/${dots}/${OTHER}/x`, `/a/${dots}/${dots}/${OTHER}`, `/${dots}`, `/${dots}/`]),
@@ -44,27 +44,27 @@ describe('a path leaves its endpoint', () => {
   test.each(CLIMBS)('%s', (path) => expect(leavesEndpoint(path)).toBe(true));
   test.each(STAYS)('and does not: %s', (path) => expect(leavesEndpoint(path)).toBe(false));
 
-  test('where a URL parser says so', () => {
+  test('as a URL parser decides', () => {
     let seed = 11;
     const below = (count: number): number => {
       seed = (seed * 48_271) % 2_147_483_647;
       return seed % count;
     };
     const pieces = ['/', '/', '\\', '.', '..', '%2e', '%2E', 'x', '?', '#', ';', '%2f', '\t', '\f', '%252e'];
-    // So deep that no path of this test climbs out of it to the top.
+    // Deep enough that no path of this test reaches the top.
     const base = `http://h${'/base'.repeat(60)}`;
     for (let round = 0; round < 20_000; round += 1) {
       const count = below(9);
       const path = `/${Array.from({ length: count }, () => pieces[below(pieces.length)]).join('')}`;
       const { href } = new URL(base + path);
-      // What has climbed out cannot come back: nothing else is called "base".
+      // A path that has left the base cannot return: no other segment is called "base".
       const isBelow = href.startsWith(base) && /^(?:[/?#]|$)/.test(href.slice(base.length));
       expect([path, leavesEndpoint(path)]).toEqual([path, !isBelow]);
     }
   });
 });
 
-describe('a URL is of another endpoint', () => {
+describe('a URL is below another endpoint', () => {
   const shared = { publicEndpoint: `https://hooks.example/in/${KEY}`, endpointKey: KEY };
   const own = { publicEndpoint: `https://${KEY}.apps.example`, endpointKey: KEY };
   test.each([
@@ -94,13 +94,13 @@ describe('a URL is of another endpoint', () => {
     ['https://hooks.exämple/in', 'https://hooks.xn--exmple-cua/in'],
     ['http://0x7f.1/in', 'http://127.0.0.1/in'],
     ['https://hooks.example/in', 'https://other.test:1@hooks.example/in'],
-  ])('however the two are written: %s, %s', (configured, sent) => {
+  ])('in any notation: %s, %s', (configured, sent) => {
     const target = { publicEndpoint: `${configured}/${KEY}`, endpointKey: KEY };
     expect(isOfAnotherEndpoint(`${sent}/${OTHER}`, target)).toBe(true);
     expect(isOfAnotherEndpoint(`${sent}/${KEY}/x`, target)).toBe(false);
   });
 
-  test('where each has an origin of its own', () => {
+  test('with an origin for each endpoint', () => {
     expect(isOfAnotherEndpoint(`https://${OTHER}.apps.example/x`, own)).toBe(true);
     expect(isOfAnotherEndpoint(`https://${OTHER}.apps.example./x`, own)).toBe(true);
     expect(isOfAnotherEndpoint(`${own.publicEndpoint}/../x`, own)).toBe(false);
@@ -124,7 +124,7 @@ describe.each([
   });
   afterAll(() => annex.stop());
 
-  /** By hand: a client would take the dots away. */
+  /** Raw HTTP, because a client would remove the dots. */
   const get = async ({ endpoint }: Installed, path: string): Promise<string> => {
     const { host, pathname } = new URL(endpoint);
     const target = `${pathname === '/' ? '' : pathname}${path}`;
@@ -147,7 +147,7 @@ describe.each([
   });
 
   const request = (url: string, method = 'POST') => ({ method, url, headers: {} });
-  /** To the listener itself: no name of an endpoint's own origin is known to the machine. */
+  /** To the listener's address, because the machine does not resolve the endpoint's own origin. */
   const envelope = async (to: Installed, event: unknown, { body }: { body?: string } = {}) => {
     const form = new FormData();
     form.append('event', typeof event === 'string' ? event : JSON.stringify(event));
@@ -179,7 +179,7 @@ describe.each([
     return settled.ok ? body : [settled.status, body.error?.code, body.error?.message];
   };
 
-  test('an envelope that describes a request to another endpoint is refused', async () => {
+  test('an envelope with a request to another endpoint is refused', async () => {
     for (const url of [worker.endpoint, `${worker.endpoint}/x`]) {
       const event = { type: 'fetch', request: request(url) };
       expect(await answer(envelope(sdk, event))).toEqual([
@@ -194,7 +194,7 @@ describe.each([
     expect(await answer(envelope(sdk, elsewhere))).toEqual(['POST', 'https://e.example/x', '']);
   });
 
-  test('the event of an envelope is completed, and keeps what it says', async () => {
+  test('the event of an envelope is completed, and keeps its members', async () => {
     const [text] = (await answer(envelope(worker, ' {"type":"note","n":1e2}'))) as [string];
     expect(text).toMatch(/^\{"eventId":"[\w-]+","installationId":"ins_\w+","type":"note","n":1e2\}$/);
     expect(JSON.parse(text)).toMatchObject({ installationId: worker.id });

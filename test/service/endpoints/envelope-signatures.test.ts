@@ -1,4 +1,6 @@
-/** Signed envelopes: believed once, and not for long; what is remembered of them is bounded. */
+/**
+ * Signatures of envelopes: accepted once and for a limited time; the memory for them is bounded.
+ */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EnvelopeSignatures } from '../../../src/http/public/envelope-signatures.ts';
@@ -37,7 +39,7 @@ describe('the age of a signature', () => {
       });
   });
 
-  test('may be another one, by setting', () => {
+  test('can be set to another age', () => {
     const { them } = signatures((T + 86_400) * 1_000, 86_400_000);
     expect(them.headRefusal(signatureHeader(['new'], T, BODY))).toBeUndefined();
     expect(them.headRefusal(signatureHeader(['new'], T - 1, BODY))).toBeDefined();
@@ -55,10 +57,10 @@ describe('the age of a signature', () => {
   );
 });
 
-describe('a signature that was here before', () => {
-  const again = /here already/;
+describe('a signature that was used before', () => {
+  const again = /was used before/;
 
-  test('is not believed again, as long as its age would allow it', () => {
+  test('is not accepted again within its age', () => {
     const { clock, them } = signatures();
     const header = signatureHeader(['new'], T, BODY);
     expect(them.refusal(header, BODY, target)).toBeUndefined();
@@ -69,7 +71,7 @@ describe('a signature that was here before', () => {
     }
   });
 
-  test('is known by each of its digests: none can be left out, put elsewhere or be joined by others', () => {
+  test('is recognized by each of its digests, in any order and beside others', () => {
     const { them } = signatures();
     const both = signatureHeader(['new', 'old'], T, BODY);
     const [t = '', first = '', second = ''] = both.split(',');
@@ -83,7 +85,7 @@ describe('a signature that was here before', () => {
       expect(them.refusal(header, BODY, target)?.message).toMatch(again);
   });
 
-  test('is another one for other bytes, another time or another endpoint', () => {
+  test('differs for other bytes, another time or another endpoint', () => {
     const { them } = signatures();
     const send = (body: Buffer, t: number, of = target) =>
       them.refusal(signatureHeader(['new'], t, body), body, of);
@@ -93,7 +95,7 @@ describe('a signature that was here before', () => {
     expect(send(BODY, T, { ...target, endpointKey: 'another' })).toBeUndefined();
   });
 
-  test('one that is not genuine is not remembered', () => {
+  test('is not remembered unless it is genuine', () => {
     const { them } = signatures();
     const header = signatureHeader(['new'], T, BODY);
     expect(them.refusal(header, Buffer.from('forged'), target)).toBeDefined();
@@ -101,10 +103,10 @@ describe('a signature that was here before', () => {
   });
 });
 
-describe('what is remembered', () => {
+describe('the memory for signatures', () => {
   const digest = (text: string) => [createHash('sha256').update(text).digest()];
 
-  test('is over with its age', () => {
+  test('forgets signatures at the end of their age', () => {
     const seen = new SeenSignatures(300);
     for (let second = 0; second < 10_000; second += 1) {
       expect(seen.take('k', second, digest(`${second}`), second)).toBe(true);
@@ -112,7 +114,7 @@ describe('what is remembered', () => {
     }
   });
 
-  test('attack: a tenant that signs without end shortens the age of its own signatures alone', () => {
+  test('attack: a tenant that signs without end shortens only the accepted age of its own signatures', () => {
     const seen = new SeenSignatures(300, 1_000);
     expect(seen.take('quiet', 0, digest('q'), 0)).toBe(true);
     for (let at = 0; at < 20_000; at += 1) {
@@ -120,18 +122,18 @@ describe('what is remembered', () => {
       expect(seen.take('flood', second, digest(`${at}`), second)).toBe(true);
       expect(seen.size).toBeLessThanOrEqual(1_000);
     }
-    // What has been forgotten is not accepted anew.
+    // Forgotten signatures are not accepted.
     for (let at = 0; at < 20_000; at += 371)
       expect(seen.take('flood', Math.floor(at / 100), digest(`${at}`), 200)).toBe(false);
     expect(seen.take('flood', 10, digest('late, and new'), 200)).toBe(false);
     expect(seen.take('flood', 200, digest('now'), 200)).toBe(true);
-    // And of others nothing has been.
+    // Those of other endpoints are still remembered.
     expect(seen.take('quiet', 0, digest('q'), 200)).toBe(false);
     expect(seen.take('quiet', 0, digest('late, and new'), 200)).toBe(true);
   });
 });
 
-describe('at the envelope door', () => {
+describe('at the envelope route', () => {
   let annex: TestService;
   let worker: Installed;
   let secrets: readonly string[];

@@ -1,4 +1,7 @@
-/** Request bodies on the public listener: how much of them the host holds, and that each is handed over as it came. */
+/**
+ * Request bodies on the public listener: how many bytes the host holds, and that each body is
+ * passed on unchanged.
+ */
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -6,8 +9,8 @@ import { BodyBudget } from '../../../src/http/public/body-budget.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
 /**
- * A body of the greatest size fills what one address may hold, which is no more than it leaves free: it only gets through
- * where nothing else is held.
+ * A body of the greatest size takes all that one address may hold, half of the budget: it is
+ * accepted only if no other body is held.
  */
 const LIMITS = { requestBodyBytes: 20_000, bufferedBodyBytes: 40_000 };
 const ECHO = `export default { async fetch(envelope) {
@@ -52,7 +55,7 @@ function budgetOf(limits: { bufferedBodyBytes: number; perInstallation?: number;
 
 type Dialed = Socket & { seen: () => string };
 
-/** A connection on which everything is written by hand. */
+/** A connection for hand-written HTTP. */
 async function dial(port = new URL(annex.service.publicUrl).port): Promise<Dialed> {
   const socket = connect(Number(port), '127.0.0.1');
   let text = '';
@@ -69,15 +72,15 @@ const headOf = (path: string, framing: string): string =>
 const full = 'x'.repeat(LIMITS.requestBodyBytes);
 
 /**
- * A connection on which `bytes` are sent, and which the host is known to hold a body of: a full body is refused. Where
- * that one was the first to take its room, the connection's own has been refused, and another is tried.
+ * A connection that has sent `bytes`, of which the host certainly holds a body: a full body is
+ * refused. If the full body came first, the connection's own was refused, and another is tried.
  */
 function holding(bytes: string): Promise<Dialed & { refused: Response }> {
   return vi.waitFor(
     async () => {
       const socket = await dial();
       socket.write(bytes);
-      // The host has seen what came before this request.
+      // The host has seen the bytes before this request.
       await fetch(annex.service.publicUrl);
       const refused = await post('/', full);
       if (refused.status !== 503) socket.destroy();
@@ -89,12 +92,13 @@ function holding(bytes: string): Promise<Dialed & { refused: Response }> {
 }
 const oneByte = () => holding(`${headOf('/', `content-length: ${full.length}`)}x`);
 
-/** Only with nothing held at all a full body finds room. */
+/** A full body is accepted only if no other body is held. */
 const everythingIsGivenBack = () =>
   vi.waitFor(async () => expect((await post('/', full)).status).toBe(200), { timeout: 10_000 });
 
-describe('bodies that are held', () => {
-  // 150 connections that each send 9 of 10 MiB and then wait: gigabytes of the host's memory, before any admission.
+describe('held bodies', () => {
+  // Attack: 150 connections that each send 9 of 10 MiB and then wait, for gigabytes of the host's
+  // memory before admission.
   test('are bounded together: beyond the budget 503, `Retry-After`, and the connection ends', async () => {
     const { refused } = await oneByte();
     expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
@@ -144,34 +148,34 @@ describe('bodies that are held', () => {
     [
       'goes on as no HTTP',
       async () => {
-        // At the door of envelopes: raw traffic of unknown length is streamed, and not held.
+        // As envelopes: raw traffic of unknown length is streamed, and not held.
         const head = `transfer-encoding: chunked\r\nauthorization: Bearer ${annex.platform}`;
         const socket = await holding(`${headOf('/v1', head)}1\r\nx\r\n`);
         socket.write('zz\r\n');
         await vi.waitFor(() => expect(socket.seen()).toContain('REQUEST_INVALID'));
       },
     ],
-  ])('are given back when the request %s', async (_what, send) => {
+  ])('are released when the request %s', async (_what, send) => {
     await send();
     await everythingIsGivenBack();
-    // And not twice: with one byte held, a full body still does not fit.
+    // Only once: with one byte held, a full body still does not fit.
     (await oneByte()).destroy();
     await everythingIsGivenBack();
   });
 
-  test('are counted exactly, and given back once', () => {
+  test('are counted exactly, and released once', () => {
     const budget = budgetOf({ bufferedBodyBytes: 100 });
     const [one, other] = [budget.open(owner('a')), budget.open(owner('b'))];
     expect([one.take(40), other.take(30), other.take(1), budget.heldBytes]).toEqual([true, true, false, 70]);
-    one.giveBack();
-    one.giveBack();
+    one.release();
+    one.release();
     expect([budget.heldBytes, other.take(20), other.take(1)]).toEqual([30, true, false]);
-    other.giveBack();
+    other.release();
     expect(budget.heldBytes).toBe(0);
   });
 });
 
-// Each byte as a chunk of its own costs its sender 6 bytes, and would cost the host an object.
+// Attack: each byte as a chunk, which costs the sender 6 bytes and would cost the host an object.
 test('a body in chunks of one byte arrives whole', async () => {
   const bytes = Array.from({ length: 1_500 }, (_, i) => 97 + (i % 26));
   const outgoing = httpRequest(echo.endpoint, { method: 'POST' });
@@ -187,7 +191,7 @@ test('a body in chunks of one byte arrives whole', async () => {
 });
 
 describe('raw traffic', () => {
-  // A webhook's sender cannot be taught to name a media type that the host's framework likes.
+  // Senders of webhooks use any media type.
   test.each(['garbage', '', ';;;', 'text/plain', 'application/json; charset="', 'multipart/form-data'])(
     'is handed over whatever its content type is: "%s"',
     async (type) => {
@@ -215,7 +219,7 @@ describe('raw traffic', () => {
     },
   );
 
-  // What the path means is the integration's business; the host's router need not understand it.
+  // The path belongs to the integration; the router need not decode it.
   test.each(['/%zz', '/%ff/x?a=%zz', '/%', '/a%20b?c=%41', '/%25'])(
     'is handed over under any path: %s',
     async (path) => {
@@ -225,7 +229,7 @@ describe('raw traffic', () => {
   );
 });
 
-describe('every refusal has the one shape', () => {
+describe('every refusal has the same shape', () => {
   const shape = {
     error: { code: expect.any(String), message: expect.any(String), requestId: expect.any(String) },
   };
@@ -243,7 +247,7 @@ describe('every refusal has the one shape', () => {
     },
   );
 
-  // What the parser refuses reaches no route: the framework would answer in a shape of its own.
+  // Requests that the parser refuses reach no route: the framework would answer in another shape.
   test.each([
     ['no HTTP', 'garbage\r\n\r\n', 400, 'REQUEST_INVALID', 'not valid HTTP'],
     [
@@ -274,8 +278,9 @@ describe('every refusal has the one shape', () => {
   });
 });
 
-// A hundred clients that ask for 10 MiB and do not read: a gigabyte of the host's memory, for calls that are long over.
-test('answers that clients do not read are counted among the bodies that are held', async () => {
+// Attack: a hundred clients that ask for 10 MiB and do not read, for a gigabyte of the host's
+// memory after their calls have ended.
+test('answers that clients do not read are counted among held bodies', async () => {
   const bytes = 8 * 1024 * 1024;
   const large = await startTestService({ limits: { bufferedAnswerBytes: 2 * bytes + 4_000_000 } });
   const { endpoint } = await large.deploy(

@@ -1,4 +1,7 @@
-/** What an integration may not say in the head of its answer, and that nothing of a tenant's is a page of the host's. */
+/**
+ * Response headers that an integration may not set, and answers of tenants that are no pages of the
+ * host.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { confineCookie } from '../../../src/http/public/set-cookie.ts';
 import { exchange } from '../../support/http/raw-http.ts';
@@ -14,7 +17,7 @@ const WORKER = `export default { async fetch(envelope) {
 
 type Pairs = [string, string][];
 
-/** Headers of the answer to a call that sets these, as they are on the wire. */
+/** Raw headers of the answer to a call that sets these. */
 async function answered(annex: TestService, { endpoint }: Installed, pairs: Pairs): Promise<string[]> {
   const { host, pathname } = new URL(endpoint);
   const query = encodeURIComponent(JSON.stringify(pairs));
@@ -29,7 +32,7 @@ async function answered(annex: TestService, { endpoint }: Installed, pairs: Pair
 const logged = async (annex: TestService, installed: Installed) =>
   (await annex.log(installed)).map(({ level, text }) => `${level} ${text}`);
 
-/** Of use to an origin of one's own, and to take over one that is shared. */
+/** Legitimate on an origin of one's own, an attack on a shared one. */
 const OWN_ORIGIN = [
   'accept-ch',
   'critical-ch',
@@ -68,7 +71,7 @@ describe('on an origin that endpoints share', () => {
   });
   afterAll(() => annex.stop());
 
-  test.each([...OWN_ORIGIN, ...NOBODYS])('%s goes nowhere, and the log says why', async (name) => {
+  test.each([...OWN_ORIGIN, ...NOBODYS])('%s is withheld, and the log says why', async (name) => {
     const headers = await answered(annex, worker, [
       [name, '"x"'],
       [name, '"y"'],
@@ -77,10 +80,12 @@ describe('on an origin that endpoints share', () => {
     expect(headers.filter((line) => line.toLowerCase().startsWith(`${name}:`))).toEqual([]);
     expect(headers).toContain('x-kept: yes');
     const lines = await logged(annex, worker);
-    expect(lines.filter((line) => line.startsWith(`warn Held back: ${name}, which`))).toHaveLength(1);
+    expect(
+      lines.filter((line) => line.startsWith(`warn Response header withheld: ${name}, which`)),
+    ).toHaveLength(1);
   });
 
-  test.each(FRAMING)("%s is the host's", async (name) => {
+  test.each(FRAMING)('%s is set by the host only', async (name) => {
     const headers = await answered(annex, worker, [[name, '77']]);
     expect(headers.filter((line) => line.toLowerCase() === `${name}: 77`)).toEqual([]);
   });
@@ -99,12 +104,14 @@ describe('on an origin that endpoints share', () => {
       `set-cookie: c=3; Path=${path}/x; Secure`,
     ]);
     const lines = await logged(annex, worker);
-    expect(lines).toContain('warn Held back: Domain and Path of a cookie.');
-    expect(lines).toContain('warn Held back: a __Host- cookie, which needs an origin of its own.');
+    expect(lines).toContain('warn Response header withheld: Domain and Path of a cookie.');
+    expect(lines).toContain(
+      'warn Response header withheld: a __Host- cookie, which needs an origin of its own.',
+    );
   });
 });
 
-test('to the platform every header goes out as it was given', async () => {
+test('an envelope is answered with every header unchanged', async () => {
   const annex = await TestService.start();
   try {
     const installed = await annex.deploy(
@@ -138,16 +145,16 @@ describe('on an origin of its own', () => {
   });
   afterAll(() => annex.stop());
 
-  test.each(OWN_ORIGIN)('an endpoint may say %s', async (name) => {
+  test.each(OWN_ORIGIN)('an endpoint may set %s', async (name) => {
     expect(await answered(annex, worker, [[name, '?1']])).toContain(`${name}: ?1`);
   });
 
-  test.each(NOBODYS)('and yet not %s', async (name) => {
+  test.each(NOBODYS)('and may not set %s', async (name) => {
     const headers = await answered(annex, worker, [[name, 'x']]);
     expect(headers.filter((line) => line.toLowerCase().startsWith(`${name}:`))).toEqual([]);
   });
 
-  // With Domain=apps.example.com it would go to all the others.
+  // Attack: a cookie with Domain=apps.example.com, which would go to all other endpoints.
   test('a cookie has no Domain, and any path', async () => {
     const headers = await answered(annex, worker, [
       ['set-cookie', '__Host-a=1; Path=/; Secure'],
@@ -177,7 +184,7 @@ test.each([
   expect(confineCookie(given, { path: '/k' }).value).toBe(kept);
 });
 
-test('nothing of a tenant is a page of the control listener', async () => {
+test('no answer of a tenant is a page of the control listener', async () => {
   const annex = await TestService.start();
   try {
     const script = '<script>alert(1)</script>';

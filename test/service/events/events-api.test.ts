@@ -106,9 +106,12 @@ describe('the events of the product', () => {
     ['from=yesterday', 'query.from '],
     ['from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'query.from is later than query.to.'],
     ['organisation=beach', 'query has unknown members: organisation'],
-    ['cursor=YWJj', 'query.cursor is not the `next` of a page of this list.'],
+    [
+      'cursor=YWJj',
+      'query.cursor is not the `next` of a page of this list: send a `next` unchanged, or leave it out.',
+    ],
     ['limit=0', 'query.limit '],
-    ['installation=ins_x&type=site_view', 'query.installation lists the events of its life, '],
+    ['installation=ins_x&type=site_view', 'query.installation lists lifecycle events, '],
   ])('%s is refused with a message', async (query, message) => {
     const answer = await get(`/v1/events?${query}`);
     expect(codeOf(answer)).toEqual([400, 'REQUEST_INVALID']);

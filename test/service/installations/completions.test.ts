@@ -1,4 +1,7 @@
-/** The choices of a setting, asked of the integration: what it is asked, and what of its answer is believed. */
+/**
+ * Completions: the options of a property, from the integration; its request, and the checks of its
+ * answer.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   COMPLETIONS_BYTES_MAX,
@@ -11,7 +14,7 @@ import { OPERATOR } from '../../support/store/temporary-store.ts';
 
 const COMPLETION_MS = 1_200;
 
-/** What a property's path answers, by its name. */
+/** The answer of each property's path, by name of the property. */
 const ANSWERS = {
   echo: `Response.json([{ label: request.method + ' ' + new URL(request.url).search, value: request.headers.get('accept') }])`,
   where: `Response.json([{ label: environment.installation.id, value: new URL(request.url).pathname.split('/').at(-1) }])`,
@@ -87,7 +90,7 @@ interface Answer {
   };
 }
 
-/** A fresh installation, where what was asked before may have consequences. */
+/** A fresh installation, for tests with lasting effects. */
 const freshly = async (): Promise<Installed> => annex.install('choices');
 
 const ask = async (body: object, options: { token?: string; at?: string } = {}): Promise<Answer> => {
@@ -95,8 +98,8 @@ const ask = async (body: object, options: { token?: string; at?: string } = {}):
   return (await annex.api('POST', `${at}/completions`, { json: body, ...rest })) as Answer;
 };
 
-describe('choices', () => {
-  test('are asked for with what was typed, whatever is in it', async () => {
+describe('options', () => {
+  test('are requested with any text that the user typed', async () => {
     expect(await ask({ property: 'echo' })).toEqual({
       status: 200,
       body: { options: [{ label: 'GET ', value: 'application/json' }] },
@@ -105,7 +108,7 @@ describe('choices', () => {
     expect(body.options).toMatchObject([{ label: 'GET ?search=a%26b%3Dc%20%23%3F%25%0A%22%EF%BF%BD' }]);
   });
 
-  test('are as many and as long as they may be', async () => {
+  test('are bounded in number and length', async () => {
     expect((await ask({ property: 'most' })).body.options).toHaveLength(OPTIONS_MAX);
     expect((await ask({ property: 'longest' })).body.options).toEqual([
       { label: 'l'.repeat(LABEL_CHARS_MAX), value: 'v'.repeat(VALUE_CHARS_MAX) },
@@ -113,7 +116,7 @@ describe('choices', () => {
     expect((await ask({ property: 'none' })).body.options).toEqual([]);
   });
 
-  test('are text and nothing else: what more an option has is left out', async () => {
+  test('have only their text: other members are left out', async () => {
     expect((await ask({ property: 'more' })).body.options).toEqual([{ label: 'a', value: 'b' }]);
   });
 
@@ -123,12 +126,12 @@ describe('choices', () => {
     expect((await ask({ property: 'where' }, { at })).body.options).toEqual([
       { label: installed.id, value: 'where' },
     ]);
-    // The space has settings of its own.
+    // The space has its own configuration.
     expect((await ask({ property: 'echo' }, { at })).body.error?.code).toBe('PROPERTY_UNKNOWN');
   });
 });
 
-describe('an answer is not taken, and the log says why, where it', () => {
+describe('an invalid answer is refused, with the reason in the log, if it', () => {
   test.each([
     ['is no JSON', 'text', 'something that is no JSON'],
     ['is empty', 'nothing', 'something that is no JSON'],
@@ -147,7 +150,7 @@ describe('an answer is not taken, and the log says why, where it', () => {
     ['is nested as deep as it is long', 'deep', 'something that is no JSON'],
     ['is of another status', 'failed', 'status 500 instead of 200'],
     ['redirects', 'redirect', 'status 302 instead of 200'],
-    ['breaks off', 'broken', 'something that breaks off'],
+    ['breaks off', 'broken', 'an incomplete body'],
     ['is what the SDK says of a handler that throws', 'throws', 'status 500 instead of 200'],
   ])('%s', async (_what, property, why) => {
     const at = await freshly();
@@ -156,14 +159,14 @@ describe('an answer is not taken, and the log says why, where it', () => {
     expect(answer.body.error?.message).toContain(why);
     const lines = (await annex.log(at)).map(({ level, text }) => `${level}: ${text}`);
     expect(lines).toContainEqual(
-      expect.stringContaining(`error: The choices of "${property}" were not taken: The integration answered`),
+      expect.stringContaining(`error: The options of "${property}" were refused: The integration answered`),
     );
     expect(lines.join()).toContain(why);
   });
 });
 
-describe('a call that has no answer', () => {
-  test('because it burns CPU ends as any other does', async () => {
+describe('a call without an answer', () => {
+  test('that exceeds its CPU limit ends as any other does', async () => {
     const at = await freshly();
     const answer = await ask(
       { property: 'burns' },
@@ -183,36 +186,33 @@ describe('a call that has no answer', () => {
     expect((await annex.log(at)).map(({ text }) => text).join()).toContain('(completionMs)');
   });
 
-  test.each(['slow', 'trickle'])(
-    'that nobody waits for any longer (%s) is ended without a word',
-    async (property) => {
-      const at = await freshly();
-      const canceled = () => annex.metric('annex_calls_total{outcome="canceled"}');
-      const before = await canceled();
-      const typing = new AbortController();
-      const answered = fetch(
-        `${annex.service.controlUrl}/v1/integrations/choices/installations/${at.id}/completions`,
-        {
-          method: 'POST',
-          headers: { authorization: `Bearer ${annex.admin}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ property }),
-          signal: typing.signal,
-        },
-      ).catch(() => 'given up');
-      await expect.poll(() => annex.metric('annex_calls_in_flight')).toBeGreaterThan(0);
-      typing.abort();
-      expect(await answered).toBe('given up');
-      await expect.poll(canceled).toBe(before + 1);
-      expect((await annex.log(at)).map(({ text }) => text).join()).not.toContain('not taken');
-    },
-  );
+  test.each(['slow', 'trickle'])('whose client has disconnected (%s) is ended silently', async (property) => {
+    const at = await freshly();
+    const canceled = () => annex.metric('annex_calls_total{outcome="canceled"}');
+    const before = await canceled();
+    const typing = new AbortController();
+    const answered = fetch(
+      `${annex.service.controlUrl}/v1/integrations/choices/installations/${at.id}/completions`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${annex.admin}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ property }),
+        signal: typing.signal,
+      },
+    ).catch(() => 'given up');
+    await expect.poll(() => annex.metric('annex_calls_in_flight')).toBeGreaterThan(0);
+    typing.abort();
+    expect(await answered).toBe('given up');
+    await expect.poll(canceled).toBe(before + 1);
+    expect((await annex.log(at)).map(({ text }) => text).join()).not.toContain('not taken');
+  });
 
-  test('is another matter for calls that complete nothing: they have all their time', async () => {
+  test('does not shorten other calls of the integration', async () => {
     expect((await fetch(`${installed.endpoint}/choices/slow`)).status).toBe(200);
   });
 });
 
-describe('it is refused', () => {
+describe('a request is refused', () => {
   test.each([
     ['of a property that is not there', { property: 'nobody' }, 404, 'PROPERTY_UNKNOWN'],
     ['of one that has no completion', { property: 'plain' }, 404, 'PROPERTY_UNKNOWN'],
@@ -227,7 +227,7 @@ describe('it is refused', () => {
     expect((await ask({ property: 'none', search: 'x'.repeat(256) })).status).toBe(200);
   });
 
-  test('for whoever may not change the installation', async () => {
+  test('if the caller may not edit the installation', async () => {
     const { tokens } = annex.service.store;
     const member = async (organization: string) =>
       (await tokens.create({ kind: 'organization', organization }, OPERATOR)).token;
@@ -250,7 +250,7 @@ describe('it is refused', () => {
   });
 });
 
-test('attack: choices that ask for choices end at callDepth', async () => {
+test('attack: nested completions end at callDepth', async () => {
   const own = await startTestService({ limits: { callDepth: 3 } });
   const { token } = await own.service.store.tokens.create({ kind: 'platform' }, OPERATOR);
   const source = `

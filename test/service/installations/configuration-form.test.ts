@@ -1,4 +1,6 @@
-/** A configuration as a form: what a user interface is told of settings, and what it never is. */
+/**
+ * A configuration as a form: the properties that a user interface gets, and what it never gets.
+ */
 import { describe, expect, test } from 'vitest';
 import { completionPath, configurationForm, type FormTarget } from '../../../src/model/configuration-form.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -57,7 +59,7 @@ describe('a form', () => {
     });
   });
 
-  test('tells of credentials whether they are there, and nothing else, even where they are handed to it', () => {
+  test('has for credentials only whether they are set, even if it is given their values', () => {
     const configuration = { oauth_credentials: { access_token: 'tok-in-the-clear' } };
     const form = configurationForm(MANIFEST, target({ configuration, hasCredentials: true }));
     expect(form.properties?.at(-1)).toMatchObject({ sealed: true, isSet: true });
@@ -69,12 +71,12 @@ describe('a form', () => {
     expect(form).toEqual({ level: 'site', status: 'pending', componentId: 'settings' });
   });
 
-  test('is empty where there are no settings at that level', () => {
+  test('is empty if the level has no configuration', () => {
     const form = configurationForm({ configurations: {} }, target({ level: 'space', place: 's' }));
     expect(form).toEqual({ level: 'space', status: 'pending', properties: [] });
   });
 
-  test('says where several choices may be made', () => {
+  test('marks properties with several options', () => {
     const property = { type: 'string', enum: ['a', 'b'], multiple: true, default: ['a'] };
     const configurations = { account: { properties: { letters: property }, required: ['letters'] } };
     const configuration = { letters: ['b', 'a'] };
@@ -82,14 +84,14 @@ describe('a form', () => {
     expect(form.properties).toEqual([{ name: 'letters', required: true, ...property, value: ['b', 'a'] }]);
   });
 
-  test('takes no member of all objects for a value', () => {
+  test('ignores inherited members such as `constructor`', () => {
     const configurations = { account: { properties: { constructor: { type: 'string' } }, required: [] } };
     const form = configurationForm({ configurations } as unknown as Manifest, target());
     expect(form.properties).toEqual([{ name: 'constructor', type: 'string', required: false }]);
   });
 });
 
-describe('attack: a path in a manifest that was published before paths were looked at', () => {
+describe('attack: a path in a manifest that was published before paths were checked', () => {
   const at = (path: unknown) => {
     const properties = {
       go: { type: 'button', callback_url: path },
@@ -120,8 +122,8 @@ describe('attack: a path in a manifest that was published before paths were look
     7,
     null,
     ['/oauth'],
-  ])('%j leads nowhere', (path) => {
-    // `..;` is a name like any other to whoever follows RFC 3986.
+  ])('%j is left out', (path) => {
+    // `..;` is an ordinary name in RFC 3986.
     const stays = path === '/..;/other';
     expect(at(path)).toEqual(
       stays
@@ -138,7 +140,7 @@ describe('attack: a path in a manifest that was published before paths were look
     expect(at(written)).toEqual({ callback: `https://apps.example.com/key${path}`, completion: true, path });
   });
 
-  test('what is no completed property has no path', () => {
+  test('a property without a completion has no path', () => {
     const schema = MANIFEST.configurations.account;
     expect(completionPath(schema, 'repository')).toBe('/repositories');
     for (const name of ['zebra', 'limit', 'oauth_credentials', 'none', 'toString', '__proto__'])
@@ -163,7 +165,7 @@ describe('the route', () => {
     return { annex, endpoint, id, url: `/v1/integrations/form/installations/${id}` };
   }
 
-  test('shows each level, what is missing, and callbacks at the endpoint of the target', async () => {
+  test('shows each level with its problems, and callbacks at the endpoint of the target', async () => {
     const { annex, url, endpoint } = await installed();
     const form = await annex.api('GET', `${url}/configuration`);
     expect(form).toMatchObject({
@@ -201,7 +203,7 @@ describe('the route', () => {
     }
   });
 
-  test('is for whoever may read the configuration', async () => {
+  test('is allowed to callers that may read the configuration', async () => {
     const { annex, url, endpoint } = await installed();
     const { tokens } = annex.service.store;
     const member = async (organization: string) =>
@@ -212,7 +214,7 @@ describe('the route', () => {
     expect(await asked(annex.platform)).toBe(200);
     expect(await asked(await member('rival'))).toBe(200);
     expect(await asked(runtime.installation)).toBe(200);
-    // The author has written the form, and is not shown what is filled in.
+    // The author has published the form, but may not see its values.
     expect(await asked(await member('acme'))).toBe(404);
     expect(await asked(runtime.integration)).toBe(403);
   });

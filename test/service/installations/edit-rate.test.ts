@@ -1,4 +1,6 @@
-/** How often an installation may be changed by those who act for nobody but themselves. */
+/**
+ * The rate of changes of an installation by its organization and by code.
+ */
 import { describe, expect, test } from 'vitest';
 import { startTestService } from '../../support/service.ts';
 
@@ -6,7 +8,7 @@ const TIMES = 3;
 const METRIC = 'annex_limits_met_total{limit="editsPerMinutePerInstallation"}';
 
 describe('edits', () => {
-  // Attack: an organization that edits in a loop, each time an event, a call and an entry in the audit.
+  // Attack: an organization that edits in a loop, each time an event, a call and an audit entry.
   test('of one installation are bounded, whichever level they are of; those of others and of the platform go on', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
     await annex.publish('hello', { 'index.js': 'export default { fetch: () => new Response() };' });
@@ -39,8 +41,8 @@ describe('edits', () => {
     for (const token of [undefined, annex.platform]) expect((await edit(at(own.id), token)).status).toBe(200);
   });
 
-  // Attack: code that edits in a loop, so that the organization that has installed it cannot pause it.
-  test('by code count apart from those of its organization', async () => {
+  // Attack: code that edits in a loop, so that its organization cannot pause it.
+  test('by code are counted apart from those of the organization', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
     const source = `export default {
       async fetch(request) {
@@ -65,8 +67,8 @@ describe('edits', () => {
     expect(await annex.api('POST', `${path}/pause`, { token })).toMatchObject({ status: 200 });
   });
 
-  // Attack: to do in a loop what is no edit, and leaves as much behind; an install of its own each time has another id.
-  test('are not the only changes that are bounded', async () => {
+  // Attack: changes other than edits in a loop, with the same costs; each install has another id.
+  test('are bounded together with all other changes', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
     await annex.publish('hello', { 'index.js': 'export default { fetch: () => new Response() };' });
     const loops = {

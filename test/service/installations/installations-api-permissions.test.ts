@@ -1,6 +1,6 @@
 /**
- * Whose installations are whose: another tenant's are answered as if they were not there, to the byte; and code of an
- * integration, which asks with the tokens of its environment, sees and changes no more than it may.
+ * Permissions of installations: those of another tenant are answered as unknown, to the byte; code
+ * of an integration sees and changes no more than its runtime tokens allow.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LEVELS, type Level } from '../../../src/model/installation.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
-/** Asks the API for whoever asks it. */
+/** Calls the API for its caller. */
 const RELAY = `
 import { createIntegration } from '@annex/sdk';
 export default createIntegration({
@@ -59,7 +59,7 @@ beforeAll(async () => {
   return () => annex.stop();
 });
 
-/** Asks as code of the integration does that runs for an installation. */
+/** Calls the API as code that runs for an installation. */
 async function asCode(
   { endpoint }: Installed,
   kind: Kind,
@@ -74,10 +74,10 @@ async function asCode(
   return { status, text, body: read, error: read.error };
 }
 
-/** An id that nothing has, as long as those that something has. */
+/** An unknown id, as long as real ones. */
 const ABSENT = `ins_${'a'.repeat(24)}`;
 
-/** An answer but for what differs between any two: the id that was asked for, and that of the request. */
+/** An answer without what differs between requests: the id in the path and the request id. */
 const bare = (text: string, id: string): string =>
   text.replaceAll(id, 'ID').replace(/"requestId":"[^"]*"/, '"requestId":""');
 
@@ -88,7 +88,7 @@ describe("another tenant's installation", () => {
   const asked = installationRoutes('relay', ABSENT, 'mine').filter(({ path }) => path.includes(ABSENT));
 
   test.each(asked.map(({ method, path }, i) => [`${method} ${path.replace(ABSENT, ':id')}`, i] as const))(
-    '%s: is not there, to the byte',
+    '%s: is unknown, to the byte',
     async (_title, i) => {
       const { method, path, json } = asked[i] ?? { method: '', path: '' };
       const before = await everythingInstalled(annex, 'relay');
@@ -106,7 +106,7 @@ describe("another tenant's installation", () => {
     },
   );
 
-  test('is in no list, not for the author either', async () => {
+  test("is in no list, not even the author's", async () => {
     const list = '/integrations/relay/installations';
     const ids = async (organization: string) => {
       const { body } = await ask(annex, 'GET', list, { token: tokens.get(organization) ?? '' });
@@ -121,20 +121,20 @@ describe("another tenant's installation", () => {
     expect(error.code).toBe('INSTALLATION_UNKNOWN');
   });
 
-  test('is not installed by whoever is not of that organization', async () => {
+  test('cannot be installed by another organization', async () => {
     const token = tokens.get('mine') ?? '';
     const json = { organization: 'yours' };
     const { status, error } = await ask(annex, 'POST', '/integrations/relay/installations', { token, json });
     expect({ status, ...error }).toMatchObject({
       status: 403,
       code: 'TOKEN_FORBIDDEN',
-      message: 'This token does not install for "yours".',
+      message: 'This token may not install for organization "yours".',
     });
   });
 });
 
 describe('code of an integration', () => {
-  test.each(LEVELS)('reads its installations, with the settings of its own alone: %s', async (level) => {
+  test.each(LEVELS)('reads its installations, with its own configuration only: %s', async (level) => {
     const shown = await ask(annex, 'GET', path(level, mine.id));
     const own = await asCode(mine, 'installation', 'GET', path(level, mine.id));
     expect(own.text).toBe(shown.text);
@@ -147,7 +147,7 @@ describe('code of an integration', () => {
     }
   });
 
-  test('lists what it speaks for', async () => {
+  test('lists the installations of its token', async () => {
     const list = '/integrations/relay/installations';
     const items = async (kind: Kind, path: string) => {
       const { body } = await asCode(mine, kind, 'GET', path);
@@ -195,8 +195,8 @@ describe('code of an integration', () => {
     }
   });
 
-  test('learns of an edit no more than of the installation', async () => {
-    // What has never been valid is pending, and may stay so.
+  test('sees no more of an edit than of the installation', async () => {
+    // An installation that was never valid is pending, and may stay so.
     const edit = { externalIds: ['x'] };
     const unset = { configuration: { url: null } };
     for (const level of LEVELS) {
@@ -210,7 +210,7 @@ describe('code of an integration', () => {
     }
   });
 
-  test('is in the audit by the kind of its token, and with no address', async () => {
+  test('is in the audit with the kind of its token, and without an address', async () => {
     await asCode(mine, 'installation', 'PATCH', path('space', mine.id), { externalIds: ['audited'] });
     const { items } = await annex.service.store.audit.list({ limit: 1 });
     expect(items).toMatchObject([{ action: 'installation.edit', actor: 'installation', place: 's-1' }]);
@@ -219,7 +219,7 @@ describe('code of an integration', () => {
   });
 
   test.each(['installation', 'integration'] as const)(
-    'does not install, pause, resume or remove, and is told what it asked for: %s',
+    'may not install, pause, resume or remove, and gets a message that names the action: %s',
     async (kind) => {
       const before = await everythingInstalled(annex, 'relay');
       const asked = installationRoutes('relay', mine.id, 'yours');
@@ -251,7 +251,7 @@ describe('code of an integration', () => {
     expect(await everythingInstalled(annex, 'relay')).toBe(before);
   });
 
-  test('finds no list of another integration, as if there were no such integration', async () => {
+  test('gets the list of another integration as unknown', async () => {
     for (const kind of ['installation', 'integration'] as const) {
       const others = await asCode(elsewhere, kind, 'GET', '/integrations/relay/installations');
       const absent = await asCode(elsewhere, kind, 'GET', '/integrations/delay/installations');

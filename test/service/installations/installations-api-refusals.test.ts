@@ -1,6 +1,6 @@
 /**
- * What the API of installations refuses, route by route: each refusal has its status, its code and
- * a message that says what to do, and leaves everything as it was.
+ * Refusals of the API of installations, route by route: each has its status, its code and a message
+ * that says what to do, and changes nothing.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LEVELS } from '../../../src/model/installation.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   return () => annex.stop();
 });
 
-/** Asks, and sees that nothing came of it. */
+/** Calls a route, and asserts that nothing changed. */
 async function refused({ method, path }: Pick<Route, 'method' | 'path'>, question: Question = {}) {
   const before = await everythingInstalled(annex, 'life');
   const answer = await ask(annex, method, path, { token, ...question });
@@ -65,7 +65,7 @@ const route = (i: number): Route => {
 };
 
 describe.each(ROUTES)('%s', (_title, i) => {
-  test('takes no member of a query or a body that it does not know', async () => {
+  test('refuses unknown members of a query or a body', async () => {
     const { method, path, json } = route(i);
     expect(await refused({ method, path: `${path}?surprise=1` }, json ? { json } : {})).toMatchObject({
       code: '400 REQUEST_INVALID',
@@ -73,7 +73,9 @@ describe.each(ROUTES)('%s', (_title, i) => {
     });
     if (method === 'GET') return;
     const more = await refused({ method, path }, { json: { ...json, surprise: 1 } });
-    const message = json ? 'body has unknown members: surprise.' : 'body is not expected: this takes none.';
+    const message = json
+      ? 'body has unknown members: surprise.'
+      : 'body is not expected: this route takes none.';
     expect(more).toMatchObject({ code: '400 REQUEST_INVALID', message });
   });
 
@@ -83,7 +85,7 @@ describe.each(ROUTES)('%s', (_title, i) => {
     expect((await refused({ method, path }, wrong)).code).toBe('401 TOKEN_INVALID');
   });
 
-  test('takes no id that cannot be one', async () => {
+  test('refuses malformed ids', async () => {
     const { method, path, json } = route(i);
     const question = json ? { json } : {};
     const bad = path.replace('life', 'li%00fe');
@@ -103,13 +105,13 @@ describe.each(ROUTES)('%s', (_title, i) => {
 const BODIES = ROUTES.filter(([title]) => /^(POST|PATCH)/.test(title) && !/pause|resume/.test(title));
 
 describe.each(BODIES)('the body of %s', (_title, i) => {
-  test('is missed where it is missing, and read only where it is JSON', async () => {
+  test('is required, and must be JSON', async () => {
     for (const headers of [{}, { 'content-type': 'application/json' }])
       expect(await refused(route(i), { headers })).toMatchObject({
         code: '400 REQUEST_INVALID',
         message: 'body is missing: send JSON, with "Content-Type: application/json".',
       });
-    // What curl sends unless it is told otherwise.
+    // The default of curl.
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/merge-patch+json'])
       expect(
         await refused(route(i), { json: route(i).json, headers: { 'content-type': type } }),
@@ -121,7 +123,7 @@ describe.each(BODIES)('the body of %s', (_title, i) => {
     expect((await refused(route(i), { json: 'x' })).message).toBe('body must be object.');
   });
 
-  test('has external ids that are few, short and printable', async () => {
+  test('has external ids that are bounded, short and printable', async () => {
     const { json } = route(i);
     for (const [externalIds, message] of [
       ['x', 'body.externalIds must be array.'],
@@ -129,7 +131,7 @@ describe.each(BODIES)('the body of %s', (_title, i) => {
       [[''], 'body.externalIds[0] '],
       [['x'.repeat(257)], 'body.externalIds[0] '],
       [['a\u0000b'], 'body.externalIds[0] '],
-      // Halves of a letter: stored, the two would be one and the same.
+      // Lone surrogates: stored, the two would be equal.
       [['a\ud800', 'a\ud801'], 'body.externalIds[0] '],
       [['1', '2', '3', '4', '5', '6'], 'body.externalIds '],
     ] as const) {
@@ -140,7 +142,7 @@ describe.each(BODIES)('the body of %s', (_title, i) => {
     }
   });
 
-  test('is of a size', async () => {
+  test('has a largest size', async () => {
     const { json } = route(i);
     const answer = await refused(route(i), { json: { ...json, externalIds: ['x'.repeat(2 ** 20)] } });
     expect(answer.code).toBe('413 REQUEST_TOO_LARGE');
@@ -149,7 +151,7 @@ describe.each(BODIES)('the body of %s', (_title, i) => {
 
 const CREATIONS = BODIES.filter(([title]) => title.startsWith('POST'));
 
-test.each(CREATIONS)('%s asks for the id of a place', async (_title, i) => {
+test.each(CREATIONS)('%s requires the id of a place', async (_title, i) => {
   const { json = {}, level } = route(i);
   for (const [value, message] of [
     [undefined, 'body must have required properties'],
@@ -165,7 +167,7 @@ test.each(CREATIONS)('%s asks for the id of a place', async (_title, i) => {
   }
 });
 
-test('what is installed says all or selected of spaces and sites, and nothing else', async () => {
+test('an install accepts only `all` or `selected` for spaces and sites', async () => {
   const [install, edit] = [0, 3].map(route) as [Route, Route];
   for (const [which, field] of [
     [install, 'space_selection'],
@@ -184,14 +186,14 @@ test('what is installed says all or selected of spaces and sites, and nothing el
 const EDITS = BODIES.filter(([title]) => title.startsWith('PATCH'));
 
 describe.each(EDITS)('%s', (_title, i) => {
-  test('changes something', async () => {
+  test('requires a change', async () => {
     expect(await refused(route(i), { json: {} })).toMatchObject({
       code: '400 REQUEST_INVALID',
       message: 'body must not have fewer than 1 properties.',
     });
   });
 
-  test('takes a configuration that is an object, of a size, a depth and letters that can be stored', async () => {
+  test('accepts a configuration only as an object, bounded in size and depth, with text that can be stored', async () => {
     const deep = Array(40)
       .fill(0)
       .reduce((inner) => [inner], 'x');
@@ -213,7 +215,7 @@ describe.each(EDITS)('%s', (_title, i) => {
     });
   });
 
-  test('tells which limit it was, and counts it', async () => {
+  test('names the limit that was met, and counts it', async () => {
     const name = 'annex_limits_met_total{limit="configurationBytes"}';
     const before = await annex.metric(name);
     const json = { configuration: { url: 'x'.repeat(65 * 1024) } };
@@ -222,7 +224,7 @@ describe.each(EDITS)('%s', (_title, i) => {
     expect(await annex.metric(name)).toBe(before + 1);
   });
 
-  test('changes what is of the organization at the organization alone', async () => {
+  test('changes members of the organization at that level only', async () => {
     const { level } = route(i);
     if (level === 'organization') return;
     const { message } = await refused(route(i), { json: { space_selection: 'all' } });
@@ -232,10 +234,10 @@ describe.each(EDITS)('%s', (_title, i) => {
 
 const CONDITIONAL = ROUTES.filter(([title]) => /:(id|space|site)(\/pause|\/resume)?$/.test(title));
 
-test.each(CONDITIONAL)('%s understands the condition that it is asked on', async (_title, i) => {
+test.each(CONDITIONAL)('%s checks its condition', async (_title, i) => {
   const { method, json } = route(i);
   const name = method === 'GET' ? 'if-none-match' : 'if-match';
-  // The last two are the attack: a header that a pattern would try to read in ever more ways.
+  // The last two are attacks: headers for which a pattern could take superlinear time.
   const lists = ['1', '"1', '"1" "2"', '*, "1"', 'w/"1"', ',', '"a b"', ''];
   for (const malformed of [...lists, `${','.repeat(12_000)}x`, `${'"", '.repeat(3_000)}"`]) {
     const answer = await refused(route(i), { headers: { [name]: malformed }, ...(json && { json }) });
@@ -249,7 +251,7 @@ test.each(CONDITIONAL)('%s understands the condition that it is asked on', async
   expect(stale.code).toBe('412 INSTALLATION_CHANGED');
 });
 
-test('a place has up to 128 letters, in a body and in a path', async () => {
+test('the id of a place has up to 128 characters, in a body and in a path', async () => {
   const { path } = route(7);
   const space = 's'.repeat(128);
   expect((await ask(annex, 'POST', path, { token, json: { space } })).status).toBe(201);
@@ -257,7 +259,7 @@ test('a place has up to 128 letters, in a body and in a path', async () => {
   expect((await ask(annex, 'DELETE', `${path}/${space}`, { token })).status).toBe(204);
 });
 
-test('a content type without a body is as good as none', async () => {
+test('a content type without a body is ignored', async () => {
   for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
     const question = { token, headers: { 'content-type': type } };
     expect((await ask(annex, 'POST', route(4).path, question)).body).toMatchObject({ status: 'paused' });
@@ -265,7 +267,7 @@ test('a content type without a body is as good as none', async () => {
   }
 });
 
-test('an installation is in so many places, and is not changed faster than its integration can hear', async () => {
+test('an installation has a bounded number of places, and its changes are bounded by pending lifecycle events', async () => {
   const limits = { placesPerInstallation: 1, lifeEventsPendingPerInstallation: 1, callWallMs: 3_000 };
   const small = await startTestService({ limits: { ...limits, firstByteMs: 3_000 } });
   const install = async (name: string, event: string) => {
@@ -282,7 +284,7 @@ test('an installation is in so many places, and is not changed faster than its i
   expect(await small.metric('annex_limits_met_total{limit="placesPerInstallation"}')).toBeGreaterThan(0);
   expect((await ask(small, 'GET', `${quick}/spaces`)).body['items']).toHaveLength(1);
 
-  // Its event stays where it is for as long as its handler does not end.
+  // The event stays pending for as long as its handler runs.
   const slow = await install(
     'slow',
     'installation_setup: () => new Promise((done) => setTimeout(done, 60_000))',

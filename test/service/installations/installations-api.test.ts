@@ -1,4 +1,6 @@
-/** The life of an installation over the API, the same at each level: what a client asks for, and what it is answered. */
+/**
+ * The lifecycle of an installation over the API, the same at each level: requests and answers.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Level } from '../../../src/model/installation.ts';
 import {
@@ -24,7 +26,7 @@ beforeAll(async () => {
 const call = (method: string, path: string, question?: Question): Promise<Answer> =>
   ask(annex, method, path, question);
 
-/** A level of an integration that an organization nobody has used yet has installed; nothing is at that level so far. */
+/** A level of a fresh installation, without a target at that level. */
 async function fresh(level: Level, name = 'life') {
   count += 1;
   const organization = `fresh-${count}`;
@@ -34,7 +36,7 @@ async function fresh(level: Level, name = 'life') {
   return { ...paths, organization, installation: installed.id };
 }
 
-/** The same, with a target there. */
+/** The same, with a target. */
 async function installed(level: Level, name = 'life') {
   const paths = await fresh(level, name);
   const created = await call('POST', paths.list, { json: paths.body });
@@ -43,7 +45,7 @@ async function installed(level: Level, name = 'life') {
 }
 
 describe.each(['organization', 'space', 'site'] as const)('at the level of the %s', (level) => {
-  test('the whole life: installed, edited, paused, resumed, removed, installed again', async () => {
+  test('the whole lifecycle: installed, edited, paused, resumed, removed, installed again', async () => {
     const { list, body, organization, installation, at } = await fresh(level);
     const created = await call('POST', list, { json: { ...body, externalIds: ['theirs 🙂', 'theirs 🙂'] } });
     const name = level === 'organization' ? { id: expect.any(String) } : { installation, ...body };
@@ -117,7 +119,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     expect(again.body['urls']).not.toEqual(created.body['urls']);
   });
 
-  test('a second one is refused, and the refusal names the first', async () => {
+  test('a second install is refused, and the message names the first', async () => {
     const { list, body, created } = await installed(level);
     const second = await call('POST', list, { json: body });
     expect(codeOf(second)).toBe('409 INSTALLATION_EXISTS');
@@ -125,7 +127,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     expect(second.error.message).toContain('has already installed "life"');
   });
 
-  test('credentials are taken, named as set, and shown to nobody', async () => {
+  test('credentials are accepted, shown as set, and never shown', async () => {
     const { path } = await installed(level);
     const secret = 'planted-4f1c';
     const configuration = { oauth_credentials: { access_token: secret } };
@@ -142,7 +144,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     expect(unset.body['sealed']).toEqual([]);
   });
 
-  test('each answer has the tag of what it shows, and a change of anything but that is refused', async () => {
+  test('each answer has the tag of its content, and a change with another tag is refused', async () => {
     const { path, created } = await installed(level);
     const tags = [created.headers.get('etag') ?? ''];
     const present = () => tags.at(-1) ?? '';
@@ -170,7 +172,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     await change('DELETE', path);
   });
 
-  test('what a client has already is not sent again', async () => {
+  test('content that the client has already is not sent again', async () => {
     const { path, created } = await installed(level);
     const tag = created.headers.get('etag') ?? '';
     for (const known of [tag, `W/${tag}`, `"a", ${tag}`, '*']) {
@@ -180,7 +182,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     expect((await call('GET', path, { headers: { 'if-none-match': '"a"' } })).text).toBe(created.text);
   });
 
-  test('of edits made of the same reading, one is taken and the others are told', async () => {
+  test('of two edits with the same tag, one is accepted and the other refused', async () => {
     const { path, created } = await installed(level);
     const headers = { 'if-match': created.headers.get('etag') ?? '' };
     const edits = await Promise.all(
@@ -194,7 +196,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
   });
 });
 
-test('one target says what is wrong with its settings, also where only a publish made it so; a list does not', async () => {
+test('a single target is read with the problems of its configuration, also those caused by a publish; a list has none', async () => {
   const { list, path } = await installed('organization', 'outgrown');
   const { body, headers } = await call('PATCH', path, { json: { configuration: { url: 'x' } } });
   const more = CONFIGURED.replaceAll('required: [url]', 'required: [url, colour]').replaceAll(
@@ -214,7 +216,7 @@ test('one target says what is wrong with its settings, also where only a publish
   expect((await call('POST', `${path}/resume`)).body).toMatchObject({ status: 'pending', problems });
 });
 
-test('a space that was taken out and added again is another one to whoever read the first', async () => {
+test('a space that was removed and added again has another tag', async () => {
   const { list, body, path, created } = await installed('space');
   const headers = { 'if-match': created.headers.get('etag') ?? '' };
   await call('DELETE', path);
@@ -224,7 +226,7 @@ test('a space that was taken out and added again is another one to whoever read 
   );
 });
 
-test('with an installation goes all that is below it', async () => {
+test('uninstalling removes everything below the installation', async () => {
   const space = await installed('space');
   const at = `/integrations/life/installations/${space.installation}`;
   expect((await call('DELETE', at)).status).toBe(204);
@@ -232,7 +234,7 @@ test('with an installation goes all that is below it', async () => {
   expect(codeOf(await call('GET', space.list))).toBe('404 INSTALLATION_UNKNOWN');
 });
 
-test('which spaces and sites it speaks for is said at the installation, and changed there', async () => {
+test('the selections of spaces and sites are read and changed at the installation', async () => {
   const { list, body, at } = await fresh('organization');
   const created = await call('POST', list, { json: { ...body, space_selection: 'selected' } });
   expect(created.body).toMatchObject({ space_selection: 'selected', site_selection: 'all' });
@@ -240,7 +242,7 @@ test('which spaces and sites it speaks for is said at the installation, and chan
   expect(edited.body).toMatchObject({ space_selection: 'selected', site_selection: 'selected' });
 });
 
-test('an integration for spaces is in no site, and one for organizations in neither', async () => {
+test('an integration for spaces has no sites, and one for organizations neither', async () => {
   for (const [target, statuses] of [
     ['all', [201, 201]],
     ['space', [201, 409]],
@@ -279,7 +281,7 @@ describe('lists', () => {
     expect(spaces(await call('GET', `${list}?externalId=nobody`))).toEqual([]);
   });
 
-  test('show the same as each item does', async () => {
+  test('show the same as each item by itself', async () => {
     for (const level of ['organization', 'space', 'site'] as const) {
       const { list, path } = await installed(level);
       const externalId = `only-${level}`;

@@ -1,4 +1,7 @@
-/** Install links: how other organizations come to an unlisted integration, and that there is no other way (REFERENCE D12). */
+/**
+ * Install links: the only way for other organizations to install an unlisted integration
+ * (docs/contract/manifest.md#install-links).
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +11,7 @@ import { TestService } from '../../support/service.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 let annex: TestService;
-/** Of acme, which publishes; of guest, which is given links; of stranger, which is not. */
+/** Tokens of acme, the publisher; of guest, which gets links; of stranger, which gets none. */
 const tokens = new Map<string, string>();
 let count = 0;
 
@@ -22,7 +25,7 @@ beforeAll(async () => {
   return () => annex.stop();
 });
 
-/** Asks as an organization, as the host product or, by default, as the operator. */
+/** Calls the API as an organization, as the host product or, by default, as the operator. */
 const as = (whose: string, method: string, path: string, question: Question = {}): Promise<Answer> =>
   ask(annex, method, path, { ...question, token: tokens.get(whose) ?? annex.admin });
 
@@ -37,7 +40,7 @@ async function publish(name: string, visibility: string): Promise<void> {
   if (status !== 201) throw new Error(`publish answered ${status}: ${JSON.stringify(body)}`);
 }
 
-/** An integration nobody has used yet, and the token of its link. */
+/** A fresh integration, and the token of its link. */
 async function linked(visibility = 'unlisted'): Promise<{ name: string; token: string }> {
   count += 1;
   const name = `hidden-${count}`;
@@ -56,13 +59,13 @@ const install = (whose: string, name: string, installToken?: string, organizatio
     json: { organization, ...(installToken !== undefined && { installToken }) },
   });
 
-/** A refusal without what differs between any two. */
+/** A refusal without the members that differ between requests. */
 const bare = ({ text }: Answer, name: string): string =>
   text.replaceAll(name, 'NAME').replace(/"requestId":"[^"]*"/, '');
 
 const WRONG = `annex_install_${'x'.repeat(43)}`;
 
-test('a link shows what it is for to whoever was given it', async () => {
+test('a link shows its integration to its holders', async () => {
   const { name, token } = await linked();
   expect(token).toMatch(/^annex_install_[A-Za-z0-9_-]{43}$/);
   for (const whose of ['guest', 'acme', 'platform', 'admin']) {
@@ -87,7 +90,7 @@ test('a link shows what it is for to whoever was given it', async () => {
   }
 });
 
-test('a link installs; without it, or with a wrong one, there is no such integration, to the byte', async () => {
+test('with the link it can be installed; without one, or with a wrong one, it is unknown, to the byte', async () => {
   const { name, token } = await linked();
   const other = await linked();
   const nothing = await install('guest', 'nothing', token);
@@ -99,7 +102,7 @@ test('a link installs; without it, or with a wrong one, there is no such integra
   const installed = await install('guest', name, token);
   expect(installed.status).toBe(201);
   expect(installed.text).not.toContain(token);
-  // What it has installed, it goes on seeing.
+  // After the install it stays visible.
   expect((await as('guest', 'GET', `/integrations/${name}`)).body['name']).toBe(name);
   expect(codeOf(await as('stranger', 'GET', `/integrations/${name}`))).toBe('404 INTEGRATION_UNKNOWN');
   const path = `/integrations/${name}/installations`;
@@ -108,21 +111,21 @@ test('a link installs; without it, or with a wrong one, there is no such integra
   expect(codeOf(await install('guest', name, token))).toBe('409 INSTALLATION_EXISTS');
 });
 
-test('the host product, which sees the integration, is told that it needs the link', async () => {
+test('the host product, which sees the integration, gets an error that asks for the link', async () => {
   const { name, token } = await linked();
   for (const whose of ['platform', 'admin']) {
     for (const wrong of [undefined, WRONG]) {
       const refused = await install(whose, name, wrong, 'guest');
       expect(codeOf(refused)).toBe('403 INSTALLATION_FORBIDDEN');
-      const told = wrong === undefined ? 'Send the token of its install link' : 'it may have been replaced';
-      expect(refused.error.message).toContain(told);
+      const hint = wrong === undefined ? 'Send the token of its install link' : 'it may have been replaced';
+      expect(refused.error.message).toContain(hint);
     }
   }
   expect((await install('platform', name, token, 'guest')).status).toBe(201);
   expect((await install('platform', name, undefined, 'acme')).status).toBe(201);
 });
 
-test('a link that is replaced, or taken away, opens nothing; what was installed with it stays', async () => {
+test('a replaced or deleted link is invalid; installations that were made with it stay', async () => {
   const { name, token } = await linked();
   const { body } = await install('guest', name, token);
   const second = await newLink(name);
@@ -139,7 +142,7 @@ test('a link that is replaced, or taken away, opens nothing; what was installed 
   expect(codeOf(again)).toBe('404 INSTALL_LINK_UNKNOWN');
 });
 
-test('a link is no way into what is private, and none is needed for what is public', async () => {
+test('a link does not open a private integration, and a public one needs none', async () => {
   const { name, token } = await linked('private');
   const tried = async () => [
     (await as('guest', 'GET', `/install-links/${token}`)).status,
@@ -152,7 +155,7 @@ test('a link is no way into what is private, and none is needed for what is publ
   expect((await install('stranger', name, WRONG)).status).toBe(201);
 });
 
-describe('a link is its owner’s', () => {
+describe('only the owner may manage links', () => {
   test.each(['POST', 'DELETE'])('%s', async (method) => {
     const { name, token } = await linked();
     const path = `/integrations/${name}/install-link`;
@@ -169,7 +172,7 @@ describe('a link is its owner’s', () => {
   });
 });
 
-test('the token is checked as a text before it is looked for', async () => {
+test('a malformed token is refused before the look-up', async () => {
   const { name } = await linked();
   for (const [installToken, message] of [
     [7, 'body.installToken must be string.'],
@@ -183,7 +186,7 @@ test('the token is checked as a text before it is looked for', async () => {
   expect(codeOf(await as('guest', 'GET', `/install-links/${'x'.repeat(129)}`))).toBe('400 REQUEST_INVALID');
 });
 
-test('who made a link and who took it away is in the audit, the token is not', async () => {
+test('the audit has the principals that create and delete a link, and never its token', async () => {
   const { name, token } = await linked();
   await as('acme', 'DELETE', `/integrations/${name}/install-link`);
   const { items } = await annex.service.store.audit.list({ integration: name, limit: 3 });
@@ -195,7 +198,7 @@ test('who made a link and who took it away is in the audit, the token is not', a
   expect(JSON.stringify(items)).not.toContain(token);
 });
 
-test('of a link’s token no more than its hash is ever written down', async () => {
+test('only the hash of a link’s token is stored', async () => {
   const folder = await temporaryFolder();
   const store = await openStore(storeOptions(folder));
   const version = { manifest: published(), script: '', sourceMap: '{}', secrets: new Map() };

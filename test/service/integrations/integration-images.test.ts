@@ -1,4 +1,7 @@
-/** Icons and previews: what is published is an image and nothing else, and whoever may see the integration sees it. */
+/**
+ * Icons and previews: only valid images are published, and principals that may see the integration
+ * may read them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/bundle/reading/images.ts';
 import { readConfig } from '../../../src/config.ts';
@@ -9,7 +12,7 @@ import { startTestService, TestService } from '../../support/service.ts';
 import { manifestYaml, OPERATOR, parsed } from '../../support/store/temporary-store.ts';
 
 describe('a PNG image', () => {
-  test('tells its size', () => {
+  test('is parsed for its size', () => {
     expect(readPng(png(1_600, 800))).toEqual({ ok: true, width: 1_600, height: 800 });
     expect(readPng(png(1, 1, 10_000))).toMatchObject({ ok: true });
   });
@@ -53,20 +56,20 @@ describe('a PNG image', () => {
     ['an unknown colour type', made(header(9, 5), pixels, pngChunk('IEND')), 'makes no sense'],
     ['an unknown interlacing', made(header(12, 2), pixels, pngChunk('IEND')), 'makes no sense'],
     ['no pixels', made(pngHeader(4, 4), pngChunk('IEND')), 'cut off'],
-    // An image for who looks at its beginning, an archive or a page for who looks at its end.
+    // Attack: an image by its beginning, an archive or a page by its end.
     ['an archive behind it', Buffer.concat([whole, Buffer.from('PK\x03\x04')]), 'something else behind it'],
   ])('is not %s', (_what, bytes, fault) => {
     expect(readPng(bytes)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
   });
 
-  test('of many tiny chunks is looked through at once', () => {
+  test('with many tiny chunks is checked at once', () => {
     const chunks = Buffer.concat(Array(150_000).fill(pngChunk('tEXt')));
     const bytes = made(pngHeader(4, 4), chunks, pixels, pngChunk('IEND'));
     expect(cpuMs(() => expect(readPng(bytes)).toMatchObject({ ok: true }))).toBeLessThan(1_000);
   });
 });
 
-describe('the images that a manifest names', () => {
+describe('the images of a manifest', () => {
   const problemsOf = (more: string, files?: Record<string, Uint8Array>) => {
     const { manifest, placeOf } = parsed(manifestYaml({}, more));
     const uploaded = files && { files: new Map(Object.entries(files)) };
@@ -78,7 +81,7 @@ describe('the images that a manifest names', () => {
   const icon = (content: Uint8Array) => problemsOf('icon: ./i.png', { 'i.png': content });
   const preview = (content: Uint8Array) => problemsOf('previewImages: [p.png]', { 'p.png': content });
 
-  test('are among the uploaded files', () => {
+  test('must be among the uploaded files', () => {
     expect(problemsOf('icon: icon.png', { 'ikon.png': png(1, 1) })).toEqual([
       'error 7: The image "icon.png" is not among the uploaded files. Did you mean "ikon.png"?',
     ]);
@@ -87,7 +90,7 @@ describe('the images that a manifest names', () => {
     ]);
   });
 
-  test('cannot come with a ready script', () => {
+  test('cannot be uploaded with a ready script', () => {
     expect(problemsOf('icon: icon.png')).toEqual([
       expect.stringContaining('A ready script comes without files'),
     ]);
@@ -107,11 +110,11 @@ describe('the images that a manifest names', () => {
     expect(icon(content)[0]).toMatch(/^error 7: /);
   });
 
-  test('may be an icon of as many bytes as allowed', () => {
+  test('may be an icon of exactly the largest size', () => {
     expect(icon(png(8, 8, ICON_BYTES_MAX - png(8, 8, 1).length + 1))).toEqual([]);
   });
 
-  test('of a block are held to the rules of icons', () => {
+  test('are checked as icons for blocks', () => {
     const block = 'blocks:\n  - {id: a, title: A, icon: b.png}';
     expect(problemsOf(block, { 'b.png': png(8, 8) })).toEqual([]);
     expect(problemsOf(block, { 'b.png': png(8, 4) })).toEqual([expect.stringMatching(/^error 8: .*square/)]);
@@ -132,7 +135,7 @@ describe('the images that a manifest names', () => {
   });
 
   test.each([
-    // Little to send, and a gigabyte in the browser of whoever looks at it.
+    // Attack: a small upload that decodes to a gigabyte in a browser.
     [
       'has too many pixels',
       Buffer.concat([PNG_SIGNATURE, pngHeader(30_000, 15_000), pngChunk('IDAT'), pngChunk('IEND')]),
@@ -176,7 +179,7 @@ describe('published images', () => {
       headers: { authorization: `Bearer ${token}`, ...headers },
     });
 
-  test('are served as they were uploaded, declared as images, and not sent again to who has them', async () => {
+  test('are served unchanged, declared as images, and not sent again to clients that have them', async () => {
     const content = png(32, 32);
     expect(await publish('pictured', 'icon: ./images/ü 1.png', { 'images/ü 1.png': content })).toMatchObject({
       status: 201,
@@ -208,7 +211,7 @@ describe('published images', () => {
     expect((await get('changing/images/b.png')).status).toBe(404);
   });
 
-  test('of a private integration are not there for others', async () => {
+  test('of a private integration are unknown to others', async () => {
     await publish('secretive', 'icon: a.png', { 'a.png': png(1, 1) }, 'private');
     expect((await get('secretive/images/a.png', organization)).status).toBe(200);
     const others = await (await get('secretive/images/a.png', stranger)).json();
@@ -222,7 +225,7 @@ describe('published images', () => {
     );
   });
 
-  test('that are broken keep a version from being published, and warnings come with one that is', async () => {
+  test('prevent a publish if broken, and cause warnings in one that succeeds', async () => {
     const refused = await publish('broken', 'icon: a.png', { 'a.png': Buffer.from('no image') });
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([
       422,
@@ -237,7 +240,7 @@ describe('published images', () => {
 });
 
 describe('the service', () => {
-  test('serves the schema of manifests to editors, which have no token', async () => {
+  test('serves the schema of manifests without a token, for editors', async () => {
     const annex = await startTestService({ flags: ['--internal-organizations', 'acme, Other'] });
     const answer = await fetch(`${annex.service.controlUrl}/v1/manifest.schema.json`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -249,7 +252,7 @@ describe('the service', () => {
       required: ['name', 'title', 'description', 'organization', 'visibility', 'scopes'],
     });
 
-    // And lets the organizations that its operator marks as internal have the scopes that are reserved.
+    // The operator can allow reserved scopes to organizations that it marks as internal.
     const form = (organization: string) => {
       const data = new FormData();
       const manifest = manifestYaml({ name: `of-${organization.toLowerCase()}`, organization });
@@ -267,7 +270,7 @@ describe('the service', () => {
   });
 });
 
-test('a setting that names no organization is told of before the service starts', () => {
+test('an invalid organization in the setting is reported before the service starts', () => {
   expect(() => readConfig(['--internal-organizations', 'acme,../x'], {})).toThrow(
     '--internal-organizations: "../x" is no id or subdomain of an organization.',
   );

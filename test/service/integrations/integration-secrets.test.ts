@@ -1,9 +1,12 @@
-/** Secrets are set without a publish: by the owner alone, all or none, seen by the next call, shown to nobody. */
+/**
+ * Secrets are set without a publish: by the owner only, all or none, effective from the next call,
+ * and never shown.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
 const MANIFEST = 'secrets:\n  API_KEY: first-key\n  OTHER_KEY: first-other\n';
-/** Answers with what it is given. */
+/** A handler that returns its secrets. */
 const SHOW = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: (_request, { environment }) => Response.json(environment.secrets) });`;
 
@@ -33,7 +36,7 @@ const set = (json: unknown, token = owner) =>
 const listed = async (token = owner) => service.api('GET', '/v1/integrations/shop/secrets', { token });
 const messageOf = (body: Record<string, unknown>) => (body['error'] as { message: string }).message;
 
-test('a call that starts after the answer sees the new value, and the others stay as they were', async () => {
+test('a call that starts after the answer gets the new value, and the others keep theirs', async () => {
   expect(await seen()).toEqual({ API_KEY: 'first-key', OTHER_KEY: 'first-other' });
   const { status, body } = await set({ API_KEY: 'second-key' });
   expect({ status, body }).toEqual({
@@ -53,7 +56,7 @@ test('a call that starts after the answer sees the new value, and the others sta
 });
 
 const TOO_LONG = 'x'.repeat(5 * 1024 + 1);
-describe('all are set or none, and what is wrong is named without its value', () => {
+describe('all are set or none, and faults are named without values', () => {
   test.each([
     [
       'one that is not declared',
@@ -64,7 +67,7 @@ describe('all are set or none, and what is wrong is named without its value', ()
     ['a value in place of a name', { 'v-a-l-u-e!': 'API_KEY' }, 'There is a name that no secret can have.'],
     ['an empty one', { OTHER_KEY: '' }, 'The secret "OTHER_KEY" is empty.'],
     ['a number', { OTHER_KEY: 12 }, 'The secret "OTHER_KEY" must be text.'],
-    // In UTF-8 it would become another character, and the code would be given what nobody has set.
+    // Attack: text that UTF-8 would change, so that the code gets a value that was never set.
     [
       'half of a surrogate pair',
       { OTHER_KEY: 'v-a-l-u-e\ud800' },
@@ -86,14 +89,14 @@ describe('all are set or none, and what is wrong is named without its value', ()
     expect(await seen()).toEqual(before);
   });
 
-  test('nothing at all, or no object', async () => {
+  test('an empty object, or no object, is refused', async () => {
     expect(messageOf((await set({})).body)).toBe('Name at least one secret.');
     expect((await set(['v-a-l-u-e'])).status).toBe(400);
     expect(JSON.stringify((await set('v-a-l-u-e')).body)).not.toContain('v-a-l-u-e');
   });
 });
 
-test('to another organization there is no such integration; the host product and code have no business here', async () => {
+test('the integration is unknown to other organizations; the host product and code are refused', async () => {
   for (const method of ['GET', 'PUT']) {
     const ask = (token: string) =>
       service.api(method, '/v1/integrations/shop/secrets', {
@@ -107,7 +110,7 @@ test('to another organization there is no such integration; the host product and
   expect(removal.status).toBe(404);
 });
 
-test('one that the active version declares is set, not removed; one that it does not is left from before', async () => {
+test('a declared secret can be set but not removed; an undeclared one is left over from before', async () => {
   const remove = (name: string) =>
     service.api('DELETE', `/v1/integrations/shop/secrets/${name}`, { token: owner });
   expect((await remove('API_KEY')).body['error']).toMatchObject({ code: 'SECRET_NEEDED' });
@@ -124,7 +127,7 @@ test('one that the active version declares is set, not removed; one that it does
     { name: 'API_KEY', isSet: true, isDeclared: false },
     { name: 'OTHER_KEY', isSet: true, isDeclared: true },
   ]);
-  // Rolled back, the earlier version finds the values of today.
+  // After a rollback, the earlier version gets the present values.
   const activate = (number: number) =>
     service.api('POST', `/v1/integrations/shop/versions/${number}/activate`, { token: owner });
   await activate(version - 1);

@@ -1,10 +1,12 @@
-/** What the API shows of integrations and their versions, and the cursors by which it lists them. */
+/**
+ * Views of integrations and their versions, and the cursors of their lists.
+ */
 import { describe, expect, test } from 'vitest';
 import { png } from '../../support/png.ts';
 import { startTestService } from '../../support/service.ts';
 import { manifestYaml, OPERATOR } from '../../support/store/temporary-store.ts';
 
-describe('an integration shows', () => {
+describe('an integration has views', () => {
   const PAGE = `
 summary: Says **hello**.
 target: space
@@ -27,7 +29,7 @@ webhook: { url: to, eventTypes: what }
     const greeting = createComponent({ componentId: 'greeting', render: async () => <block></block> });
     export default createIntegration({ fetch: () => new Response(), components: [greeting] });`;
 
-  test('its page to all who may see it, its versions to its owner, and its secrets to nobody', async () => {
+  test("of its page for all that may see it, of its versions for its owner, and of its secrets' values for none", async () => {
     const annex = await startTestService();
     const { tokens } = annex.service.store;
     const token = async (organization: string) =>
@@ -76,7 +78,7 @@ webhook: { url: to, eventTypes: what }
 });
 
 describe('a cursor', () => {
-  test('that no page ended in is told, and those of pages lead on', async () => {
+  test('is refused if no page returned it, and leads on if one did', async () => {
     const annex = await startTestService();
     const source = { 'index.js': 'export default { fetch: () => new Response() };' };
     for (const name of ['a', 'b', 'a']) await annex.publish(name, source);
@@ -110,7 +112,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('of another list is none for versions, which are numbers', async () => {
+  test('of another list is refused for versions, whose keys are numbers', async () => {
     const annex = await startTestService();
     const source = { 'index.js': 'export default { fetch: () => new Response() };' };
     for (const name of ['a', 'b']) await annex.publish(name, source);

@@ -1,4 +1,6 @@
-/** Integrations and their versions: what they show of themselves, what is kept of them, and how they end. */
+/**
+ * Integrations and their versions: retention, activation and deletion.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
@@ -42,7 +44,7 @@ describe('versions', () => {
     await store.registry.activate('hello', 2, OPERATOR);
   });
 
-  test('that were active until now stay, however old: there is a way back', async () => {
+  test('that were active until now stay, however old, for a rollback', async () => {
     const store = await temporaryStore({ versionsPerIntegration: 3 });
     for (let i = 0; i < 3; i += 1) await store.registry.publish(publication(), OPERATOR);
     await store.registry.activate('hello', 1, OPERATOR);
@@ -51,13 +53,13 @@ describe('versions', () => {
     await store.registry.activate('hello', 1, OPERATOR);
   });
 
-  test('are the new one and the one before it, where a single one is to be kept', async () => {
+  test('are the new one and the one before it, if only one is to be kept', async () => {
     const store = await temporaryStore({ versionsPerIntegration: 1 });
     for (let i = 0; i < 4; i += 1) await store.registry.publish(publication(), OPERATOR);
     expect(await numbers(store)).toEqual([4, 3]);
   });
 
-  test('of others are left alone', async () => {
+  test('of other integrations are left alone', async () => {
     const store = await temporaryStore({ versionsPerIntegration: 2 });
     for (let i = 0; i < 2; i += 1) await store.registry.publish(publication(), OPERATOR);
     for (let i = 0; i < 4; i += 1)
@@ -65,7 +67,7 @@ describe('versions', () => {
     expect(await numbers(store)).toEqual([2, 1]);
   });
 
-  test('that are active already are made so without a word', async () => {
+  test('that are active already can be activated again', async () => {
     const store = await temporaryStore();
     for (let i = 0; i < 2; i += 1) await store.registry.publish(publication(), OPERATOR);
     const entries = async () => (await store.audit.list({ limit: 100 })).items.length;
@@ -78,7 +80,7 @@ describe('versions', () => {
 });
 
 describe('a deleted integration', () => {
-  test('is refused to go while it is installed, unless that is to go, too', async () => {
+  test('cannot be deleted while it is installed, except with its installations', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication(), OPERATOR);
     for (const organization of ['acme', 'rival'])
@@ -97,7 +99,7 @@ describe('a deleted integration', () => {
     });
   });
 
-  test('leaves nothing in the store but its name, the count of its versions, and that it was deleted', async () => {
+  test('leaves only its name, its count of versions and the audit entry of its deletion in the store', async () => {
     const folder = await temporaryFolder();
     const store = await openStore(storeOptions(folder));
     const secrets = new Map([['TOKEN', 'hush']]);
@@ -157,8 +159,9 @@ describe('a deleted integration', () => {
     }
   });
 
-  // Cells and source maps know code by name and number: a second "hello@1" would be run as the first.
-  test("attack: whoever takes its name is never run with the former owner's code", async () => {
+  // Cells and source maps identify code by name and number: a second "hello@1" would run as the
+  // first.
+  test("attack: the next owner of its name never runs the former owner's code", async () => {
     const store = await temporaryStore();
     const { registry } = store;
     await registry.publish({ ...publication(), script: 'one' }, OPERATOR);
@@ -169,7 +172,7 @@ describe('a deleted integration', () => {
     expect(await registry.integration('hello')).toMatchObject({ organization: 'rival', activeVersion: 3 });
     expect(String(await registry.script('hello@3'))).toBe('theirs');
     expect(await registry.script('hello@1')).toBeUndefined();
-    // What was allowed to the former owner is not allowed any more, however late it comes.
+    // The former owner may not delete it any more.
     await expect(registry.delete(HELLO, { cascade: true }, OPERATOR)).rejects.toMatchObject({
       code: 'INTEGRATION_UNKNOWN',
     });
@@ -177,7 +180,7 @@ describe('a deleted integration', () => {
     expect(await registry.publish(publication(), OPERATOR)).toBe(4);
   });
 
-  test("is its owner's to delete, and its endpoints answer nobody", async () => {
+  test('can be deleted by its owner only, and its endpoints become unknown', async () => {
     const annex = await startTestService();
     const at = await annex.deploy('hello', "export default { fetch: () => new Response('here') };");
     const { tokens } = annex.service.store;
@@ -210,7 +213,7 @@ describe('a cell', () => {
   });
   afterAll(() => build.remove());
 
-  test('attack: that asks for a deleted version fails its call, and lives on for all others', async () => {
+  test('attack: that requests a deleted version fails its call, and goes on serving others', async () => {
     const script = async (key: string) =>
       key === 'kept@1'
         ? Buffer.from(

@@ -1,8 +1,14 @@
-/** Versions: each is whole, a publish takes hold at its answer, and going back is one request. */
+/**
+ * Versions: a call sees exactly one, a publish takes effect at its answer, and a rollback is one
+ * request.
+ */
 import { expect, test } from 'vitest';
 import { startTestService } from '../../support/service.ts';
 
-/** Answers its version before and after a pause: a call that saw two versions would answer two numbers. */
+/**
+ * Answers its version before and after a pause: a call that saw two versions would answer two
+ * numbers.
+ */
 const answering = (version: number) => `
   const version = ${version};
   export default {
@@ -13,7 +19,7 @@ const answering = (version: number) => `
     },
   };`;
 
-test('a publish under 200 calls in flight fails none; each is answered by one whole version, later ones by the new', async () => {
+test('a publish during 200 calls in flight fails none; each is answered by one version, later ones by the new one', async () => {
   const annex = await startTestService({ cells: 2 });
   await annex.publish('steady', { 'index.js': answering(1) });
   const installed = await Promise.all(Array.from({ length: 8 }, () => annex.install('steady')));

@@ -1,4 +1,6 @@
-/** JSON text that is all brackets is refused before it is parsed, at both doors. */
+/**
+ * JSON that is nested too deep is refused before it is parsed, on both listeners.
+ */
 import { expect, test } from 'vitest';
 import { isTooDeep, JSON_DEPTH_MAX } from '../../../src/model/json-depth.ts';
 import { startTestService } from '../../support/service.ts';

@@ -1,4 +1,6 @@
-/** Which names the listeners answer to, and endpoints that have origins of their own. */
+/**
+ * Host names of the listeners, and endpoints with origins of their own.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/config.ts';
 import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/http/host-header.ts';
@@ -20,7 +22,8 @@ describe('the control listener', () => {
   });
   afterAll(() => annex.stop());
 
-  // DNS rebinding: a page of evil.example, whose name now points to 127.0.0.1, asks from the operator's own browser.
+  // Attack: DNS rebinding. A page of evil.example, whose name now resolves to 127.0.0.1, sends
+  // requests from the operator's browser.
   test.each(['/metrics', '/healthz', '/v1/openapi.json', '/v1/tokens', '/nothing'])(
     'tells a page of a stranger nothing of %s, even with a token',
     async (path) => {
@@ -53,7 +56,7 @@ describe('the control listener', () => {
 });
 
 describe('the public listener', () => {
-  test('answers to any name where it has been given none', async () => {
+  test('answers to any name without a public URL', async () => {
     const annex = await startTestService();
     expect(statuses(await ask(annex.service.publicUrl, 'whatever.example', '/'))).toEqual([404]);
   });
@@ -85,7 +88,7 @@ describe('endpoints with origins of their own', () => {
   });
   afterAll(() => annex.stop());
 
-  test('are found by the host, and the whole path is theirs', async () => {
+  test('are found by the host, and the whole path belongs to them', async () => {
     const { host } = new URL(endpoint);
     expect(endpoint).toMatch(/^https:\/\/[a-z2-7]{32}\.apps\.example\.com$/);
     for (const name of [host, host.toUpperCase(), `${host}:443`]) {
@@ -93,7 +96,7 @@ describe('endpoints with origins of their own', () => {
     }
   });
 
-  test('have their envelope door at /v1', async () => {
+  test('accept envelopes at /v1', async () => {
     const { host } = new URL(endpoint);
     const text = await exchange(
       annex.service.publicUrl,
@@ -128,7 +131,7 @@ test.each([
   expect(hostName(header)).toBe(name);
 });
 
-test('no name at all is for clients older than browsers, where no name is asked for', () => {
+test('a missing host is accepted from HTTP/1.0 clients only, which no browser is', () => {
   expect(controlHosts([])(undefined)).toBe(true);
   expect(publicHosts('https://a.example')(undefined)).toBe(false);
   expect(endpointHosts('https://{endpoint}.a.example')(undefined)).toBeUndefined();
@@ -141,6 +144,6 @@ test.each([
   'https://{endpoint}.a.example/in',
   'https://{endpoint}.{endpoint}.a',
   'https://u@a.example',
-])('the public URL %s is a mistake that is told', (url) => {
+])('the invalid public URL %s is reported', (url) => {
   expect(() => readConfig(['--public-url', url], {})).toThrow(ConfigError);
 });

@@ -1,4 +1,7 @@
-/** What the operator's log and the answers never hold: tokens, secrets, cookies, and what else strangers send. */
+/**
+ * The operator's log and error answers never contain tokens, secrets, cookies, or bytes of refused
+ * requests.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { AnnexError, loggableError } from '../../../src/errors.ts';
 import { matchingDigests, verifySignature } from '../../../src/model/signature.ts';
@@ -11,14 +14,14 @@ let annex: TestService;
 let thrower: Installed;
 let planted = 0;
 const secrets: string[] = [];
-/** A text that is to be found nowhere. */
+/** A marker that must not appear anywhere. */
 const plant = (place: string): string => {
   planted += 1;
   const secret = `planted-${place}-${planted}`;
   secrets.push(secret);
   return secret;
 };
-/** Those that have been found. */
+/** Markers that were found. */
 const found = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 beforeAll(async () => {
@@ -36,13 +39,13 @@ afterAll(() => annex.stop());
 
 const sent = (url: string, init: RequestInit = {}) => fetch(url, init).then((response) => response.text());
 
-test('nothing of a request is in the log or in its answer, however it fails', async () => {
+test('no part of a failed request is in the log or in its answer', async () => {
   const { controlUrl, publicUrl } = annex.service;
   const path = new URL(thrower.endpoint).pathname;
   const head = (name: string) =>
     `host: localhost\r\nauthorization: Bearer ${plant(`${name}-token`)}\r\ncookie: a=${plant(`${name}-cookie`)}\r\nconnection: close\r\n`;
   const answers = [
-    // Malformed, in whatever way: what the parser refuses, it hands over with all its bytes.
+    // Malformed in several ways: the parser passes refused requests on with all their bytes.
     await exchange(
       publicUrl,
       `GET ${path}?code=${plant('query')} HTTP/1.1\r\n${head('lf')}x: a\nb: c\r\n\r\n`,
@@ -56,7 +59,7 @@ test('nothing of a request is in the log or in its answer, however it fails', as
     await exchange(publicUrl, `GET ${path} HTTP/1.1\r\n${head('expect')}expect: ${plant('expect')}\r\n\r\n`),
     await exchange(publicUrl, `TRACE ${path}?${plant('query')} HTTP/1.1\r\n${head('trace')}\r\n`),
     await exchange(publicUrl, `${plant('garbage')}\r\n\r\n`),
-    // Refused by a door.
+    // Refused by a route.
     await sent(`${publicUrl}/nothing?code=${plant('query')}`, { headers: { cookie: plant('cookie') } }),
     await sent(`${controlUrl}/nothing?code=${plant('query')}`, { headers: { cookie: plant('cookie') } }),
     await sent(`${controlUrl}/v1/%zz?code=${plant('query')}`),
@@ -98,7 +101,7 @@ test('nothing of a request is in the log or in its answer, however it fails', as
   expect(found(logged())).toEqual([]);
 });
 
-test("an integration's own words, and what it was called with, are in its log and in nobody else's", async () => {
+test('errors and arguments of an integration are in its own log only', async () => {
   const cookie = plant('cookie');
   const text = await sent(`${thrower.endpoint}?code=${plant('query')}`, {
     method: 'POST',
@@ -111,7 +114,7 @@ test("an integration's own words, and what it was called with, are in its log an
   expect(JSON.stringify(await annex.log(thrower))).toContain(cookie);
 });
 
-test('neither tokens that are made nor secrets that are published are in the log', async () => {
+test('neither new tokens nor published secrets are in the log', async () => {
   const { body } = await annex.api('POST', '/v1/tokens', { json: { kind: 'platform' } });
   secrets.push(String(body['token']), annex.admin, annex.platform);
   const upload = (secret: string, script: string) => {
@@ -135,7 +138,7 @@ test('neither tokens that are made nor secrets that are published are in the log
   expect(found(logged())).toEqual([]);
 });
 
-test('an error is logged without what it carries along', () => {
+test('an error is logged without its attached data', () => {
   const secret = plant('packet');
   const fault = Object.assign(new Error('Parse Error'), {
     code: 'HPE',
@@ -149,8 +152,8 @@ test('an error is logged without what it carries along', () => {
   expect(loggableError(secret)).toEqual({ type: 'string' });
 });
 
-// By name of the mechanism: the comparison itself cannot be timed from here.
-test('a signature is compared in constant time, and one of another length is none', () => {
+// Asserted by the function's name: its timing cannot be measured here.
+test('signatures are compared in constant time, and one of another length is refused', () => {
   const body = Buffer.from('x');
   for (const digest of [
     '',
@@ -165,8 +168,9 @@ test('a signature is compared in constant time, and one of another length is non
   expect(matchingDigests.toString()).toContain('timingSafeEqual');
 });
 
-// Attack, or a slip: a link's token where no route is. The message quotes the path, and messages are logged.
-test('the token of an install link is neither logged nor told where a path with it leads nowhere', async () => {
+// Attack, or a mistake: the token of an install link in an unknown path. Messages quote paths and
+// are logged.
+test('the token of an install link in an unknown path is neither logged nor answered', async () => {
   const made = await annex.api('POST', '/v1/integrations/thrower/install-link');
   const token = String(made.body['token']);
   const before = log.length;
@@ -180,6 +184,6 @@ test('the token of an install link is neither logged nor told where a path with 
     expect(JSON.stringify(body)).not.toContain(token);
   }
   const lines = log.slice(before).join('');
-  expect(lines).toContain('No route DELETE /v1/install-links/[redacted]. This path takes GET.');
+  expect(lines).toContain('No route DELETE /v1/install-links/[redacted]. This path accepts GET.');
   expect(lines).not.toContain(token);
 });

@@ -1,4 +1,6 @@
-/** Requests in one piece: a few are answered in their order, and a connection with very many is ended. */
+/**
+ * Pipelined requests: a few are answered in order, and a connection with too many is closed.
+ */
 import { describe, expect, test } from 'vitest';
 import { REQUESTS_PER_TURN } from '../../../src/http/pipelined.ts';
 import { dial, exchange, statuses } from '../../support/http/raw-http.ts';
@@ -7,8 +9,8 @@ import { startTestService } from '../../support/service.ts';
 const requests = (times: number, path: string) =>
   `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(times);
 
-describe('requests in one piece', () => {
-  test('are answered in their order, as many as one turn takes', async () => {
+describe('requests in one segment', () => {
+  test('are answered in order, up to the bound of one turn', async () => {
     const service = await startTestService();
     const { endpoint } = await service.deploy(
       'echo',
@@ -22,9 +24,9 @@ describe('requests in one piece', () => {
 
   test.each(['public', 'control'] as const)(
     'end their connection to the %s listener where there are more',
-    async (door) => {
+    async (listener) => {
       const { service } = await startTestService();
-      const url = door === 'public' ? service.publicUrl : service.controlUrl;
+      const url = listener === 'public' ? service.publicUrl : service.controlUrl;
       const { socket, closed } = await dial(url);
       socket.write(requests(4_000, '/nowhere'));
       expect(statuses(await closed).length).toBeLessThanOrEqual(REQUESTS_PER_TURN);

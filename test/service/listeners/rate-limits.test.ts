@@ -1,4 +1,7 @@
-/** How often one address and everybody together may ask, how often credentials may be wrong, and whose address it is. */
+/**
+ * Rates of requests for each address and endpoint, the rate of wrong credentials, and client
+ * addresses.
+ */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AddressList } from '../../../src/http/address-list.ts';
 import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
@@ -9,7 +12,7 @@ import { startTestService, type TestService } from '../../support/service.ts';
 
 const HELLO = `export default { fetch: () => new Response('hello') };`;
 
-/** Statuses of requests sent one after the other, faster than any bucket fills. */
+/** Statuses of requests sent one after the other, faster than a bucket refills. */
 async function ask(times: number, url: string, headers: Record<string, string> = {}): Promise<number[]> {
   const found: number[] = [];
   for (let at = 0; at < times; at += 1) {
@@ -25,7 +28,7 @@ const counted = (found: number[]) => ({
 });
 
 describe('a bucket', () => {
-  test('holds one window, fills steadily, and belongs to one key', () => {
+  test('holds one window, refills steadily, and belongs to one key', () => {
     let now = 0;
     const limit = new RateLimit({ timesMax: 3, windowMs: 1_000, clock: () => now });
     const take = (key = 'a') => limit.take(key);
@@ -44,7 +47,7 @@ describe('a bucket', () => {
     expect([take(), take(), take(), take()]).toEqual([true, true, true, false]);
   });
 
-  test('is forgotten when there are too many', () => {
+  test('is dropped when there are too many', () => {
     const limit = new RateLimit({ timesMax: 1, windowMs: 1_000, clock: () => 0 });
     limit.take('first');
     expect(limit.isSpent('first')).toBe(true);
@@ -81,7 +84,7 @@ describe('the address of a client', () => {
     expect(of(peer, forwarded)).toBe(address);
   });
 
-  test('is believed of nobody where no proxy is trusted', () => {
+  test("is the peer's if no proxy is trusted", () => {
     expect(of('10.0.0.1', '203.0.113.9', '')).toBe('10.0.0.1');
   });
 
@@ -98,7 +101,7 @@ describe('the address of a client', () => {
 });
 
 test.each(['10.0.0.0/33', '10.0.0', 'proxy', '::/129', '10.0.0.1/', '/8'])(
-  'a trusted proxy of "%s" is a mistake that is told',
+  'an invalid trusted proxy "%s" is reported',
   (entry) => {
     expect(AddressList.parse(`127.0.0.1, ${entry}`).mistakes).toEqual([entry]);
   },
@@ -107,10 +110,10 @@ test.each(['10.0.0.0/33', '10.0.0', 'proxy', '::/129', '10.0.0.1/', '/8'])(
 describe('requests from one address', () => {
   const limits = { requestsPerSecondPerAddress: 5 };
 
-  test('are bounded, whatever they ask for, and before their bodies', async () => {
+  test('are bounded, whatever they ask for, and before their bodies are read', async () => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy('hello', HELLO);
-    // Keys that no installation has cost the host a look-up each.
+    // Each unknown endpoint key costs the host a look-up.
     const found = await ask(30, `${annex.service.publicUrl}/${'a'.repeat(32)}`);
     expect(counted(found).allowed).toBeGreaterThanOrEqual(5);
     expect(counted(found).refused).toBeGreaterThanOrEqual(10);
@@ -130,11 +133,11 @@ describe('requests from one address', () => {
     expect(await annex.metric('annex_limits_met_total{limit="requestsPerSecondPerAddress"}')).toBeGreaterThan(
       0,
     );
-    // It is over as soon as the flood is.
+    // Requests are accepted again after the flood.
     await vi.waitFor(async () => expect((await fetch(endpoint)).status).toBe(200), { timeout: 5_000 });
   });
 
-  test('are told apart by what a trusted proxy says, and by nothing that a stranger does', async () => {
+  test('are attributed by the header of a trusted proxy, and by that of no other peer', async () => {
     const trusting = await startTestService({ limits, flags: ['--trusted-proxies', '127.0.0.0/8'] });
     const from = (service: TestService, address: string) =>
       ask(30, `${service.service.publicUrl}/x`, { 'x-forwarded-for': `1.2.3.4, ${address}` });
@@ -149,20 +152,20 @@ describe('requests from one address', () => {
     expect(counted(found).refused).toBeGreaterThanOrEqual(10);
   });
 
-  test('are not counted where a platform token vouches for them', async () => {
+  test('are not counted if a platform token authenticates them', async () => {
     const annex = await startTestService({ limits: { ...limits, requestsPerSecondPerEndpoint: 5 } });
     const hello = await annex.deploy('hello', HELLO);
     for (let at = 0; at < 30; at += 1)
       expect((await annex.envelope(hello, { type: 'fetch' })).status).toBe(200);
   });
 
-  test('and what an operator has to know of them, is in the log once', async () => {
+  test("are reported once in the operator's log", async () => {
     const lines: string[] = [];
     const annex = await startTestService({ limits, logTo: { write: (line) => void lines.push(line) } });
     await ask(30, `${annex.service.publicUrl}/x`);
-    const told = lines.filter((line) => line.includes('--trusted-proxies'));
-    expect(told).toHaveLength(1);
-    expect(JSON.parse(told[0] ?? '')).toMatchObject({ level: 40, address: '127.0.0.1' });
+    const warnings = lines.filter((line) => line.includes('--trusted-proxies'));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({ level: 40, address: '127.0.0.1' });
   });
 });
 
@@ -175,11 +178,12 @@ test('requests to one endpoint are bounded, those to others are not', async () =
   expect(await ask(3, quiet.endpoint)).toEqual([200, 200, 200]);
 });
 
-// Six addresses, each at the most that one address may send, are more than the rate of one endpoint.
-describe('a rate that is shared', () => {
+// Attack: six addresses, each at the most that one address may send, exceed the rate of one
+// endpoint.
+describe('a shared rate', () => {
   const SENDERS = 6;
 
-  test('serves who asks little beside six senders that ask as much as they may', () => {
+  test('serves small senders beside six that use all they may', () => {
     let now = 0;
     const clock = () => now;
     const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, clock });
@@ -194,7 +198,7 @@ describe('a rate that is shared', () => {
       if (now % 20 === 0 && rate.take('endpoint', 'honest')) served.honest += 1;
     }
     expect(served.honest).toBe(10_000 / 20);
-    // What nobody else asks for is theirs.
+    // The unused rest is theirs.
     expect(served.attackers).toBeGreaterThan(49_000);
   });
 
@@ -222,7 +226,7 @@ describe('a rate that is shared', () => {
     });
     await vi.waitUntil(async () => (await from('203.0.113.0'))[0] === 429, { timeout: 20_000 });
     const honest: number[] = [];
-    // Each comes from an address of its own, as the clients of one endpoint do.
+    // Each has its own address, as clients of one endpoint do.
     for (let at = 0; at < 20; at += 1) honest.push(...(await from(`198.51.100.${at}`)));
     isOver = true;
     expect((await Promise.all(flood)).reduce((sum, refused) => sum + refused)).toBeGreaterThan(0);
@@ -240,11 +244,11 @@ describe('wrong credentials', () => {
     await annex.api('GET', '/v1/tokens');
     expect(await ask(8, url, wrong('admin'))).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
     expect((await annex.api('GET', '/v1/tokens')).status).toBe(200);
-    // No token is no guess.
+    // A missing token is no guess.
     expect(await ask(2, url)).toEqual([401, 401]);
   });
 
-  test('are bounded at the envelope door: tokens and signatures alike', async () => {
+  test('are bounded for envelopes, tokens and signatures alike', async () => {
     const annex = await startTestService({ limits });
     const hello = await annex.deploy('hello', HELLO);
     await annex.envelope(hello, { type: 'fetch' });
@@ -280,7 +284,7 @@ describe('connections', () => {
   test.each([
     ['from one address', { connectionsPerAddress: 3 }],
     ['in all', { connections: 3 }],
-  ])('%s are bounded, and each that ends makes room', async (_what, limits) => {
+  ])('%s are bounded, and each that ends admits another', async (_what, limits) => {
     const annex = await startTestService({ limits });
     const held = [await open(annex), await open(annex), await open(annex)];
     await vi.waitFor(async () => expect(await isServed(annex)).toBe(false));
@@ -289,7 +293,7 @@ describe('connections', () => {
     await vi.waitFor(async () => expect(await isServed(annex)).toBe(true));
   });
 
-  test('of a trusted proxy are bounded in all alone', async () => {
+  test('of a trusted proxy are bounded in total only', async () => {
     const annex = await startTestService({
       limits: { connectionsPerAddress: 1 },
       flags: ['--trusted-proxies', '127.0.0.1'],

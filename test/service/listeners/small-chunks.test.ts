@@ -1,4 +1,7 @@
-/** Bodies in small chunks: joined before they cost anything, and bounded in number; streams of small pieces go on as before. */
+/**
+ * Bodies in small chunks: joined before they cost anything, and bounded in number; streams of small
+ * pieces are not delayed.
+ */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
@@ -7,11 +10,14 @@ import { SmallChunkRate, SmallChunks } from '../../../src/model/small-chunks.ts'
 import { dial, statuses } from '../../support/http/raw-http.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
-/** What the limit counts: the first chunks of a body are free, the others come in lots of as many. */
+/** The unit of the limit: the first lot of chunks of a body is free. */
 const FREE = 64;
 const LIMIT = 640;
 
-/** Reads a body as it comes, and tells its length and its pieces. With `x-peer`, the body is that of an answer. */
+/**
+ * Reads a body as it arrives, and reports its length and number of pieces. With `x-peer`, the body
+ * is that of an answer.
+ */
 const COUNTING = `
   import { createIntegration } from '@annex/sdk';
   export default createIntegration({
@@ -26,7 +32,7 @@ const COUNTING = `
 
 const chunks = (times: number) => `${'1\r\nx\r\n'.repeat(times)}0\r\n\r\n`;
 
-/** Posts so many chunks of one byte, all in one piece. */
+/** Posts this many chunks of one byte in one segment. */
 async function post(endpoint: string, times: number): Promise<{ bytes: number; pieces: number }> {
   const { socket, closed } = await dial(endpoint);
   const head = `POST ${new URL(endpoint).pathname} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`;
@@ -36,7 +42,7 @@ async function post(endpoint: string, times: number): Promise<{ bytes: number; p
   return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
 }
 
-/** A server that answers in chunks of one byte, all in one piece. */
+/** A server that answers in chunks of one byte, in one segment. */
 async function peer(times: number): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -67,7 +73,7 @@ describe('small chunks', () => {
   }
   const aTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('are joined in each turn of the event loop, in their order among the large', async () => {
+  test('are joined in each turn of the event loop, in order with large ones', async () => {
     const { to, pushed, add } = joining([]);
     const large = 'y'.repeat(256);
     add('x', 10);
@@ -82,7 +88,7 @@ describe('small chunks', () => {
     expect(ended).toHaveBeenCalledOnce();
   });
 
-  test('of one that is over its rate wait, with what comes behind them and the end', async () => {
+  test('over the rate wait, with later chunks and the end', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { to, pushed, released, add } = joining([0, 500]);
@@ -100,7 +106,7 @@ describe('small chunks', () => {
     expect(pushed.join('')).toBe(`${'x'.repeat(129)}${'y'.repeat(300)}`);
   });
 
-  test('are counted for each sender in lots, and what was too many is to be made up for', () => {
+  test('are counted for each sender in lots, and an excess delays later ones', () => {
     let now = 0;
     const rate = new SmallChunkRate({ smallChunksPerSecond: LIMIT }, () => now);
     const waits = Array.from({ length: 12 }, () => Math.round(rate.chargeLot('a')));
@@ -112,7 +118,7 @@ describe('small chunks', () => {
 });
 
 describe('a body in chunks of one byte', () => {
-  test('of a request comes in few pieces, and whole', async () => {
+  test('of a request arrives whole, in few pieces', async () => {
     const annex = await start();
     const { endpoint } = await annex.deploy('counting', COUNTING);
     const { bytes, pieces } = await post(endpoint, 10_000);
@@ -120,7 +126,7 @@ describe('a body in chunks of one byte', () => {
     expect(pieces).toBeLessThan(200);
   });
 
-  test('of an answer to a fetch comes in few pieces, and whole', async () => {
+  test('of an answer to a fetch arrives whole, in few pieces', async () => {
     const annex = await start();
     const { endpoint } = await annex.deploy('counting', COUNTING);
     const response = await fetch(endpoint, { headers: { 'x-peer': await peer(10_000) } });
@@ -153,7 +159,7 @@ describe('smallChunksPerSecond: what it allows is read at once, and more is read
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
 
-  test('and a sender that goes on is ended as a slow one', async () => {
+  test('ends a sender that goes on as a slow one', async () => {
     const annex = await start({ smallChunksPerSecond: 64, requestStallMs: 1_000 });
     const { endpoint } = await annex.deploy('counting', COUNTING);
     const { socket, closed } = await dial(endpoint);
@@ -163,8 +169,8 @@ describe('smallChunksPerSecond: what it allows is read at once, and more is read
   });
 });
 
-// Server-sent events, tokens of a language model: a piece now and then, each of which somebody waits for.
-test('a stream of small pieces hands on each of them at once', async () => {
+// Server-sent events, or tokens of a language model: single pieces for which a client waits.
+test('a stream passes on each small piece at once', async () => {
   const annex = await start();
   const { endpoint } = await annex.deploy(
     'echo',

@@ -1,6 +1,6 @@
 /**
- * One call at a time renews the credentials of a target, whatever isolate it runs in, and nobody sees them by asking for
- * that who does not have them already (REFERENCE 6, D12).
+ * Leases of credentials: one call at a time renews the credentials of a target, across isolates,
+ * and only calls that have the credentials already can read them (docs/contract/oauth.md#leases).
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,7 +52,7 @@ describe('the lease', () => {
     return ask(annex, 'DELETE', at(`${level}/credentials/lease/${lease}`), { token });
   };
 
-  test('goes to one at a time, with the credentials as they are, and their tag', async () => {
+  test('is held by one call at a time, with the present credentials and their tag', async () => {
     await connect(CREDENTIALS);
     const [one, two] = await Promise.all([take(here), take(here)]);
     const leases = [one.body['lease'], two.body['lease']].filter((lease) => lease !== undefined);
@@ -63,7 +63,7 @@ describe('the lease', () => {
       const read = await ask(annex, 'GET', at());
       expect(headers.get('etag')).toBe(read.headers.get('etag'));
     }
-    // Who has it may have more time; who made one up has nothing.
+    // The holder can extend it; a forged lease extends nothing.
     expect((await take(here, '', { lease: leases[0] })).body['lease']).toBe(leases[0]);
     expect((await take(here, '', { lease: 'made-up' })).body['lease']).toBeUndefined();
     expect((await release(here, '', 'made-up')).status).toBe(204);
@@ -74,7 +74,7 @@ describe('the lease', () => {
     await release(here, '', next.body['lease']);
   });
 
-  test('of a space is for calls of that space, and of the installation for calls of all that it has', async () => {
+  test('of a space needs a call of that space, and of the installation a call of any target of it', async () => {
     await connect({ access_token: 'of the space' }, '/spaces/space-1');
     await connect({ access_token: 'of the site' }, '/sites/site-1');
     const answers = async (of: Installed) => {
@@ -95,7 +95,7 @@ describe('the lease', () => {
   });
 });
 
-test('a lease outlives the longest call there can be, and is over then; it ends with its target', async () => {
+test('a lease outlives the longest call, and then expires; it ends with its target', async () => {
   const store = await temporaryStore();
   const manifest = published({}, CONFIGURATIONS);
   await store.registry.publish({ manifest, script: '', sourceMap: '{}', secrets: new Map() }, OPERATOR);
@@ -113,7 +113,7 @@ test('a lease outlives the longest call there can be, and is over then; it ends 
   expect(CLOCK.now).toBeGreaterThan(start + 30_000);
   const second = await store.credentialLeases.take(name);
   expect(second?.lease).toBeDefined();
-  // Whoever had it first cannot end what is another's now.
+  // A former holder cannot release the lease of the next one.
   await store.credentialLeases.release(name, first?.lease?.id ?? '');
   expect((await store.credentialLeases.take(name))?.lease).toBeUndefined();
   await store.installations.uninstall(name, OPERATOR);
@@ -121,13 +121,13 @@ test('a lease outlives the longest call there can be, and is over then; it ends 
 });
 
 /**
- * `getOAuthToken` in isolates that share nothing: each has a copy of the SDK of its own. The provider is one that counts, and
- * refuses a refresh token that comes twice.
+ * `getOAuthToken` in isolates that share nothing: each has its own copy of the SDK. The provider
+ * counts requests, and refuses a refresh token that is used twice.
  */
-describe('a token that is over', () => {
+describe('an expired token', () => {
   let provider: Server;
   let spent: string[] = [];
-  /** What the next answer waits for. */
+  /** Delays the next answer. */
   let held = Promise.resolve();
   let status = 200;
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describe('a token that is over', () => {
     status = 200;
   });
 
-  /** A call in an isolate of its own: what it was given is of now, what it does comes later. */
+  /** A call in its own isolate: its environment is from now, its actions come later. */
   async function call(of = here) {
     vi.resetModules();
     const { Api, getOAuthToken } = {
@@ -176,7 +176,7 @@ describe('a token that is over', () => {
     return () => getOAuthToken(config, context);
   }
 
-  /** A call that has begun to renew, and waits for the provider until it is let go on by `resolve`. */
+  /** A call that has begun to renew, and waits for the provider until `resolve`. */
   async function renewing() {
     await connect(CREDENTIALS);
     const token = await call();
@@ -192,21 +192,21 @@ describe('a token that is over', () => {
     const calls = await Promise.all(Array.from({ length: 5 }, () => call()));
     expect(await Promise.all(calls.map((token) => token()))).toEqual(Array(5).fill('a1'));
     expect(spent).toEqual(['r0']);
-    // What the provider leaves out is kept, and the time is new.
+    // Members that the provider leaves out are kept; the time is new.
     const { configuration } = await environmentOf(here);
     const kept = configuration?.['oauth_credentials'] as { expires_at: number };
     expect(kept).toMatchObject({ access_token: 'a1', refresh_token: 'r1', team: { id: 'T1', tags: ['x'] } });
     expect(kept.expires_at).toBeGreaterThan(Date.now() + 3_000_000);
   });
 
-  test('is asked for once by a call, however often its code asks', async () => {
+  test('is renewed once within a call, however often its code asks', async () => {
     await connect(CREDENTIALS);
     const token = await call();
     expect(await Promise.all([token(), token(), token()])).toEqual(['a1', 'a1', 'a1']);
     expect(spent).toEqual(['r0']);
   });
 
-  test('that a person replaces meanwhile, stays as that person wants it', async () => {
+  test('that a user replaces meanwhile is kept as the user set it', async () => {
     const { asked, resolve } = await renewing();
     await connect({ access_token: 'chosen', refresh_token: 'new', expires_at: Date.now() + 3_600_000 });
     resolve();
@@ -216,7 +216,7 @@ describe('a token that is over', () => {
     });
   });
 
-  test('is stored although something else was edited meanwhile', async () => {
+  test('is stored although another property was edited meanwhile', async () => {
     const { asked, resolve } = await renewing();
     await ask(annex, 'PATCH', at(), { json: { configuration: { note: 'edited' } } });
     resolve();
@@ -226,8 +226,9 @@ describe('a token that is over', () => {
     });
   });
 
-  // Attack: to have the integration edit until no edit is let through, so that what its provider has rotated is lost.
-  test('is stored although the installation has just been edited as often as it may be', async () => {
+  // Attack: edits in a loop by the integration's users, so that a rotated token cannot be stored
+  // and is lost.
+  test('is stored although the rate of edits is used up', async () => {
     const { asked, resolve } = await renewing();
     const { installation } = (await environmentOf(here)).apiTokens;
     const edit = () => ask(annex, 'PATCH', at(), { token: installation, json: { externalIds: ['x'] } });
@@ -239,7 +240,7 @@ describe('a token that is over', () => {
     });
   });
 
-  test('of the installation serves a space that has none, and a space’s own comes first', async () => {
+  test('of the installation serves a space without one, and a space’s own comes first', async () => {
     await connect(CREDENTIALS);
     await ask(annex, 'PATCH', at('/spaces/space-1'), {
       json: { configuration: { oauth_credentials: null } },
@@ -252,7 +253,7 @@ describe('a token that is over', () => {
     expect(await (await call(here))()).toBe('a1');
   });
 
-  test('is used while it is good for a little yet and the provider has its troubles; then that is said', async () => {
+  test('is used for its remaining time while the provider fails; then the error is reported', async () => {
     status = 503;
     const log = vi.spyOn(console, 'error').mockReturnValue();
     onTestFinished(() => log.mockRestore());
@@ -264,15 +265,15 @@ describe('a token that is over', () => {
   });
 
   test.each([
-    ['that nobody has connected', null],
+    ['of a target that was never connected', null],
     ['without a refresh token', { access_token: 'a0', expires_at: 1 }],
-  ])('%s, cannot be had', async (_, credentials) => {
+  ])('%s, is an error', async (_, credentials) => {
     await ask(annex, 'PATCH', at(), { json: { configuration: { oauth_credentials: credentials } } });
     await expect((await call())()).rejects.toMatchObject({ name: 'ExposableError', status: 409 });
     expect(spent).toEqual([]);
   });
 
-  test('but is not asked about where the provider has not said when it ends, in milliseconds or in seconds', async () => {
+  test('but a token without an expiry, in milliseconds or in seconds, is never renewed', async () => {
     for (const expires_at of [undefined, Date.now() + 60_000, Math.floor(Date.now() / 1_000) + 60]) {
       await connect({ access_token: 'a0', refresh_token: 'r0', ...(expires_at && { expires_at }) });
       expect(await (await call())()).toBe('a0');

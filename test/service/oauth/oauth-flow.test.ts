@@ -1,7 +1,7 @@
 /**
- * The whole life of an OAuth connection, against a real provider and through a real browser's
- * doings: the button, consent, credentials in the configuration, and a token that is renewed once
- * however many calls want it (REFERENCE 6).
+ * The whole life of an OAuth connection, with a real provider and a browser's requests: button,
+ * consent, stored credentials, and a token that is renewed once for any number of calls
+ * (docs/contract/oauth.md#beginning).
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ const view = async (of: Installed) => {
   const { body, headers } = await ask(annex, 'GET', path(of));
   return { body, etag: headers.get('etag') };
 };
-/** Through the provider's pages, to the end. */
+/** Follows the provider's pages to the end. */
 async function connected(browser: Browser, of: Installed, account: string) {
   const button = await annex.api('GET', `/v1${path(of)}/configuration`);
   const [property] = button.body['properties'] as { name: string; callback_url: string }[];
@@ -50,8 +50,8 @@ async function connected(browser: Browser, of: Installed, account: string) {
   return consent(browser, await browser.open(property?.callback_url ?? ''), account);
 }
 
-describe('from the button to a token that is renewed', () => {
-  test('a person who agrees connects the installation', async () => {
+describe('from the button to a renewed token', () => {
+  test('a user who consents connects the installation', async () => {
     expect(await view(here)).toMatchObject({ body: { status: 'pending', sealed: [] } });
     const page = await connected(new Browser(), here, 'ada');
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You may close this window') });
@@ -60,39 +60,39 @@ describe('from the button to a token that is renewed', () => {
     expect(oidc.grants).toEqual(['authorization_code']);
     const { body } = await view(here);
     expect(body).toMatchObject({ status: 'active', sealed: ['oauth_credentials'] });
-    // Merged: what was there before still is, and what is sealed is in no answer.
+    // Merged: earlier members are kept, and sealed values are in no answer.
     expect(body['configuration']).toEqual({ greeting: 'Hello' });
   });
 
-  test('its integration hears of it', async () => {
+  test('its integration gets the lifecycle event', async () => {
     const texts = async () => (await annex.log(here)).map(({ text }) => text);
     await expect.poll(texts).toContain('active, connected');
     expect(await texts()).toContain('pending, not connected');
   });
 
-  test('calls that come at once when the token is over renew it once', async () => {
+  test('concurrent calls with an expired token renew it once', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => fetch(`${here.endpoint}/me`)));
     expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(Array(6).fill('Hello, ada!'));
     expect(oidc.grants).toEqual(['refresh_token']);
-    // The new token is stored, and good for a while; a refresh token spent twice would have ended
-    // it.
+    // The new token is stored and valid; a refresh token that is used twice would have ended the
+    // grant.
     expect(await (await fetch(`${here.endpoint}/me`)).text()).toBe('Hello, ada!');
     expect(oidc.grants).toEqual(['refresh_token']);
   });
 
-  test('another installation has nothing of it', async () => {
+  test('another installation has none of it', async () => {
     expect(await view(untouched)).toMatchObject({ body: { status: 'pending', sealed: [] } });
     const answer = await fetch(`${untouched.endpoint}/me`);
     expect(answer.status).toBe(409);
     expect(await answer.json()).toEqual({ error: expect.stringContaining('Connect the integration again') });
   });
 
-  test('who connects again connects another account', async () => {
+  test('a second connection replaces the account', async () => {
     await connected(new Browser(), here, 'grace');
     expect(await (await fetch(`${here.endpoint}/me`)).text()).toBe('Hello, grace!');
   });
 
-  test('a connection that the provider has ended is said to be', async () => {
+  test('a connection that the provider has ended is an error with a hint', async () => {
     await connected(new Browser(), here, 'ada');
     oidc.answerTokens = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
@@ -108,7 +108,7 @@ describe('from the button to a token that is renewed', () => {
     }
     const lines = (await annex.log(here)).map(({ text }) => text);
     expect(lines).toContain('OAuth: not renewed: the token endpoint answered 400 (invalid_grant)');
-    // The lease was given back: once the provider is well again, so is the connection.
+    // The lease was released: the connection works again as soon as the provider does.
     expect(await (await fetch(`${here.endpoint}/me`)).text()).toBe('Hello, ada!');
   });
 });

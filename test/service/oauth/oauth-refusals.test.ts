@@ -1,6 +1,7 @@
 /**
- * What an OAuth handler refuses, and what it does where the provider or the author's code fails: nothing is changed, a person
- * reads why, and the log says it (REFERENCE 6). The provider is real; states are forged with the integration's own secret.
+ * Refusals of an OAuth handler, and failures of the provider or the author's code: nothing changes,
+ * the user reads the reason, and the log has it (docs/contract/oauth.md#outcomes). The provider is
+ * real; states are forged with the integration's own secret.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { beginFlow, randomText } from '../../../sandbox/sdk/signed-state.ts';
@@ -90,12 +91,12 @@ const view = async (at = path(here)) => {
 };
 const logTexts = async () => (await annex.log(here)).map(({ text }) => text);
 
-/** Agrees at the provider, and stops where it sends the browser back. @returns the URL of the callback */
+/** Consents at the provider, and stops at its redirect. @returns the URL of the callback */
 async function agreed(browser: Browser, handler: string): Promise<string> {
   return (await consent(browser, await browser.open(handler), 'ada', handler)).url;
 }
 
-/** A page that a person can read, which nothing of a stranger's can do anything in. */
+/** A readable page without any markup of its inputs. */
 function expectPage(page: Page, status: number, words: string): void {
   expect(page.status, page.text).toBe(status);
   expect(page.text).toContain(words);
@@ -105,7 +106,7 @@ function expectPage(page: Page, status: number, words: string): void {
   expect(page.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Does something after which the installation is what it was, and its log says more. */
+/** Asserts that an action leaves the installation unchanged and writes to its log. */
 async function expectUnchanged(line: string, work: () => Promise<void>): Promise<void> {
   const before = await view();
   const already = (await logTexts()).length;
@@ -118,7 +119,7 @@ async function expectUnchanged(line: string, work: () => Promise<void>): Promise
 }
 
 describe('the state', () => {
-  test('goes out with everything that the provider needs, and a cookie that is the endpoint’s alone', async () => {
+  test('is sent with all that the provider needs, and with a cookie for the endpoint only', async () => {
     const answer = await fetch(`${here.endpoint}/oauth?from=menu`, { redirect: 'manual' });
     const location = answer.headers.get('location') ?? '';
     expect(location).toContain('&scope=openid%20offline_access&prompt=consent&');
@@ -138,7 +139,7 @@ describe('the state', () => {
     expect(to.searchParams.get('redirect_uri')).toBe('https://acme.example/oauth?x=1');
   });
 
-  test('forged, it is refused', async () => {
+  test('is refused if forged', async () => {
     const browser = new Browser();
     const callback = new URL(await agreed(browser, `${here.endpoint}/oauth`));
     const [payload = '', signature = ''] = (callback.searchParams.get('state') ?? '').split('.');
@@ -167,12 +168,13 @@ describe('the state', () => {
     expectPage(await browser.open(callback.href), 400, 'does not belong to a request');
   });
 
-  test('of another installation, or of a space of this one, it is refused', async () => {
+  test('of another installation, or of a space of this one, is refused', async () => {
     for (const other of [foreign, space]) {
       const browser = new Browser();
       const callback = await agreed(browser, `${other.endpoint}/oauth`);
       const moved = callback.replace(other.endpoint, here.endpoint);
-      // The redirect URI is signed, too; so a foreign state has to be made for this one to get as far as it can.
+      // The redirect URI is signed too, so the foreign state is made for this one, to pass as many
+      // checks as possible.
       expectPage(await browser.open(moved), 400, 'does not belong');
       const id = { installation: other.id, ...(other === space && { space: 'sp-1' }) };
       const { state, cookie } = await madeState({ target: id });
@@ -186,7 +188,7 @@ describe('the state', () => {
     }
   });
 
-  test('expired, it is refused', async () => {
+  test('is refused if expired', async () => {
     const almost = await madeState({ agoMs: 570_000 });
     oidc.answerTokens = (_request, response) => response.writeHead(500).end();
     const answered = await withCookie(`${here.endpoint}/oauth?code=x&state=${almost.state}`, almost.cookie);
@@ -201,7 +203,7 @@ describe('the state', () => {
     );
   });
 
-  test('of one handler, it is refused by another', async () => {
+  test('of one handler is refused by another', async () => {
     const browser = new Browser();
     const callback = await agreed(browser, `${here.endpoint}/oauth`);
     await expectUnchanged('OAuth: the state is refused: forged', async () =>
@@ -209,7 +211,7 @@ describe('the state', () => {
     );
   });
 
-  test('of an attacker’s own flow, it is refused in the browser of a victim', async () => {
+  test('of an attacker’s own flow is refused in the browser of a victim', async () => {
     const callback = await agreed(new Browser(), `${here.endpoint}/oauth`);
     const victim = new Browser();
     for (const _ of ['without a cookie', 'in the middle of a flow of its own']) {
@@ -220,7 +222,7 @@ describe('the state', () => {
     }
   });
 
-  test('replayed, it is refused, by the same browser as well, and with a code that is good', async () => {
+  test('is refused on replay, also in the same browser and with a valid code', async () => {
     const browser = new Browser();
     const [first, second] = [await agreed(browser, `${here.endpoint}/oauth`), new Browser()];
     expect((await browser.open(first)).status).toBe(200);
@@ -234,8 +236,8 @@ describe('the state', () => {
     );
   });
 
-  // Attack: a callback that is sent again with the cookie, as one that was kept elsewhere can be.
-  test('is good once, whoever sends it and however many at once', async () => {
+  // Attack: a callback that is repeated with its cookie, as one that was recorded can be.
+  test('is accepted once, from any client and for any number of concurrent requests', async () => {
     const code = 'c1';
     const { state, cookie } = await madeState();
     let exchanged = 0;
@@ -257,7 +259,7 @@ describe('the state', () => {
     ).toBe(200);
   });
 
-  test('a stolen code is worth nothing in a flow of the thief’s', async () => {
+  test('a stolen code is refused in the thief’s own flow', async () => {
     const stolen =
       new URL(await agreed(new Browser(), `${here.endpoint}/oauth`)).searchParams.get('code') ?? '';
     const thief = new Browser();
@@ -269,8 +271,8 @@ describe('the state', () => {
   });
 });
 
-describe('what goes wrong elsewhere changes nothing', () => {
-  test('a person who does not agree', async () => {
+describe('failures elsewhere change nothing', () => {
+  test('a user who does not consent', async () => {
     const browser = new Browser();
     const page = await browser.open(`${here.endpoint}/oauth`);
     const abort = /href="([^"]*\/abort)"/.exec(page.text)?.[1] ?? '';
@@ -279,7 +281,7 @@ describe('what goes wrong elsewhere changes nothing', () => {
     );
   });
 
-  test('words of the provider are shown as text, and only of a flow of this browser', async () => {
+  test('text of the provider is shown as text, and only for a flow of this browser', async () => {
     const attack = encodeURIComponent('<script>alert(1)</script><img src=x onerror=alert(2)>');
     const { state, cookie } = await madeState();
     const url = `${here.endpoint}/oauth?error=server%0Aerror&error_description=${attack}`;
@@ -366,7 +368,7 @@ describe('what goes wrong elsewhere changes nothing', () => {
     },
   );
 
-  test('settings that lead to no web server, and methods that are none of the flow', async () => {
+  test('a configuration without a web server, and methods outside the flow', async () => {
     await expectUnchanged('OAuth: authorizeURL is no URL of the web', async () =>
       expectPage(await new Browser().open(`${here.endpoint}/nowhere`), 502, 'could not be connected'),
     );
@@ -378,8 +380,8 @@ describe('what goes wrong elsewhere changes nothing', () => {
   });
 });
 
-describe('credentials that are extracted', () => {
-  test('are merged into the configuration, with external ids; with `replace` they are all there is', async () => {
+describe('extracted credentials', () => {
+  test('are merged into the configuration, with external ids; with `replace` they are all of it', async () => {
     await ask(annex, 'PATCH', path(here), { json: { configuration: { note: 'mine' } } });
     for (const [name, note] of [
       ['merges', { note: 'mine' }],
@@ -393,7 +395,7 @@ describe('credentials that are extracted', () => {
     }
   });
 
-  test('go to the space whose endpoint it was', async () => {
+  test('are stored in the space of the endpoint', async () => {
     const before = await view();
     const browser = new Browser();
     expect((await browser.open(await agreed(browser, `${space.endpoint}/oauth`))).status).toBe(200);
@@ -403,7 +405,7 @@ describe('credentials that are extracted', () => {
   });
 });
 
-/** A state as the integration itself makes it, for `/oauth` here unless told otherwise. */
+/** A state as the integration makes it, by default for `/oauth` here. */
 async function madeState({ target = { installation: here.id } as object, agoMs = 0 } = {}) {
   const signingSecret = await (await fetch(`${here.endpoint}/secret`)).text();
   const cookie = randomText();

@@ -1,6 +1,7 @@
 /**
- * The receivers that people copy from `docs/receivers/`, in six languages: each takes what Annex signs, and nothing else. One
- * whose interpreter is not on this machine is skipped, and the report says so.
+ * The example receivers of `docs/receivers/` in six languages: each accepts what Annex signs, and
+ * nothing else. Languages without an interpreter on this machine are skipped, and the report says
+ * so.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +20,7 @@ const now = () => Math.floor(Date.now() / 1_000);
 
 let events = 0;
 const newId = () => `evt_${++events}`;
-/** Spaces and characters that would not survive being parsed and written again. */
+/** Spaces and characters that parsing and writing again would change. */
 const eventText = (eventId = newId()) =>
   `{ "eventId":"${eventId}", "type":"space_content_updated", "note":"caf\\u00e9 é €", "big":12345678901234567890 }`;
 const signed = (body: string | Buffer, at = now(), secrets: readonly string[] = [SECRET]) =>
@@ -30,7 +31,7 @@ const GOOD_HEADERS: readonly [string, () => string][] = [
   ['a signature', () => signed(BODY)],
   ['the signature of a new secret before its own', () => signed(BODY, now(), [NEXT, SECRET])],
   ['the signature of an old secret behind its own', () => signed(BODY, now(), [SECRET, NEXT])],
-  ['keys that nobody knows yet', () => `v0=x,${signed(BODY)},v2=${'0'.repeat(64)},a,=`],
+  ['unknown keys', () => `v0=x,${signed(BODY)},v2=${'0'.repeat(64)},a,=`],
   ['the digest before the time', () => signed(BODY).split(',').toReversed().join(',')],
   ['a time within the tolerance', () => signed(BODY, now() - 290)],
 ];
@@ -83,7 +84,7 @@ for (const example of EXAMPLES) {
     const RECEIVED = { status: 200, body: { received: true } };
     const REFUSED = { status: 401, body: { error: 'Invalid signature' } };
 
-    test('confirms what Annex has signed, and handles it', async () => {
+    test('confirms and handles what Annex has signed', async () => {
       const id = newId();
       expect(await post(eventText(id))).toEqual(RECEIVED);
       await expect.poll(() => receiver.handled(id)).toBe(1);
@@ -103,7 +104,7 @@ for (const example of EXAMPLES) {
       expect(response.headers.get('content-type')).toMatch(/^application\/json/);
     });
 
-    test('refuses a body of which one bit is another, and one that was written anew', async () => {
+    test('refuses a body with a changed bit, and one that was serialized again', async () => {
       const id = newId();
       const body = Buffer.from(eventText(id));
       for (const bit of [1, 8 * 30 + 2, 8 * body.length - 8]) {
@@ -117,11 +118,11 @@ for (const example of EXAMPLES) {
       expect(receiver.handled(id)).toBe(0);
     });
 
-    test('looks into no body before its signature is verified', async () => {
+    test('verifies the signature before it reads the body', async () => {
       expect(await post('{"eventId', signed('another'))).toEqual(REFUSED);
     });
 
-    test('answers 500 where it has a fault of its own, so that Annex tries again', async () => {
+    test('answers 500 for a fault of its own, so that Annex retries', async () => {
       expect(await post('{"eventId')).toEqual({ status: 500, body: { error: 'Internal error' } });
       expect(await post(eventText())).toEqual(RECEIVED);
     });
@@ -137,13 +138,13 @@ for (const example of EXAMPLES) {
       expect(receiver.handled(id)).toBe(times);
     });
 
-    test('answers 405 to what is no POST', async () => {
+    test('answers 405 to methods other than POST', async () => {
       const response = await fetch(url);
       expect([response.status, await response.json()]).toEqual([405, { error: 'Method not allowed' }]);
     });
 
-    // Attack: somebody who has no secret fills the receiver's memory.
-    test('takes no more than a mebibyte from anybody', async () => {
+    // Attack: a client without a secret that fills the receiver's memory.
+    test('accepts at most a mebibyte from any client', async () => {
       if (remembers) expect(await statusOfHead(url, 1_048_577)).toBe(413);
       else expect(await post('x'.repeat(1_048_577))).toMatchObject({ status: 413 });
       const most = `${eventText().slice(0, -2)}, "fill":"`;
@@ -151,8 +152,8 @@ for (const example of EXAMPLES) {
       expect(await post(`${most}${'x'.repeat(rest)}"}`)).toEqual(RECEIVED);
     });
 
-    // Attack: a secret that is not set would be one that everybody knows.
-    test('does nothing without a secret', async () => {
+    // Attack: an unset secret, which every client would know.
+    test('accepts nothing without a secret', async () => {
       const unset = new RunningReceiver(example, { WEBHOOK_SECRET: '' });
       try {
         if (remembers) {
@@ -175,7 +176,7 @@ for (const example of EXAMPLES) {
 const headerOf = (signature: string | undefined): Record<string, string> =>
   signature === undefined ? {} : { 'x-platform-signature': signature };
 
-/** The answer to a head alone, which announces a body of so many bytes. */
+/** The answer to a head that announces a body of this size. */
 async function statusOfHead(url: string, bytes: number): Promise<number> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -192,7 +193,7 @@ describe.skipIf(!shellRunsHere)('verify.sh (needs bash and openssl)', () => {
     const args = [join(RECEIVERS, 'verify.sh'), ...(header === undefined ? [] : [header])];
     const env = { PATH: process.env['PATH'], WEBHOOK_SECRET: secret };
     const shell = spawn('bash', args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
-    // One that has heard enough reads no body.
+    // A receiver that has refused reads no body.
     shell.stdin.on('error', () => {});
     shell.stdin.end(body);
     const output = Promise.all([text(shell.stdout), text(shell.stderr)]);
@@ -200,13 +201,13 @@ describe.skipIf(!shellRunsHere)('verify.sh (needs bash and openssl)', () => {
     return { code, output: (await output).join('') };
   }
 
-  test.each([...GOOD_HEADERS, ...STALE_HEADERS])('believes %s', async (_, header) => {
+  test.each([...GOOD_HEADERS, ...STALE_HEADERS])('accepts %s', async (_, header) => {
     const { code, output } = await verify(header(), BODY);
     expect(output).toMatch(/^genuine, signed -?\d+ seconds ago\n$/);
     expect(code).toBe(0);
   });
 
-  test.each(BAD_HEADERS)('does not believe %s', async (_, header) => {
+  test.each(BAD_HEADERS)('refuses %s', async (_, header) => {
     const { code, output } = await verify(header(), BODY);
     expect(output).toMatch(/^not genuine: .+\n$/);
     expect(code).toBe(1);
@@ -230,13 +231,13 @@ describe.skipIf(!shellRunsHere)('verify.sh (needs bash and openssl)', () => {
 describe('docs/webhooks.md', () => {
   const page = DOCUMENTS.find(({ path }) => path === 'docs/webhooks.md')?.text ?? '';
 
-  test('leads to every receiver', () => {
+  test('links to every receiver', () => {
     const files = readdirSync(RECEIVERS);
     expect(files.filter((file) => !page.includes(`(receivers/${file})`))).toEqual([]);
     expect(files.sort()).toEqual([...EXAMPLES.map(({ file }) => file), 'verify.sh'].sort());
   });
 
-  test('shows a request that is genuine, for who writes a verifier of their own', () => {
+  test('shows a genuine request, for authors of their own verifiers', () => {
     const [, head = '', body = ''] = /^```http\n(.*?)\n\n(.*?)\n```$/ms.exec(page) ?? [];
     const [, signature] = /^X-Platform-Signature: (.*)$/m.exec(head) ?? [];
     const [, secret = ''] = /^The secret is `([\w-]{43})`/m.exec(page) ?? [];
@@ -245,7 +246,7 @@ describe('docs/webhooks.md', () => {
     expect(head).toContain(`\nX-Platform-Event: ${JSON.parse(body).type}\n`);
   });
 
-  test('shows of each what is in its file, line by line', () => {
+  test('quotes the file of each receiver, line by line', () => {
     const shown = [...page.matchAll(/^```(js|python|go|php|ruby)\n(.*?)^```$/gms)];
     expect(shown.map(([, language]) => language).sort()).toEqual(['go', 'js', 'php', 'python', 'ruby']);
     const files = { js: 'js', python: 'py', go: 'go', php: 'php', ruby: 'rb' };

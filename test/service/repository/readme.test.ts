@@ -1,6 +1,7 @@
 /**
- * The README and the pages in `docs/`, taken at their word: each walk-through runs line by line in a shell, against the
- * service as `npm start` runs it, and answers what is printed below each line; tables list what there is, and nothing else.
+ * The README and the pages in `docs/`: each walk-through runs line by line in a shell, against the
+ * service as `npm start` runs it, and must print what the page shows; each table must list exactly
+ * what exists.
  */
 import { spawnSync } from 'node:child_process';
 import Type from 'typebox';
@@ -15,7 +16,7 @@ import { StartedService } from '../../support/started-service.ts';
 
 const TOOLS = ['bash', 'curl', 'grep', 'tar'];
 
-/** A block of shell and what the page says it prints; `…` stands for anything. */
+/** A block of shell and its printed output; `…` matches anything. */
 interface Step {
   readonly line: number;
   readonly script: string;
@@ -29,7 +30,7 @@ const fencesOf = ({ text }: Document) =>
     body: body?.trim() ?? '',
   }));
 
-/** The steps of a page. What needs a fresh machine, or another one, is not among them: `npm ci …`, `docker …`. */
+/** The steps of a page, without those that need another machine: `npm ci …`, `docker …`. */
 function stepsOf(document: Document): Step[] {
   const fences = fencesOf(document);
   return fences.flatMap(({ index, language, body }, at) => {
@@ -40,8 +41,11 @@ function stepsOf(document: Document): Step[] {
   });
 }
 
-/** @returns the answer itself where the output fits it, `…` standing for anything on its line; otherwise the output */
-function told(output: string, answer: string): string {
+/**
+ * @returns the expected output if the actual output matches it, `…` matching the rest of a line;
+ * otherwise the actual output
+ */
+function matched(output: string, answer: string): string {
   const pattern = answer.split('…').map(RegExp.escape).join('.*?');
   return new RegExp(`^${pattern}$`).test(output) ? answer : output;
 }
@@ -61,10 +65,11 @@ describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(
     await service.stop();
   });
 
-  test.each(stepsOf(document))('line $line answers what is printed below it', async (step) => {
+  test.each(stepsOf(document))('line $line prints what is below it', async (step) => {
     const answer = service.onFreePorts(step.answer);
-    const run = async () => told(await shell.run(service.onFreePorts(step.script)), answer);
-    // What a call leaves behind can be read a moment later; every other step happens once.
+    const run = async () => matched(await shell.run(service.onFreePorts(step.script)), answer);
+    // The log of a call is readable a moment later, so it is read again; every other step runs
+    // once.
     if (/\/(logs|events|deliveries)\?/.test(step.script)) await expect.poll(run).toBe(answer);
     else expect(await run()).toBe(answer);
   });
@@ -77,14 +82,14 @@ describe('the documentation', () => {
   });
   afterAll(() => service.stop());
 
-  test('prints curl lines that are run, and no others', () => {
+  test('has no curl lines except those that run', () => {
     const others = DOCUMENTS.flatMap(fencesOf).filter(
       ({ language, body }) => language !== 'sh' && /^curl/m.test(body),
     );
     expect(others.map(({ body }) => body)).toEqual([]);
   });
 
-  test('shows manifests that can be published', () => {
+  test('has manifests that can be published', () => {
     const manifests = DOCUMENTS.flatMap(fencesOf).filter(
       ({ language, body }) => language === 'yaml' && /^name:/m.test(body),
     );
@@ -92,7 +97,7 @@ describe('the documentation', () => {
     for (const { body } of manifests) expect(parseManifest(body)).toMatchObject({ ok: true, warnings: [] });
   });
 
-  test('lists every route of the API, and no other', async () => {
+  test('lists exactly the routes of the API', async () => {
     const { paths } = (await (await fetch(`${service.control}/v1/openapi.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -110,7 +115,7 @@ describe('the documentation', () => {
     expect(listed.sort()).toEqual(routes.sort());
   });
 
-  test('lists every metric of calls and cells, and no other', async () => {
+  test('lists exactly the metrics of calls and cells', async () => {
     const exposed = (await (await fetch(`${service.control}/metrics`)).text()).matchAll(
       /^# TYPE (annex_\w+)/gm,
     );
@@ -118,14 +123,14 @@ describe('the documentation', () => {
     expect([...listed].map(([, name]) => name).sort()).toEqual([...exposed].map(([, name]) => name).sort());
   });
 
-  test('lists every setting with its flag and its variable, and no other', () => {
+  test('lists exactly the settings, with their flags and variables', () => {
     const settings = [...configHelp().matchAll(/^ +(--\S+) +(ANNEX_\S+)/gm)];
     const listed = [...DOCUMENTATION.matchAll(/^\| `(--[a-z-]+)` \| `(ANNEX_\w+)` \|/gm)];
     const pairs = (rows: RegExpExecArray[]) => rows.map(([, flag, variable]) => `${flag} ${variable}`);
     expect(pairs(listed)).toEqual(pairs(settings));
   });
 
-  test('lists every element of ContentKit with its attributes, and no other', () => {
+  test('lists exactly the elements of ContentKit, with their attributes', () => {
     const wanted = Object.entries(ELEMENTS).map(([name, { attributes }]) => {
       const marked = Object.entries(attributes).map(([key, schema]) =>
         Type.IsOptional(schema) ? `\`${key}\`` : `\`${key}\`\\*`,
@@ -139,7 +144,7 @@ describe('the documentation', () => {
     expect(listed.sort()).toEqual(wanted.sort());
   });
 
-  test('lists every outcome of a call, and no other', () => {
+  test('lists exactly the outcomes of calls', () => {
     const listed = [...section('## Outcomes').matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
     expect(listed).toEqual([...OUTCOMES]);
   });

@@ -68,7 +68,7 @@ describe('a request', () => {
     expect(await asks(here, route, options)).toMatchObject({ body: { configuration: { note: 'changed' } } });
     expect(await asks(here, route, options)).toEqual({
       ...{ name: 'ApiError', status: 412, code: 'INSTALLATION_CHANGED', hasRequestId: true },
-      message: expect.stringMatching(/^PATCH \/integrations.*: It has changed/),
+      message: expect.stringMatching(/^PATCH \/integrations.*: The installation has changed/),
     });
   });
 

@@ -314,7 +314,7 @@ describe('the API of the secret', () => {
     const none = await reveal({}, at('/spaces/sp-1', 'plain', plain));
     expect(none.error).toMatchObject({
       code: 'WEBHOOK_UNKNOWN',
-      message: expect.stringContaining('does not say "webhook"'),
+      message: expect.stringContaining('has no "webhook"'),
     });
     expect(codeOf(await rotate({}, at('')))).toBe('404 WEBHOOK_UNKNOWN');
   });

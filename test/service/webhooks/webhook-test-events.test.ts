@@ -114,14 +114,14 @@ describe('a test of a webhook', () => {
     const unselected = await send({ type: 'site_view' });
     expect(codeOf(unselected)).toBe('409 EVENT_UNSELECTED');
     expect(unselected.error.message).toBe(
-      '"events" does not select site_view, and nothing else is posted: it selects page_feedback.',
+      '"events" does not select site_view, and only selected types are posted: it selects page_feedback.',
     );
     await configure([]);
     for (const json of [{}, { type: 'site_view' }]) {
       const none = await send(json);
       expect(codeOf(none)).toBe('409 EVENT_UNSELECTED');
       expect(none.error.message).toBe(
-        '"events" selects no type of event, and nothing else is posted: choose from site_view, page_feedback.',
+        '"events" selects no type of event, and only selected types are posted: choose from site_view, page_feedback.',
       );
     }
     // No event is stored.
@@ -170,12 +170,12 @@ describe('a test of a webhook', () => {
     await ask(annex, 'POST', `${at()}/pause`);
     expect(await refused()).toMatchObject({
       ...{ status: 409, code: 'INSTALLATION_INACTIVE' },
-      message: 'The site "si-1" is paused: no event reaches it until it is resumed.',
+      message: 'The site "si-1" is paused: it gets no events until it is resumed.',
     });
     await ask(annex, 'POST', `${at()}/resume`);
     await ask(annex, 'POST', `${at('')}/pause`);
     expect((await refused()).message).toBe(
-      'The installation is paused: no event reaches it until it is resumed.',
+      'The installation is paused: it gets no events until it is resumed.',
     );
     await ask(annex, 'POST', `${at('')}/resume`);
     // Only a target that is not active can become invalid by an edit.
@@ -183,7 +183,7 @@ describe('a test of a webhook', () => {
     await ask(annex, 'PATCH', at(), { json: { configuration: { receiver: null } } });
     await ask(annex, 'POST', `${at()}/resume`);
     expect((await refused()).message).toMatch(
-      /^The site "si-1" is pending: no event reaches it until its configuration is valid\. .*receiver/,
+      /^The site "si-1" is pending: it gets no events until its configuration is valid\. .*receiver/,
     );
     await configure(['site_view']);
     expect((await send()).status).toBe(202);

@@ -1,6 +1,8 @@
-/** Chance that can be repeated: the same choices for the same seed. */
+/**
+ * Repeatable random choices: the same ones for the same seed.
+ */
 
-/** A repeatable source of chance (mulberry32). */
+/** A repeatable random source (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -8,7 +10,7 @@ export class Chance {
     this.#state = seed | 0;
   }
 
-  /** An integer from 0 up to, and without, the bound. */
+  /** An integer from 0 up to, excluding, the bound. */
   below(bound: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -1,9 +1,10 @@
 /**
- * Hostile inputs by the thousand, the same ones for the same seed: a source of chance, and a loop that tells which input it
- * was. How inputs are made is `mutations.ts`.
+ * Thousands of hostile inputs, the same for the same seed: a random source, and a loop that reports
+ * the failing input. `mutations.ts` makes the inputs.
  *
- * `ANNEX_FUZZ_SEED` tries other inputs, `ANNEX_FUZZ_INPUTS` more or fewer of them in all, and `ANNEX_FUZZ_AT` runs only the
- * one input whose number a failure has told (what a test expects of all inputs together is then not met).
+ * `ANNEX_FUZZ_SEED` tries other inputs, `ANNEX_FUZZ_INPUTS` sets their number, and `ANNEX_FUZZ_AT`
+ * runs only the input with the number that a failure has reported (assertions over all inputs then
+ * fail).
  */
 import { inspect } from 'node:util';
 import { vi } from 'vitest';
@@ -12,7 +13,7 @@ import { Chance } from './chance.ts';
 
 export { Chance };
 
-/** How many inputs each target gets unless told otherwise. */
+/** Default number of inputs for each target. */
 const INPUTS = {
   frames: 8_000,
   cellMessages: 24_000,
@@ -42,19 +43,21 @@ const INPUTS = {
 
 export type Target = keyof typeof INPUTS;
 
-/** Inputs of all targets together, unless told otherwise. */
+/** Default number of inputs of all targets together. */
 export const INPUTS_IN_ALL = Object.values(INPUTS).reduce((sum, inputs) => sum + inputs, 0);
 
 const SEED = Number(process.env['ANNEX_FUZZ_SEED'] ?? 2_026);
 const FACTOR = Number(process.env['ANNEX_FUZZ_INPUTS'] ?? INPUTS_IN_ALL) / INPUTS_IN_ALL;
 const ONLY_AT = process.env['ANNEX_FUZZ_AT'];
-/** Bounds a hang, and nothing else: tests with so many inputs take long on a busy machine. */
+/** Bounds a hang only: tests with so many inputs take long on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
-/** Of an input, what a failure shows. */
+/** How much of an input a failure shows. */
 const SHOWN_CHARS_MAX = 2_000;
 
-/** For a service that is fuzzed: from one address and in one minute come more requests than anybody would let through. */
+/**
+ * For a service under fuzzing: one address sends more requests in a minute than the defaults allow.
+ */
 export const UNTHROTTLED: Partial<Limits> = {
   connectionsPerAddress: 1_000_000,
   requestsPerSecondPerAddress: 1_000_000,
@@ -65,13 +68,15 @@ export const UNTHROTTLED: Partial<Limits> = {
 interface Fuzzed<Input> {
   /** Makes one input. */
   make(chance: Chance): Input;
-  /** Throws where a promise is broken. The chance is the input's own, for whatever else has to be chosen. */
+  /**
+   * Throws if a property does not hold. The random source is the input's own, for further choices.
+   */
   check(input: Input, chance: Chance): void | Promise<void>;
-  /** Inputs that are checked at once; one after the other unless told otherwise. */
+  /** Inputs that are checked at once; default one. */
   atOnce?: number;
 }
 
-/** Tries the inputs of a target. @throws for the first that breaks a promise, with what it takes to try it again */
+/** Tries the inputs of a target. @throws for the first failing input, with how to repeat it */
 export async function fuzz<Input>(target: Target, { make, check, atOnce = 1 }: Fuzzed<Input>): Promise<void> {
   const inputs = Math.max(1, Math.round(INPUTS[target] * FACTOR));
   let next = ONLY_AT === undefined ? 0 : Number(ONLY_AT);
@@ -93,7 +98,9 @@ export async function fuzz<Input>(target: Target, { make, check, atOnce = 1 }: F
   await Promise.all(Array.from({ length: Math.min(atOnce, end - next) }, work));
 }
 
-/** Each input has a chance of its own: one can be tried alone, and a target more or less changes no other. */
+/**
+ * Each input has its own random source: it can be tried alone, and other targets do not change it.
+ */
 function seedOf(target: Target, at: number): number {
   let seed = SEED;
   for (const char of `${target} ${at}`) seed = Math.imul(seed ^ char.charCodeAt(0), 0x01000193);

@@ -1,7 +1,7 @@
 /**
- * How hostile inputs are made: valid ones are changed in a few places, so that they get past a parser's first look and into
- * the rest of it. What is put in is what has broken parsers before: the values beside a limit, what ends a line or a string,
- * names that mean something to JavaScript, text that is none.
+ * Makes hostile inputs: valid ones with a few changes, so that they pass a parser's first checks.
+ * Changes insert what has broken parsers before: values beside a limit, ends of lines or strings,
+ * names that have a meaning in JavaScript, invalid text.
  */
 import type { Chance } from './fuzz.ts';
 
@@ -11,7 +11,7 @@ const NUMBERS = [
   ...[2 ** 53 - 1, 2 ** 53, -(2 ** 53), 1e21, 1e308, -1e308, 5e-324, 0.1, 1.5],
 ];
 
-/** Pieces of text with a history. */
+/** Pieces of text that have broken parsers. */
 export const HOSTILE_TEXTS = [
   ...['', ' ', '\0', '\t', '\n', '\r', '\r\n', '\r\n\r\n', '\u0085', '\u2028', '\ufeff', '\x7f', '\x1b[2J'],
   ...[
@@ -70,7 +70,7 @@ export const HOSTILE_TEXTS = [
     '|',
   ],
 ];
-/** Bytes that are no text, or text in a way that only some readers take. */
+/** Invalid text, or text that only some parsers accept. */
 const HOSTILE_BYTES = [
   ...[
     [0],
@@ -93,21 +93,21 @@ const HOSTILE_BYTES = [
   ],
 ].map((bytes) => Buffer.from(bytes));
 const REPEATS = [2, 3, 17, 65, 257, 1_025];
-/** No input grows beyond this: large ones are slow, and hide no more than small ones. */
+/** Largest input: larger ones are slow, and find no more than small ones. */
 const LENGTH_MAX = 8 * 1024;
 /** Lists and objects of one input. */
 const VALUES_MAX = 3_000;
-/** All its texts together. */
+/** Total length of its texts. */
 const TEXT_CHARS_MAX = 256 * 1024;
 
-/** How many places of an input are changed: mostly one, seldom many, now and then none. */
+/** How many places of an input are changed: mostly one, rarely many, sometimes none. */
 function rounds(chance: Chance): number {
   let count = chance.once(40) ? 0 : 1;
   while (count > 0 && count < 8 && chance.once(2)) count += 1;
   return count;
 }
 
-/** Changes one of these texts. @param words what the language in question is made of */
+/** Changes one of these texts. @param words of the language in question */
 export function mutateText(chance: Chance, corpus: readonly string[], words: readonly string[] = []): string {
   let text = chance.pick(corpus);
   for (let left = rounds(chance); left > 0; left -= 1) text = mutateTextOnce(chance, text, corpus, words);
@@ -144,7 +144,7 @@ function mutateTextOnce(
   }
 }
 
-/** Changes one of these byte strings. @param words what the format in question is made of */
+/** Changes one of these byte strings. @param words of the format in question */
 export function mutateBytes(
   chance: Chance,
   corpus: readonly Uint8Array[],
@@ -194,7 +194,7 @@ function mutateBytesOnce(
   }
 }
 
-/** Any plain value: what JSON can hold, and with `beyond` also what it cannot. */
+/** Any plain value: what JSON can express, and with `beyond` also what it cannot. */
 export function hostileValue(chance: Chance, beyond = false): unknown {
   switch (chance.below(beyond ? 9 : 7)) {
     case 0:
@@ -244,14 +244,16 @@ function nested(depth: number, inLists: boolean): unknown {
   return value;
 }
 
-/** Changes one of these JSON values: members become of another type, vanish, double, change places. */
+/**
+ * Changes one of these JSON values: members change type, disappear, are duplicated, change places.
+ */
 export function mutateJson(chance: Chance, corpus: readonly unknown[]): unknown {
   let value: unknown = structuredClone(chance.pick(corpus));
   for (let left = rounds(chance); left > 0; left -= 1) value = mutateJsonOnce(chance, value, corpus);
   return value;
 }
 
-/** Every list and object of a value, itself first; one that is there twice, twice. */
+/** Every list and object of a value, itself first; a shared one as often as it occurs. */
 function holders(value: unknown, found: object[] = []): object[] {
   if (typeof value !== 'object' || value === null || found.length > VALUES_MAX) return found;
   found.push(value);
@@ -259,7 +261,7 @@ function holders(value: unknown, found: object[] = []): object[] {
   return found;
 }
 
-/** What has come to hold itself, or megabytes, is no JSON of anybody's. */
+/** Values with cycles, or of megabytes, cannot be JSON. */
 function isTooLarge(value: unknown): boolean {
   const inside = holders(value);
   if (inside.length > VALUES_MAX) return true;

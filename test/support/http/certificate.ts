@@ -1,6 +1,6 @@
 /**
- * A certificate for `localhost` that signs itself, made on the spot: tests of TLS need neither a tool nor a key in the
- * repository. X.509 (RFC 5280), version 3, with nothing in it but what a client looks at.
+ * Makes a self-signed certificate for `localhost`, so that tests of TLS need neither a tool nor a
+ * stored key. X.509 (RFC 5280), version 3, with only the fields that clients check.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
@@ -13,7 +13,7 @@ export interface Certificate {
 
 const BASE64_LINE = /.{1,64}/g;
 
-/** One value of DER: tag, length, content. */
+/** One DER value: tag, length, content. */
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const size = content.byteLength;
@@ -29,7 +29,7 @@ const ECDSA_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const ALT_NAME = oid(0x55, 0x1d, 0x11);
 
-/** @param host the name it is for @param until its last second, as `20991231235959Z` */
+/** @param host name of the certificate @param until end of its validity, as `20991231235959Z` */
 export function selfSigned(host: string, until = '20991231235959Z'): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(host)))));

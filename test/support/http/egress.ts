@@ -1,6 +1,6 @@
 /**
- * The egress as tests meet it: a real one, servers on this machine that do as they are told, and requests with little to
- * say. Only names are replaced.
+ * The egress for tests: the real one, servers on this machine, and short requests. Only name
+ * resolution is replaced.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import {
@@ -30,7 +30,7 @@ export interface EgressOptions {
   readonly controlPort?: number;
 }
 
-/** One that is closed when the test is over. */
+/** A server that is closed at the end of the test. */
 export function newEgress({
   allow = '127.0.0.0/8',
   deny = '',
@@ -69,7 +69,7 @@ export const send = (
   }: Partial<OutboundRequest> & { signal?: AbortSignal } = {},
 ): Promise<OutboundResponse> => egress.fetch(outbound(url, rest), signal);
 
-/** What a promise is rejected with. */
+/** The reason of a rejected promise. */
 export const failure = (promise: Promise<unknown>): Promise<EgressError> =>
   promise.then(
     () => {
@@ -78,14 +78,14 @@ export const failure = (promise: Promise<unknown>): Promise<EgressError> =>
     (cause) => cause,
   );
 
-/** @returns the base of its URLs, without a slash at the end */
+/** @returns the base URL of the server, without a trailing slash */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   onTestFinished(() => stop(server));
   return `http://127.0.0.1:${await portOf(server)}`;
 }
 
-/** A server that speaks what it likes. */
+/** A server that writes raw bytes. */
 export async function serveTcp(onSocket: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -106,8 +106,8 @@ export function stop(server: Pick<Server, 'close' | 'closeAllConnections'>): voi
 }
 
 /**
- * Connections that wait to be accepted. What comes beyond is dropped by the kernel and made again seconds later, by a clock that
- * no test has in its hands.
+ * Connections that wait to be accepted. The kernel drops further ones and retries them seconds
+ * later, on a clock that tests cannot control.
  */
 const BACKLOG = 4_096;
 

@@ -1,16 +1,18 @@
-/** HTTP by hand: bytes as they are written, for what no client would send. */
+/**
+ * Hand-written HTTP: raw bytes, for requests that no client sends.
+ */
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** What has come so far. */
+  /** Bytes received so far. */
   seen(): string;
-  /** All that came, once the other side has ended the connection. */
+  /** All bytes received, after the other side has ended the connection. */
   readonly closed: Promise<string>;
 }
 
-/** @param url of the listener; only its port counts */
+/** @param url of the listener; only its port is used */
 export async function dial(url: string): Promise<RawConnection> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let text = '';
@@ -29,11 +31,11 @@ export async function exchange(url: string, bytes: string): Promise<string> {
   return closed;
 }
 
-/** Status lines among what was read. */
+/** Status lines in the received bytes. */
 export const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** The error of an answer of the host's own. */
+/** The error of the host's own answer. */
 export function errorOf(text: string): { code: string; message: string; requestId: string } {
   const [, body = ''] = text.split('\r\n\r\n');
   return (JSON.parse(body) as { error: { code: string; message: string; requestId: string } }).error;

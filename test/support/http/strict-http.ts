@@ -1,6 +1,6 @@
 /**
- * Reads what a server has sent on one connection the way the strictest client would: anything that a lenient one might take
- * for something else throws.
+ * Parses the answers on one connection as the strictest client: bytes that a lenient parser could
+ * read differently throw.
  */
 import assert from 'node:assert/strict';
 
@@ -13,7 +13,7 @@ export interface StrictAnswer {
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/;
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\da-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/i;
 
-/** All answers on a connection that has ended, in their order. @throws where the bytes are anything else */
+/** All answers on a closed connection, in order. @throws if the bytes are anything else */
 export function strictAnswers(bytes: Buffer): StrictAnswer[] {
   const text = bytes.toString('latin1');
   const answers: StrictAnswer[] = [];
@@ -46,8 +46,8 @@ function readBody(
 ): { body: string; end: number } {
   const lengths = valuesOf(headers, 'content-length');
   const codings = valuesOf(headers, 'transfer-encoding');
-  assert(lengths.length + codings.length <= 1, 'the end of a body is told twice');
-  // An answer to HEAD has the head alone, and the next answer behind it.
+  assert(lengths.length + codings.length <= 1, 'the length of a body is given twice');
+  // An answer to HEAD has only a head; the next answer follows it.
   if (BODILESS.test(String(status)) || text.length === at || text.startsWith('HTTP/1.1 ', at))
     return { body: '', end: at };
   if (codings.length > 0) {

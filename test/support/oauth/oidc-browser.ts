@@ -1,6 +1,6 @@
 /**
- * A browser as far as an OAuth flow needs one: it keeps cookies by origin, path and name, follows redirects one by one, and
- * fills in the provider's forms.
+ * A browser as far as OAuth flows need one: it stores cookies by origin, path and name, follows
+ * redirects, and fills in the provider's forms.
  */
 export interface Page {
   readonly url: string;
@@ -18,15 +18,15 @@ interface Cookie {
 const REDIRECTS_MAX = 20;
 
 export class Browser {
-  /** By origin, path and name. */
+  /** Cookies by origin, path and name. */
   readonly #cookies = new Map<string, Cookie & { readonly name: string }>();
 
-  /** Goes where this URL leads, redirects and all. With `until`, stops before a URL that begins so. */
+  /** Opens this URL and follows redirects. With `until`, stops before a URL that begins so. */
   async open(url: string, until?: string): Promise<Page> {
     return this.#go(url, 'GET', undefined, until);
   }
 
-  /** Sends the one form of a page. */
+  /** Submits the only form of a page. */
   async submit(page: Page, fields: Readonly<Record<string, string>> = {}, until?: string): Promise<Page> {
     const action = /<form[^>]* action="([^"]+)"/.exec(page.text)?.[1];
     if (action === undefined)
@@ -39,7 +39,7 @@ export class Browser {
     return this.#go(new URL(action.replaceAll('&amp;', '&'), page.url).href, 'POST', form, until);
   }
 
-  /** What a later request to this URL would bring along. */
+  /** The cookies of a later request to this URL. */
   cookiesFor(url: string): string {
     const { origin, pathname } = new URL(url);
     return [...this.#cookies.values()]
@@ -92,9 +92,9 @@ export class Browser {
   }
 }
 
-/** Signs in at the provider and agrees to all it asks, up to where it sends the browser back. */
+/** Signs in at the provider and consents, up to its redirect back. */
 export async function consent(browser: Browser, page: Page, account: string, until?: string): Promise<Page> {
   const agreed = await browser.submit(page, { login: account, password: 'any' }, until);
-  // It asks for consent on a page of its own.
+  // The provider asks for consent on a page of its own.
   return agreed.text.includes('<form') ? browser.submit(agreed, {}, until) : agreed;
 }

@@ -1,8 +1,10 @@
-/** The little of `oidc-provider` that tests use; the package has no types of its own. */
+/**
+ * The types of `oidc-provider` that tests use; the package has none.
+ */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  /** A token of the provider's. */
+  /** A token of the provider. */
   export interface IssuedToken {
     readonly kind: string;
     readonly clientId?: string;

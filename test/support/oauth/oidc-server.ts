@@ -1,8 +1,9 @@
 /**
- * An OAuth provider for tests: `oidc-provider`, which is a certified OpenID provider, on a port of loopback. It demands PKCE,
- * gives a new refresh token at each renewal, and ends the whole grant where an old one comes again.
+ * An OAuth provider for tests: `oidc-provider`, a certified OpenID provider, on a loopback port. It
+ * requires PKCE, issues a new refresh token at each renewal, and ends the whole grant if an old one
+ * is used again.
  *
- * People sign in by its own development pages: any name, then consent. `Browser` goes through them as a browser would.
+ * Users sign in on its development pages: any name, then consent. `Browser` submits them.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +11,7 @@ import Provider from 'oidc-provider';
 
 export const CLIENT = { id: 'annex-test', secret: 'a secret of the client, long enough' } as const;
 
-/** A first access token this short is over when it arrives; a renewed one lasts. */
+/** A first access token that has expired when it arrives; a renewed one lasts. */
 const FIRST_TOKEN_SECONDS = 1;
 const RENEWED_TOKEN_SECONDS = 3_600;
 
@@ -20,13 +21,16 @@ interface GrantContext {
 
 export interface OidcServer {
   readonly issuer: string;
-  /** `host:port`, as `--egress-allow` takes it. */
+  /** `host:port`, as for `--egress-allow`. */
   readonly address: string;
-  /** Kinds of grants that the token endpoint was asked for, in their order; `refused:` before those it did not give. */
+  /**
+   * Grant types of the requests to the token endpoint, in order; refused ones have the prefix
+   * `refused:`.
+   */
   readonly grants: string[];
-  /** Takes requests to the token endpoint instead of the provider. */
+  /** Replaces the provider for requests to the token endpoint. */
   answerTokens: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-  /** Has it serve one client, whose browsers it may send back to these URLs. */
+  /** Registers one client with these redirect URLs. */
   knows(redirectURIs: readonly string[]): void;
   stop(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 /**
- * What is written for people: the README and the pages in `docs/`, as text, for the tests that hold them to what there is.
+ * The documentation as text: the README and the pages in `docs/`, for the tests that compare them
+ * with the code.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ export interface Document {
   readonly text: string;
 }
 
-/** Pages of a folder; what else is in it are programs that they speak of. */
+/** Pages of a folder; its other files are programs. */
 const pagesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
@@ -26,10 +27,10 @@ export const DOCUMENTS: readonly Document[] = paths.map((path) => ({
   text: readFileSync(join(ROOT, path), 'utf8'),
 }));
 
-/** All of them in one text. */
+/** All pages as one text. */
 export const DOCUMENTATION = DOCUMENTS.map(({ text }) => text).join('\n');
 
-/** The text from one heading to the next of its rank; the empty text where there is none. */
+/** The text from one heading to the next of its rank; empty if there is none. */
 export function section(heading: string): string {
   const rank = heading.slice(0, heading.indexOf(' '));
   const begin = DOCUMENTATION.indexOf(`\n${heading}\n`);

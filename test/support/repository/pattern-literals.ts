@@ -1,14 +1,20 @@
-/** Finds the regular expression literals of a source file, with the scanner of the TypeScript compiler. */
+/**
+ * Finds the regular expression literals of a source file, with the scanner of the TypeScript
+ * compiler.
+ */
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { createScanner } from 'typescript/unstable/ast/scanner';
 
-/** A literal, where it stands. */
+/** A literal with its position. */
 export interface PatternLiteral {
   readonly line: number;
   readonly pattern: RegExp;
 }
 
-/** After a name or one of these a slash divides; after anything else it opens a regular expression. */
+/**
+ * After a name or one of these tokens a slash divides; after any other it opens a regular
+ * expression.
+ */
 const OPERAND_ENDS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.PrivateIdentifier,
   SyntaxKind.NumericLiteral,
@@ -30,7 +36,7 @@ const OPERAND_ENDS: ReadonlySet<SyntaxKind> = new Set([
 export function patternLiterals(source: string): PatternLiteral[] {
   const scanner = createScanner(true, undefined, source);
   const found: PatternLiteral[] = [];
-  /** For each open template, how many braces are open inside of its expression. */
+  /** For each open template, the number of open braces in its expression. */
   const templates: number[] = [];
   let isAfterOperand = false;
   for (let token = scanner.scan(); token !== SyntaxKind.EndOfFile; token = scanner.scan()) {
@@ -53,7 +59,7 @@ export function patternLiterals(source: string): PatternLiteral[] {
         pattern: literal(scanner.getTokenText()),
       });
     }
-    // Some words, like `from`, are names wherever they are not part of a statement.
+    // Some words, like `from`, are names outside the statements that they belong to.
     isAfterOperand = OPERAND_ENDS.has(token) || scanner.isIdentifier();
   }
   return found;

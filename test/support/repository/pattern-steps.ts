@@ -1,11 +1,12 @@
 /**
- * Counts the steps that a backtracking engine takes for a regular expression, and finds inputs that would make them grow
- * faster than the text.
+ * Counts the steps that a backtracking engine takes for a regular expression, and finds inputs for
+ * which they grow faster than the text.
  *
- * Time on a shared machine is noise; a count is not. The matcher here is the textbook one: greedy first, one step for every
- * character, class or position that it looks at. V8 skips some of these steps and never takes more. A pattern that is linear
- * here is linear there. What the patterns of this repository do not use (back references, modifiers) is an error, so that
- * nothing is measured wrongly in silence.
+ * Time on a shared machine is noisy; a count is not. This is the textbook matcher: greedy first,
+ * one step for every character, class or position that it checks. V8 skips some of these steps and
+ * never takes more, so a pattern that is linear here is linear there. Syntax that no pattern of
+ * this repository uses (back references, modifiers) is an error, so that nothing is measured
+ * wrongly.
  */
 
 type Node =
@@ -22,11 +23,11 @@ type Node =
       readonly lazy: boolean;
     };
 
-/** An engine that has taken this many steps for a few hundred characters grows exponentially. */
+/** An engine that takes this many steps for a few hundred characters grows exponentially. */
 const STEPS_MAX = 3_000_000;
-/** No look-behind of ours is about more than this. */
+/** Longest look-behind of any pattern here. */
 const BEHIND_MAX = 32;
-/** Pumps of two characters, for alternatives that are made of each other. */
+/** Pumps of two characters, for alternatives that contain each other. */
 const PAIRS_MAX = 24;
 const WORD = /\w/;
 
@@ -240,7 +241,10 @@ class PatternSteps {
     this.#characters = charactersOf(this.#root);
   }
 
-  /** @returns steps to find every match in the text, as `matchAll`, `replaceAll` and `split` do; Infinity for too many */
+  /**
+   * @returns steps to find every match in the text, as `matchAll`, `replaceAll` and `split` do;
+   * Infinity for too many
+   */
   count(text: string): number {
     this.#steps = 0;
     for (let at = 0; at <= text.length; ) {
@@ -371,7 +375,8 @@ function sample(node: Node, characters: readonly string[]): string {
 /**
  * How much faster than the text the steps grow, for the input that makes it worst.
  *
- * @returns `ratio` of the steps for four times the text; about 4 where they grow with the text, 16 with its square
+ * @returns `ratio` of the steps for four times the text; about 4 where they grow with the text, 16
+ * with its square
  */
 export function worstGrowth(pattern: RegExp): { readonly ratio: number; readonly attack: string } {
   const steps = new PatternSteps(pattern);

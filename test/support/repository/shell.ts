@@ -1,6 +1,6 @@
 /**
- * One bash session for tests: blocks of script run in it one after the other and share its variables, as the lines do that
- * somebody pastes into a terminal. It ends at the first command that fails.
+ * One bash session for tests: blocks of script run in it one after the other and share its
+ * variables, like lines that are pasted into a terminal. It ends at the first command that fails.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ export class Shell {
   #heard: () => void = () => {};
   #ended = false;
 
-  /** @param folder where it works, and its home: no `.curlrc` and no proxy of the machine has a say. */
+  /** @param folder working and home folder, so that no `.curlrc` or proxy of the machine applies */
   constructor(folder: string) {
     const { PATH = '' } = process.env;
     this.#bash = spawn('bash', ['-e', '-o', 'pipefail'], {
@@ -32,15 +32,15 @@ export class Shell {
       this.#ended = true;
       this.#heard();
     });
-    // A write to a shell that has just ended: `close` tells.
+    // A write to a shell that has just ended fails; `close` reports it.
     this.#bash.stdin.on('error', () => {});
   }
 
-  /** @returns what the block has printed. @throws with what it complained of, where a command in it failed */
+  /** @returns the output of the block @throws with the errors printed, if a command fails */
   async run(script: string): Promise<string> {
     const mark = randomUUID();
     this.#output = '';
-    // The block reads nothing: what comes after it on the shell's input are the next blocks.
+    // The block gets no input: the shell's own input has the next blocks.
     this.#bash.stdin.write(`{\n${script}\n} </dev/null\nprintf '\\n%s' ${mark}\n`);
     return new Promise((resolve, reject) => {
       this.#heard = () => {

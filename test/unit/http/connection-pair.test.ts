@@ -1,4 +1,7 @@
-/** A connection within the process: what one end writes the other reads, no faster than it reads, and both end together. */
+/**
+ * In-process connections: each end reads what the other writes, writers wait for readers, and both
+ * ends close together.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,77 +10,77 @@ import { connectionPair } from '../../../src/http/connection-pair.ts';
 
 const MIB = 1024 * 1024;
 
-test('what one end writes, the other reads, and the end with it', async () => {
-  const { asking, answering } = connectionPair();
-  asking.end('question');
-  let heard = '';
-  answering.on('data', (chunk) => {
-    heard += chunk;
+test('each end reads what the other writes, and its end', async () => {
+  const { client, server } = connectionPair();
+  client.end('question');
+  let received = '';
+  server.on('data', (chunk) => {
+    received += chunk;
   });
-  await once(answering, 'end');
-  expect(heard).toBe('question');
-  answering.end('answer');
-  expect((await asking.toArray()).join('')).toBe('answer');
+  await once(server, 'end');
+  expect(received).toBe('question');
+  server.end('answer');
+  expect((await client.toArray()).join('')).toBe('answer');
 });
 
-test('a writer waits for its reader, and holds no more than it was told to', async () => {
-  const { asking, answering } = connectionPair();
+test('a writer waits for its reader, and buffers no more than its high-water mark', async () => {
+  const { client, server } = connectionPair();
   let written = 0;
-  while (asking.write(Buffer.alloc(64 * 1024))) written += 1;
+  while (client.write(Buffer.alloc(64 * 1024))) written += 1;
   expect(written).toBeLessThan(4);
-  const drained = once(asking, 'drain');
+  const drained = once(client, 'drain');
   let read = 0;
-  answering.on('data', (chunk: Buffer) => {
+  server.on('data', (chunk: Buffer) => {
     read += chunk.length;
   });
   await drained;
-  asking.end(Buffer.alloc(MIB));
-  await once(answering, 'end');
+  client.end(Buffer.alloc(MIB));
+  await once(server, 'end');
   expect(read).toBe((written + 1) * 64 * 1024 + MIB);
 });
 
-test('an end counts what has been read of it, and what waits, as a socket does', async () => {
-  const { asking, answering } = connectionPair() as { asking: Socket; answering: Socket };
-  while (asking.write(Buffer.alloc(64 * 1024)));
-  const moved = () => asking.bytesWritten - asking.writableLength;
+test('an end counts bytes read by the other end and bytes that wait, as a socket does', async () => {
+  const { client, server } = connectionPair() as { client: Socket; server: Socket };
+  while (client.write(Buffer.alloc(64 * 1024)));
+  const moved = () => client.bytesWritten - client.writableLength;
   const before = moved();
-  expect(asking.writableLength).toBeGreaterThan(0);
-  const drained = once(asking, 'drain');
-  answering.resume();
+  expect(client.writableLength).toBeGreaterThan(0);
+  const drained = once(client, 'drain');
+  server.resume();
   await drained;
-  expect([asking.writableLength, moved()]).toEqual([0, asking.bytesWritten]);
+  expect([client.writableLength, moved()]).toEqual([0, client.bytesWritten]);
   expect(moved()).toBeGreaterThan(before);
 });
 
-test('nobody is left to answer once the asking end is gone, whatever waits to be written', async () => {
-  const { asking, answering } = connectionPair();
-  while (answering.write(Buffer.alloc(64 * 1024)));
-  asking.destroy();
-  await once(answering, 'close');
-  expect(answering.destroyed).toBe(true);
+test('destroying the client end closes the server end, even with pending writes', async () => {
+  const { client, server } = connectionPair();
+  while (server.write(Buffer.alloc(64 * 1024)));
+  client.destroy();
+  await once(server, 'close');
+  expect(server.destroyed).toBe(true);
 });
 
-test('what was answered before the answering end went can still be read', async () => {
-  const { asking, answering } = connectionPair();
-  answering.write('all there is');
-  answering.destroy();
-  asking.write('to nobody');
-  expect((await asking.toArray()).join('')).toBe('all there is');
+test('an answer that was written before the server end was destroyed can still be read', async () => {
+  const { client, server } = connectionPair();
+  server.write('whole answer');
+  server.destroy();
+  client.write('unread');
+  expect((await client.toArray()).join('')).toBe('whole answer');
 });
 
-test('a server refuses nonsense on it as on any other, and closes it', async () => {
-  const server = createServer();
+test('an HTTP server refuses invalid HTTP on the connection, and closes it', async () => {
+  const listener = createServer();
   onTestFinished(() => {
-    server.close();
+    listener.close();
   });
-  server.on('clientError', (_error, socket) => {
+  listener.on('clientError', (_error, socket) => {
     socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
-    // As on a socket: what was written still leaves.
+    // As on a socket: pending writes are flushed first.
     (socket as unknown as { destroySoon(): void }).destroySoon();
   });
-  const { asking, answering } = connectionPair();
-  server.emit('connection', answering);
-  asking.write('NONSENSE\r\n\r\n');
-  expect((await asking.toArray()).join('')).toMatch(/^HTTP\/1\.1 400/);
-  expect(answering.destroyed).toBe(true);
+  const { client, server } = connectionPair();
+  listener.emit('connection', server);
+  client.write('NONSENSE\r\n\r\n');
+  expect((await client.toArray()).join('')).toMatch(/^HTTP\/1\.1 400/);
+  expect(server.destroyed).toBe(true);
 });

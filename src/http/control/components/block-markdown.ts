@@ -1,8 +1,9 @@
 /**
- * `/v1/blocks/markdown` and `/v1/blocks/parse`: blocks as the code blocks of a document in Markdown, and back (REFERENCE 4).
+ * `/v1/blocks/markdown` and `/v1/blocks/parse`: convert blocks to code blocks in Markdown, and back
+ * (docs/contract/components.md#blocks-in-markdown).
  *
- * For a host product that stores or exchanges its documents as Markdown. Nothing is drawn and no integration is called: what a
- * block is in Markdown is said by its manifest.
+ * For a host product that stores or exchanges documents as Markdown. Nothing is drawn and no
+ * integration is called: the manifest declares the Markdown of a block.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -15,9 +16,9 @@ import { DRAWN_BY, drawnBy, MENU_OF, requireOrganization } from './blocks.ts';
 import { anyObject, ComponentId } from './render.ts';
 
 const BLOCKS_MAX = 100;
-/** Body of a request with a document, or with all blocks of one. */
+/** Body of a request with a document, or with all its blocks. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Of a document. */
+/** Length of a document. */
 const MARKDOWN_CHARS_MAX = 1024 * 1024;
 
 const MarkdownBody = Type.Object(
@@ -25,7 +26,11 @@ const MarkdownBody = Type.Object(
     ...MENU_OF,
     blocks: Type.Array(
       Type.Object(
-        { integration: Name, componentId: ComponentId, props: anyObject('What the document stores of it.') },
+        {
+          integration: Name,
+          componentId: ComponentId,
+          props: anyObject('Props of the block, as the document stores them.'),
+        },
         { additionalProperties: false },
       ),
       { maxItems: BLOCKS_MAX },
@@ -39,11 +44,11 @@ const MarkdownView = Type.Object({
     Type.Object({
       markdown: Type.Optional(
         Type.String({
-          description: 'A code block; absent where the block has no `markdown`, or is not there.',
+          description: 'A code block; absent if the block has no `markdown` or is not installed.',
         }),
       ),
     }),
-    { description: 'In the order of those that were sent.' },
+    { description: 'In the order of the request.' },
   ),
 });
 
@@ -56,11 +61,11 @@ const ParseView = Type.Object({
   blocks: Type.Array(
     Type.Object({
       ...DRAWN_BY,
-      props: anyObject('To be drawn with.'),
-      firstLine: Type.Integer({ description: 'That of the opening fence, from 1.' }),
-      lastLine: Type.Integer({ description: 'That of the closing fence.' }),
+      props: anyObject('Props to render the block with.'),
+      firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
+      lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
     }),
-    { description: 'In the order of the document; what is in none of them is ordinary Markdown.' },
+    { description: 'In the order of the document. All other lines are ordinary Markdown.' },
   ),
 });
 
@@ -75,7 +80,7 @@ export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMar
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Write blocks as Markdown',
-        description: 'As a code block each, of the language that its manifest names.',
+        description: 'Each as a code block of the language that its manifest names.',
         body: MarkdownBody,
         response: { 200: MarkdownView, ...ERRORS_VIEW },
       },
@@ -103,7 +108,7 @@ export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMar
       schema: {
         summary: 'Find the blocks in Markdown',
         description:
-          'Code blocks whose language is that of an installed block. Where two blocks have one language, the first of the menu has it.',
+          'Finds code blocks whose language is that of an installed block. If two blocks have the same language, the first of the menu is used.',
         body: ParseBody,
         response: { 200: ParseView, ...ERRORS_VIEW },
       },
@@ -126,7 +131,7 @@ export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMar
   );
 }
 
-/** Those that can be written as Markdown. */
+/** The blocks that can be written as Markdown. */
 const writable = (blocks: readonly InstalledBlock[]) =>
   blocks.flatMap((installed) => {
     const { markdown: mapping } = installed.block;

@@ -1,8 +1,9 @@
 /**
- * `/v1/blocks`: what the quick insert menu of a space lists, and what becomes of a URL that is pasted there (REFERENCE 4, 5).
+ * `/v1/blocks`: lists the quick insert menu of a space, and unfurls a URL that is pasted there
+ * (docs/contract/components.md#quick-insert, docs/contract/components.md#unfurls).
  *
- * One list over all integrations, because whoever opens the menu does not care whose a block is. A block is then drawn with
- * `…/render` of the installation that the list names.
+ * One list over all integrations, as a menu shows it. A block is then drawn with `…/render` of the
+ * installation that the list names.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -22,24 +23,23 @@ import type { TypedApp } from '../typed-routes.ts';
 import { ComponentId, DRAWN, SHOWN_TO } from './render.ts';
 import { Unfurling, type UnfurlingParts } from './unfurling.ts';
 
-/** Members of a query or a body: whose blocks are meant. */
+/** Members of a query or body: the organization and space of the menu. */
 export const MENU_OF = {
   organization: Organization,
   space: Type.Optional(
     Type.Unsafe<string>({
       ...Place,
-      description: 'Id of the space; without one, of what speaks for every space of the organization.',
+      description:
+        'Id of the space; without it, only blocks that are available in every space of the organization.',
     }),
   ),
 };
 
-/** Members of an answer: what draws a block. */
+/** Members of an answer: the installation and component that draw a block. */
 export const DRAWN_BY = {
   integration: Type.String(),
   installation: Type.String(),
-  space: Type.Optional(
-    Type.String({ description: 'Where it is what is installed in the space that draws it.' }),
-  ),
+  space: Type.Optional(Type.String({ description: 'Present if the space installation draws it.' })),
   componentId: ComponentId,
 };
 
@@ -49,13 +49,13 @@ const InstalledBlockView = Type.Object({ ...DRAWN_BY, ...ofManifest });
 const UnfurlBody = Type.Object(
   {
     ...MENU_OF,
-    url: Type.String({ description: 'What was pasted.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
+    url: Type.String({ description: 'The pasted URL.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
     ...SHOWN_TO,
   },
   { additionalProperties: false },
 );
 
-/** Written by hand, as drawings are. */
+/** Serialized here, as drawings are. */
 const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
 
 export interface BlocksRouteParts extends UnfurlingParts {
@@ -72,7 +72,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
       schema: {
         summary: 'List the blocks that can be inserted in a space, by integration',
         description:
-          'Those of all integrations that are installed and active there. Icons are URLs of this API.',
+          'Blocks of all integrations that are installed and active there. Icons are URLs of this API.',
         querystring: Type.Object({ ...MENU_OF, ...PAGE_QUERY }, { additionalProperties: false }),
         response: { 200: PageOf(InstalledBlockView), ...ERRORS_VIEW },
       },
@@ -89,9 +89,9 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
     {
       bodyLimit: parts.limits.envelopePartBytes,
       schema: {
-        summary: 'Make a block of a URL',
+        summary: 'Unfurl a URL to a block',
         description:
-          'The blocks whose `urlUnfurl` covers it are asked, the most specific first; the first that draws something has it.',
+          'Calls the blocks whose `urlUnfurl` matches, the most specific first, and answers with the first that returns an element.',
         body: UnfurlBody,
         response: { 200: UnfurlView, ...ERRORS_VIEW },
       },
@@ -110,7 +110,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
 /** @throws `TOKEN_FORBIDDEN` */
 export function requireOrganization(request: FastifyRequest, organization: string): void {
   if (mayInstallFor(holderOf(request), organization)) return;
-  throw new AnnexError('TOKEN_FORBIDDEN', `This token does not speak for "${organization}".`);
+  throw new AnnexError('TOKEN_FORBIDDEN', `This token is not for organization "${organization}".`);
 }
 
 export const drawnBy = ({ integration, installationId, space }: BlockHome, componentId: string) => ({

@@ -1,7 +1,8 @@
 /**
- * `…/render`: what a component of an installation draws, for the host product to show (REFERENCE 5, D9).
+ * `…/render`: draws a component of an installation for the host product
+ * (docs/contract/components.md#rendering).
  *
- * Nothing of a drawing is kept here; one that its component lets be cached, whoever asks by GET may keep.
+ * No drawing is stored here; a client may cache one that it got by GET, if its component allows it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -16,23 +17,23 @@ import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { principalOf } from '../authenticate.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
-import { callerOf } from '../nested-call.ts';
+import { nestedCaller } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
-import type { Renderer, Wanted } from './renderer.ts';
+import type { Renderer, RenderInput } from './renderer.ts';
 
-/** The `id` of a block, where it is one. */
+/** The `id` of a component, or of a block. */
 export const ComponentId = Type.String({ minLength: 1, maxLength: 256 });
 export const anyObject = (description: string) =>
   Type.Unsafe<JsonObject>(Type.Object({}, { description, additionalProperties: Type.Unknown() }));
 
-/** Members of a body: where it is shown, and to whom. */
+/** Members of a body: where the component is shown, and to which user. */
 export const SHOWN_TO = {
   context: Type.Optional(anyObject('Where it is shown.')),
   auth: Type.Optional(
     Type.Object(
       { userId: Type.String({ minLength: 1, maxLength: 256 }) },
-      { description: 'The user of the host product who looks.', additionalProperties: false },
+      { description: 'The user of the host product to whom it is shown.', additionalProperties: false },
     ),
   ),
 };
@@ -40,13 +41,16 @@ export const SHOWN_TO = {
 const RenderBody = Type.Object(
   {
     componentId: ComponentId,
-    props: Type.Optional(anyObject('Of a configuration component, the service puts them in itself.')),
-    state: Type.Optional(anyObject('As the last answer had it; absent at first.')),
+    props: Type.Optional(anyObject('The service sets those of a configuration component itself.')),
+    state: Type.Optional(anyObject('State of the last answer; absent in the first request.')),
     action: Type.Optional(
       Type.Unsafe<JsonObject>(
         Type.Object(
           { action: Type.String({ minLength: 1 }) },
-          { description: 'What the user did, bindings resolved.', additionalProperties: Type.Unknown() },
+          {
+            description: 'Action of the user, with bindings resolved.',
+            additionalProperties: Type.Unknown(),
+          },
         ),
       ),
     ),
@@ -62,15 +66,15 @@ const RenderQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** Members of an answer that is a drawing. */
+/** Members of an answer with a drawing. */
 export const DRAWN = {
   type: Type.Literal('element'),
-  state: anyObject('To be sent along with the next action.'),
-  props: anyObject('Those of the next drawing.'),
-  element: anyObject('What to show: ContentKit, as `/v1/contentkit.schema.json` describes it.'),
+  state: anyObject('State to send with the next action.'),
+  props: anyObject('Props to send with the next action.'),
+  element: anyObject('ContentKit to show, as `/v1/contentkit.schema.json` describes it.'),
 };
 
-/** Written by hand, as text: to the framework's own writer it would be another schema to go by. */
+/** Serialized here: the framework's serializer would filter it by another schema. */
 const RenderView = Type.Unsafe<string>(
   Type.Union([
     Type.Object(DRAWN),
@@ -86,11 +90,11 @@ export interface RenderRouteParts {
 
 export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
   const { renderer } = parts;
-  /** Says in `reply` how long the drawing may be kept. @returns it as JSON text */
-  const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, wanted: Wanted) => {
+  /** Sets `cache-control` of the reply. @returns the drawing as JSON text */
+  const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, input: RenderInput) => {
     const target = await visibleTarget(parts.targets, request, name);
-    const caller = callerOf(request, reply, parts.limits);
-    const { rendering, maxAge } = await renderer.draw(target, wanted, { requestId: request.id, caller });
+    const caller = nestedCaller(request, reply, parts.limits);
+    const { rendering, maxAge } = await renderer.draw(target, input, { requestId: request.id, caller });
     if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
     return JSON.stringify(rendering);
   };
@@ -101,7 +105,7 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
       {
         bodyLimit: parts.limits.envelopePartBytes,
         schema: {
-          summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action where there is one`,
+          summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,
           params: TARGET_PARAMS[level],
           body: RenderBody,
           response: { 200: RenderView, ...ERRORS_VIEW },
@@ -117,8 +121,8 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
       url,
       {
         schema: {
-          summary: `Draw a component of ${TARGET_NOUNS[level]} as it is at first`,
-          description: 'Answers with an `ETag`, and may be kept for as long as the component says.',
+          summary: `Draw a component of ${TARGET_NOUNS[level]} in its initial state`,
+          description: 'Answers with an `ETag`. Clients may cache it for as long as the component allows.',
           params: TARGET_PARAMS[level],
           querystring: RenderQuery,
           headers: IfNoneMatch,
@@ -127,14 +131,14 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
       },
       async (request, reply) => {
         const { componentId, props, context } = request.query;
-        const wanted: Wanted = {
+        const input: RenderInput = {
           componentId,
           ...(props !== undefined && { props: objectOf('props', props) }),
           ...(context !== undefined && { context: objectOf('context', context) }),
         };
-        const text = await draw(request, reply, targetNameOf(level, request.params), wanted);
+        const text = await draw(request, reply, targetNameOf(level, request.params), input);
         const tag = contentTag(text);
-        // What one token is shown is no answer to another.
+        // Different tokens may get different answers.
         reply.header('etag', tag).header('vary', 'authorization');
         if (isKnownTag(request, tag)) return reply.code(304).send(null);
         return reply.type('application/json; charset=utf-8').send(text);
@@ -165,5 +169,8 @@ async function visibleTarget(
     target?.integration === request.params.name && mayReadInstallation(principalOf(request), target);
   if (target === undefined || !isThere) throw unknownTarget(name);
   if (target.status !== 'paused') return target;
-  throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused, and with it what it draws.');
+  throw new AnnexError(
+    'ENDPOINT_PAUSED',
+    'The installation is paused: its components cannot be drawn until it is resumed.',
+  );
 }

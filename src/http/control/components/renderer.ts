@@ -1,10 +1,13 @@
 /**
- * Draws components: an order becomes a `ui_render` event and goes the way of every call (REFERENCE 5, D4).
+ * Draws components: makes a `ui_render` event and calls the integration with it
+ * (docs/contract/components.md#rendering).
  *
- * What comes back is a tenant's, and the host product is going to show it: so it is read, checked against ContentKit and made
- * anew, never passed on as it came. Nothing of it is kept here. Who may ask, and what becomes of the drawing, is its caller's.
+ * Attack: an answer of a tenant that the host product shows. So it is parsed, checked against
+ * ContentKit and serialized again, never passed on as it came. Nothing is stored here. The routes
+ * authorize the request and send the drawing.
  */
 import { LRUCache } from 'lru-cache';
+import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { Caller, CallResponse } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
@@ -21,23 +24,22 @@ import { CREDENTIALS_PROPERTY, configurationAt, LEVELS } from '../../../model/in
 import { limitError } from '../../../model/limit-met.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { boundedBody } from '../nested-call.ts';
 
-/** Versions whose configuration components are remembered. */
+/** Versions whose configuration components are cached. */
 const VERSIONS_REMEMBERED = 1_000;
 const EXPOSED_CHARS_MAX = 1_000;
-/** Lines of a broken drawing that its log shows. */
+/** Problems of an invalid drawing that are logged. */
 const PROBLEMS_LOGGED_MAX = 5;
 
 export interface RendererParts {
   readonly registry: Pick<Registry, 'version'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  /** Hears of drawings that are not taken. */
+  /** Logs drawings that are refused. */
   readonly observer: Pick<CallLog, 'log'>;
 }
 
-/** What is to be drawn. */
-export interface Wanted {
+/** A component to draw, with its input. */
+export interface RenderInput {
   readonly componentId: string;
   readonly props?: JsonObject;
   readonly state?: JsonObject;
@@ -46,35 +48,35 @@ export interface Wanted {
   readonly auth?: { readonly userId: string };
 }
 
-/** For whom, under which id. */
-export interface DrawnFor {
+/** The caller and request id of a drawing. */
+export interface RenderContext {
   readonly requestId: string;
   readonly caller: Caller;
 }
 
-/** What has been drawn. */
+/** The result of a drawing. */
 export interface Drawing {
-  /** What the component has answered, checked. */
+  /** The answer of the component, checked. */
   readonly rendering: JsonObject;
-  /** Seconds for which it may be kept, where the component says. */
+  /** Seconds for which it may be cached, if the component says so. */
   readonly maxAge?: string;
 }
 
 export class Renderer {
   readonly #parts: RendererParts;
-  /** Ids of components that draw configurations, by version. */
-  readonly #configuring = new LRUCache<string, ReadonlySet<string>>({ max: VERSIONS_REMEMBERED });
+  /** Ids of configuration components, by version. */
+  readonly #configurationComponents = new LRUCache<string, ReadonlySet<string>>({ max: VERSIONS_REMEMBERED });
 
   constructor(parts: RendererParts) {
     this.#parts = parts;
   }
 
-  /** @throws AnnexError for whatever keeps it from being drawn */
-  async draw(target: Target, wanted: Wanted, { requestId, caller }: DrawnFor): Promise<Drawing> {
-    const { componentId } = wanted;
-    const configuring = await this.#configuringOf(target);
-    const props = configuring.has(componentId) ? configurationProps(target) : wanted.props;
-    const event = renderEvent(requestId, target, { ...wanted, props: props ?? {} });
+  /** @throws AnnexError if the component cannot be drawn */
+  async draw(target: Target, input: RenderInput, { requestId, caller }: RenderContext): Promise<Drawing> {
+    const { componentId } = input;
+    const configurationComponents = await this.#configurationComponentsOf(target);
+    const props = configurationComponents.has(componentId) ? configurationProps(target) : input.props;
+    const event = renderEvent(requestId, target, { ...input, props: props ?? {} });
     const envelope = { event, environment: target.environmentJson };
     const result = await this.#parts.dispatch.call(target, envelope, requestId, caller);
     if (result.response === undefined) {
@@ -86,18 +88,20 @@ export class Renderer {
     return { rendering, ...(maxAge !== undefined && { maxAge }) };
   }
 
-  async #configuringOf({ integration, version }: Target): Promise<ReadonlySet<string>> {
+  async #configurationComponentsOf({ integration, version }: Target): Promise<ReadonlySet<string>> {
     const key = scriptKey(integration, version);
-    const known = this.#configuring.get(key);
+    const known = this.#configurationComponents.get(key);
     if (known !== undefined) return known;
     const manifest = (await this.#parts.registry.version(integration, version))?.manifest;
     const ids = LEVELS.map((level) => manifest && configurationAt(manifest, level)?.componentId);
-    const configuring = new Set(ids.filter((id) => id !== undefined));
-    if (manifest !== undefined) this.#configuring.set(key, configuring);
-    return configuring;
+    const configurationComponents = new Set(ids.filter((id) => id !== undefined));
+    if (manifest !== undefined) this.#configurationComponents.set(key, configurationComponents);
+    return configurationComponents;
   }
 
-  /** @returns the checked answer @throws `RENDER_INVALID`, `RENDER_FAILED`, `COMPONENT_UNKNOWN` */
+  /**
+   * @returns the checked answer @throws AnnexError RENDER_INVALID, RENDER_FAILED, COMPONENT_UNKNOWN
+   */
   async #read(
     requestId: string,
     target: Target,
@@ -107,12 +111,17 @@ export class Renderer {
     const bytes = await bodyOf(response).catch(() => {
       throw failed(componentId);
     });
-    if (response.status !== 200) throw unanswered(componentId, response, bytes?.toString('utf8') ?? '');
+    if (response.status !== 200) throw statusError(componentId, response, bytes?.toString('utf8') ?? '');
     const read = bytes === undefined ? TOO_LARGE : readRendering(bytes);
     if (read.ok) return read.rendering;
     const { observer } = this.#parts;
     const lines = read.problems.slice(0, PROBLEMS_LOGGED_MAX).map(sentence);
-    observer.log(target, requestId, 'error', `What "${componentId}" drew was not taken: ${lines.join(' ')}`);
+    observer.log(
+      target,
+      requestId,
+      'error',
+      `The answer of the component "${componentId}" is not valid ContentKit: ${lines.join(' ')}`,
+    );
     throw invalid(componentId, read.problems);
   }
 }
@@ -125,9 +134,12 @@ const TOO_LARGE = {
   problems: [{ path: '', message: `The answer has more than ${RENDERING_BYTES_MAX / 1024} KiB.` }],
 } as const;
 
-/** JSON text of the event (REFERENCE D4). @throws `REQUEST_TOO_LARGE`, `REQUEST_INVALID` */
-function renderEvent(eventId: string, target: Target, wanted: Wanted): Buffer {
-  const { componentId, props, state, context = {}, action, auth } = wanted;
+/**
+ * @returns JSON text of the event (docs/contract/components.md#event) @throws AnnexError
+ * REQUEST_TOO_LARGE, REQUEST_INVALID
+ */
+function renderEvent(eventId: string, target: Target, input: RenderInput): Buffer {
+  const { componentId, props, state, context = {}, action, auth } = input;
   // Attack: data so deep that writing it as JSON would exhaust the stack.
   if ([props, state, context, action].some((part) => isDeeper(part, DATA_DEPTH_MAX)))
     throw new AnnexError('REQUEST_INVALID', `Data must not be nested deeper than ${DATA_DEPTH_MAX}.`);
@@ -139,8 +151,8 @@ function renderEvent(eventId: string, target: Target, wanted: Wanted): Buffer {
 }
 
 /**
- * Props of a configuration component: what is set, and never the caller's word for it. They come back with the answer, so
- * credentials are not among them; the component finds those in its environment.
+ * Props of a configuration component: the stored configuration, never the caller's props. They are
+ * part of the answer, so credentials are left out; the component finds those in its environment.
  */
 function configurationProps({ environment }: Target): JsonObject {
   const { installation, spaceInstallation, siteInstallation } = environment;
@@ -159,7 +171,9 @@ function shown({ [CREDENTIALS_PROPERTY]: _, ...configuration }: JsonObject): Jso
 
 const MAX_AGE = /^max-age=(\d{1,8})$/;
 
-/** Seconds, where the component has called `setCache`: what else a script may say of caches is not the host's word. */
+/**
+ * Seconds, if the component called `setCache`. Any other `cache-control` of a script is ignored.
+ */
 function maxAgeOf({ headers }: CallResponse): string | undefined {
   const [, value] = headers.find(([name]) => name === 'cache-control') ?? [];
   return MAX_AGE.exec(value ?? '')?.[1];
@@ -173,21 +187,21 @@ const failed = (componentId: string, exposed?: string): AnnexError =>
       : `The component "${componentId}" failed: ${exposed}`,
   );
 
-/** What the SDK says instead of an error that is not meant to be shown. */
+/** The SDK's text for an error that must not be shown. */
 const UNEXPOSED = 'Internal server error';
 
-/** What an answer other than 200 means. */
-function unanswered(componentId: string, { status, headers }: CallResponse, text: string): AnnexError {
+/** The error for an answer with a status other than 200. */
+function statusError(componentId: string, { status, headers }: CallResponse, text: string): AnnexError {
   if (status === 404 && text === `Component ${componentId} not found`) {
     const [, listed = ''] = headers.find(([name]) => name === 'x-known-components') ?? [];
     const known = listed.slice(0, EXPOSED_CHARS_MAX);
-    const there = known === '' ? 'it has none' : `it has ${known}`;
+    const components = known === '' ? 'it has none' : `it has ${known}`;
     return new AnnexError(
       'COMPONENT_UNKNOWN',
-      `The integration has no component "${componentId}"; ${there}.`,
+      `The integration has no component "${componentId}"; ${components}.`,
     );
   }
-  // What an `ExposableError` says is meant to be read (REFERENCE D2). That of any other is never in the answer.
+  // Only the text of an `ExposableError` is sent (docs/contract/calls.md#errors).
   const message = exposedMessage(text);
   return failed(componentId, message === UNEXPOSED ? undefined : message);
 }
@@ -208,10 +222,10 @@ function invalid(componentId: string, problems: readonly DrawingProblem[]): Anne
   const [first, ...others] = problems;
   const count = others.length === 1 ? 'is one more problem' : `are ${others.length} more problems`;
   const more = others.length === 0 ? '' : ` There ${count}.`;
-  const told = first === undefined ? '' : sentence(first);
+  const reason = first === undefined ? '' : sentence(first);
   return new AnnexError(
     'RENDER_INVALID',
-    `The component "${componentId}" drew what is no ContentKit. ${told}${more}`,
+    `The component "${componentId}" returned invalid ContentKit. ${reason}${more}`,
     {
       extra: { problems: problems.map((problem) => ({ severity: 'error', ...problem })) },
     },

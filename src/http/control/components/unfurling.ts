@@ -1,9 +1,9 @@
 /**
- * Makes a block of a URL: finds the blocks whose patterns cover it, and has their components look at it (REFERENCE 5, the
- * action `@link.unfurl`).
+ * Unfurls a URL: finds the blocks whose patterns match it, and calls their components with the
+ * action `@link.unfurl` (docs/contract/components.md#unfurls).
  *
- * A component that wants nothing of it says so by failing, or by being complete without a drawing: the next is asked then.
- * Why one failed is in its log.
+ * A component declines by failing, or by completing without an element: the next one is called
+ * then. The log of its installation has the reason of a failure.
  */
 import { setTimeout } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
@@ -22,24 +22,30 @@ import {
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
-import { callerOf } from '../nested-call.ts';
-import type { Renderer, Wanted } from './renderer.ts';
+import { nestedCaller } from '../nested-call.ts';
+import type { Renderer, RenderInput } from './renderer.ts';
 
-/** Components that are asked about one URL. */
+/** Components that are called for one URL. */
 const TRIES_MAX = 3;
 /**
- * How long each of them may take. Somebody waits for what they have pasted, and one that never answers must not keep the
- * others from it.
+ * Time for each component. A user waits for the result, and a component that never answers must not
+ * keep the others from answering.
  */
 const TRY_MS = 5_000;
-/** Patterns of the URL's own host that one URL is held against. A host has a few; the bound is for who would have it otherwise. */
+/**
+ * Patterns of the URL's own host that are compared with one URL. A host has a few; the bound is
+ * against more.
+ */
 const COMPARED_MAX = 2_000;
-/** Patterns that are looked at in one turn of the event loop, and of those, the ones that the URL is held against. */
-const LOOKED_AT_PER_TURN = 5_000;
+/**
+ * Patterns that are examined in one turn of the event loop, and of those, the ones that are
+ * compared with the URL.
+ */
+const EXAMINED_PER_TURN = 5_000;
 const COMPARED_PER_TURN = 100;
 
-/** What no other component would do better at. */
-const OURS: ReadonlySet<ErrorCode> = new Set(['SERVICE_STOPPING', 'INTERNAL_ERROR']);
+/** Errors that do not depend on the component: the next one is not called. */
+const FINAL_ERRORS: ReadonlySet<ErrorCode> = new Set(['SERVICE_STOPPING', 'INTERNAL_ERROR']);
 
 export interface UnfurlingParts {
   readonly renderer: Pick<Renderer, 'draw'>;
@@ -47,13 +53,13 @@ export interface UnfurlingParts {
   readonly limits: Limits;
 }
 
-/** What was pasted, and where. */
-export interface Pasted extends Pick<Wanted, 'context' | 'auth'> {
+/** A unfurlRequest URL, with the blocks of the place where it was unfurlRequest. */
+export interface UnfurlRequest extends Pick<RenderInput, 'context' | 'auth'> {
   readonly url: string;
   readonly blocks: readonly InstalledBlock[];
 }
 
-/** What became of it. */
+/** The block that the URL became. */
 export interface Unfurled extends InstalledBlock {
   readonly rendering: JsonObject;
 }
@@ -65,37 +71,43 @@ export class Unfurling {
     this.#parts = parts;
   }
 
-  /** @throws `UNFURL_UNMATCHED`, and `CALL_CANCELED` where its caller went away */
-  async unfurl(request: FastifyRequest, reply: FastifyReply, pasted: Pasted): Promise<Unfurled> {
-    const url = unfurledUrl(pasted.url);
-    const asked = url === undefined ? [] : (await covering(pasted.blocks, url)).slice(0, TRIES_MAX);
-    const { context, auth } = pasted;
+  /** @throws AnnexError UNFURL_UNMATCHED, CALL_CANCELED if the client disconnected */
+  async unfurl(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    unfurlRequest: UnfurlRequest,
+  ): Promise<Unfurled> {
+    const url = unfurledUrl(unfurlRequest.url);
+    const candidates =
+      url === undefined ? [] : (await covering(unfurlRequest.blocks, url)).slice(0, TRIES_MAX);
+    const { context, auth } = unfurlRequest;
     const shown = { ...(context && { context }), ...(auth && { auth }) };
-    for (const installed of asked) {
+    for (const installed of candidates) {
       const action = { action: '@link.unfurl', url: url?.href };
-      const wanted = { componentId: installed.block.id, props: {}, action, ...shown };
-      const rendering = await this.#ask(request, reply, installed.home, wanted);
+      const input = { componentId: installed.block.id, props: {}, action, ...shown };
+      const rendering = await this.#try(request, reply, installed.home, input);
       if (rendering?.['type'] === 'element') return { ...installed, rendering };
     }
-    throw unmatched(asked);
+    throw unmatched(candidates);
   }
 
-  /** @returns undefined where nothing came of it */
-  async #ask(
+  /** @returns undefined if the component failed or declined */
+  async #try(
     request: FastifyRequest,
     reply: FastifyReply,
     home: BlockHome,
-    wanted: Wanted,
+    input: RenderInput,
   ): Promise<JsonObject | undefined> {
     const target = await this.#parts.targets.named(targetOf(home));
     if (target === undefined || target.status !== 'active') return undefined;
-    const caller = callerOf(request, reply, this.#parts.limits);
+    const caller = nestedCaller(request, reply, this.#parts.limits);
     const timer = setTimeout(() => caller.leave(), TRY_MS);
     try {
-      const drawing = await this.#parts.renderer.draw(target, wanted, { requestId: request.id, caller });
+      const drawing = await this.#parts.renderer.draw(target, input, { requestId: request.id, caller });
       return drawing.rendering;
     } catch (error) {
-      const isOver = request.raw.socket.destroyed || !(error instanceof AnnexError) || OURS.has(error.code);
+      const isOver =
+        request.raw.socket.destroyed || !(error instanceof AnnexError) || FINAL_ERRORS.has(error.code);
       if (isOver) throw error;
       return undefined;
     } finally {
@@ -108,21 +120,22 @@ const targetOf = ({ installationId, space }: BlockHome): TargetName =>
   space === undefined ? wholeInstallation(installationId) : { installationId, level: 'space', place: space };
 
 /**
- * Those with a pattern that covers the URL, the most specific first; else in the order of the menu.
+ * The blocks with a pattern that matches the URL, the most specific first, then in the order of the
+ * menu.
  *
- * Attack: thousands of blocks whose patterns are all of one host, and cost as much as they can. So few are held against the URL, and
- * others have their turn of the event loop meanwhile.
+ * Attack: thousands of blocks whose patterns are all of one host and as costly as possible. So few
+ * are compared with the URL, and other work gets its turn of the event loop.
  */
 async function covering(blocks: readonly InstalledBlock[], url: URL): Promise<InstalledBlock[]> {
   const parts = urlParts(url);
   const found: { readonly installed: InstalledBlock; readonly pattern: UnfurlPattern }[] = [];
-  let lookedAt = 0;
+  let examined = 0;
   let compared = 0;
   for (const installed of blocks) {
     let best: UnfurlPattern | undefined;
     for (const pattern of installed.patterns) {
-      lookedAt += 1;
-      if (lookedAt % LOOKED_AT_PER_TURN === 0) await setImmediate();
+      examined += 1;
+      if (examined % EXAMINED_PER_TURN === 0) await setImmediate();
       if (!isForHost(pattern, parts) || compared === COMPARED_MAX) continue;
       compared += 1;
       if (compared % COMPARED_PER_TURN === 0) await setImmediate();
@@ -136,11 +149,11 @@ async function covering(blocks: readonly InstalledBlock[], url: URL): Promise<In
     .map(({ installed }) => installed);
 }
 
-function unmatched(asked: readonly InstalledBlock[]): AnnexError {
-  const names = asked.map(({ home, block }) => `"${block.id}" of "${home.integration}"`).join(', ');
+function unmatched(candidates: readonly InstalledBlock[]): AnnexError {
+  const names = candidates.map(({ home, block }) => `"${block.id}" of "${home.integration}"`).join(', ');
   const why =
     names === ''
-      ? 'No block that is installed there covers this URL.'
-      : `Nothing came of asking ${names}; where one has failed, its log has the reason.`;
+      ? 'No block that is installed there has a `urlUnfurl` that matches this URL.'
+      : `None of ${names} made a block of this URL; for a failure, the log of the installation has the reason.`;
   return new AnnexError('UNFURL_UNMATCHED', why);
 }

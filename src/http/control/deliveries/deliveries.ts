@@ -1,8 +1,9 @@
 /**
- * `/v1/deliveries`: what was to be delivered to what an organization has installed, and what became of it, attempt by attempt.
+ * `/v1/deliveries`: deliveries to what an organization has installed, with state and attempts.
  *
- * For the organization, also of what it has uninstalled since; and for the operator and the host product. Not for the author: it
- * is the organization's content, and the answers of servers of its choice.
+ * For the organization, also for installations that it has removed, and for the operator and the
+ * host product. Not for the author: payloads are the organization's content, and answers come from
+ * servers of its choice.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -73,8 +74,8 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
       schema: {
         summary: 'List deliveries, newest first',
         description:
-          'An organization sees those to what it has installed. A page may hold fewer than `limit`, or none, and still have a ' +
-          '`next`: what is asked for is looked for a bounded number of deliveries at a time.',
+          'An organization sees those to its own installations. A page may have fewer than `limit` items, or none, and still have a ' +
+          '`next`: each request searches a bounded number of deliveries.',
         querystring: DeliveriesQuery,
         response: { 200: PageOf(DeliveryView), ...ERRORS_VIEW },
       },
@@ -96,7 +97,7 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
     '/deliveries/:id',
     {
       schema: {
-        summary: 'Read a delivery with every attempt, and what was posted',
+        summary: 'Read a delivery with its attempts and its payload',
         params: Type.Object({ id: DeliveryId }),
         querystring: NoQuery,
         response: { 200: WholeDeliveryView, ...ERRORS_VIEW },
@@ -113,7 +114,10 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
   );
 }
 
-/** A delivery that the caller may see. @throws `DELIVERY_UNKNOWN`, for one of another tenant, too */
+/**
+ * A delivery that the caller may see. @throws AnnexError DELIVERY_UNKNOWN, also for one of another
+ * tenant
+ */
 export async function readableDelivery(
   { deliveries }: { readonly deliveries: Pick<Deliveries, 'read'> },
   request: FastifyRequest,
@@ -124,7 +128,10 @@ export async function readableDelivery(
   throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
 }
 
-/** @throws `INSTALLATION_UNKNOWN` where the caller may know of no such installation, and has none of its deliveries */
+/**
+ * @throws AnnexError INSTALLATION_UNKNOWN if the caller may not see the installation or any of its
+ * deliveries
+ */
 async function requireReadable(
   { deliveries, installations }: DeliveriesRouteParts,
   request: FastifyRequest,
@@ -133,7 +140,7 @@ async function requireReadable(
   const principal = holderOf(request);
   const installation = await installations.read(wholeInstallation(installationId));
   if (installation !== undefined && mayReadDeliveries(principal, installation.organization)) return;
-  // Of one that is deleted, its deliveries alone tell whose it was.
+  // Only its deliveries show the organization of a deleted installation.
   const { items, next } = await deliveries.list({
     installationId,
     organization: principal.organization,
@@ -142,13 +149,13 @@ async function requireReadable(
   if (items.length === 0 && next === undefined) throw unknownInstallation(installationId);
 }
 
-/** @throws `REQUEST_INVALID` where both a space and a site are named */
+/** @throws AnnexError REQUEST_INVALID if both a space and a site are named */
 export function placeFilter(
   part: string,
   { space, site }: { readonly space?: string; readonly site?: string },
 ): Pick<DeliveryFilter, 'place'> {
   if (space !== undefined && site !== undefined) {
-    const message = `${part}.space and ${part}.site exclude each other: a delivery is to one of them.`;
+    const message = `${part}.space and ${part}.site exclude each other: a delivery is to one of them, so leave one out.`;
     throw new AnnexError('REQUEST_INVALID', message);
   }
   if (space !== undefined) return { place: { level: 'space', place: space } };

@@ -1,8 +1,10 @@
 /**
- * What can be ordered of deliveries (REFERENCE D32): deliver one again, deliver many again, or give one up.
+ * Actions on deliveries: redeliver one, replay many, cancel one
+ * (docs/contract/webhooks.md#redelivery-and-replay).
  *
- * What is delivered again is the same event under the same `eventId`, the same bytes where it is a webhook, with as many attempts
- * as a new one has. For whoever may read the deliveries. Each order is an entry in the audit.
+ * A redelivery has the same event and `eventId`, the same bytes if it is a webhook, and as many
+ * attempts as a new delivery. For principals that may read the deliveries. Each action is an entry
+ * in the audit.
  */
 import Type from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
@@ -21,7 +23,7 @@ import type { TypedApp } from '../typed-routes.ts';
 import { DELIVERY_FILTERS, placeFilter, readableDelivery } from './deliveries.ts';
 import { DELIVERY_ID, DeliveryId, DeliveryView, deliveryView } from './delivery-view.ts';
 
-/** What is over can be delivered again. */
+/** States of finished deliveries, which can be redelivered. */
 const OVER = DELIVERY_STATES.filter((state) => state !== 'pending');
 
 const ReplayBody = Type.Object(
@@ -35,10 +37,10 @@ const ReplayBody = Type.Object(
 );
 
 const ReplayView = Type.Object({
-  replayed: Type.Integer({ description: 'How many wait to be delivered again.' }),
+  replayed: Type.Integer({ description: 'How many were made pending again.' }),
   next: Type.Optional(
     Type.String({
-      description: 'There may be more: ask again with this as `cursor`, and all else the same.',
+      description: 'Present if there may be more: repeat the request with this as `cursor`.',
     }),
   ),
 });
@@ -46,28 +48,28 @@ const ReplayView = Type.Object({
 export interface DeliveryOrdersRouteParts {
   readonly deliveries: Pick<Deliveries, 'read' | 'redeliver' | 'cancel' | 'replay'>;
   readonly installations: Pick<Installations, 'read'>;
-  /** How often something may be done about each installation. */
+  /** Rate of actions for each installation. */
   readonly edits: EditRate;
   limitMet(limit: LimitName): void;
 }
 
 export function deliveryOrdersRoutes(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
-  oneRoute(app, parts, 'redeliver');
-  oneRoute(app, parts, 'cancel');
+  actionRoute(app, parts, 'redeliver');
+  actionRoute(app, parts, 'cancel');
   replayRoute(app, parts);
 }
 
 const SUMMARIES = {
-  redeliver: 'Deliver again what was delivered, has failed or was canceled',
-  cancel: 'Give up a delivery that is pending',
+  redeliver: 'Redeliver a finished delivery',
+  cancel: 'Cancel a pending delivery',
 } as const;
 
-function oneRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, order: keyof typeof SUMMARIES): void {
+function actionRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, action: keyof typeof SUMMARIES): void {
   app.post(
-    `/deliveries/:id/${order}`,
+    `/deliveries/:id/${action}`,
     {
       schema: {
-        summary: SUMMARIES[order],
+        summary: SUMMARIES[action],
         params: Type.Object({ id: DeliveryId }),
         querystring: NoQuery,
         response: { 200: DeliveryView, ...ERRORS_VIEW },
@@ -76,7 +78,7 @@ function oneRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, order: keyof t
     async (request) => {
       const delivery = await readableDelivery(parts, request, request.params.id);
       await parts.edits.take(request, delivery);
-      return deliveryView(await parts.deliveries[order](delivery.id, actorOf(request)));
+      return deliveryView(await parts.deliveries[action](delivery.id, actorOf(request)));
     },
   );
 }
@@ -86,9 +88,9 @@ function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
     '/deliveries/replay',
     {
       schema: {
-        summary: 'Deliver many again',
+        summary: 'Replay many deliveries',
         description:
-          'Those of one installation, that have failed unless `state` says otherwise: a bounded number at once, the oldest first.',
+          'Those of one installation that failed, or that have `state`: a bounded number for each request, oldest first.',
         querystring: NoQuery,
         body: ReplayBody,
         response: { 200: ReplayView, ...ERRORS_VIEW },

@@ -1,8 +1,8 @@
 /**
- * How deliveries are shown: in a list, and each by itself with every attempt that was made.
+ * The views of deliveries: in a list, and alone with every attempt.
  *
- * What receivers have answered comes from servers that nobody here knows. It is text in JSON and nothing else: no browser takes
- * it for a page.
+ * Attack: markup in answers of receivers, which are servers that the host does not know. Answers
+ * are sent as text in JSON only, which browsers do not treat as a page.
  */
 import Type from 'typebox';
 import { ATTEMPT_RESULTS, DELIVERY_KINDS, DELIVERY_STATES } from '../../../database/tables.ts';
@@ -10,48 +10,47 @@ import type { Delivery, DeliveryPayload, RecordedAttempt } from '../../../store/
 import { placeView } from '../installations/target-paths.ts';
 import { isoTime, Time } from '../schemas.ts';
 
-/** Its event's, which is of a `Sequence`, and a number. */
+/** The id of the event, of a `Sequence`, and a number. */
 export const DELIVERY_ID = /^[0-9a-f]{12}-[0-9a-f]{12}-[\w-]{1,32}\.\d{1,9}$/;
 
-/** An id as it stands in a path; whether there is such a delivery is found out later. */
+/** An id in a path; whether it exists is checked later. */
 export const DeliveryId = Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9_.-]+$' });
 
 const Outcome = Type.String({
   description:
-    'How an attempt ended, as `answered 200`, `timeout`, `tls` or `blocked` do; of a delivery, the last one.',
+    'How an attempt ended, such as `answered 200`, `timeout`, `tls` or `blocked`; for a delivery, its last attempt.',
 });
 
 const MEMBERS = {
   id: Type.String({
-    description:
-      'Also the request id of what the integration has logged for it, in the log of the installation.',
+    description: 'Also the request id of its lines in the log of the installation.',
   }),
-  eventId: Type.String({ description: 'By which the receiver knows an event that it hears twice.' }),
+  eventId: Type.String({ description: 'By which a receiver recognizes an event that it gets twice.' }),
   type: Type.String(),
   kind: Type.Enum([...DELIVERY_KINDS], {
     description:
-      '`handler`: an event for the code itself. `webhook`: the code says what is posted where, and Annex does it.',
+      '`handler`: a call of the code. `webhook`: an HTTP post, whose payload and destination the code decides.',
   }),
   integration: Type.String(),
-  organization: Type.String({ description: 'The one that installed.' }),
+  organization: Type.String({ description: 'The organization that installed.' }),
   installation: Type.String(),
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
   state: Type.Enum([...DELIVERY_STATES], {
     description:
-      '`pending`: to be delivered, or tried again. `delivered`: the handler, or the receiver, has it. `unhandled`: the code ' +
-      'does not handle it, or is not subscribed. `failed`: final, or out of retries. `canceled`: the target was paused or ' +
-      'gone, or somebody has said so.',
+      '`pending`: not attempted yet, or to be retried. `delivered`: the handler or the receiver accepted it. `unhandled`: the code ' +
+      'does not handle it, or is not subscribed. `failed`: final failure, or out of retries. `canceled`: the target was paused or ' +
+      'removed, or the delivery was canceled by request.',
   }),
-  attempts: Type.Integer({ description: 'Calls or requests that were made for it.' }),
-  retries: Type.Integer({ description: 'Of those that it may have now, how many it has used.' }),
+  attempts: Type.Integer({ description: 'Number of calls or requests made.' }),
+  retries: Type.Integer({ description: 'Retries used since it was accepted or last redelivered.' }),
   outcome: Type.Optional(Outcome),
   createdAt: Time,
   dueAt: Type.Optional(
     Type.String({
       ...Time,
       description:
-        'While it is pending: when it is tried next. Where that has passed, it is under way, or waits for its turn.',
+        'Time of the next attempt while pending. If it has passed, the attempt is in flight or waits for its turn.',
     }),
   ),
   finishedAt: Type.Optional(Time),
@@ -62,25 +61,27 @@ const AttemptView = Type.Object({
   at: Time,
   durationMs: Type.Integer(),
   result: Type.Enum([...ATTEMPT_RESULTS], {
-    description: '`fault`: by Annex itself, which says nothing of the receiver and uses up no retry.',
+    description: '`fault`: a failure of Annex itself, which uses up no retry.',
   }),
   outcome: Outcome,
-  destination: Type.Optional(Type.String({ description: 'What was posted to, without its query.' })),
-  status: Type.Optional(Type.Integer({ description: 'Of the answer.' })),
-  response: Type.Optional(Type.String({ description: "How the body of the receiver's answer begins." })),
-  truncated: Type.Optional(Type.Boolean({ description: 'Whether the answer was not read to its end.' })),
+  destination: Type.Optional(Type.String({ description: 'URL of the post, without its query.' })),
+  status: Type.Optional(Type.Integer({ description: 'Status of the answer.' })),
+  response: Type.Optional(Type.String({ description: "Beginning of the body of the receiver's answer." })),
+  truncated: Type.Optional(
+    Type.Boolean({ description: 'Whether the answer was longer than what was read.' }),
+  ),
 });
 
 export const DeliveryView = Type.Object(MEMBERS);
 
 export const WholeDeliveryView = Type.Object({
   ...MEMBERS,
-  history: Type.Array(AttemptView, { description: 'Every attempt, in order; the latest hundred.' }),
+  history: Type.Array(AttemptView, { description: 'The latest hundred attempts, in order.' }),
   destination: Type.Optional(
-    Type.String({ description: 'Of a webhook: where it goes, without its query, which may hold a key.' }),
+    Type.String({ description: 'Destination of a webhook, without its query, which may contain a key.' }),
   ),
   payload: Type.Optional(
-    Type.String({ description: 'Of a webhook: what is posted, the same bytes at each attempt.' }),
+    Type.String({ description: 'Payload of a webhook: the same bytes at each attempt.' }),
   ),
 });
 

@@ -1,6 +1,6 @@
 /**
- * How events are shown: those of the product with what came of them, and those of the life of installations, of which nothing is
- * shown that they hold: it may be a configuration with credentials.
+ * The views of events: product events with their deliveries, and lifecycle events. The content of a
+ * lifecycle event is never shown: it may be a configuration with credentials.
  */
 import Type from 'typebox';
 import { LIFECYCLE_EVENT_STATES } from '../../../database/tables.ts';
@@ -16,21 +16,21 @@ export const LifecycleEventView = Type.Object(
     id: Type.String({ description: '`eventId` of the event, and the request id of its lines in the log.' }),
     type: Type.String(),
     integration: Type.String(),
-    organization: Type.String({ description: 'The one that installed.' }),
+    organization: Type.String({ description: 'The organization that installed.' }),
     installation: Type.String(),
     space: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
     state: Type.Enum([...LIFECYCLE_EVENT_STATES], {
       description:
-        '`pending`: to be told, or told again; of a target that is paused, once it is resumed. `delivered`: heard. `unhandled`: no handler. `failed`: its handler failed, or it ' +
-        'could not be told; final. `canceled`: the target is gone.',
+        '`pending`: to be delivered, or retried; for a paused target, after it is resumed. `delivered`: its handler ended well. `unhandled`: no handler. `failed`: its handler failed, or it ' +
+        'could not be delivered; final. `canceled`: the target was removed.',
     }),
-    attempts: Type.Integer({ description: 'Calls that were made for it.' }),
-    outcome: Type.Optional(Type.String({ description: 'How the last of them ended.' })),
+    attempts: Type.Integer({ description: 'Number of calls made.' }),
+    outcome: Type.Optional(Type.String({ description: 'Outcome of the last call.' })),
     createdAt: Time,
     finishedAt: Type.Optional(Time),
   },
-  { title: 'LifecycleEvent', description: 'An event in the life of an installation.' },
+  { title: 'LifecycleEvent', description: 'A lifecycle event of an installation.' },
 );
 
 const PRODUCT_MEMBERS = {
@@ -39,30 +39,32 @@ const PRODUCT_MEMBERS = {
   organization: Type.String(),
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
-  installation: Type.Optional(Type.String({ description: 'Where it is for this one alone.' })),
-  deliveries: Type.Integer({ description: 'How many it came to when it was accepted.' }),
+  installation: Type.Optional(
+    Type.String({ description: 'Present if the event is for this installation only.' }),
+  ),
+  deliveries: Type.Integer({ description: 'Number of deliveries when it was accepted.' }),
   createdAt: Time,
 };
 
 export const ProductEventView = Type.Object(PRODUCT_MEMBERS, {
   title: 'ProductEvent',
-  description: 'An event that the product has posted.',
+  description: 'An event that the host product posted.',
 });
 
-/** With what it holds, and what became of it. */
+/** With its content and its deliveries. */
 export const TracedEventView = Type.Object(
   {
     ...PRODUCT_MEMBERS,
     event: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'As handlers get it; each gets the `installationId` of its own beside it.',
+      description: 'As handlers get it; each also gets its own `installationId`.',
     }),
     trace: Type.Array(DeliveryView, {
       description:
-        'What became of each delivery. What the integration has logged meanwhile is in its log, under the id of the delivery as ' +
+        'Each delivery. Log lines of the integration are in the log of the installation, with the id of the delivery as ' +
         '`requestId`.',
     }),
   },
-  { title: 'TracedEvent', description: 'An event that the product has posted, and its deliveries.' },
+  { title: 'TracedEvent', description: 'An event that the host product posted, and its deliveries.' },
 );
 
 export function lifecycleEventView({

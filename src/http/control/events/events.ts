@@ -1,6 +1,7 @@
 /**
- * `/v1/events`: what has happened, and what came of it. What the product has posted is for the organization that it is about, with
- * all that it says; what has happened in the life of an installation is for those who may read its log, also once it is deleted.
+ * `/v1/events`: product events and lifecycle events, with their outcomes. Product events are for
+ * their organization, with all their content; lifecycle events are for principals that may read the
+ * installation's log, also after it is deleted.
  */
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -36,9 +37,9 @@ import {
   tracedEventView,
 } from './event-view.ts';
 
-/** Events of an installation page by their position. */
-const LIFE_PAGE_KEY = /^\d{1,15}$/;
-/** Those of the product by the ids of a `Sequence`. */
+/** Key of a page of lifecycle events: the position. */
+const LIFECYCLE_PAGE_KEY = /^\d{1,15}$/;
+/** Key of a page of product events: the id of a `Sequence`. */
 const PAGE_KEY = /^[0-9a-f]{12}-[0-9a-f]{12}-[\w-]{1,32}$/;
 
 const PRODUCT_FILTERS = {
@@ -53,7 +54,7 @@ const EventsQuery = Type.Object(
     installation: Type.Optional(
       Type.String({
         ...Name,
-        description: 'The events of its life, instead of those that the product has posted.',
+        description: 'Lists the lifecycle events of this installation instead of product events.',
       }),
     ),
   },
@@ -69,8 +70,8 @@ export interface EventsRouteParts {
   readonly installations: Pick<Installations, 'read'>;
 }
 
-/** Whose an installation is, or was. */
-type Whose = Pick<LifecycleEventEntry, 'integration' | 'organization' | 'createdAt'>;
+/** The owners of an installation that exists or existed. */
+type InstallationOwners = Pick<LifecycleEventEntry, 'integration' | 'organization' | 'createdAt'>;
 
 export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
   app.get(
@@ -79,8 +80,8 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
       schema: {
         summary: 'List events, newest first',
         description:
-          'Those that the product has posted: of one organization, or of all. A page may hold fewer than `limit`, or none, and ' +
-          'still have a `next`. With `installation`: those in the life of one installation.',
+          'Product events of one organization, or of all. A page may have fewer than `limit` items, or none, and ' +
+          'still have a `next`. With `installation`: the lifecycle events of one installation.',
         querystring: EventsQuery,
         response: {
           200: Type.Union([PageOf(LifecycleEventView), PageOf(ProductEventView)]),
@@ -93,14 +94,14 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
       const holder = holderOf(request);
       return installation === undefined
         ? productEvents(parts, holder, request.query)
-        : lifeOf(parts, holder, installation, request.query);
+        : lifecycleEventsOf(parts, holder, installation, request.query);
     },
   );
   app.get(
     '/events/:id',
     {
       schema: {
-        summary: 'Read an event, and what became of it',
+        summary: 'Read an event and its outcome',
         params: Type.Object({ id: Type.String({ pattern: EVENT_ID.source }) }),
         querystring: NoQuery,
         response: { 200: Type.Union([LifecycleEventView, TracedEventView]), ...ERRORS_VIEW },
@@ -112,9 +113,9 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
       const event = await parts.acceptedEvents.read(id);
       if (event !== undefined && mayReadEvents(holder, event.organization))
         return tracedEventView(event, await parts.deliveries.ofEvent(id));
-      const ofLife = await parts.lifeEvents.read(id);
-      if (ofLife !== undefined && (await mayReadLife(parts, holder, ofLife)))
-        return lifecycleEventView(ofLife);
+      const lifecycleEvent = await parts.lifeEvents.read(id);
+      if (lifecycleEvent !== undefined && (await mayReadLifecycle(parts, holder, lifecycleEvent)))
+        return lifecycleEventView(lifecycleEvent);
       throw new AnnexError('EVENT_UNKNOWN', `There is no event "${id}".`);
     },
   );
@@ -134,7 +135,7 @@ async function productEvents(
   return pageAnswer(page, productEventView);
 }
 
-async function lifeOf(
+async function lifecycleEventsOf(
   parts: EventsRouteParts,
   holder: HolderPrincipal,
   installationId: string,
@@ -142,27 +143,28 @@ async function lifeOf(
 ) {
   const [other] = Object.keys(PRODUCT_FILTERS).filter((name) => Object.hasOwn(query, name));
   if (other !== undefined) {
-    const message = `query.installation lists the events of its life, which "${other}" says nothing about: leave one of them out.`;
+    const message = `query.installation lists lifecycle events, to which "${other}" does not apply: leave one of them out.`;
     throw new AnnexError('REQUEST_INVALID', message);
   }
   const { installations, lifeEvents } = parts;
-  // Of one that is deleted, its events alone tell whose it was.
-  const whose =
+  // Only its events show the organization of a deleted installation.
+  const owners =
     (await installations.read(wholeInstallation(installationId))) ??
     (await lifeEvents.latest(installationId));
-  if (whose === undefined || !(await mayReadLife(parts, holder, whose)))
+  if (owners === undefined || !(await mayReadLifecycle(parts, holder, owners)))
     throw unknownInstallation(installationId);
-  const page = await lifeEvents.list({ ...pageRequest(query, LIFE_PAGE_KEY), installationId });
+  const page = await lifeEvents.list({ ...pageRequest(query, LIFECYCLE_PAGE_KEY), installationId });
   return pageAnswer(page, lifecycleEventView);
 }
 
-async function mayReadLife(
+async function mayReadLifecycle(
   { registry }: EventsRouteParts,
   principal: Principal,
-  { integration: name, organization, createdAt }: Whose,
+  { integration: name, organization, createdAt }: InstallationOwners,
 ): Promise<boolean> {
   const integration = await registry.integration(name);
-  // Attack: to take the name of an integration that is gone, for what there is of its former owner's.
+  // Attack: publishing under the name of a deleted integration, to read the events of its former
+  // owner's installations.
   const isItsOwn = integration !== undefined && integration.createdAt <= createdAt;
   return mayReadLog(principal, organization, isItsOwn ? integration.organization : organization);
 }

@@ -1,8 +1,9 @@
 /**
- * `POST /v1/events`: the host product says what has happened, one event or many at once (REFERENCE D4, D27).
+ * `POST /v1/events`: the host product posts one event or a batch (docs/contract/events.md#posting).
  *
- * Many are accepted together or not at all, so that whoever was refused knows that it may send all of them again. The answer is
- * given once everything is on disk; what is not refused is never lost. Nobody is called before the answer.
+ * A batch is accepted as a whole or not at all, so that a client can repeat a refused batch as it
+ * is. The answer is sent when all events are on disk; no accepted event is lost. No handler is
+ * called before the answer.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -21,13 +22,16 @@ import { principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 
-/** For the description alone: what is wrong with an event is told by its type, which a union of all of them could not. */
+/**
+ * For the description only: validation goes by the type of each event, because errors of a union
+ * would not name the fault.
+ */
 const EventBody = Type.Union([...POSTED_TYPES.values()].map(({ schema }) => schema));
 const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) =>
   Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1, maxItems }) })]);
 
 const DELIVERIES =
-  'How many targets hear of it; none is no error: nobody has installed anything that listens.';
+  'Number of targets that get it. 0 is no error: no installation has a handler or webhook for it.';
 const PostedView = Type.Object({
   eventId: Type.String(),
   deliveries: Type.Integer({ description: DELIVERIES }),
@@ -38,10 +42,10 @@ const PostedManyView = Type.Object({
       eventId: Type.String(),
       deliveries: Type.Integer({ description: DELIVERIES }),
       known: Type.Optional(
-        Type.Boolean({ description: 'It had been accepted before; this is the answer of then.' }),
+        Type.Boolean({ description: 'It was accepted before; this is the earlier answer.' }),
       ),
     }),
-    { description: 'In the order in which they were posted.' },
+    { description: 'In the order of the request.' },
   ),
 });
 const View = Type.Union([PostedManyView, PostedView]);
@@ -49,7 +53,7 @@ const View = Type.Union([PostedManyView, PostedView]);
 export interface IngestRouteParts {
   readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;
   readonly limits: Pick<Limits, 'eventBytes' | 'eventsPerBatch' | 'requestBodyBytes'>;
-  /** Told of limits that a request met. */
+  /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
@@ -59,20 +63,20 @@ export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
     '/events',
     {
       bodyLimit: limits.requestBodyBytes,
-      // Before the body is read: who may not post makes nobody hold ten megabytes.
+      // Before the body is read. Attack: ten megabytes with a token that may not post.
       onRequest: async (request) => requirePoster(request),
       validatorCompiler: () => (value) => ({ value }),
       errorHandler(thrown) {
-        const error = inOurWords(thrown, limits);
+        const error = asLimitError(thrown, limits);
         if (error instanceof AnnexError && error.limit) limitMet(error.limit.name);
         throw error;
       },
       schema: {
-        summary: 'Post events of the product: one, or many at once',
+        summary: 'Post one product event, or a batch',
         description:
-          'Answered with 202 once the events, and what is to be delivered for them, are stored. An `eventId` that was accepted ' +
-          'before is answered as then, with 200, where the event is the same, and is a conflict where it is not. Of many, all ' +
-          'are accepted or none.',
+          'Answered with 202 when the events and their deliveries are stored. An `eventId` that was accepted ' +
+          'before is answered as before, with 200, if the event is the same, and with a conflict if it is not. Of a batch, all ' +
+          'events are accepted or none.',
         body: postBody(limits),
         response: { 200: View, 202: View, ...ERRORS_VIEW },
       },
@@ -98,34 +102,36 @@ const viewInBatch = (event: AcceptedEvent) => ({ ...viewOf(event), ...(!event.is
 function requirePoster(request: FastifyRequest): void {
   const principal = principalOf(request);
   if (mayPostEvents(principal)) return;
-  const message = `A token of kind ${principal.kind} posts no events: that is for the platform's own.`;
+  const message = `Posting events needs a platform token; the request came with one of kind ${principal.kind}.`;
   throw new AnnexError('TOKEN_FORBIDDEN', message);
 }
 
-/** The framework refuses a body that is too large before anybody reads it. */
-function inOurWords(thrown: unknown, { requestBodyBytes: max }: IngestRouteParts['limits']): unknown {
+/** Replaces the framework's error for a body that is too large by one that names the limit. */
+function asLimitError(thrown: unknown, { requestBodyBytes: max }: IngestRouteParts['limits']): unknown {
   const isTooLarge = thrown instanceof Error && 'statusCode' in thrown && thrown.statusCode === 413;
   if (!isTooLarge || thrown instanceof AnnexError) return thrown;
   return limitError('REQUEST_TOO_LARGE', { name: 'requestBodyBytes', max });
 }
 
-/** The events of a body that holds many; undefined where it is one. What has a `type` is an event, whatever else it has. */
+/**
+ * @returns the events of a batch; undefined for a single event, which is any object with a `type`
+ */
 function batchIn(body: unknown, { eventsPerBatch: max }: IngestRouteParts['limits']): unknown[] | undefined {
   if (body === undefined || body === null)
     throw invalid('body is missing: send JSON, with "Content-Type: application/json".');
-  if (typeof body !== 'object') throw invalid('body is no event, and has no "events".');
+  if (typeof body !== 'object') throw invalid('body must be an event, or an object with "events".');
   if (!('events' in body) || 'type' in body) return undefined;
   const { events, ...others } = body;
   if (!Array.isArray(events) || events.length === 0)
-    throw invalid('body.events must be a list of one event at least.');
+    throw invalid('body.events must be a list of at least one event.');
   const [other] = Object.keys(others);
   if (other !== undefined)
-    throw invalid(`body has "events" and "${nameIn(other)}": what an event says stands in each of them.`);
+    throw invalid(`body has "events" and "${nameIn(other)}": members of events belong into each event.`);
   if (events.length <= max) return events;
   throw limitError('REQUEST_TOO_LARGE', { name: 'eventsPerBatch', max, used: events.length });
 }
 
-/** @throws `REQUEST_INVALID`, `REQUEST_TOO_LARGE` that say which event it is */
+/** @throws AnnexError REQUEST_INVALID or REQUEST_TOO_LARGE, naming the event */
 function readEvent(value: unknown, at: string, { eventBytes: max }: IngestRouteParts['limits']): PostedEvent {
   const fault = eventFault(value, at);
   if (fault !== undefined) throw invalid(fault);
@@ -139,19 +145,22 @@ function readEvent(value: unknown, at: string, { eventBytes: max }: IngestRouteP
     const message = `${at} has ${quantity('eventBytes', used)}; ${limitClause(limit)}.`;
     throw new AnnexError('REQUEST_TOO_LARGE', message, { limit });
   }
-  const { organization, installationId, eventId = productEventId(randomBytes), type, ...said } = event;
+  const { organization, installationId, eventId = productEventId(randomBytes), type, ...members } = event;
   return {
     ...{ eventId, organization, type, ...placeOfEvent(event) },
     ...(installationId !== undefined && { installationId }),
-    body: bodyOf(eventId, type, said),
-    // Of all that was posted: the same event for another organization is another one.
+    body: bodyOf(eventId, type, members),
+    // Hash of the whole event: the same event for another organization is another event.
     bodyHash: hash('sha256', canonical, 'base64url'),
   };
 }
 
-/** As handlers get it, but for the id of the installation: what names it comes first, then all else as it was posted. */
-function bodyOf(eventId: string, type: string, said: Readonly<Record<string, unknown>>): string {
-  const rest = JSON.stringify(said);
+/**
+ * The event as handlers get it, without the id of the installation: `eventId` and `type` first,
+ * then all other members as posted.
+ */
+function bodyOf(eventId: string, type: string, members: Readonly<Record<string, unknown>>): string {
+  const rest = JSON.stringify(members);
   const head = `{"eventId":${JSON.stringify(eventId)},"type":${JSON.stringify(type)}`;
   return rest === '{}' ? `${head}}` : `${head},${rest.slice(1)}`;
 }

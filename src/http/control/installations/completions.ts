@@ -1,12 +1,14 @@
 /**
- * `…/completions`: the choices of a setting, from the integration itself (SPEC "Paths named in the manifest", REFERENCE D9).
+ * `…/completions`: the options of a property, from the integration itself
+ * (docs/contract/configuration.md#completion).
  *
- * Its `completion_url` is called like any other path of the target's endpoint, as a `fetch` event, with what has been typed
- * so far as `search`; but the answer goes to the host product, so it is checked and not passed on. For whoever may change
- * the installation: the call runs with its configuration and its secrets.
+ * Its `completion_url` is called like any other path of the target's endpoint, as a `fetch` event
+ * with `search`. The answer goes to the host product, so it is checked and not passed on. For
+ * principals that may edit the installation: the call runs with its configuration and secrets.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { CallResponse } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
 import type { Dispatch } from '../../../calls/dispatch.ts';
@@ -30,7 +32,7 @@ import type { Installations } from '../../../store/installations/installations.t
 import type { Registry } from '../../../store/integrations/registry.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
-import { boundedBody, callerOf } from '../nested-call.ts';
+import { nestedCaller } from '../nested-call.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -42,7 +44,7 @@ const CompletionsBody = Type.Object(
   {
     property: Type.String({ minLength: 1, maxLength: 64 }),
     search: Type.Optional(
-      Type.String({ description: 'What has been typed so far.', maxLength: SEARCH_CHARS_MAX }),
+      Type.String({ description: 'The text that the user has typed.', maxLength: SEARCH_CHARS_MAX }),
     ),
   },
   { additionalProperties: false },
@@ -63,7 +65,7 @@ export interface CompletionsRouteParts {
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly installations: Pick<Installations, 'read'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  /** Hears of answers that are not taken. */
+  /** Logs answers that are refused. */
   readonly observer: Pick<CallLog, 'log'>;
   readonly limits: Limits;
   limitMet(limit: LimitName): void;
@@ -76,9 +78,9 @@ export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): 
       `${TARGET_PATHS[level]}/completions`,
       {
         schema: {
-          summary: `Ask the integration for the choices of a setting of ${TARGET_NOUNS[level]}`,
+          summary: `Get the options of a property of ${TARGET_NOUNS[level]} from the integration`,
           description:
-            'Calls the `completion_url` of the property at the endpoint, with `?search=` where there is one. It answers ' +
+            'Calls the `completion_url` of the property at the endpoint, with `?search=` if sent. It must answer ' +
             '`[{"label", "value"}]`.',
           params: TARGET_PARAMS[level],
           body: CompletionsBody,
@@ -95,17 +97,25 @@ export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): 
         if (target.status === 'paused')
           throw new AnnexError(
             'ENDPOINT_PAUSED',
-            'The installation is paused, and with it what completes its settings.',
+            'The installation is paused: options cannot be completed until it is resumed.',
           );
         const query = search === undefined ? '' : `?search=${encodeURIComponent(search.toWellFormed())}`;
-        const options = await ask(request, reply, { target, property, pathAndQuery: path + query }, parts);
+        const options = await complete(
+          request,
+          reply,
+          { target, property, pathAndQuery: path + query },
+          parts,
+        );
         return { options: [...options] };
       },
     );
   }
 }
 
-/** The path that completes a property, by the manifest of the version that is called. @throws `PROPERTY_UNKNOWN` */
+/**
+ * Path of the property's `completion_url` in the manifest of the version that is called. @throws
+ * AnnexError PROPERTY_UNKNOWN
+ */
 async function pathOf(
   registry: Pick<Registry, 'version'>,
   { integration, version }: Target,
@@ -115,50 +125,52 @@ async function pathOf(
   const manifest = (await registry.version(integration, version))?.manifest;
   const path = manifest && completionPath(configurationAt(manifest, level), property);
   if (path !== undefined) return path;
-  const message = `The configuration has no property "${property}" whose choices the integration supplies.`;
+  const message = `The configuration has no property "${property}" with a \`completion_url\`.`;
   throw new AnnexError('PROPERTY_UNKNOWN', message);
 }
 
-/** What is asked of whom. */
-interface Question {
+/** A property to complete, and the path to call. */
+interface Completion {
   readonly target: Target;
   readonly property: string;
   readonly pathAndQuery: string;
 }
 
-/** @throws `CALL_TOO_DEEP`, `COMPLETIONS_INVALID`, and whatever a call ends with that has no answer */
-async function ask(
+/**
+ * @throws AnnexError CALL_TOO_DEEP, COMPLETIONS_INVALID, or the outcome of a call without an answer
+ */
+async function complete(
   request: FastifyRequest,
   reply: FastifyReply,
-  { target, property, pathAndQuery }: Question,
+  { target, property, pathAndQuery }: Completion,
   parts: CompletionsRouteParts,
 ): Promise<readonly CompletionOption[]> {
   const { dispatch, observer, limits } = parts;
-  // Whoever types on asks anew, and waits for this answer no longer.
-  const caller = callerOf(request, reply, limits);
+  // When the user types on, the client disconnects and sends another request.
+  const caller = nestedCaller(request, reply, limits);
   const event = fetchEvent(request.id, target, {
     method: 'GET',
     pathAndQuery,
     headers: { accept: 'application/json' },
   });
-  const bounded = bound(target, limits.completionMs);
-  const tell = (why: string): void =>
-    observer.log(target, request.id, 'error', `The choices of "${property}" were not taken: ${why}`);
+  const timedTarget = withCompletionTime(target, limits.completionMs);
+  const logRefusal = (why: string): void =>
+    observer.log(target, request.id, 'error', `The options of "${property}" were refused: ${why}`);
   const refuse = (why: string): AnnexError => {
-    tell(why);
+    logRefusal(why);
     return new AnnexError('COMPLETIONS_INVALID', why);
   };
   const late = (): AnnexError => {
     const limit: LimitMet = { name: 'completionMs', max: limits.completionMs };
     parts.limitMet(limit.name);
-    tell(limitSentence(limit));
+    logRefusal(limitSentence(limit));
     return limitError('CALL_TIMED_OUT', limit);
   };
   const startedAt = performance.now();
   const envelope = { event, environment: target.environmentJson };
-  const result = await dispatch.call(bounded, envelope, request.id, caller);
+  const result = await dispatch.call(timedTarget, envelope, request.id, caller);
   if (result.response === undefined) {
-    if (result.outcome === 'exceededWallTime' && bounded !== target) throw late();
+    if (result.outcome === 'exceededWallTime' && timedTarget !== target) throw late();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
   try {
@@ -168,14 +180,17 @@ async function ask(
   } catch (cause) {
     if (cause instanceof AnnexError) throw cause;
     if (caller.left) throw outcomeError('canceled');
-    // An answer that breaks off: its call has ended before it did, as a rule because of its time.
-    const isLate = performance.now() - startedAt >= limits.completionMs && bounded !== target;
-    throw isLate ? late() : refuse('The integration answered with something that breaks off.');
+    // The answer broke off: its call has ended, usually because of its time.
+    const isLate = performance.now() - startedAt >= limits.completionMs && timedTarget !== target;
+    throw isLate ? late() : refuse('The integration answered with an incomplete body.');
   }
 }
 
-/** The same target with less time: somebody types and waits. The target itself where it has no more anyway. */
-function bound(target: Target, completionMs: number): Target {
+/**
+ * The target with less time for its call, because a user waits; the target itself if its limits are
+ * lower already.
+ */
+function withCompletionTime(target: Target, completionMs: number): Target {
   const { callWallMs, firstByteMs } = target.limits;
   if (firstByteMs <= completionMs && callWallMs <= completionMs) return target;
   const limits = {

@@ -1,8 +1,8 @@
 /**
- * `…/configuration`: what the host product draws as the settings of an installation, of a space or of a site: the fields
- * as the active version's manifest declares them, with what is set.
+ * `…/configuration`: the configuration of a target as a form: the properties that the active
+ * version's manifest declares, with their values (docs/contract/configuration.md#form).
  *
- * For whoever may read the configuration. Values of credentials are in no answer.
+ * For principals that may read the configuration. Values of credentials are never sent.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -28,31 +28,33 @@ const FieldView = Type.Object({
   description: Type.Optional(Type.String()),
   required: Type.Boolean(),
   default: Type.Optional(Type.Unknown()),
-  enum: Type.Optional(Type.Array(Type.String(), { description: 'Choices of a dropdown.' })),
+  enum: Type.Optional(Type.Array(Type.String(), { description: 'Options of a dropdown.' })),
   multiple: Type.Optional(
-    Type.Boolean({ description: 'Several of them may be chosen: the value is a list.' }),
+    Type.Boolean({ description: 'Several options may be chosen: the value is a list.' }),
   ),
   completion: Type.Optional(
-    Type.Boolean({ description: 'The integration supplies the choices: ask for them at `…/completions`.' }),
+    Type.Boolean({ description: 'The integration supplies the options, at `…/completions`.' }),
   ),
   button_text: Type.Optional(Type.String()),
-  callback_url: Type.Optional(Type.String({ description: 'Where the button leads; absolute.' })),
-  value: Type.Optional(Type.Unknown({ description: 'Absent where nothing is set, and for what is sealed.' })),
-  sealed: Type.Optional(Type.Boolean({ description: 'It holds credentials, which are never shown.' })),
-  isSet: Type.Optional(Type.Boolean({ description: 'Whether it has a value; of what is sealed.' })),
+  callback_url: Type.Optional(Type.String({ description: 'Absolute URL that the button opens.' })),
+  value: Type.Optional(Type.Unknown({ description: 'Absent if nothing is set, and for sealed properties.' })),
+  sealed: Type.Optional(
+    Type.Boolean({ description: 'The property has credentials, which are never shown.' }),
+  ),
+  isSet: Type.Optional(Type.Boolean({ description: 'Whether a sealed property has a value.' })),
 });
 
 const FormView = Type.Object({
   level: Type.Enum([...LEVELS]),
   status: Type.Enum([...INSTALLATION_STATUSES]),
   componentId: Type.Optional(
-    Type.String({ description: 'The component that draws the settings itself, instead of fields.' }),
+    Type.String({ description: 'Component that draws the configuration, instead of a form.' }),
   ),
   properties: Type.Optional(Type.Array(FieldView, { description: "In the manifest's order." })),
   problems: Type.Optional(
     Type.Array(
       Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
-      { description: 'What keeps the configuration from being valid.' },
+      { description: 'Problems that make the configuration invalid.' },
     ),
   ),
 });
@@ -73,7 +75,7 @@ export function configurationRoutes(
       {
         config: FOR_RUNTIME,
         schema: {
-          summary: `Read the settings of ${TARGET_NOUNS[level]} as a form`,
+          summary: `Read the configuration of ${TARGET_NOUNS[level]} as a form`,
           params: TARGET_PARAMS[level],
           querystring: NoQuery,
           response: { 200: FormView, ...ERRORS_VIEW },
@@ -84,7 +86,7 @@ export function configurationRoutes(
         const { name } = request.params;
         const target = await visibleTarget(installations, request, name, targetNameOf(level, request.params));
         if (!mayReadConfiguration(principal, target)) {
-          const message = `A token of kind ${principal.kind} does not see configurations.`;
+          const message = `A token of kind ${principal.kind} may not read configurations.`;
           throw new AnnexError('TOKEN_FORBIDDEN', message);
         }
         const version = await activeVersion(registry, name);

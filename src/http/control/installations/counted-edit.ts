@@ -1,8 +1,9 @@
 /**
  * Counts a change of an installation before its body is read.
  *
- * The attack: changes that are refused. Each costs the host the body, its JSON and its validation; were only those counted that
- * are taken, there could be any number of them. So a change counts once its token and its path are known, whatever comes of it.
+ * Attack: changes that are refused. Each costs the host its body, JSON and validation, and if only
+ * accepted changes were counted, there could be any number. So a change counts when its token and
+ * path are known, whatever its outcome.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Level, TargetName } from '../../../model/installation.ts';
@@ -21,7 +22,10 @@ export interface CountedEditParts {
 
 type OnRequest = (request: FastifyRequest) => Promise<void>;
 
-/** `onRequest` of a route that changes the target of its path. @throws `REQUEST_RATE_EXCEEDED` */
+/**
+ * `onRequest` of a route that changes the target of its path. @throws AnnexError
+ * REQUEST_RATE_EXCEEDED
+ */
 export function countedEdit({ installations, edits }: CountedEditParts, level: Level): OnRequest {
   const check = schemaCheck(TARGET_PARAMS[level]);
   return async (request) => edits.take(request, await editsOf(request, check, level, installations));
@@ -33,7 +37,7 @@ async function editsOf(
   level: Level,
   installations: Pick<Installations, 'read'>,
 ): Promise<EditsOf> {
-  // Paths are validated later: one that is none is not asked of the store.
+  // Paths are validated later; an invalid one must not reach the store.
   if (check(request.params).length > 0) return ofNone(principalOf(request));
   const params = request.params as TargetParams;
   const name: TargetName = targetNameOf(level, params);
@@ -41,13 +45,19 @@ async function editsOf(
   return found.catch(() => ofNone(principalOf(request)));
 }
 
-/** Changes of what is not there for the caller: those of a token count together, or each made-up name would count anew. */
+/**
+ * Changes of unknown targets count together for each token. Attack: another made-up name for each
+ * request.
+ */
 const ofNone = (principal: Principal): EditsOf =>
   isRuntime(principal)
     ? { integration: principal.integration, organization: '' }
     : { integration: '', organization: principal.organization ?? '' };
 
-/** `onRequest` of the route that installs: an organization installs for itself, so its token says which one it is. */
+/**
+ * `onRequest` of the route that installs: an organization installs for itself, so its token names
+ * the organization.
+ */
 export const countedInstall =
   ({ edits }: Pick<CountedEditParts, 'edits'>): OnRequest =>
   async (request) => {

@@ -1,11 +1,11 @@
 /**
- * `…/credentials/lease`: how code of an integration renews an access token without another call doing the same
- * (REFERENCE 6). `getOAuthToken()` of the SDK asks here; nobody else has a reason to.
+ * `…/credentials/lease`: a lease lets one call renew an access token while others wait
+ * (docs/contract/oauth.md#leases). For `getOAuthToken()` of the SDK.
  *
- * The one route that shows credentials, so it is the narrowest. No token that is stored gets here, not the operator's
- * either; of runtime tokens, those of calls whose environment holds the same credentials already. Whoever steals such a
- * token learns what its call was handed anyway, until the token expires, a minute later. And as everything here it is
- * answered with `no-store`.
+ * The only route that shows credentials, so it is the narrowest. It accepts no stored token, not
+ * even the operator's, and only runtime tokens of calls whose environment has the same credentials.
+ * Attack: a stolen runtime token. It reveals only what its call was given anyway, and expires
+ * within a minute. As on all routes here, answers carry `no-store`.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -38,18 +38,18 @@ const Lease = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-
 const LeaseBody = Type.Object(
   {
     lease: Type.Optional(
-      Type.String({ ...Lease, description: 'One that is held already: more time for it.' }),
+      Type.String({ ...Lease, description: 'A lease that the call holds, to extend it.' }),
     ),
   },
   { additionalProperties: false },
 );
 
 const LeaseView = Type.Object({
-  lease: Type.Optional(Type.String({ description: 'Absent while another call holds it: try again.' })),
+  lease: Type.Optional(Type.String({ description: 'Absent while another call holds the lease: try again.' })),
   expiresAt: Type.Optional(Time),
   credentials: Type.Optional(
     Type.Unsafe<Record<string, unknown>>(
-      Type.Object({}, { additionalProperties: true, description: '`oauth_credentials` as they are now.' }),
+      Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
     ),
   ),
 });
@@ -66,7 +66,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Le
     {
       config: FOR_RUNTIME,
       schema: {
-        summary: `Be the one to renew the credentials of ${TARGET_NOUNS[level]}`,
+        summary: `Lease the credentials of ${TARGET_NOUNS[level]} to renew them`,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
         body: LeaseBody,
@@ -90,7 +90,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Le
     {
       config: FOR_RUNTIME,
       schema: {
-        summary: `Let others renew the credentials of ${TARGET_NOUNS[level]}`,
+        summary: `Release the lease of the credentials of ${TARGET_NOUNS[level]}`,
         params: Type.Object({ ...TARGET_PARAMS[level].properties, lease: Lease }),
         querystring: NoQuery,
         response: { 204: Type.Null(), ...ERRORS_VIEW },
@@ -104,7 +104,10 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Le
   );
 }
 
-/** The target of the path, for calls that have its credentials. @throws `TOKEN_FORBIDDEN`, `INSTALLATION_UNKNOWN` */
+/**
+ * The target of the path, for calls that have its credentials. @throws AnnexError TOKEN_FORBIDDEN,
+ * INSTALLATION_UNKNOWN
+ */
 export async function renewableTarget(
   { installations }: Pick<CredentialLeasesRouteParts, 'installations'>,
   request: FastifyRequest,
@@ -112,13 +115,13 @@ export async function renewableTarget(
 ): Promise<TargetName> {
   const principal = principalOf(request);
   if (principal.kind !== 'installation') {
-    const message = `Credentials are for the calls that have them; the request came with a token of kind ${principal.kind}.`;
+    const message = `Credentials need the runtime token of a call of the installation; the request came with one of kind ${principal.kind}.`;
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
   const params = request.params as TargetParams;
   const name = targetNameOf(level, params);
   await visibleTarget(installations, request, params.name, name);
   if (mayRenewCredentials(principal, name)) return name;
-  const message = `Credentials of a ${level} are for calls of that ${level} alone.`;
+  const message = `Credentials of a ${level} need the runtime token of a call for that ${level}.`;
   throw new AnnexError('TOKEN_FORBIDDEN', message);
 }

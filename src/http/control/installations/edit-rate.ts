@@ -1,12 +1,14 @@
 /**
- * How often an installation may be changed by those who act for nobody but themselves.
+ * Limits how often an installation may be changed by its organization and by code of its
+ * integration.
  *
- * Each edit is an event, a call and an entry in the audit that is kept for a year. The attack: an organization, or the code of
- * an integration, that edits in a loop and fills the disk with them. To pause and resume, to add and remove a space, or to
- * uninstall and install does the same, so every change counts; and it counts for what the organization has of the
- * integration, not for the id, which is another with each install. Code has a count of its own: what it does in a loop does
- * not keep the organization from pausing or uninstalling it. The operator and the host product, which edit for everybody,
- * are not counted.
+ * Each edit is an event, a call and an audit entry that is kept for a year. Attack: an organization
+ * or an integration that edits in a loop and fills the disk. Pausing and resuming, adding and
+ * removing a space, and uninstalling and installing have the same effect, so every change counts.
+ * It counts for organization and integration, not for the installation's id, which changes with
+ * each install. Code has a count of its own, so that a loop in it does not keep the organization
+ * from pausing or uninstalling. The operator and the host product, which edit for all
+ * organizations, are not counted.
  */
 import type { FastifyRequest } from 'fastify';
 import type { LimitName, Limits } from '../../../limits.ts';
@@ -16,7 +18,7 @@ import { RateLimit } from '../../../model/rate-limit.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { principalOf } from '../authenticate.ts';
 
-/** Whose changes are counted together. */
+/** The pair whose changes are counted together. */
 export type EditsOf = Pick<Installation, 'integration' | 'organization'>;
 
 const LIMIT = 'editsPerMinutePerInstallation';
@@ -28,8 +30,8 @@ export class EditRate {
   readonly #limitMet: (limit: LimitName) => void;
 
   /**
-   * @param clock milliseconds that only ever grow
-   * @param limitMet told of each change that is refused
+   * @param clock monotonic, in milliseconds
+   * @param limitMet called for each change that is refused
    */
   constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number, limitMet: (limit: LimitName) => void) {
     this.#max = limits[LIMIT];
@@ -37,11 +39,11 @@ export class EditRate {
     this.#rate = new RateLimit({ timesMax: this.#max, windowMs: MINUTE_MS, clock });
   }
 
-  /** Counts a change. @throws `REQUEST_RATE_EXCEEDED` */
+  /** Counts a change. @throws AnnexError REQUEST_RATE_EXCEEDED */
   async take(request: FastifyRequest, { integration, organization }: EditsOf): Promise<void> {
     const principal = principalOf(request);
-    const who = isRuntime(principal) ? 'code' : 'organization';
-    if (isPlatform(principal) || this.#rate.take(`${who} ${integration} ${organization}`)) return;
+    const kind = isRuntime(principal) ? 'code' : 'organization';
+    if (isPlatform(principal) || this.#rate.take(`${kind} ${integration} ${organization}`)) return;
     this.#limitMet(LIMIT);
     throw limitError('REQUEST_RATE_EXCEEDED', { name: LIMIT, max: this.#max });
   }

@@ -1,6 +1,7 @@
 /**
- * `/v1/integrations/{name}/installations/{id}/spaces` and `…/sites`: add what is installed in an organization to a space or
- * a site of it, and list where it is. What happens to one of them then is in `installation-target.ts`.
+ * `/v1/integrations/{name}/installations/{id}/spaces` and `…/sites`: add an installation to a space
+ * or site of its organization, and list its places. `installation-target.ts` has the routes of one
+ * place.
  */
 import Type from 'typebox';
 import { type Level, wholeInstallation } from '../../../model/installation.ts';
@@ -56,7 +57,7 @@ export function placesRoutes(
     {
       config: FOR_RUNTIME,
       schema: {
-        summary: `List the ${level}s that it is installed in, by id`,
+        summary: `List the ${level}s of an installation, by id`,
         params: PARAMS,
         querystring: InstallationsQuery,
         response: { 200: PageOf(VIEWS[level]), ...ERRORS_VIEW },

@@ -1,9 +1,10 @@
 /**
- * Who may do what to an installation, at the doors: finds the one that a path names, and refuses what the token may not.
+ * Authorization for installations: finds the target of a path, and refuses what the token may not
+ * do.
  *
- * The rules are in `model/principal.ts`. What the caller must not know of is answered as if it were not there; a field that
- * code of an integration may not change is refused by name, whatever it is asked of, so that a refusal tells nothing about
- * what exists.
+ * The rules are in `model/principal.ts`. A target that the caller may not see is answered as
+ * unknown. A field that code may not change is refused by name for any target, so that a refusal
+ * does not reveal which targets exist.
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
@@ -14,7 +15,10 @@ import type { Installations } from '../../../store/installations/installations.t
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { principalOf } from '../authenticate.ts';
 
-/** The target of this name, of this integration. @throws `INSTALLATION_UNKNOWN` where there is none that the caller may see */
+/**
+ * The target of this name and integration. @throws AnnexError INSTALLATION_UNKNOWN if the caller
+ * may see none
+ */
 export async function visibleTarget(
   installations: Pick<Installations, 'read'>,
   request: FastifyRequest,
@@ -22,12 +26,12 @@ export async function visibleTarget(
   name: TargetName,
 ): Promise<Installation> {
   const found = await installations.read(name);
-  const mine = found?.integration === integration && mayReadInstallation(principalOf(request), found);
-  if (found !== undefined && mine) return found;
+  const isVisible = found?.integration === integration && mayReadInstallation(principalOf(request), found);
+  if (found !== undefined && isVisible) return found;
   throw unknownTarget(name);
 }
 
-/** @throws `TOKEN_FORBIDDEN` that names every field of an edit that the token may not change */
+/** @throws AnnexError TOKEN_FORBIDDEN, naming every field that the token may not change */
 export function requireEditable(request: FastifyRequest, edit: object): void {
   const principal = principalOf(request);
   const refused = Object.keys(edit).filter((field) => !mayEdit(principal, field));

@@ -1,8 +1,8 @@
 /**
- * One installation, or what of one is in a space or a site: read, edit, pause, resume and remove it. The same five routes
- * at each level (REFERENCE D9), written once.
+ * One target: read, edit, pause, resume and remove it. The same five routes at each level
+ * (docs/contract/api.md#conditions).
  *
- * Every answer with one target carries its entity tag, and every change heeds `If-Match`.
+ * Every answer with one target has its entity tag, and every change obeys `If-Match`.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -48,10 +48,10 @@ export interface InstallationsRouteParts {
     | 'resume'
     | 'uninstall'
   >;
-  /** How often each installation may be changed. */
+  /** Rate of changes for each installation. */
   readonly edits: EditRate;
   readonly limits: Pick<Limits, 'configurationBytes'>;
-  /** Told of limits that a change met. */
+  /** Called with each limit that a change met. */
   limitMet(limit: LimitName): void;
 }
 
@@ -86,12 +86,12 @@ function readRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
   );
 }
 
-/** What else an edit has: external ids, selections, the names of properties that it unsets. */
+/** Room for the rest of an edit: external ids, selections, names of properties to unset. */
 const EDIT_REST_BYTES = 32 * 1024;
-/** Some clients send each letter beyond ASCII escaped, which is up to three times its UTF-8. */
+/** Some clients escape all characters beyond ASCII, which takes up to three times their UTF-8. */
 const ESCAPED_TIMES = 3;
 
-/** A configuration that is a little too large still gets an answer that says so. */
+/** A configuration slightly over its limit still gets an answer that says so. */
 const editBytesMax = ({ configurationBytes }: Pick<Limits, 'configurationBytes'>): number =>
   (ESCAPED_TIMES + 1) * configurationBytes + EDIT_REST_BYTES;
 
@@ -105,8 +105,8 @@ function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
       schema: {
         summary: `Edit ${TARGET_NOUNS[level]}`,
         description:
-          'Members that are left out stay as they are. The whole configuration that comes of it decides whether what is ' +
-          'pending becomes active; `problems` says what is missing. What is active does not become invalid: 422.',
+          'Members that are left out stay as they are. If the resulting configuration is valid, a pending installation ' +
+          'becomes active; otherwise `problems` lists what is missing. An edit that makes an active one invalid gets 422.',
         headers: IfMatch,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
@@ -143,8 +143,8 @@ function statusRoute(
         summary: `${action === 'pause' ? 'Pause' : 'Resume'} ${TARGET_NOUNS[level]}`,
         description:
           action === 'pause'
-            ? 'No event reaches it, and its endpoint answers 503, until it is resumed.'
-            : 'Makes it active again, or pending, as its configuration is valid.',
+            ? 'Until it is resumed, it gets no events and its endpoint answers 503.'
+            : 'Makes it active, or pending if its configuration is not valid.',
         headers: IfMatch,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
@@ -168,7 +168,7 @@ function removeRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level
     {
       onRequest: countedEdit(parts, level),
       schema: {
-        summary: `Uninstall: remove ${TARGET_NOUNS[level]}, and all that belongs to it`,
+        summary: `Uninstall: remove ${TARGET_NOUNS[level]} with all its data`,
         headers: IfMatch,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
@@ -185,15 +185,15 @@ function removeRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level
 }
 
 /**
- * What a change may be asked of. The endpoint's key belongs to it: a space that was removed and added again meanwhile counts
- * its revisions anew, and is another target.
+ * The condition of a change. It includes the endpoint's key: a space that was removed and added
+ * again is another target, whose revisions start anew.
  */
 function expected(request: FastifyRequest, target: Installation): OnCondition {
   const ifRevision = expectedRevision(request, target);
   return ifRevision === undefined ? {} : { ifRevision, ifEndpointKey: target.endpointKey };
 }
 
-/** The target that a path names. @throws `INSTALLATION_UNKNOWN` */
+/** The target that a path names. @throws AnnexError INSTALLATION_UNKNOWN */
 function targetOf(
   { installations }: InstallationsRouteParts,
   request: FastifyRequest,
@@ -204,9 +204,9 @@ function targetOf(
 }
 
 /**
- * One target with what keeps its configuration from being valid, as far as whoever asks may see it.
+ * A target with the problems of its configuration, as far as the caller may see it.
  *
- * @param known its problems, for whoever has found them already
+ * @param known the problems, if they were found before
  */
 export async function wholeView(
   parts: InstallationsRouteParts,
@@ -220,11 +220,11 @@ export async function wholeView(
   return problems.length > 0 ? { ...view, problems: [...problems] } : view;
 }
 
-/** A target as whoever asks may see it, in a list. */
+/** A target in a list, as the caller may see it. */
 export const viewOf = ({ origins }: InstallationsRouteParts, request: FastifyRequest, target: Installation) =>
   installationView(target, publicEndpoint(origins, target.endpointKey), principalOf(request));
 
-/** Tells of limits that a change meets. */
+/** Reports the limits that a change meets. */
 export async function countingLimits<Result>(
   { limitMet }: Pick<InstallationsRouteParts, 'limitMet'>,
   change: Promise<Result>,

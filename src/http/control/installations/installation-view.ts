@@ -1,9 +1,9 @@
 /**
- * Installations as the API shows and takes them, at the levels of organization, space and site: the schemas of what comes
- * in, and the view of what goes out.
+ * The API's schemas and views of installations at the levels of organization, space and site.
  *
- * The values of `oauth_credentials` are in no view, and a caller that may not see the configuration gets neither that nor
- * a word about it (REFERENCE D12).
+ * No view has the values of `oauth_credentials` (docs/contract/configuration.md#credentials). A
+ * caller that may not see the configuration gets neither it nor its problems
+ * (docs/contract/environment.md#runtime-tokens).
  */
 import Type, { type Static } from 'typebox';
 import {
@@ -20,7 +20,8 @@ import { isoTime, Organization, PAGE_QUERY, Place, Time } from '../schemas.ts';
 const ExternalId = Type.String({
   minLength: 1,
   maxLength: EXTERNAL_ID_CHARS,
-  // No control characters, and no halves of surrogate pairs: in UTF-8 there are none, and two ids would become one.
+  // No control characters, and no lone surrogates: UTF-8 has none, so that two ids would become
+  // one.
   pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$',
 });
 
@@ -29,32 +30,32 @@ const selections = {
   space_selection: Type.Optional(Type.Enum([...SELECTIONS])),
   site_selection: Type.Optional(Type.Enum([...SELECTIONS])),
 };
-/** Members of any name, which the manifest rules over and no schema here. */
+/** Members of any name, which the manifest validates. */
 const Properties = (description: string) =>
   Type.Optional(
     Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true, description })),
   );
 
-/** Of the lists, at each level. */
+/** Query of the lists at each level. */
 export const InstallationsQuery = Type.Object(
   { ...PAGE_QUERY, externalId: Type.Optional(ExternalId) },
   { additionalProperties: false },
 );
 
-/** What installs into an organization. */
+/** Body of an install into an organization. */
 export const InstallBody = Type.Object(
   {
     organization: Organization,
     externalIds,
     ...selections,
     installToken: Type.Optional(
-      Type.String({ description: 'Of the install link of an unlisted integration.', maxLength: 128 }),
+      Type.String({ description: 'Token of the install link of an unlisted integration.', maxLength: 128 }),
     ),
   },
   { additionalProperties: false },
 );
 
-/** What adds a space, or a site, to an installation. */
+/** Bodies that add a space or site to an installation. */
 export const PLACE_BODIES = {
   space: Type.Object({ space: Place, externalIds }, { additionalProperties: false }),
   site: Type.Object({ site: Place, externalIds }, { additionalProperties: false }),
@@ -67,23 +68,23 @@ const edit = {
 const EDIT = { additionalProperties: false, minProperties: 1 };
 const EditBelow = Type.Object(edit, EDIT);
 
-/** What an edit may change at each level. */
+/** Bodies of edits at each level. */
 export const EDIT_BODIES = {
   organization: Type.Object({ ...edit, ...selections }, EDIT),
   space: EditBelow,
   site: EditBelow,
 };
 
-/** An edit at any level. */
+/** Body of an edit at any level. */
 export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;
 
 const common = {
   integration: Type.String(),
   organization: Type.String(),
   status: Type.Enum([...INSTALLATION_STATUSES]),
-  configuration: Properties('Without what `sealed` names.'),
+  configuration: Properties('Without the properties that `sealed` names.'),
   sealed: Type.Optional(
-    Type.Array(Type.String(), { description: 'Properties that are set and whose values are never shown.' }),
+    Type.Array(Type.String(), { description: 'Names of properties that are set and never shown.' }),
   ),
   externalIds: Type.Array(Type.String()),
   urls: Type.Object({ publicEndpoint: Type.String() }),
@@ -99,13 +100,13 @@ const problems = Type.Optional(
     }),
     {
       description:
-        'What keeps the configuration from being valid, by property; absent where nothing does, and in lists.',
+        'Problems that make the configuration invalid, by property; absent if there are none, and in lists.',
     },
   ),
 );
 const installation = Type.String({ description: 'Id of the installation that it belongs to.' });
 
-/** What is shown at each level. */
+/** Views at each level. */
 export const VIEWS = {
   organization: Type.Object({
     id: Type.String(),
@@ -118,12 +119,15 @@ export const VIEWS = {
   site: Type.Object({ installation, site: Type.String(), ...common, problems }),
 };
 
-/** Fits the view of each level: which members there are goes by the level of the target, and so does its route. */
+/**
+ * Has the members of the views of all levels: which are set depends on the level of the target, and
+ * so does its route.
+ */
 type AnyView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['space']> &
   Static<(typeof VIEWS)['site']>;
 
-/** The view of a target at its own level, as far as this principal sees it. */
+/** The view of a target at its level, as far as the principal may see it. */
 export function installationView(
   target: Installation,
   publicEndpoint: string,

@@ -1,6 +1,7 @@
 /**
- * `/v1/integrations/{name}/installations`: install into organizations, and list. An organization sees its own installation
- * alone, whoever owns the integration; code of an integration sees the installations of that, or the one it runs for.
+ * `/v1/integrations/{name}/installations`: install into organizations, and list. An organization
+ * sees only its own installation, also of integrations that it owns. Code of an integration sees
+ * that integration's installations, or only the one that it runs for.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -51,7 +52,10 @@ function installRoute(app: TypedApp, parts: InstallationsRouteParts): void {
       const { space_selection: spaceSelection, site_selection: siteSelection, ...body } = request.body;
       const { organization, externalIds = [], installToken } = body;
       if (!mayInstallFor(principal, organization)) {
-        throw new AnnexError('TOKEN_FORBIDDEN', `This token does not install for "${organization}".`);
+        throw new AnnexError(
+          'TOKEN_FORBIDDEN',
+          `This token may not install for organization "${organization}".`,
+        );
       }
       const integration = await parts.registry.integration(name);
       const isSeen = integration !== undefined && maySee(principal, integration);
@@ -64,7 +68,7 @@ function installRoute(app: TypedApp, parts: InstallationsRouteParts): void {
         siteSelection,
       };
       const change = parts.installations.install(asked, actorOf(request)).catch((cause: unknown) => {
-        // Whoever comes with a wrong link to what it cannot see learns no more than that there is nothing.
+        // With a wrong link, an integration that the caller may not see is answered as unknown.
         const isRefused = cause instanceof AnnexError && cause.code === 'INSTALLATION_FORBIDDEN';
         throw isRefused && !isSeen ? unknownIntegration(name) : cause;
       });
@@ -92,11 +96,12 @@ function listRoute(app: TypedApp, parts: InstallationsRouteParts): void {
       const { name } = request.params;
       const integration = await parts.registry.integration(name);
       const isSeen = integration !== undefined && maySee(principal, integration);
-      // What was installed while it could be stays listed for its organization; of code, each asks about its own.
+      // Existing installations stay visible to their organization. Code of an integration sees only
+      // its own.
       if (integration === undefined || (isRuntime(principal) && !isSeen)) throw unknownIntegration(name);
       const page = await parts.installations.list({
         ...pageRequest(request.query),
-        ...shownTo(principal),
+        ...visibleTo(principal),
         integration: name,
         externalId: request.query.externalId,
       });
@@ -106,8 +111,8 @@ function listRoute(app: TypedApp, parts: InstallationsRouteParts): void {
   );
 }
 
-/** What of a list a principal may see. */
-function shownTo(principal: Principal): { organization?: string; installationId?: string } {
+/** The part of a list that a principal may see. */
+function visibleTo(principal: Principal): { organization?: string; installationId?: string } {
   if (principal.kind === 'installation') return { installationId: principal.installationId };
   if (principal.kind === 'organization') return { organization: principal.organization ?? '' };
   return {};

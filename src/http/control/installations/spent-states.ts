@@ -1,9 +1,10 @@
 /**
- * `…/credentials/states`: how code of an integration spends the `state` of an OAuth flow, so that it is good once.
- * `createOAuthHandler` of the SDK asks here before it exchanges a code.
+ * `…/credentials/states`: spends the `state` of an OAuth flow, so that it is valid once
+ * (docs/contract/oauth.md#state). `createOAuthHandler` of the SDK calls it before it exchanges a
+ * code.
  *
- * For calls of the target alone, whose code could store credentials anyway. It counts as an edit: each is a row that is kept
- * for a quarter of an hour.
+ * Only for calls of the target, whose code could store credentials anyway. It counts as an edit:
+ * each state is a row that is kept for a quarter of an hour.
  */
 import Type from 'typebox';
 import { LEVELS, type Level } from '../../../model/installation.ts';
@@ -26,7 +27,7 @@ export interface SpentStatesRouteParts {
 const StateBody = Type.Object(
   {
     digest: Type.String({
-      description: 'Its SHA-256 in base64url.',
+      description: 'SHA-256 of the state, in base64url.',
       maxLength: 43,
       pattern: '^[A-Za-z0-9_-]{43}$',
     }),
@@ -35,7 +36,7 @@ const StateBody = Type.Object(
 );
 
 const StateView = Type.Object({
-  isFirst: Type.Boolean({ description: 'Whether it was good: not spent before.' }),
+  isFirst: Type.Boolean({ description: 'Whether the state was not spent before.' }),
 });
 
 export function spentStatesRoutes(app: TypedApp, parts: SpentStatesRouteParts): void {

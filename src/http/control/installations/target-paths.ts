@@ -1,12 +1,12 @@
 /**
- * Where the targets of each level are in the API (REFERENCE D9): what is below an installation has the same routes as the
- * installation itself.
+ * Paths of targets in the API (docs/contract/endpoints.md#levels): places of an installation have
+ * the same routes as the installation itself.
  */
 import Type, { type Static } from 'typebox';
 import { type Level, type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { Name, Place } from '../schemas.ts';
 
-/** Where an integration's installations are. */
+/** Path of an integration's installations. */
 export const INSTALLATIONS = '/integrations/:name/installations';
 const INSTALLATION = `${INSTALLATIONS}/:id`;
 
@@ -24,7 +24,7 @@ export const TARGET_PARAMS = {
   site: Type.Object({ ...params, site: Place }),
 };
 
-/** What a path names, at any level. */
+/** Parameters of the path of a target at any level. */
 export type TargetParams = Static<typeof TARGET_PARAMS.organization> & {
   readonly space?: string;
   readonly site?: string;
@@ -36,7 +36,7 @@ export const targetNameOf = (level: Level, { id, space = '', site = '' }: Target
     ? wholeInstallation(id)
     : { installationId: id, level, place: level === 'space' ? space : site };
 
-/** How an answer names the space or the site that something is in; nothing where it is in neither. */
+/** Members that name the space or site of a target; none at the level of the organization. */
 export function placeView({ level, place = '' }: { readonly level?: Level; readonly place?: string }): {
   space?: string;
   site?: string;
@@ -45,7 +45,7 @@ export function placeView({ level, place = '' }: { readonly level?: Level; reado
   return level === 'site' ? { site: place } : {};
 }
 
-/** How a summary speaks of a target. */
+/** Names of targets in summaries. */
 export const TARGET_NOUNS: Readonly<Record<Level, string>> = {
   organization: 'an installation',
   space: 'an installation in a space',

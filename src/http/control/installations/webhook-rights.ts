@@ -1,6 +1,6 @@
 /**
- * Who may do something about the webhook of a target, at the doors: finds the one that a path names, and refuses where the
- * token may not, where no webhooks are posted, and whoever asks too often.
+ * Authorization for webhooks of targets: finds the target of a path, and refuses tokens that may
+ * not use it and targets without webhooks.
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
@@ -21,21 +21,24 @@ import { type TargetParams, targetNameOf } from './target-paths.ts';
 export interface WebhookRouteParts {
   readonly installations: Pick<Installations, 'read'>;
   readonly targets: Pick<TargetResolver, 'named'>;
-  /** How often something may be done about each installation: all that is done here is noted in the audit. */
+  /** Rate of actions for each installation: each is an audit entry. */
   readonly edits: EditRate;
   limitMet(limit: LimitName): void;
 }
 
-/** Routes of a space's and a site's webhook are for code of calls for it, too; an organization as a whole has none. */
+/**
+ * The webhook routes of a space and a site accept runtime tokens of calls for it; the
+ * organization's do not.
+ */
 export const forRuntimeAt = (level: Level) => (level === 'organization' ? {} : FOR_RUNTIME);
 
-/** A target that posts webhooks. */
+/** A target with a webhook. */
 export interface WebhookTarget {
   readonly installation: Installation;
   readonly webhook: WebhookDeclaration;
 }
 
-/** @throws `INSTALLATION_UNKNOWN`, `TOKEN_FORBIDDEN`, `WEBHOOK_UNKNOWN` */
+/** @throws AnnexError INSTALLATION_UNKNOWN, TOKEN_FORBIDDEN, WEBHOOK_UNKNOWN */
 export async function webhookTarget(
   parts: WebhookRouteParts,
   request: FastifyRequest,
@@ -45,7 +48,7 @@ export async function webhookTarget(
   const name = targetNameOf(level, params);
   const installation = await visibleTarget(parts.installations, request, params.name, name);
   if (!maySeeWebhookSecret(principalOf(request), installation)) {
-    const message = `The webhook of a ${level} is for those who may install it, and for calls of that ${level} alone.`;
+    const message = `The webhook of a ${level} needs a token that may install there, or the runtime token of a call for that ${level}.`;
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
   const target = await parts.targets.named(name);
@@ -57,7 +60,7 @@ export async function webhookTarget(
 function noWebhook({ integration, level }: Target): AnnexError {
   const why =
     level === 'organization'
-      ? 'they are of single spaces and sites, ".../spaces/{space}" or ".../sites/{site}", where its manifest says "webhook".'
-      : 'the manifest of its active version does not say "webhook".';
+      ? 'webhooks belong to spaces and sites: use ".../spaces/{space}" or ".../sites/{site}", if its manifest has "webhook".'
+      : 'the manifest of its active version has no "webhook".';
   return new AnnexError('WEBHOOK_UNKNOWN', `Integration "${integration}" posts no webhooks there: ${why}`);
 }

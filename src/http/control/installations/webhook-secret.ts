@@ -1,8 +1,10 @@
 /**
- * `…/webhook-secret`: shows what webhooks of a target are signed with, and replaces it (REFERENCE D24).
+ * `…/webhook-secret`: reads and rotates the signing secret of a target's webhooks
+ * (docs/contract/webhooks.md#secret).
  *
- * For whoever may install the target, and for the code of a call for it, whose component shows the secret to a person. As
- * everything here it is answered with `no-store`; each time is an entry in the audit, which never says the secret.
+ * For principals that may install the target, and for code of a call for it, whose component shows
+ * the secret to a user. As on all routes here, answers carry `no-store`. Each use is an audit
+ * entry, which never contains the secret.
  */
 import Type from 'typebox';
 import { LEVELS, type Level } from '../../../model/installation.ts';
@@ -30,7 +32,7 @@ const RotateBody = Type.Object(
   {
     secret: Type.Optional(
       Type.String({
-        description: 'One of your own: printable ASCII characters without spaces. One is made unless given.',
+        description: 'Printable ASCII characters without spaces. If absent, a secret is generated.',
         minLength: OWN_SECRET_CHARS_MIN,
         maxLength: OWN_SECRET_CHARS_MAX,
         pattern: OWN_SECRET.source,
@@ -38,7 +40,7 @@ const RotateBody = Type.Object(
     ),
     overlapSeconds: Type.Optional(
       Type.Integer({
-        description: 'How long the secret before it goes on signing, too. It stops at once unless given.',
+        description: 'Time in which the previous secret signs too. If absent, it stops at once.',
         minimum: OVERLAP_SECONDS_MIN,
         maximum: OVERLAP_SECONDS_MAX,
       }),
@@ -48,12 +50,12 @@ const RotateBody = Type.Object(
 );
 
 const SecretView = Type.Object({
-  secret: Type.String({ description: 'The key of the HMAC is its UTF-8 text as it stands here.' }),
+  secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
   createdAt: Time,
   previous: Type.Optional(
     Type.Object(
       { until: Time },
-      { description: 'While the secret before it signs, too: until when. Behind the new one in the header.' },
+      { description: 'End of the time in which the previous secret signs too, second in the header.' },
     ),
   ),
 });
@@ -72,7 +74,7 @@ function revealRoute(app: TypedApp, parts: WebhookSecretRouteParts, level: Level
       config: forRuntimeAt(level),
       onRequest: countedEdit(parts, level),
       schema: {
-        summary: `Show what webhooks of ${TARGET_NOUNS[level]} are signed with`,
+        summary: `Read the webhook secret of ${TARGET_NOUNS[level]}`,
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
         response: { 200: SecretView, ...ERRORS_VIEW },
@@ -92,10 +94,10 @@ function rotateRoute(app: TypedApp, parts: WebhookSecretRouteParts, level: Level
       config: forRuntimeAt(level),
       onRequest: countedEdit(parts, level),
       schema: {
-        summary: `Replace what webhooks of ${TARGET_NOUNS[level]} are signed with`,
+        summary: `Rotate the webhook secret of ${TARGET_NOUNS[level]}`,
         description:
-          'At once, or with an overlap in which each webhook carries two signatures, the new one first. A rotation during ' +
-          'an overlap ends it: the secret that is replaced then is the previous one, and the one before it signs no more.',
+          'At once, or with an overlap in which each webhook has two signatures, the new one first. A rotation during ' +
+          'an overlap ends that overlap: the replaced secret becomes the previous one, and the earlier one stops signing.',
         params: TARGET_PARAMS[level],
         querystring: NoQuery,
         body: RotateBody,

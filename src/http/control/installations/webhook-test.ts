@@ -1,8 +1,9 @@
 /**
- * `…/webhook-test`: an event that is made up, for one target alone, so that somebody sees whether their receiver gets it.
+ * `…/webhook-test`: sends a test event to one target, so that a user sees whether the receiver gets
+ * it (docs/contract/webhooks.md#test-events).
  *
- * It goes the way of every other event, and what becomes of it is in the deliveries. For whoever may see the secret of the webhook,
- * the target's own component among them.
+ * It takes the path of every other event, and its outcome is in the deliveries. For principals that
+ * may read the webhook secret, among them the target's own component.
  */
 import Type, { type TSchema } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -25,7 +26,7 @@ export interface WebhookTestRouteParts extends WebhookRouteParts {
   readonly webhookTests: Pick<WebhookTests, 'send'>;
 }
 
-/** Nothing happens in an organization that could be asked for. */
+/** No event type belongs to an organization as a whole. */
 const TEST_BODIES = {
   organization: testBody(Type.String({ maxLength: 64 })),
   space: testBody(Type.Enum([...WEBHOOK_EVENT_TYPES.space])),
@@ -33,7 +34,7 @@ const TEST_BODIES = {
 };
 
 function testBody(types: TSchema) {
-  const description = 'One that is selected there; unless given, the first of those.';
+  const description = 'A type that the configuration selects; if absent, the first of them.';
   return Type.Optional(
     Type.Object(
       { type: Type.Optional(Type.Unsafe<string>({ ...types, description })) },
@@ -45,7 +46,7 @@ function testBody(types: TSchema) {
 const TestView = Type.Object({
   eventId: Type.String(),
   deliveries: Type.Integer({
-    description: 'None where the code does not handle the type, or lacks its scope.',
+    description: '0 if the code does not handle the type or lacks its scope.',
   }),
 });
 
@@ -57,9 +58,8 @@ export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): 
         config: forRuntimeAt(level),
         onRequest: countedEdit(parts, level),
         schema: {
-          summary: `Try the webhook of ${TARGET_NOUNS[level]} out`,
-          description:
-            'Accepts an event that is made up, as the product would post it, for this target alone.',
+          summary: `Test the webhook of ${TARGET_NOUNS[level]}`,
+          description: 'Accepts an example event, as the host product would post it, for this target only.',
           params: TARGET_PARAMS[level],
           querystring: NoQuery,
           body: TEST_BODIES[level],
@@ -69,7 +69,7 @@ export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): 
       async (request, reply) => {
         const { installation, webhook } = await webhookTarget(parts, request, level);
         await requireActive(parts, installation);
-        // An organization as a whole has no webhook: nobody has got this far for one.
+        // `webhookTarget` has refused organizations, which have no webhook.
         if (level === 'organization') throw unknownTarget(installation);
         const type = selectedType(installation, webhook.eventTypes, request.body.type);
         const by = actorOf(request);
@@ -81,11 +81,11 @@ export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): 
 }
 
 /**
- * The type to try out. What is not selected is posted to nobody (SPEC "Webhook events"), for a test either: it would tell of a
- * receiver that gets what it never will again.
+ * The type to test. An unselected type is refused for a test too: its receiver would get an event
+ * that it never gets otherwise (docs/contract/webhooks.md#selection).
  *
- * @param setting that holds the types which are selected
- * @throws `EVENT_UNSELECTED`
+ * @param setting property with the selected types
+ * @throws AnnexError EVENT_UNSELECTED
  */
 function selectedType(
   { level, configuration }: Installation,
@@ -99,12 +99,12 @@ function selectedType(
   if (type !== undefined) return type;
   const message =
     selected.length === 0
-      ? `"${setting}" selects no type of event, and nothing else is posted: choose from ${types.join(', ')}.`
-      : `"${setting}" does not select ${asked}, and nothing else is posted: it selects ${selected.join(', ')}.`;
+      ? `"${setting}" selects no type of event, and only selected types are posted: choose from ${types.join(', ')}.`
+      : `"${setting}" does not select ${asked}, and only selected types are posted: it selects ${selected.join(', ')}.`;
   throw new AnnexError('EVENT_UNSELECTED', message);
 }
 
-/** @throws `INSTALLATION_INACTIVE`, which says why */
+/** @throws AnnexError INSTALLATION_INACTIVE with the reason */
 async function requireActive(
   { installations }: Pick<WebhookTestRouteParts, 'installations'>,
   target: Installation,
@@ -116,12 +116,12 @@ async function requireActive(
     if (one.status === 'paused')
       throw new AnnexError(
         'INSTALLATION_INACTIVE',
-        `${what} is paused: no event reaches it until it is resumed.`,
+        `${what} is paused: it gets no events until it is resumed.`,
       );
     if (one.status === 'active') continue;
     const problems = await installations.problemsOf(one);
-    const told = problems.map(({ message }) => message).join(' ');
-    const message = `${what} is pending: no event reaches it until its configuration is valid. ${told}`;
+    const reasons = problems.map(({ message }) => message).join(' ');
+    const message = `${what} is pending: it gets no events until its configuration is valid. ${reasons}`;
     throw new AnnexError('INSTALLATION_INACTIVE', message.trimEnd());
   }
 }

@@ -1,8 +1,9 @@
 /**
- * `GET /v1/integrations/{name}/images/{path}`: icon and previews of the active version, for whoever may see the integration.
+ * `GET /v1/integrations/{name}/images/{path}`: icon and previews of the active version, for
+ * principals that may see the integration.
  *
- * What is sent was looked at when it was published and is a PNG image; it is declared as one, and browsers are told not
- * to take it for anything else (`door.ts`).
+ * Images were checked when they were published and are PNG. They are sent as such, and browsers
+ * must not sniff another type (`control-routes.ts`).
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -14,25 +15,28 @@ import { ERRORS_VIEW, Name } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleIntegration } from './integrations.ts';
 
-/** Whoever has kept an image asks each time whether it is still that one: another version may have become the active one. */
+/** Clients revalidate a cached image each time: another version may have become active. */
 const CACHE = 'private, no-cache';
 
 const Png = Type.Unsafe<Uint8Array>({
   description: 'The image.',
   content: { 'image/png': { schema: { type: 'string', format: 'binary' } } },
 });
-/** TypeBox would take the name of the wildcard for a pattern, so it is looked at apart, and has another in the description. */
+/**
+ * TypeBox would treat the name of the wildcard as a pattern, so the handler checks it, and the
+ * description names it differently.
+ */
 const Params = Type.Unsafe<{ readonly name: string; readonly '*': string }>(Type.Object({ name: Name }));
 const DescribedParams = Type.Object({
   name: Name,
   path: Type.String({
-    description: 'As the manifest names it, slashes and all.',
+    description: 'Path as in the manifest, with slashes.',
     maxLength: IMAGE_PATH_CHARS_MAX,
   }),
 });
 const NotModified = Type.Unsafe<undefined>({
   type: 'null',
-  description: 'It is the one of `If-None-Match`.',
+  description: 'The image is the one of `If-None-Match`.',
 });
 
 export interface ImagesRouteParts {
@@ -45,8 +49,7 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
     {
       schema: {
         summary: 'Read an image of an integration',
-        description:
-          'The icon and the previews that the manifest of the active version names, by their path. PNG.',
+        description: 'An icon or preview of the active version, by its path in the manifest. PNG.',
         params: Params,
         response: { 200: Png, 304: NotModified, ...ERRORS_VIEW },
       },
@@ -64,7 +67,7 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
       await visibleIntegration(registry, request, name);
       const content = isPath(path) ? await registry.image(name, path) : undefined;
       if (content === undefined)
-        throw new AnnexError('IMAGE_UNKNOWN', `The active version of "${name}" has no image of this path.`);
+        throw new AnnexError('IMAGE_UNKNOWN', `The active version of "${name}" has no image at this path.`);
       const tag = contentTag(content);
       reply.headers({ 'cache-control': CACHE, etag: tag });
       if (isKnownTag(request, tag)) return reply.code(304).send(undefined);
@@ -73,5 +76,8 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
   );
 }
 
-/** Whether a manifest can name an image so. Anything else, U+0000 above all, is no question for a database. */
+/**
+ * Whether a manifest can name an image so. Other paths, such as those with U+0000, must not reach
+ * the database.
+ */
 const isPath = (path: string): boolean => path.length <= IMAGE_PATH_CHARS_MAX && IMAGE_PATH.test(path);

@@ -1,9 +1,10 @@
 /**
- * `/v1/integrations/{name}/install-link`: make, replace and take away the link by which other organizations install an
- * `unlisted` integration; `/v1/install-links/{token}`: what a link is for, shown before it is used (REFERENCE D12).
+ * `/v1/integrations/{name}/install-link`: create, replace and delete the link by which other
+ * organizations install an `unlisted` integration. `/v1/install-links/{token}`: show a link's
+ * integration before it is used (docs/contract/manifest.md#install-links).
  *
- * A link is used by installing with its token (`installations.ts`). Where to put the token in a page, and the page itself,
- * are the host product's.
+ * A link is used by installing with its token (`installations.ts`). The page that contains the
+ * token is the host product's.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -20,7 +21,7 @@ const PARAMS = Type.Object({ name: Name });
 
 const NewLinkView = Type.Object({
   integration: Type.String(),
-  token: Type.String({ description: 'Shown here and never again; `installToken` of who installs with it.' }),
+  token: Type.String({ description: 'Shown only here; send it as `installToken` to install.' }),
 });
 
 const LinkView = Type.Object({
@@ -41,8 +42,8 @@ export function installLinksRoutes(app: TypedApp, { registry, installLinks }: In
     LINK,
     {
       schema: {
-        summary: 'Make an install link',
-        description: 'In place of the one there was: its token opens nothing any more.',
+        summary: 'Create an install link',
+        description: 'Replaces an earlier link, whose token becomes invalid.',
         params: PARAMS,
         querystring: NoQuery,
         response: { 201: NewLinkView, ...ERRORS_VIEW },
@@ -58,8 +59,8 @@ export function installLinksRoutes(app: TypedApp, { registry, installLinks }: In
     LINK,
     {
       schema: {
-        summary: 'Take the install link away',
-        description: 'What was installed with it stays.',
+        summary: 'Delete the install link',
+        description: 'Installations that were made with it stay.',
         params: PARAMS,
         querystring: NoQuery,
         response: { 204: Type.Null(), ...ERRORS_VIEW },
@@ -75,7 +76,7 @@ export function installLinksRoutes(app: TypedApp, { registry, installLinks }: In
     '/install-links/:token',
     {
       schema: {
-        summary: 'See what an install link is for',
+        summary: 'Read the integration of an install link',
         params: Type.Object({ token: Name }),
         querystring: NoQuery,
         response: { 200: LinkView, ...ERRORS_VIEW },
@@ -83,7 +84,7 @@ export function installLinksRoutes(app: TypedApp, { registry, installLinks }: In
     },
     async (request) => {
       const integration = await installLinks.integration(request.params.token);
-      // The token itself is not repeated: whoever reads the message could use it.
+      // The token is not repeated: readers of a logged message could use it.
       if (integration === undefined) {
         throw new AnnexError(
           'INSTALL_LINK_UNKNOWN',

@@ -1,6 +1,6 @@
 /**
- * `/v1/integrations`: list, read and delete. An organization sees what it owns and what is public; the rest is not there
- * for it.
+ * `/v1/integrations`: list, read and delete. An organization sees its own and public integrations;
+ * all others are answered as unknown.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -41,14 +41,17 @@ const IntegrationDetail = Type.Object({
   ...IntegrationView.properties,
   ...MANIFEST_MEMBERS,
   installLink: Type.Optional(
-    Type.Boolean({ description: 'Whether it has an install link. Only its owner is told.' }),
+    Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
   ),
 });
 
 const DeleteQuery = Type.Object(
   {
     cascade: Type.Optional(
-      Type.Boolean({ description: 'Deletes its installations, too. They are told nothing.', default: false }),
+      Type.Boolean({
+        description: 'Deletes its installations too, without lifecycle events.',
+        default: false,
+      }),
     ),
   },
   { additionalProperties: false },
@@ -83,8 +86,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       config: FOR_RUNTIME,
       schema: {
         summary: 'Read an integration',
-        description:
-          'What it says of itself is what the manifest of its active version says. Images are URLs of this API.',
+        description: 'With the members of the manifest of its active version. Images are URLs of this API.',
         params: Type.Object({ name: Name }),
         querystring: NoQuery,
         response: { 200: IntegrationDetail, ...ERRORS_VIEW },
@@ -94,7 +96,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       const integration = await visibleIntegration(registry, request, request.params.name);
       const { name, organization, hasInstallLink } = integration;
       const active = await registry.version(name, integration.activeVersion);
-      // It was deleted meanwhile.
+      // The integration was deleted meanwhile.
       if (active === undefined) throw unknownIntegration(name);
       return {
         ...integrationView(integration),
@@ -109,7 +111,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       schema: {
         summary: 'Delete an integration',
         description:
-          'With its versions, images and secrets. Where it is installed, 409, unless `cascade=true`. The name is free then.',
+          'With its versions, images and secrets. 409 if it is installed, unless `cascade=true`. The name becomes free.',
         params: Type.Object({ name: Name }),
         querystring: DeleteQuery,
         response: { 204: Type.Null(), ...ERRORS_VIEW },
@@ -125,10 +127,10 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
 }
 
 /**
- * The integration of this name. Who has installed it goes on seeing it, also where it was made private since or came by an
- * install link.
+ * The integration of this name. An organization that has installed it goes on seeing it, also if it
+ * was made private since or was installed with a link.
  *
- * @throws `INTEGRATION_UNKNOWN` where there is none that the caller may see
+ * @throws AnnexError INTEGRATION_UNKNOWN if the caller may see none of this name
  */
 export async function visibleIntegration(
   registry: Pick<Registry, 'integration' | 'isInstalledIn'>,
@@ -145,9 +147,10 @@ export async function visibleIntegration(
 }
 
 /**
- * The integration of this name, for what its owner alone may do.
+ * The integration of this name, for actions of its owner.
  *
- * @throws `INTEGRATION_UNKNOWN` where it is another tenant's, `TOKEN_FORBIDDEN` for a kind of token that never may
+ * @throws AnnexError INTEGRATION_UNKNOWN if it is another tenant's, TOKEN_FORBIDDEN for a kind of
+ * token that never owns one
  */
 export async function ownIntegration(
   registry: Pick<Registry, 'integration'>,
@@ -156,7 +159,7 @@ export async function ownIntegration(
 ): Promise<Integration> {
   const principal = principalOf(request);
   if (principal.kind !== 'admin' && principal.kind !== 'organization') {
-    const message = `A token of kind ${principal.kind} has no business with what only the owner of an integration may do.`;
+    const message = `This is for the owner of the integration; the request came with a token of kind ${principal.kind}.`;
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
   const integration = await registry.integration(name);

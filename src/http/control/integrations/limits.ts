@@ -1,7 +1,7 @@
 /**
- * `/v1/integrations/{name}/limits`: what the operator allows one integration, below what the deployment allows all.
+ * `/v1/integrations/{name}/limits`: limits of one integration, at most those of the deployment.
  *
- * The operator alone sets them: an author who could would have none. Its owner may read them, to know what to build for.
+ * Only the operator sets them, because an author would set none. The owner may read them.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -29,13 +29,13 @@ const LimitsOfAll = Type.Object(
 const LimitsView = Type.Object({
   limits: LimitsOfAll,
   deployment: LimitsOfAll,
-  lowered: Type.Array(Type.String(), { description: "Names of those that are not the deployment's." }),
+  lowered: Type.Array(Type.String(), { description: "Names of the limits that are below the deployment's." }),
 });
-/** Names and values are looked at together, so that every mistake is answered at once. */
+/** Names and values are validated together, so that one answer reports every fault. */
 const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
-  description: `Limit to value: a whole number from 1 to the deployment's. Those left out are the deployment's. They are ${LOWERABLE_LIMITS.join(', ')}.`,
+  description: `Name of a limit to its value, an integer from 1 to the deployment's. Limits left out are the deployment's. Names: ${LOWERABLE_LIMITS.join(', ')}.`,
 });
-/** Room for every limit there is, with long numbers. */
+/** Room for every limit, with long numbers. */
 const BODY_BYTES_MAX = 16 * 1024;
 const PARAMS = Type.Object({ name: Name });
 const RESPONSE = { 200: LimitsView, ...ERRORS_VIEW };
@@ -65,7 +65,7 @@ export function limitsRoutes(parent: TypedApp, { registry, limits: deployment }:
         schema: {
           summary: 'Lower the limits of an integration',
           description:
-            'Replaces all that were lowered before. Calls that start after the answer are held to them.',
+            'Replaces all limits that were lowered before. They apply to calls that start after the answer.',
           params: PARAMS,
           body: LimitsBody,
           response: RESPONSE,
@@ -82,7 +82,7 @@ export function limitsRoutes(parent: TypedApp, { registry, limits: deployment }:
       '/integrations/:name/limits',
       {
         schema: {
-          summary: 'Give an integration the limits of the deployment again',
+          summary: 'Reset the limits of an integration to those of the deployment',
           params: PARAMS,
           response: { 204: Type.Null(), ...ERRORS_VIEW },
         },

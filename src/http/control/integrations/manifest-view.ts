@@ -1,6 +1,6 @@
 /**
- * What a manifest shows of an integration to those who may see it: for the page that it is installed from, and of each
- * version for its owner. Nothing of its secrets, not even their names.
+ * The public view of a manifest: for the page from which an integration is installed, and for each
+ * version that its owner reads. Secrets are left out, even their names.
  */
 import Type, { type Static } from 'typebox';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
@@ -15,10 +15,12 @@ export const BlockView = Type.Object({
   markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
 });
 
-/** Schemas of the members, to be spread. */
+/** Schemas of the members, to spread. */
 export const MANIFEST_MEMBERS = {
   summary: Type.Optional(Type.String({ description: 'Markdown.' })),
-  target: Type.String({ description: 'Where it can be installed: all, organization, space or site.' }),
+  target: Type.String({
+    description: 'Level at which it can be installed: all, organization, space or site.',
+  }),
   scopes: Type.Array(Type.String()),
   categories: Type.Array(Type.String()),
   blocks: Type.Array(BlockView),
@@ -27,22 +29,22 @@ export const MANIFEST_MEMBERS = {
   externalLinks: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
   egress: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'The hosts that its fetch may reach, where the manifest lists them.',
+      description: 'Hosts that its fetch may reach, if the manifest lists them.',
     }),
   ),
   webhook: Type.Optional(
     Type.Object(
       { url: Type.String(), eventTypes: Type.String() },
-      { description: 'Where it posts webhooks: the settings that hold the URL and the types of events.' },
+      { description: 'Names of the properties with the URL of webhooks and the types of events.' },
     ),
   ),
 };
 
-/** Where an image of the active version is. @param path as the manifest names it */
+/** URL of an image of the active version. @param path as in the manifest */
 export const imageUrl = (apiUrl: string, integration: string, path: string): string =>
   `${apiUrl}/integrations/${integration}/images/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-/** @param imageOf what stands for an image, of its path in the upload */
+/** @param imageOf maps the path of an image in the upload to its view */
 export const blockMembers = (
   { icon, urlUnfurl, ...block }: Block,
   imageOf: (path: string) => string,
@@ -52,7 +54,7 @@ export const blockMembers = (
   ...(urlUnfurl && { urlUnfurl: [...urlUnfurl] }),
 });
 
-/** @param imageOf as of `blockMembers` */
+/** @param imageOf as for `blockMembers` */
 export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
   const { summary, target, scopes, categories, blocks, icon, previewImages, externalLinks, egress, webhook } =
     manifest;

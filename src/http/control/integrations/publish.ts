@@ -1,8 +1,8 @@
 /**
- * `POST /v1/integrations`: publish (REFERENCE D10).
+ * `POST /v1/integrations`: publish (docs/contract/api.md#publishing).
  *
- * In a plugin of its own, because it alone reads multipart, and reads it as a stream: the limit for uploads applies, not
- * that for JSON bodies.
+ * A plugin of its own: only this route reads multipart, as a stream, with the limit for uploads
+ * instead of that for JSON bodies.
  */
 import type { ServerResponse } from 'node:http';
 import Type from 'typebox';
@@ -38,7 +38,7 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
       '/integrations',
       {
         schema: {
-          summary: 'Publish a version and make it the active one',
+          summary: 'Publish a version and activate it',
           description:
             'Parts: `manifest` (YAML), `secrets` (JSON object), and either `files` (relative paths as filenames), ' +
             'one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at once.',
@@ -50,9 +50,12 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
         const principal = principalOf(request);
         const { kind } = principal;
         if (kind !== 'admin' && kind !== 'organization') {
-          throw new AnnexError('TOKEN_FORBIDDEN', `A token of kind ${kind} does not publish.`);
+          throw new AnnexError(
+            'TOKEN_FORBIDDEN',
+            `Publishing needs an admin or organization token; the request came with one of kind ${kind}.`,
+          );
         }
-        const gone = goneSignal(reply.raw);
+        const disconnected = disconnectSignal(reply.raw);
         const share = uploads.open(publisherOf(principal));
         const receiving = receiveUpload(request.raw, request.headers['content-type'], limits, share);
         const published = await receiving
@@ -60,7 +63,7 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
             if (cause instanceof AnnexError && cause.limit) parts.limitMet(cause.limit.name);
             throw cause;
           })
-          .then((form) => publisher.publish(form, actorOf(request), gone))
+          .then((form) => publisher.publish(form, actorOf(request), disconnected))
           .finally(() => share.giveBack());
         if (!published.ok) {
           for (const name of limitsOf(published.problems)) parts.limitMet(name);
@@ -74,16 +77,16 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
 }
 
 /**
- * Aborts when the connection closes before the answer: a publisher who sends costly uploads and hangs up would otherwise
- * keep the few places for builds occupied, at no cost of its own.
+ * Aborts when the connection closes before the answer. Attack: costly uploads whose publisher
+ * disconnects at once, which would occupy the few places for builds at no cost to the publisher.
  */
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
+function disconnectSignal(response: ServerResponse): AbortSignal {
+  const disconnected = new AbortController();
   response.once('close', () => {
     if (response.writableEnded) return;
-    gone.abort(new AnnexError('CALL_CANCELED', 'The publisher went away before the answer.'));
+    disconnected.abort(new AnnexError('CALL_CANCELED', 'The publisher disconnected before the answer.'));
   });
-  return gone.signal;
+  return disconnected.signal;
 }
 
 function refusal(problems: readonly Problem[]): AnnexError {
@@ -95,6 +98,6 @@ function refusal(problems: readonly Problem[]): AnnexError {
   return new AnnexError('PUBLISH_INVALID', message, { extra: { problems }, ...(limit && { limit }) });
 }
 
-/** Limits that an upload has met, each once. */
+/** The limits that an upload met, each once. */
 const limitsOf = (problems: readonly Problem[]): ReadonlySet<LimitName> =>
   new Set(problems.flatMap(({ limit }) => (limit ? [limit.name] : [])));

@@ -1,7 +1,9 @@
 /**
- * `/v1/integrations/{name}/secrets`: which secrets an integration has, and new values for them without a publish.
+ * `/v1/integrations/{name}/secrets`: list the secrets of an integration, and set their values
+ * without a publish.
  *
- * For its owner alone. Values go in and never come out: an answer has names, and a message about a value names its secret.
+ * For the owner only. Values are written and never read: answers contain names, and a message about
+ * a value names its secret.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -17,14 +19,14 @@ const SecretView = Type.Object({
   name: Type.String(),
   isSet: Type.Boolean({ description: 'Whether it has a value.' }),
   isDeclared: Type.Boolean({
-    description: 'Whether the active version declares it. One that it does not, its calls do not see.',
+    description: 'Whether the active version declares it. Calls do not see undeclared secrets.',
   }),
   updatedAt: Type.Optional(Time),
 });
 const SecretsView = Type.Object({ items: Type.Array(SecretView) });
-/** Names and values are looked at together, so that every mistake is answered at once. */
+/** Names and values are validated together, so that one answer reports every fault. */
 const SecretsBody = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Name to value, both text. Secrets left out keep their values.',
+  description: 'Name to value, both strings. Secrets left out keep their values.',
 });
 const PARAMS = Type.Object({ name: Name });
 
@@ -35,14 +37,14 @@ export interface SecretsRouteParts {
   limitMet(limit: LimitName): void;
 }
 
-/** A byte of a secret is six where it is escaped: `\u0000`. */
+/** One byte of a secret can take six when escaped: `\u0000`. */
 const ESCAPED_BYTES_MAX = 6;
-/** Name of a secret, quotes and white space. */
+/** Room for the name of a secret, quotes and white space. */
 const NAME_BYTES_MAX = 1024;
 
 export function secretsRoutes(app: TypedApp, parts: SecretsRouteParts): void {
   const { registry, secrets, limits, limitMet } = parts;
-  // One secret more than there may be still gets an answer that says so.
+  // One secret more than allowed still gets an answer that says so.
   const bodyLimit =
     (limits.secretsPerIntegration + 1) * (limits.secretBytes * ESCAPED_BYTES_MAX + NAME_BYTES_MAX);
   app.get(
@@ -50,7 +52,7 @@ export function secretsRoutes(app: TypedApp, parts: SecretsRouteParts): void {
     {
       schema: {
         summary: 'List the secrets of an integration, by name',
-        description: 'Without their values, which nobody is ever shown.',
+        description: 'Without their values, which are never shown.',
         params: PARAMS,
         response: { 200: SecretsView, ...ERRORS_VIEW },
       },
@@ -67,7 +69,7 @@ export function secretsRoutes(app: TypedApp, parts: SecretsRouteParts): void {
       schema: {
         summary: 'Set secrets of an integration',
         description:
-          'Sets those named, all of them or none; the active version has to declare each. Calls that start after the answer see the new values.',
+          'Sets all the named secrets or none; the active version must declare each. Calls that start after the answer see the new values.',
         params: PARAMS,
         body: SecretsBody,
         response: { 200: SecretsView, ...ERRORS_VIEW },

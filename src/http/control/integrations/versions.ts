@@ -1,5 +1,6 @@
 /**
- * `/v1/integrations/{name}/versions`: list, read, and activate, which is also how a publish is rolled back. For the owner.
+ * `/v1/integrations/{name}/versions`: list, read and activate versions. A rollback is the
+ * activation of an earlier version. For the owner.
  */
 import Type from 'typebox';
 import { unknownVersion } from '../../../model/unknown.ts';
@@ -39,7 +40,7 @@ const VERSION_PARAMS = Type.Object({
   version: Type.Integer({ minimum: 1, maximum: 999_999_999 }),
 });
 
-/** Versions page by number. */
+/** Key of a page: the version's number. */
 const PAGE_KEY = /^\d{1,9}$/;
 
 export interface VersionsRouteParts {
@@ -71,8 +72,8 @@ export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts):
     '/integrations/:name/versions/:version',
     {
       schema: {
-        summary: 'Read a version: what its manifest says',
-        description: 'Images are paths as the manifest has them.',
+        summary: 'Read a version with the members of its manifest',
+        description: 'Images are paths as in the manifest.',
         params: VERSION_PARAMS,
         querystring: NoQuery,
         response: { 200: VersionDetail, ...ERRORS_VIEW },
@@ -89,10 +90,10 @@ export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts):
     '/integrations/:name/versions/:version/activate',
     {
       schema: {
-        summary: 'Make a version the active one',
+        summary: 'Activate a version',
         description:
-          'Calls that start after the answer run this version. Secrets keep their present values, and installations their ' +
-          'status, also where it asks for other settings: until they are edited.',
+          'Calls that start after the answer run this version. Secrets keep their values. Installations keep their ' +
+          'status until they are edited, even if the version declares other properties.',
         params: VERSION_PARAMS,
         response: {
           200: Type.Object({ integration: Type.String(), version: Type.Integer() }),

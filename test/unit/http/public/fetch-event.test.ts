@@ -1,4 +1,6 @@
-/** Raw traffic as an event: which headers of a request are handed on, and what reading them may cost. */
+/**
+ * `fetch` events: which headers of a request are passed on, and the cost of parsing them.
+ */
 import { describe, expect, test } from 'vitest';
 import { partName } from '../../../../src/http/public/content-disposition.ts';
 import { fetchEvent } from '../../../../src/http/public/fetch-event.ts';
@@ -20,7 +22,7 @@ describe('headers that `Connection` names', () => {
     ' X-One ,\tx-two\t',
     'close, x-two , , x-one,',
     `${' '.repeat(100)},x-one${' '.repeat(100)},${' '.repeat(100)}x-two`,
-  ])('end at the host: %j', (connection) => {
+  ])('are dropped: %j', (connection) => {
     const sent = { connection, 'x-one': '1', 'x-two': '2', 'x-three': '3' };
     expect(headersOf(sent)).toEqual({ 'x-three': '3' });
   });
@@ -30,7 +32,7 @@ describe('headers that `Connection` names', () => {
   });
 });
 
-describe('attack: a text of blanks takes no longer for each of its characters when it has more of them', () => {
+describe('attack: parsing blanks takes linear time', () => {
   const spent = (work: (blanks: string) => void, chars: number): number => {
     const blanks = ' '.repeat(chars);
     const rounds = () => {
@@ -45,7 +47,7 @@ describe('attack: a text of blanks takes no longer for each of its characters wh
     ['`Connection`, all commas', (blanks) => headersOf({ connection: blanks.replaceAll(' ', ',') })],
     ['the head of a part', (blanks) => partName(`content-disposition: form-data; name=x${blanks}y`)],
   ])('%s', (_, work) => {
-    // With the square of the text it would be 64 times as much for eight times the text.
+    // Quadratic time would be 64 times as much for eight times the text.
     expect(spent(work, 64_000)).toBeLessThan(24 * (spent(work, 8_000) + 1));
   });
 });

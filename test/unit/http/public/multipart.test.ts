@@ -1,4 +1,6 @@
-/** The envelope door's multipart reader: what it takes for a name, and that it agrees with a general reader. */
+/**
+ * The multipart reader of envelopes: names of parts, and agreement with a general parser.
+ */
 import { Busboy } from '@fastify/busboy';
 import { describe, expect, test } from 'vitest';
 import { boundaryOf, readMultipart } from '../../../../src/http/public/multipart.ts';
@@ -21,7 +23,7 @@ const bodyOf = (parts: readonly Sent[], boundary = 'b'): Buffer =>
     Buffer.from(`--${boundary}--\r\n`),
   ]);
 
-/** Name of the only part under this head; undefined where the reader refuses it. */
+/** Name of the only part with this head; undefined if the reader refuses it. */
 function nameOf(head: string): string | undefined {
   try {
     return readMultipart(bodyOf([{ head, bytes: Buffer.from('x') }]), 'b')[0]?.name;
@@ -31,7 +33,8 @@ function nameOf(head: string): string | undefined {
 }
 
 describe('the name of a part', () => {
-  // A stranger's file that is forwarded in an envelope must not become the event or the environment by its file name.
+  // Attack: a file that is forwarded in an envelope, and becomes the event or the environment by
+  // its file name.
   test.each([
     ['form-data; name="fetch-body"; filename="; name=environment"', 'fetch-body'],
     ['form-data; filename="; name=environment"; name="fetch-body"', 'fetch-body'],
@@ -40,16 +43,16 @@ describe('the name of a part', () => {
     ['form-data; x-name=environment; name="fetch-body"', 'fetch-body'],
     // Browsers escape a quote and a line break like this; they stay as they are.
     ['form-data; name="a%22; name=b%0D%0A"', 'a%22; name=b%0D%0A'],
-  ])('is never found inside of a quoted string: %s', (value, name) => {
+  ])('is never found within a quoted string: %s', (value, name) => {
     expect(nameOf(`content-disposition: ${value}`)).toBe(name);
   });
 
   test.each(['form-data; name="first"', 'Form-Data ;NAME=first ; x="second" ;'])(
-    'is found however it is spelt: %s',
+    'is found in any notation: %s',
     (value) => expect(nameOf(`Content-Disposition:${value}`)).toBe('first'),
   );
 
-  // Whatever two readers could read in two ways, one of them an integration's or a proxy's.
+  // Names that two parsers could read in two ways, one of them an integration's or a proxy's.
   test.each([
     ['two names', 'content-disposition: form-data; name="x"; name="y"'],
     ['an extended name', "content-disposition: form-data; name=x; name*=utf-8''y"],
@@ -67,51 +70,45 @@ describe('the name of a part', () => {
     ['a folded line', 'content-disposition: form-data; name=x\r\n y'],
     ['half a line break', 'x: y\ncontent-disposition: form-data; name="x"'],
     ['half a line break in a string', 'content-disposition: form-data; filename="\r"; name="x"'],
-  ])('is refused where it is not clear: %s', (_what, head) => {
+  ])('is refused if it is ambiguous: %s', (_what, head) => {
     expect(nameOf(head)).toBeUndefined();
   });
 
-  // Quadratic matching would let 8 KiB of head hold the host's one thread.
-  test.each([';', ' ', '; a=', '; a="', '"', '; name'])(
-    'is looked for in linear time: many of "%s"',
-    (piece) => {
-      const head = `content-disposition: form-data${piece.repeat(Math.floor(8_000 / piece.length))}`;
-      const startedAt = performance.now();
-      for (let i = 0; i < 20; i++) nameOf(head);
-      expect(performance.now() - startedAt).toBeLessThan(500);
-    },
-  );
+  // Attack: 8 KiB of head, for which quadratic matching would block the host's thread.
+  test.each([';', ' ', '; a=', '; a="', '"', '; name'])('is found in linear time: many of "%s"', (piece) => {
+    const head = `content-disposition: form-data${piece.repeat(Math.floor(8_000 / piece.length))}`;
+    const startedAt = performance.now();
+    for (let i = 0; i < 20; i++) nameOf(head);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
 });
 
-// A part whose head swallows the next delimiter: a reader that looks for delimiters first sees two parts.
+// Attack: a part whose head contains the next delimiter, so that another parser sees two parts.
 test.each(['x: y\r\n--b\r\n', '--b\r\n'])('a boundary within the head of a part is refused: %j', (before) => {
   const body = Buffer.from(`--b\r\n${before}content-disposition: form-data; name="event"\r\n\r\nx\r\n--b--`);
   expect(() => readMultipart(body, 'b')).toThrow('within the headers');
 });
 
 test.each(['base64', 'quoted-printable', '', 'binary, base64'])(
-  'a part that is encoded is refused: "%s"',
+  'an encoded part is refused: "%s"',
   (encoding) => {
     const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
     const body = bodyOf([{ head, bytes: Buffer.from('e30=') }]);
-    expect(() => readMultipart(body, 'b')).toThrow('is encoded');
+    expect(() => readMultipart(body, 'b')).toThrow('has a Content-Transfer-Encoding');
   },
 );
 
-test.each(['7bit', '8bit', 'Binary '])(
-  'a part that says that it is not encoded is taken: "%s"',
-  (encoding) => {
-    const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
-    expect(readMultipart(bodyOf([{ head, bytes: Buffer.from('{}') }]), 'b')).toHaveLength(1);
-  },
-);
+test.each(['7bit', '8bit', 'Binary '])('a part with an identity encoding is accepted: "%s"', (encoding) => {
+  const head = `Content-Transfer-Encoding: ${encoding}\r\ncontent-disposition: form-data; name="event"`;
+  expect(readMultipart(bodyOf([{ head, bytes: Buffer.from('{}') }]), 'b')).toHaveLength(1);
+});
 
 test('an empty part may share its last line break with the boundary', () => {
   const body = Buffer.from('--b\r\ncontent-disposition: form-data; name="event"\r\n\r\n--b--');
   expect(readMultipart(body, 'b')).toEqual([{ name: 'event', bytes: Buffer.alloc(0) }]);
 });
 
-/** What well-meaning clients send: undici's heads, browsers', curl's; bytes that look like multipart themselves. */
+/** Inputs of real clients: heads of undici, browsers and curl; bytes that look like multipart. */
 function saneBody(chance: Chance): { parts: Sent[]; boundary: string } {
   const boundary = chance.pick(['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"]);
   const parts = Array.from({ length: chance.below(6) + 1 }, (_, i) => {
@@ -149,7 +146,7 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<[string, str
     const found: [string, string][] = [];
     const reader = new Busboy({
       headers: { 'content-type': contentType },
-      // Every part as a stream of bytes, as the envelope door sees them.
+      // Every part as a stream of bytes, as the reader of envelopes sees them.
       isPartAFile: () => true,
     });
     reader.on('file', (name, stream) => {
