@@ -1,5 +1,6 @@
 /**
- * The elements of ContentKit and their attributes (REFERENCE 5), as `src/model/contentkit/contentkit.ts` has them. Types only.
+ * The elements of ContentKit and their attributes (docs/contract/components.md#elements), from the
+ * catalogue in `src/model/contentkit/contentkit.ts`. Types only.
  *
  * Generated: `npx vitest run test/unit/sdk/contentkit-elements.test.ts -u`.
  */
@@ -26,7 +27,10 @@ export type Icon =
   | 'check'
   | 'check-circle';
 
-/** What using an element does: an action of the component, or one that the platform carries out itself. */
+/**
+ * What using an element does: an action of the component, or one that the platform carries out
+ * itself.
+ */
 export type Press =
   | {
       readonly action: '@ui.modal.open';
@@ -95,7 +99,7 @@ export interface SelectOption {
   readonly icon?: Icon;
 }
 
-/** Tag → attributes. */
+/** Tag → attributes. The host answers 422 for what does not fit. */
 export interface Elements {
   /** What a component draws in a document. */
   block: {
@@ -237,7 +241,10 @@ export interface Elements {
     readonly label: string;
     /** A remark below. */
     readonly hint?: string | Element;
-    /** One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`, `<codeblock>`. */
+    /**
+     * One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`,
+     * `<codeblock>`.
+     */
     readonly element: Element;
   };
   /** A field for text. */
