@@ -1,4 +1,7 @@
-/** Events, messages, aborting and marks of time among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
+/**
+ * Events, messages, aborting and marks of time among the globals of an isolate, for the type
+ * checker: a part of `globals.d.ts`.
+ */
 
 interface EventInit {
   bubbles?: boolean;

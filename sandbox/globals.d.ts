@@ -1,6 +1,7 @@
 /**
- * The globals of an isolate, for the type checker: what `web/globals.ts` installs, and nothing more. Code of the
- * sandbox and of integrations sees these and no DOM and no Node types, so that what is not there does not compile.
+ * The globals of an isolate, for the type checker: what `web/globals.ts` installs, and nothing
+ * more. Code of the sandbox and of integrations sees these and no DOM and no Node types, so that
+ * what is not there does not compile.
  */
 
 type BufferSource = ArrayBuffer | ArrayBufferView;
@@ -53,7 +54,10 @@ type ReferrerPolicy =
   | 'strict-origin-when-cross-origin'
   | 'unsafe-url';
 
-/** What only steers a browser (`cache`, `credentials`, `mode`, `referrer`, …) is checked and kept, and changes nothing. */
+/**
+ * What only steers a browser (`cache`, `credentials`, `mode`, `referrer`, …) is checked and kept,
+ * and changes nothing.
+ */
 interface RequestInit {
   body?: BodyInit | null;
   cache?: RequestCache;
@@ -321,7 +325,10 @@ declare function btoa(data: string): string;
 /** Within a call alone; what it may reach, how often and how long is bounded by the platform. */
 declare function fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
 declare function queueMicrotask(callback: () => void): void;
-/** Logs an exception as if nobody had caught it; listeners of `error` at the global scope are told first. */
+/**
+ * Logs an exception as if nobody had caught it; listeners of `error` at the global scope are told
+ * first.
+ */
 declare function reportError(exception: unknown): void;
 declare function addEventListener(
   type: 'error',
