@@ -1,6 +1,6 @@
 /**
- * What the URL parser needs of the prelude, under the names by which whatwg-url imports it from tr46 and @exodus/bytes.
- * `needs` is the argument with which a part is evaluated.
+ * What the URL parser needs of the prelude, under the names by which whatwg-url imports it from
+ * tr46 and @exodus/bytes. `needs` is the argument with which a part is evaluated.
  */
 import type { UrlNeeds } from '../web/url/url-machine.ts';
 

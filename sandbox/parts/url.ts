@@ -1,4 +1,7 @@
-/** Part: the state machine of whatwg-url, the reference implementation of https://url.spec.whatwg.org/. */
+/**
+ * Part: the state machine of whatwg-url, the reference implementation of
+ * https://url.spec.whatwg.org/.
+ */
 import type { UrlMachine } from '../web/url/url-machine.ts';
 
 /** The library has no types for this module; esbuild puts it into the part. */

@@ -1,9 +1,9 @@
 /**
- * SubtleCrypto (https://www.w3.org/TR/WebCryptoAPI/#subtlecrypto-interface): reads the arguments as Web IDL asks, keeps
- * the rights of keys, and has the cell do the rest.
+ * SubtleCrypto (https://www.w3.org/TR/WebCryptoAPI/#subtlecrypto-interface): reads the arguments as
+ * Web IDL requires, enforces the usages of keys, and sends a job to the cell.
  *
- * What the standard does before it returns its promise rejects at once; what it does in parallel comes a microtask later
- * at the earliest. Bytes are copied before the call returns.
+ * Errors of steps before the standard returns its promise reject at once; those of parallel steps
+ * reject a microtask later at the earliest. Bytes are copied before the call returns.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -17,7 +17,7 @@ import { JobRequest, type Settle } from './job-request.ts';
 import { toJsonWebKey, toList } from './json-web-key.ts';
 
 const INSIDE = Symbol();
-/** RSA keys of more bits would hold a core of the cell for seconds. */
+/** Attack: RSA keys of more bits, which occupy a core of the cell for seconds. */
 const MODULUS_LENGTH_MAX = 4_096;
 
 /** The part of an operation that runs in parallel. */
@@ -180,7 +180,7 @@ export class SubtleCrypto {
       const slots = toKey(key, 'exportKey: parameter 2');
       return (settle) => {
         requireExportable(slots);
-        // The material as it is kept; anything else is made by the cell.
+        // The stored material; the cell converts to any other format.
         const kept = slots.type === 'secret' ? 'raw' : slots.type === 'private' ? 'pkcs8' : 'spki';
         if (asked === kept) return settle.resolve(typedArrayBuffer(copyBytes(slots.material)));
         const request = new JobRequest('exportKey');
@@ -247,7 +247,7 @@ defineInterface(SubtleCrypto, 'SubtleCrypto');
 
 export const createSubtle = (): SubtleCrypto => new SubtleCrypto(INSIDE);
 
-/** `encrypt`, `decrypt` and `sign` differ by their names alone. */
+/** `encrypt`, `decrypt` and `sign` differ only in their names. */
 function transform(
   self: object,
   operation: 'decrypt' | 'encrypt' | 'sign',
@@ -270,8 +270,8 @@ function transform(
 }
 
 /**
- * One operation: `prepare` runs now, and what it returns runs a microtask later. Neither meets a promise of a script:
- * `await` of a primitive looks nothing up.
+ * One operation: `prepare` runs now, and its result runs a microtask later. `await` of a primitive
+ * looks up nothing that a script could have replaced.
  */
 function perform(
   self: object,
@@ -300,7 +300,7 @@ async function later(work: Work, settle: Settle): Promise<void> {
   }
 }
 
-/** The standard's way of wrapping with an algorithm that can only encrypt. */
+/** Normalizes for wrapping, or else for encrypting, as the standard does. */
 function normalizeEither(first: Operation, second: Operation, identifier: object | string): Algorithm {
   try {
     return normalize(first, identifier);
@@ -360,7 +360,7 @@ function requireExportable({ algorithm, extractable }: KeySlots): void {
   if (!extractable) throw new DOMException('The key is not extractable', 'InvalidAccessError');
 }
 
-/** Parameters for which no key can be made, said at once, as browsers do. */
+/** Refuses parameters for which no key can be made, at once, as browsers do. */
 function requireGenerable({ name, length, namedCurve, modulusLength, publicExponent }: Algorithm): void {
   if (
     namedCurve !== undefined &&
@@ -381,7 +381,7 @@ function requireGenerable({ name, length, namedCurve, modulusLength, publicExpon
   }
 }
 
-/** 3 or 65537, in bytes with the highest first. */
+/** 3 or 65537, big-endian. */
 function isUsualExponent(bytes: Bytes): boolean {
   let value = 0;
   for (let i = 0; i < typedArrayByteLength(bytes); i++) value = value * 256 + (bytes[i] as number);

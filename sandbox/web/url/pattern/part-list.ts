@@ -4,24 +4,24 @@
  */
 import { type Token, type TokenType, tokenize } from './tokens.ts';
 
-/** Named by their characters in a pattern. */
+/** Modifiers by their characters in a pattern. */
 export type Modifier = '' | '?' | '*' | '+';
 
 export interface Part {
   readonly type: 'fixed-text' | 'regexp' | 'segment-wildcard' | 'full-wildcard';
-  /** The text, or the expression; empty for wildcards. */
+  /** Fixed text, or expression; empty for wildcards. */
   readonly value: string;
   readonly modifier: Modifier;
-  /** Of a matching group; empty for fixed text. */
+  /** Name of a matching group; empty for fixed text. */
   readonly name: string;
   readonly prefix: string;
   readonly suffix: string;
 }
 
 export interface PatternOptions {
-  /** Where `:name` stops matching; empty for nowhere. */
+  /** Code point at which `:name` stops matching; empty for none. */
   readonly delimiter: '' | '.' | '/';
-  /** What belongs to the group it precedes; empty for nothing. */
+  /** Code point that belongs to the group after it; empty for none. */
   readonly prefix: '' | '/';
   readonly ignoreCase: boolean;
 }
