@@ -96,7 +96,7 @@ export class DOMException {
     deleteProperty(exception, 'message');
     new Details(exception, text, toDOMString(name), cause);
     captureStackTrace(exception, DOMException);
-    // biome-ignore lint/correctness/noConstructorReturn: only the engine's constructor makes an error
+    // biome-ignore lint/correctness/noConstructorReturn: only the engine can make an error
     return exception;
   }
 

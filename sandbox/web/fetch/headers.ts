@@ -117,8 +117,10 @@ export function fillHeaders(list: HeaderList, init: unknown): void {
   normalizeHeaders(list);
 }
 
-/** The Web IDL half of `fillHeaders`: Headers, a sequence of pairs, or a record (in that order) becomes pairs of byte strings.
- * `normalizeHeaders` is the other half, "fill", which checks them as headers.
+/**
+ * The Web IDL half of `fillHeaders`: Headers, a sequence of pairs, or a record (in that order)
+ * becomes pairs of byte strings. `normalizeHeaders` is the other half, "fill", which checks them as
+ * headers.
  */
 export function convertHeaders(list: HeaderList, init: unknown): void {
   if (!isObject(init)) throw new TypeError('Headers are neither a sequence of pairs nor an object');
