@@ -10,7 +10,9 @@ import { builtOnce, cellSources } from '../built-once.ts';
 
 const SANDBOX = new URL('../../../sandbox/', import.meta.url).pathname;
 
-/** What a snippet sees as `prelude`, besides the globals: entry points that only the prelude calls. */
+/**
+ * What a snippet sees as `prelude`, besides the globals: entry points that only the prelude calls.
+ */
 const ENTRY = `
   import { createConsole } from './web/console/console.ts';
   import * as byteSources from './web/streams/byte-source.ts';
@@ -63,7 +65,7 @@ const partSources = cellSources().then(({ isolate: [, ...parts] }) =>
 );
 
 export interface WebIsolate {
-  /** Runs the body of an async function inside and answers what it returns. */
+  /** Runs the body of an async function inside. @returns its result */
   run(body: string): Promise<unknown>;
   dispose(): void;
 }
