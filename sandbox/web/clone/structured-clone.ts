@@ -224,7 +224,7 @@ class Cloner {
       case 'array': {
         const values = denseValues(source as unknown[]);
         if (values !== undefined) return this.#openDense(source, values);
-        return this.#open('sparse', source, [], objectKeys(source), undefined, (source as unknown[]).length);
+        return this.#open('sparse', source, [], objectKeys(source));
       }
       case 'whole':
         return this.#remember(source, kind.copy);
@@ -247,25 +247,14 @@ class Cloner {
       }
       case 'error': {
         const cause = errorCause(source);
-        return this.#open(
-          'hidden',
-          source,
-          copyError(source),
-          cause === undefined ? [] : [cause.value],
-          'cause',
-        );
+        return this.#open('hidden', source, copyError(source), cause === undefined ? [] : [cause.value]);
       }
     }
   }
 
-  #open(
-    place: Place,
-    source: object,
-    copy: object,
-    items: ArrayLike<unknown>,
-    key?: string,
-    length?: number,
-  ): object {
+  #open(place: Place, source: object, copy: object, items: ArrayLike<unknown>): object {
+    const key = place === 'hidden' ? 'cause' : undefined;
+    const length = place === 'sparse' ? (source as unknown[]).length : undefined;
     push(this.#frames, { place, source, copy, items, next: 0, key, length });
     return this.#remember(source, copy);
   }

@@ -15,6 +15,7 @@ import { type Algorithm, normalize, type Operation, toIdentifier } from './algor
 import { type KeySlots, member, record, toKey } from './crypto-key.ts';
 import { JobRequest, type Settle } from './job-request.ts';
 import { toJsonWebKey, toList } from './json-web-key.ts';
+import { REQUIRED_ARGUMENTS } from './required-arguments.ts';
 
 const INSIDE = Symbol();
 /** Attack: RSA keys of more bits, which occupy a core of the cell for seconds. */
@@ -50,7 +51,7 @@ export class SubtleCrypto {
   }
 
   verify(algorithm: unknown, key: unknown, signature: unknown, data: unknown): Promise<unknown> {
-    return perform(this, arguments, 4, 'verify', () => {
+    return perform(this, arguments, 'verify', () => {
       const identifier = toIdentifier(algorithm);
       const slots = toKey(key, 'verify: parameter 2');
       requireBytes(signature, 'verify: parameter 3');
@@ -69,7 +70,7 @@ export class SubtleCrypto {
   }
 
   digest(algorithm: unknown, data: unknown): Promise<unknown> {
-    return perform(this, arguments, 2, 'digest', () => {
+    return perform(this, arguments, 'digest', () => {
       const identifier = toIdentifier(algorithm);
       requireBytes(data, 'digest: parameter 2');
       const request = new JobRequest('digest');
@@ -80,7 +81,7 @@ export class SubtleCrypto {
   }
 
   generateKey(algorithm: unknown, extractable: unknown, keyUsages: unknown): Promise<unknown> {
-    return perform(this, arguments, 3, 'generateKey', () => {
+    return perform(this, arguments, 'generateKey', () => {
       const identifier = toIdentifier(algorithm);
       const usages = toUsages(keyUsages, 'generateKey: parameter 3');
       const normalized = normalize('generateKey', identifier);
@@ -107,7 +108,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 5, 'deriveKey', () => {
+    return perform(this, arguments, 'deriveKey', () => {
       const identifier = toIdentifier(algorithm);
       const base = toKey(baseKey, 'deriveKey: parameter 2');
       const derivedIdentifier = toIdentifier(derivedKeyType);
@@ -130,7 +131,7 @@ export class SubtleCrypto {
   }
 
   deriveBits(algorithm: unknown, baseKey: unknown, length: unknown = null): Promise<unknown> {
-    return perform(this, arguments, 2, 'deriveBits', () => {
+    return perform(this, arguments, 'deriveBits', () => {
       const identifier = toIdentifier(algorithm);
       const base = toKey(baseKey, 'deriveBits: parameter 2');
       // Web IDL's unsigned long without [EnforceRange]: modulo 2^32.
@@ -154,7 +155,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 5, 'importKey', () => {
+    return perform(this, arguments, 'importKey', () => {
       const asked = toFormat(format, 'importKey: parameter 1');
       const jwk = viewBytes(keyData) === undefined ? toJsonWebKey(keyData) : undefined;
       const identifier = toIdentifier(algorithm);
@@ -175,7 +176,7 @@ export class SubtleCrypto {
   }
 
   exportKey(format: unknown, key: unknown): Promise<unknown> {
-    return perform(this, arguments, 2, 'exportKey', () => {
+    return perform(this, arguments, 'exportKey', () => {
       const asked = toFormat(format, 'exportKey: parameter 1');
       const slots = toKey(key, 'exportKey: parameter 2');
       return (settle) => {
@@ -192,7 +193,7 @@ export class SubtleCrypto {
   }
 
   wrapKey(format: unknown, key: unknown, wrappingKey: unknown, wrapAlgorithm: unknown): Promise<unknown> {
-    return perform(this, arguments, 4, 'wrapKey', () => {
+    return perform(this, arguments, 'wrapKey', () => {
       const asked = toFormat(format, 'wrapKey: parameter 1');
       const slots = toKey(key, 'wrapKey: parameter 2');
       const wrapping = toKey(wrappingKey, 'wrapKey: parameter 3');
@@ -219,7 +220,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 7, 'unwrapKey', () => {
+    return perform(this, arguments, 'unwrapKey', () => {
       const asked = toFormat(format, 'unwrapKey: parameter 1');
       requireBytes(wrappedKey, 'unwrapKey: parameter 2');
       const unwrapping = toKey(unwrappingKey, 'unwrapKey: parameter 3');
@@ -253,7 +254,7 @@ function transform(
   operation: 'decrypt' | 'encrypt' | 'sign',
   given: IArguments,
 ): Promise<unknown> {
-  return perform(self, given, 3, operation, () => {
+  return perform(self, given, operation, () => {
     const identifier = toIdentifier(given[0]);
     const slots = toKey(given[1], `${operation}: parameter 2`);
     requireBytes(given[2], `${operation}: parameter 3`);
@@ -276,14 +277,13 @@ function transform(
 function perform(
   self: object,
   given: IArguments,
-  required: number,
-  name: string,
+  name: keyof typeof REQUIRED_ARGUMENTS,
   prepare: () => Work,
 ): Promise<unknown> {
   return new PromiseIntrinsic((resolve, reject) => {
     try {
       if (!isSubtle(self)) throw new TypeError('Illegal invocation');
-      requireArguments(given.length, required, name);
+      requireArguments(given.length, REQUIRED_ARGUMENTS[name], name);
       void later(prepare(), { resolve, reject });
     } catch (thrown) {
       reject(thrown);

@@ -27,7 +27,8 @@ export function setHandler(target: object, type: string, value: unknown): void {
     handler.value = value;
   } else {
     const callback = (event: Event): void => run(handlers[type]?.value, target, event);
-    handlers[type] = { value, listener: addListener(listeners, type, callback) };
+    const flags = { capture: false, once: false, passive: false, removed: false, unwatch: undefined };
+    handlers[type] = { value, listener: addListener(listeners, { type, callback, ...flags }) };
   }
 }
 

@@ -67,7 +67,15 @@ export class EventTarget {
     const { capture, once, passive, signal } = flattenMore(options);
     if (listener === null || (signal !== undefined && signals?.isAborted(signal))) return;
     if (find(listeners, name, listener, capture) !== undefined) return;
-    const added = addListener(listeners, name, listener, capture, once, passive);
+    const added = addListener(listeners, {
+      type: name,
+      callback: listener,
+      capture,
+      once,
+      passive,
+      removed: false,
+      unwatch: undefined,
+    });
     if (signal !== undefined)
       added.unwatch = signals?.onAbort(signal, () => removeListener(listeners, added));
   }
@@ -156,15 +164,7 @@ function call(callback: object, event: Event, currentTarget: object | null): voi
 }
 
 /** Adds a listener that is not there yet. */
-export function addListener(
-  listeners: Listeners,
-  type: string,
-  callback: object,
-  capture = false,
-  once = false,
-  passive = false,
-): Listener {
-  const listener = { type, callback, capture, once, passive, removed: false, unwatch: undefined };
+export function addListener(listeners: Listeners, listener: Listener): Listener {
   push(listeners.list, listener);
   listeners.onChange?.();
   return listener;

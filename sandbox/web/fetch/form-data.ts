@@ -46,7 +46,7 @@ export class FormData {
 
   append(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.append');
-    push(this.#entries, toEntry(name, value, filename, arguments.length > 2, 'FormData.append'));
+    push(this.#entries, toEntry(name, value, filename, arguments.length > 2 ? 'FormData.append' : undefined));
   }
 
   delete(name: unknown): void {
@@ -78,7 +78,7 @@ export class FormData {
   /** Replaces the first entry of the name and drops the others, or appends. */
   set(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.set');
-    const entry = toEntry(name, value, filename, arguments.length > 2, 'FormData.set');
+    const entry = toEntry(name, value, filename, arguments.length > 2 ? 'FormData.set' : undefined);
     if (this.#find(entry[0]) === undefined) push(this.#entries, entry);
     else this.#replace(entry[0], entry);
   }
@@ -137,11 +137,15 @@ Object.defineProperty(FormData.prototype, Symbol.iterator, {
 
 const iterate = pairIteratorOf('FormData', formEntries);
 
-/** "Create an entry": a blob becomes a file; a file gets the new name if there is one. */
-function toEntry(name: unknown, value: unknown, filename: unknown, named: boolean, what: string): FormEntry {
+/**
+ * "Create an entry": a blob becomes a file; a file gets the new name if there is one.
+ *
+ * @param blobFor operation that has a file name, and so requires a Blob
+ */
+function toEntry(name: unknown, value: unknown, filename: unknown, blobFor: string | undefined): FormEntry {
   const key = toUSVString(name);
   if (!isBlob(value)) {
-    if (named) throw new TypeError(`${what}: parameter 2 is not of type Blob`);
+    if (blobFor !== undefined) throw new TypeError(`${blobFor}: parameter 2 is not of type Blob`);
     return [key, toUSVString(value)];
   }
   const given = filename === undefined ? undefined : toUSVString(filename);

@@ -76,10 +76,16 @@ export interface PipeOptions {
 type Failure = { readonly error: unknown } | undefined;
 type Action = () => Promise<unknown> | undefined;
 
+/** Settles the promise of a pipe. */
+interface Settle {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
 /** Both streams are genuine and unlocked. The promise is resolved with undefined. */
 export const pipe = (source: object, target: object, options: PipeOptions): Promise<void> =>
   new PromiseIntrinsic((resolve, reject) => {
-    new Pipe(source, target, options, resolve as () => void, reject).start();
+    new Pipe(source, target, options, { resolve: resolve as () => void, reject }).start();
   });
 
 /** Marks a promise whose rejection needs no handler. */
@@ -89,8 +95,7 @@ class Pipe {
   readonly #source: ReadableSlots;
   readonly #target: WritableSlots;
   readonly #options: PipeOptions;
-  readonly #resolve: () => void;
-  readonly #reject: (reason: unknown) => void;
+  readonly #settle: Settle;
   readonly #reader: object;
   readonly #writer: object;
   #shuttingDown = false;
@@ -98,18 +103,11 @@ class Pipe {
   #written: Promise<unknown> = DONE;
   #forgetSignal: (() => void) | undefined;
 
-  constructor(
-    source: object,
-    target: object,
-    options: PipeOptions,
-    resolve: () => void,
-    reject: (reason: unknown) => void,
-  ) {
+  constructor(source: object, target: object, options: PipeOptions, settle: Settle) {
     this.#source = source as ReadableSlots;
     this.#target = target as WritableSlots;
     this.#options = options;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#settle = settle;
     this.#reader = new Reader(source as never);
     this.#writer = new Writer(target as never);
     this.#source._disturbed = true;
@@ -193,8 +191,8 @@ class Pipe {
     apply(releaseWriter, this.#writer, []);
     apply(releaseReader, this.#reader, []);
     this.#forgetSignal?.();
-    if (failure === undefined) this.#resolve();
-    else this.#reject(failure.error);
+    if (failure === undefined) this.#settle.resolve();
+    else this.#settle.reject(failure.error);
   }
 
   #aborted(error: unknown): void {

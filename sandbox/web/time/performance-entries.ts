@@ -31,20 +31,12 @@ type Kind = 'mark' | 'measure';
 const INSIDE = Symbol();
 
 /** Private state of an entry. */
-class Timing {
+interface Timing {
   readonly kind: Kind;
   readonly name: string;
   readonly startTime: number;
   readonly duration: number;
   readonly detail: unknown;
-
-  constructor(kind: Kind, name: string, startTime: number, duration: number, detail: unknown) {
-    this.kind = kind;
-    this.name = name;
-    this.startTime = startTime;
-    this.duration = duration;
-    this.detail = detail;
-  }
 }
 
 let timingOf: (entry: PerformanceEntry) => Timing;
@@ -119,7 +111,7 @@ function markTiming(name: string, markOptions: unknown): Timing {
   const { detail, startTime } = toDictionary(markOptions, 'PerformanceMark: parameter 2');
   const start = startTime === undefined ? sinceOrigin() : toTime(startTime, 'startTime');
   if (start < 0) throw new TypeError('PerformanceMark: "startTime" is negative');
-  return new Timing('mark', name, start, 0, copyOf(detail));
+  return { kind: 'mark', name, startTime: start, duration: 0, detail: copyOf(detail) };
 }
 
 /** A structured clone, as in the standard; null if absent. */
@@ -165,10 +157,8 @@ export class PerformanceTimeline {
     else if (length !== undefined) from = to - length;
     else if (options === undefined && startOrOptions !== undefined && startOrOptions !== null)
       from = this.#timeOf(startOrOptions);
-    const measure = new PerformanceMeasure(
-      INSIDE,
-      new Timing('measure', name, from, to - from, copyOf(detail)),
-    );
+    const timing = { kind: 'measure', name, startTime: from, duration: to - from, detail: copyOf(detail) };
+    const measure = new PerformanceMeasure(INSIDE, timing);
     this.#keep(measure);
     return measure;
   }

@@ -70,7 +70,7 @@ class PatternParser {
           prefix = '';
         }
         this.#flushText();
-        this.#addGroup(prefix, name, matcher, '', this.#takeModifier());
+        this.#addGroup(prefix, name, matcher, '');
         continue;
       }
       const fixed = char ?? this.#take('escaped-char');
@@ -92,17 +92,12 @@ class PatternParser {
     const matcher = this.#takeMatcher(name);
     const suffix = this.#takeText();
     this.#require('close');
-    this.#addGroup(prefix, name, matcher, suffix, this.#takeModifier());
+    this.#addGroup(prefix, name, matcher, suffix);
   }
 
-  /** "Add a part". */
-  #addGroup(
-    prefix: string,
-    nameToken: Token | undefined,
-    matcher: Token | undefined,
-    suffix: string,
-    modifier: Modifier,
-  ): void {
+  /** "Add a part", with the modifier that follows. */
+  #addGroup(prefix: string, nameToken: Token | undefined, matcher: Token | undefined, suffix: string): void {
+    const modifier = this.#takeModifier();
     if (nameToken === undefined && matcher === undefined) {
       if (modifier === '') {
         this.#pendingText += prefix;
