@@ -9,7 +9,7 @@ import { plainHref, plainRecord, plainReference } from './plain-url.ts';
 import { type UrlRecord, urlMachine } from './url-machine.ts';
 
 /**
- * whatwg-url 16.0.1 counts the characters of a user name but reads its code units. Characters
+ * whatwg-url counts the characters of a user name but reads its code units. Characters
  * beyond U+FFFF are escaped before, which is also its own result everywhere.
  */
 const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
