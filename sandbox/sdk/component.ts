@@ -145,7 +145,8 @@ export function createComponent<
   C extends Configuration = AccountConfiguration,
 >(definition: ComponentDefinition<Props, State, Actions, C>): Component {
   for (const key of Object.keys(definition)) {
-    if (!KEYS.includes(key)) throw new TypeError(`createComponent: "${key}" is none of ${KEYS.join(', ')}`);
+    if (!KEYS.includes(key))
+      throw new TypeError(`createComponent: "${key}" is not one of ${KEYS.join(', ')}`);
   }
   const { componentId, initialState, action, render } = definition;
   if (typeof componentId !== 'string' || componentId === '') {

@@ -126,7 +126,7 @@ const COMPONENT_CHARS_LISTED_MAX = 64;
 function readDefinition(definition: IntegrationDefinition): Routes {
   check(isObject(definition), 'expects an object with fetch, components or events');
   for (const key of Object.keys(definition)) {
-    check(KEYS.includes(key), `"${key}" is none of ${KEYS.join(', ')}`);
+    check(KEYS.includes(key), `"${key}" is not one of ${KEYS.join(', ')}`);
   }
   const { fetch, components = [], events = {} } = definition;
   check(fetch === undefined || typeof fetch === 'function', 'fetch must be a function');

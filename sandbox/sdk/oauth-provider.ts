@@ -109,7 +109,8 @@ export async function settingOf<C extends Configuration>(
   if (typeof value !== 'string' || value === '') throw new OAuthFailure(`${name} is not set`);
   // Attack: an organization types in a URL that sends browsers or secrets elsewhere than to a web
   // server.
-  if (name.endsWith('URL') && !isWebURL(value)) throw new OAuthFailure(`${name} is no URL of the web`);
+  if (name.endsWith('URL') && !isWebURL(value))
+    throw new OAuthFailure(`${name} is not an allowed http or https URL`);
   return value;
 }
 
@@ -241,7 +242,7 @@ function isComplete(credentials: unknown): credentials is CheckedCredentials {
   const own = configuration?.oauth_credentials;
   if (typeof own !== 'object' || own === null) return false;
   if (own.access_token === undefined || typeof own.access_token === 'string') return true;
-  throw new OAuthFailure('extractCredentials gave an access_token that is no text');
+  throw new OAuthFailure('extractCredentials returned an access_token that is not a text');
 }
 
 function usualCredentials(response: OAuthTokenResponse): ExtractedCredentials {

@@ -78,7 +78,7 @@ export function createOAuthHandler<C extends Configuration = AccountConfiguratio
 ): (request: Request, context: Context<C>) => Promise<Response> {
   for (const key of Object.keys(config)) {
     if (!KEYS.includes(key))
-      throw new TypeError(`createOAuthHandler: "${key}" is none of ${KEYS.join(', ')}`);
+      throw new TypeError(`createOAuthHandler: "${key}" is not one of ${KEYS.join(', ')}`);
   }
   for (const key of REQUIRED) {
     const isSet =

@@ -198,7 +198,7 @@ function originOf(text: string): string {
   const url = readURL(text, text);
   if (url === undefined || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     throw new TypeError(
-      `safeRedirect: ${JSON.stringify(text)} of allow is no origin, as in "https://example.com"`,
+      `safeRedirect: ${JSON.stringify(text)} of allow is not an origin such as "https://example.com"`,
     );
   }
   return url.origin;

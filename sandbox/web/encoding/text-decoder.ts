@@ -54,7 +54,7 @@ export class TextDecoder {
     const members = toDictionary(options, 'TextDecoder: parameter 2');
     const encoding = encodingOf(name);
     if (encoding === null || encoding === 'replacement') {
-      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is no encoding`);
+      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is not a known encoding`);
     }
     this.#encoding = encoding;
     this.#fatal = Boolean(members.fatal);

@@ -112,6 +112,6 @@ function parseForm(bytes: Bytes, contentType: string | null): readonly FormEntry
     case 'application/x-www-form-urlencoded':
       return parseUrlencoded(utf8DecodeWithoutBom(bytes));
     default:
-      throw new TypeError(`A body of type ${type?.essence ?? '(none)'} is no form`);
+      throw new TypeError(`A body of type ${type?.essence ?? '(none)'} is not a form`);
   }
 }

@@ -145,7 +145,8 @@ function toIterable(value: unknown): unknown {
   for (const key of [Symbol.asyncIterator, Symbol.iterator]) {
     const method = object[key];
     if (method === undefined || method === null) continue;
-    if (typeof method !== 'function') throw new TypeError('ReadableStream.from: the iterator is no function');
+    if (typeof method !== 'function')
+      throw new TypeError('ReadableStream.from: the iterator is not a function');
     return { __proto__: null, [key]: () => apply(method, value, []) };
   }
   throw new TypeError('ReadableStream.from: parameter 1 is not iterable');

@@ -337,7 +337,7 @@ describe('what goes wrong elsewhere changes nothing', () => {
   test.each([
     ['throws', 'the answer names no team'],
     ['rejects', 'the team is unknown'],
-    ['numbers', 'extractCredentials gave an access_token that is no text'],
+    ['numbers', 'extractCredentials returned an access_token that is not a text'],
     ['nothing', 'extractCredentials must return {configuration: {oauth_credentials: {…}}}'],
   ])('an extractCredentials that %s', async (name, line) => {
     const browser = new Browser();
@@ -367,7 +367,7 @@ describe('what goes wrong elsewhere changes nothing', () => {
   );
 
   test('settings that lead to no web server, and methods that are none of the flow', async () => {
-    await expectUnchanged('OAuth: authorizeURL is no URL of the web', async () =>
+    await expectUnchanged('OAuth: authorizeURL is not an allowed http or https URL', async () =>
       expectPage(await new Browser().open(`${here.endpoint}/nowhere`), 502, 'could not be connected'),
     );
     const posted = await fetch(`${here.endpoint}/oauth`, { method: 'POST' });

@@ -236,7 +236,7 @@ describe('safeRedirect', () => {
 
   test('names the member of allow that is not an origin', () => {
     for (const origin of ['app.example.com', 'https://app.example.com/path', '*', 'javascript:'])
-      expect(() => safeRedirect(SHARED, 'https://app.example.com', { allow: [origin] })).toThrow(/no origin/);
+      expect(() => safeRedirect(SHARED, 'https://app.example.com', { allow: [origin] })).toThrow(/not an origin/);
   });
 });
 

@@ -29,7 +29,7 @@ describe('the definition', () => {
     [{ clientSecret: '' }, 'clientSecret must be a text or a function'],
     [{ authorizeURL: 1 }, 'authorizeURL must be a text or a function'],
     [{ accessTokenURL: null }, 'accessTokenURL must be a text or a function'],
-    [{ authorizeUrl: 'https://provider.example' }, '"authorizeUrl" is none of clientId, clientSecret'],
+    [{ authorizeUrl: 'https://provider.example' }, '"authorizeUrl" is not one of clientId, clientSecret'],
   ])('with %j is refused at once, so that publishing fails', (wrong, message) => {
     const config = { ...CONFIG, ...wrong } as unknown as OAuthConfig;
     expect(() => createOAuthHandler(config)).toThrow(message);
