@@ -1,9 +1,9 @@
 /**
- * The `Request` objects of a call: the one that an integration of the SDK gets for a `fetch` event, and the envelope that a
- * module worker of its own making gets.
+ * The `Request` objects of a call: the original request for the `fetch` handler of an SDK
+ * integration, and the envelope for a module worker.
  *
- * A body that is still on its way is taken from the host only as somebody reads it, and the request's signal exists only
- * once somebody asks for it: most calls need neither.
+ * Both are lazy, because most calls need neither: a streamed body is taken from the host as code
+ * reads it, and the request's signal is made when code reads `signal`.
  */
 import type { Call } from './call.ts';
 import { Inbound } from './inbound.ts';
@@ -18,56 +18,54 @@ import { regExpExec, toUpperCase, Uint8ArrayIntrinsic } from './web/primordials.
 import { collectBytes } from './web/streams/byte-source.ts';
 import { normalizeUrl } from './web/url/url-record.ts';
 
-/** Methods that an envelope may name in small letters. The constructor of `Request` leaves PATCH as it is; here it is one of them. */
+/** Methods that an envelope may have in lower case. `new Request` leaves `patch` as it is. */
 const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
 
-/** Absent, whole, or still coming. */
+/** Body of a call: absent, in memory as a whole, or a stream. */
 export type CallBody = ArrayBuffer | Inbound | undefined;
 
-/** The member `request` of a `fetch` event (REFERENCE D4). The sender of an envelope may have put anything there. */
+/**
+ * The member `request` of a `fetch` event (docs/contract/calls.md#raw-traffic). The sender of an
+ * envelope may put anything there.
+ */
 export interface EventRequest {
   readonly method?: unknown;
   readonly url?: unknown;
   readonly headers?: unknown;
 }
 
-/** @returns undefined where the event describes no request with a method and an absolute URL */
+/** @returns undefined unless the event has a method and an absolute URL */
 export function requestOf(call: Call, event: EventRequest | undefined, body: CallBody): Request | undefined {
   const { method: named, url, headers } = event ?? {};
   if (typeof named !== 'string' || regExpExec(TOKEN, named) === null || typeof url !== 'string')
     return undefined;
-  // Most are in capital letters already.
+  // Fast path: most methods are in upper case already.
   const method =
     named === 'GET' || named === 'POST' || regExpExec(KNOWN_METHOD, named) === null
       ? named
       : toUpperCase(named);
   const absolute = normalizeUrl(url);
   if (absolute === undefined) return undefined;
-  // Attack: a getter `formData` on `Object.prototype` is handed these parts, and with them the source of the body.
+  // Attack: a getter `formData` on `Object.prototype` that receives these parts, with the source of
+  // the body.
   const parts = {
     __proto__: null,
     method,
     url: absolute.href,
     headers: typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {},
-    // GET and HEAD carry no body, and a Request of theirs must not be given one.
+    // A Request of GET or HEAD has no body.
     body: method === 'GET' || method === 'HEAD' ? undefined : body,
     signal: () => signalOf(call),
   };
   return makeRequest(parts);
 }
 
-/** The envelope as a multipart request, whose bytes are made only if somebody asks for them. */
-export function envelopeRequest(
-  call: Call,
-  url: string,
-  event: string,
-  environment: string,
-  body: CallBody,
-): Request {
-  const entries: FormEntry[] = [
-    ['event', event],
-    ['environment', environment],
-  ];
+/**
+ * The envelope as a multipart request. Its bytes are made only if code reads them.
+ *
+ * @param entries the parts of the envelope, without the body
+ */
+export function envelopeRequest(call: Call, url: string, entries: FormEntry[], body: CallBody): Request {
   const form = (bytes: Bytes | undefined): FormData =>
     formOf(
       bytes === undefined
@@ -88,7 +86,7 @@ export function envelopeRequest(
   return makeRequest(parts);
 }
 
-/** Aborts when the caller goes away, or the call runs out of time. */
+/** A signal that aborts when the caller disconnects or the call runs out of time. */
 function signalOf(call: Call): AbortSignal {
   const signal = abort().createAbortSignal();
   call.onOver = (reason) => abort().signalAbort(signal, reason);

@@ -1,15 +1,17 @@
 /**
- * The calls an isolate is answering, as the isolate sees them: which one is running, what it has logged, what it still
- * waits for. A call is finished when its response is out and its `waitUntil` promises have settled (REFERENCE D2).
+ * The calls in progress in an isolate: which one runs, what it has logged, what it still waits for.
+ * A call is finished when its response is out and its `waitUntil` promises have settled
+ * (docs/contract/calls.md#waituntil).
  *
- * Holds no tenant object longer than the call lives, and enforces only what must be bounded inside, before anything
- * crosses the bridge (log lines: a flood of queued emissions would otherwise pile up outside the isolate's heap).
+ * Holds no tenant object longer than the call lives. Enforces only the limits that must hold before
+ * anything crosses the bridge: a flood of log lines, for example, would pile up outside the
+ * isolate's heap.
  */
 import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
-import type { PendingFetches } from './fetch.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
+import type { PendingFetches } from './pending-fetches.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
@@ -19,19 +21,22 @@ import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice }
 import type { ByteSource } from './web/streams/byte-source.ts';
 
 /**
- * Messages that one entry may cause at the bridge, beside log lines. A loop that sets and clears a timer would otherwise
- * queue emissions until the cell's main thread, and with it the watchdog, has no turn left.
+ * Emissions of one entry, log lines aside. Attack: a loop that sets and clears a timer, and queues
+ * emissions until the cell's main thread, and with it the watchdog, never runs.
  */
 const OPERATIONS_PER_ENTRY = 2_000;
 /**
- * What one entry may ask the cell in synchronous questions, each weighed by its length. Attack: the cell's main thread works
- * for the one that asks, whose own clock stands still, and nobody else has a turn.
+ * Cost of the synchronous questions of one entry, each weighed by its length. Attack: keeping the
+ * cell's main thread busy with answers while the CPU clock of the asking call stands still.
  */
 const QUESTIONS_PER_ENTRY = 2_000;
-/** Exceptions of one call that are logged even when its lines are used up: the reason of a failure must not be lost. */
+/**
+ * Exceptions of one call that are logged even beyond its log limit, so that the reason of a failure
+ * is kept.
+ */
 const EXCEPTIONS_KEPT = 8;
 
-/** What holds until the script comes, and its limits with it: there is no call to whom it could matter. */
+/** Limits until the script comes with its own. No call exists before. */
 const NOTHING_ALLOWED: PreludeSettings = {
   responseBodyBytes: 0,
   fetchesPerCall: 0,
@@ -42,7 +47,7 @@ const NOTHING_ALLOWED: PreludeSettings = {
   logBytesPerCall: 0,
 };
 
-/** The call of a script that loads: it is on no caller's account, and the host knows nothing of it. */
+/** Call id of a script that loads. The host does not know this call, and no caller pays for it. */
 export const LOADER_ID = 0;
 
 /** One call in progress. */
@@ -51,27 +56,27 @@ export interface Call {
   /** `waitUntil` promises that have not settled. */
   pending: number;
   responded: boolean;
-  /** An exception was reported, though an answer may have been given all the same. */
+  /** An exception was reported. The call may have answered all the same. */
   threw: boolean;
   exceptions: number;
   logLines: number;
   logBytes: number;
   logDropped: number;
-  /** What was lost was lost to the limit on bytes. */
+  /** Log text was lost to the limit on bytes. */
   logCut: boolean;
-  /** Limits it has met; made with the first one. */
+  /** Limits that the call has met; made with the first one. */
   met: Map<SoftLimit, true> | undefined;
-  /** Memory was refused to it. */
+  /** The engine refused memory to the call. */
   exhausted: boolean;
-  /** Timers that are set, by id; made with the first one. */
+  /** Pending timers by id; made with the first one. */
   timers: Map<number, Timer> | undefined;
-  /** Its jobs; made with the first one. */
+  /** Jobs of Web Crypto; made with the first one. */
   jobs: CallJobs | undefined;
-  /** Its streams; made with the first one. */
+  /** Streams; made with the first one. */
   traffic: Traffic | undefined;
-  /** Its fetches; made with the first one. */
+  /** Fetches; made with the first one. */
   fetches: PendingFetches | undefined;
-  /** Runs when the call is over, whatever it still does: `request.signal`, once somebody has asked for it. */
+  /** Aborts `request.signal` when the call is cancelled; set when code reads `signal`. */
   onOver: ((reason: unknown) => void) | undefined;
 }
 
@@ -79,53 +84,56 @@ export interface Call {
 export interface Timer {
   readonly callback: Function;
   readonly parameters: readonly unknown[];
-  /** What an interval was set with, undefined for a timeout. */
+  /** Delay of an interval; undefined for a timeout. */
   readonly everyMs: number | undefined;
-  /** How many timers, each set by the one before, led to this one. */
+  /** Timer nesting level: how many timers, each set by the one before, led to this one. */
   nesting: number;
-  /** Set by the script, which may clear it. */
+  /** Whether the script has set it, and may clear it. */
   readonly clearable: boolean;
 }
 
 export class Calls {
-  /** The call whose entry is running: what code does now is on its account. */
+  /**
+   * The call whose entry runs: logs, errors and emissions of the code that runs now are charged to
+   * it.
+   */
   #current = 0;
   #operations = 0;
   #questions = 0;
   readonly #emit: Emit;
   #settings = NOTHING_ALLOWED;
   readonly #calls = new Map<number, Call>();
-  /** What the script said while it loaded: told to the first call, and therefore on its account. */
+  /** Log counts of the script while it loaded. The first call starts with them. */
   #loaded: Call | undefined;
 
   constructor(emit: Emit) {
     this.#emit = emit;
   }
 
-  /** The limits of this isolate's calls. */
+  /** Limits of this isolate's calls. */
   get settings(): PreludeSettings {
     return this.#settings;
   }
 
-  /** Told with the script, before any of it runs. */
+  /** Sets the limits. Called before the script runs. */
   configure(settings: PreludeSettings): void {
     this.#settings = settings;
   }
 
-  /** A new entry begins, for this call. */
+  /** Begins an entry of a call. */
   enter(id: number): void {
     this.#current = id;
     this.#operations = 0;
     this.#questions = 0;
   }
 
-  /** Asks to send something across the bridge. @returns false where this entry has done so too often */
+  /** Counts an emission. @returns false if this entry has used up its emissions */
   operate(cost = 1): boolean {
     this.#operations += cost;
     return this.#operations <= OPERATIONS_PER_ENTRY;
   }
 
-  /** Asks to ask the cell a synchronous question. @returns false where this entry has asked too much */
+  /** Counts a synchronous question. @returns false if this entry has used up its questions */
   question(cost: number): boolean {
     this.#questions += cost;
     return this.#questions <= QUESTIONS_PER_ENTRY;
@@ -156,30 +164,33 @@ export class Calls {
     return call;
   }
 
-  /** The call with this id, unless it is over. */
+  /** The call with this id; undefined if it has ended. */
   get(id: number): Call | undefined {
     return mapGet(this.#calls, id);
   }
 
-  /** The call that is running. Undefined in code that a call left behind when it ended. */
+  /** The call that runs; undefined in code that outlives its call. */
   running(): Call | undefined {
     return this.get(this.#current);
   }
 
-  /** The call is over, as the cell says: its caller went away, or it took too long. */
+  /** The cell has ended the call: its caller disconnected, or it took too long. */
   cancel(id: number): void {
     const call = this.get(id);
     mapDelete(this.#calls, id);
-    if (call !== undefined) breakOff(call, 'The call was cancelled', true);
+    if (call !== undefined) abortWork(call, 'The call was cancelled', true);
   }
 
-  /** The script has loaded, or has failed to. */
+  /** Removes the call of a script that has loaded or failed. */
   forget(id: number): void {
     this.#loaded = this.get(id);
     mapDelete(this.#calls, id);
   }
 
-  /** The isolate has refused memory to what runs now: its call is told of as out of memory, whatever it makes of that. */
+  /**
+   * The engine refused memory to the running call: reports it, whether or not the tenant catches
+   * the error.
+   */
   exhausted(): void {
     const call = this.get(this.#current);
     if (call === undefined || call.exhausted) return;
@@ -187,7 +198,7 @@ export class Calls {
     this.#emit('exhausted', call.id);
   }
 
-  /** Notes that a call has met a limit that does not end it. */
+  /** Reports once that a call has met a limit that does not end it. */
   meet(call: Call, limit: SoftLimit): void {
     call.met ??= new MapIntrinsic();
     if (mapGet(call.met, limit) === true || this.get(call.id) !== call) return;
@@ -201,11 +212,11 @@ export class Calls {
     return call.traffic;
   }
 
-  /** Sends the answer out, and ends the call with it where nothing else is awaited. */
+  /** Sends the answer, and ends the call with it if no promise is pending. */
   respond(call: Call, status: number, headers: string, body: string | ArrayBuffer | undefined): void {
     if (this.get(call.id) !== call) return;
     const length = bodyLength(body, this.#settings.responseBodyBytes);
-    // Before it crosses: half a gigabyte of string would first be copied, and only then refused.
+    // Attack: an answer of half a gigabyte. It is refused before it is copied across the bridge.
     if (length > this.#settings.responseBodyBytes) {
       this.#finish(call);
       this.#emit('large', call.id, length);
@@ -215,9 +226,9 @@ export class Calls {
     if (body !== undefined && length > WHOLE_LENGTH_MAX) {
       call.pending += 1;
       this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, length);
-      this.traffic(call)
-        .sendWhole(OWN_STREAM, body, () => this.#release(call))
-        .send();
+      const outbound = this.traffic(call).sendWhole(OWN_STREAM, body);
+      outbound.onDone = () => this.#release(call);
+      outbound.send();
       return;
     }
     const last = call.pending === 0;
@@ -225,7 +236,7 @@ export class Calls {
     this.#emit('respond', call.id, status, headers, body, last, call.threw, false, 0);
   }
 
-  /** Sends the head of the answer out, and its body as the tenant makes it. */
+  /** Sends the head of the answer, and then its body as the tenant produces it. */
   respondStream(call: Call, status: number, headers: string, source: ByteSource): void {
     if (this.get(call.id) !== call) {
       source.cancel(new DOMException('The call has ended', 'AbortError'));
@@ -234,13 +245,13 @@ export class Calls {
     call.responded = true;
     call.pending += 1;
     this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, 0);
-    const { responseBodyBytes } = this.#settings;
-    void this.#stream(call, this.traffic(call).send(OWN_STREAM, source, responseBodyBytes));
+    void this.#stream(call, this.traffic(call).send(OWN_STREAM, source));
   }
 
   async #stream(call: Call, outbound: Outbound): Promise<void> {
-    // Into the log first: the other side may end the call as soon as it hears that its answer breaks off.
-    const end = await outbound.run((reason) => {
+    // The error is logged first: the host may end the call as soon as it learns that the stream
+    // failed.
+    const end = await outbound.run(this.#settings.responseBodyBytes, (reason) => {
       if (this.get(call.id) === call) this.#exception(call, reason);
     });
     if (this.get(call.id) !== call) return;
@@ -278,7 +289,7 @@ export class Calls {
     this.#release(call);
   }
 
-  /** One thing less that the call waits for. */
+  /** One pending promise or stream of the call has ended. */
   #release(call: Call): void {
     call.pending -= 1;
     if (call.pending === 0 && call.responded && this.get(call.id) === call) {
@@ -287,13 +298,15 @@ export class Calls {
     }
   }
 
-  /** What nobody caught (`web/events/uncaught.ts`): logged, and the call's outcome tells. */
+  /**
+   * Logs an uncaught exception (`web/events/uncaught.ts`), and marks the running call as failed.
+   */
   reportException(thrown: unknown): void {
     const call = this.running();
     if (call !== undefined) this.#exception(call, thrown);
   }
 
-  /** One line into the log of the installation, on the account of the running call. */
+  /** Writes a line of the running call to the log of the installation. */
   log(level: LogLevel, text: string): void {
     const call = this.running();
     if (call !== undefined) this.#write(call, level, text);
@@ -310,16 +323,16 @@ export class Calls {
 
   #write(call: Call, level: LogLevel, text: string): void {
     const { logLinesPerCall, logBytesPerCall } = this.#settings;
-    const room = logBytesPerCall - call.logBytes;
-    if (call.logLines >= logLinesPerCall || room <= 0) {
+    const bytesLeft = logBytesPerCall - call.logBytes;
+    if (call.logLines >= logLinesPerCall || bytesLeft <= 0) {
       call.logDropped += 1;
-      if (room <= 0) call.logCut = true;
-      this.meet(call, room <= 0 ? 'logBytesPerCall' : 'logLinesPerCall');
+      if (bytesLeft <= 0) call.logCut = true;
+      this.meet(call, bytesLeft <= 0 ? 'logBytesPerCall' : 'logLinesPerCall');
       return;
     }
     call.logLines += 1;
-    // UTF-16 units stand in for bytes: exact for ASCII, and a bound either way.
-    const kept = text.length > room ? slice(text, 0, room) : text;
+    // Counts UTF-16 units instead of bytes: exact for ASCII, and a bound for any text.
+    const kept = text.length > bytesLeft ? slice(text, 0, bytesLeft) : text;
     if (kept !== text) {
       call.logCut = true;
       this.meet(call, 'logBytesPerCall');
@@ -331,21 +344,23 @@ export class Calls {
   #finish(call: Call): void {
     if (call.logDropped > 0 || call.logCut) this.#emit('log', call.id, 'warn', this.#lostLines(call));
     mapDelete(this.#calls, call.id);
-    breakOff(call, 'The call has ended; what is to outlive its answer must be handed to waitUntil', false);
+    abortWork(call, 'The call has ended; work that outlives the answer must be given to waitUntil', false);
   }
 
   #lostLines({ logCut, logDropped }: Call): string {
     const { logLinesPerCall, logBytesPerCall } = this.#settings;
     const lines = logDropped === 1 ? '1 more log line was' : `${logDropped} more log lines were`;
-    const what = logDropped > 0 ? `${lines} dropped` : 'The line before was cut';
+    const loss = logDropped > 0 ? `${lines} dropped` : 'The line before was cut';
     const limit = logCut
       ? `${logBytesPerCall} bytes (logBytesPerCall)`
       : `${logLinesPerCall} lines (logLinesPerCall)`;
-    return `${what}; the limit is ${limit}.`;
+    return `${loss}; the limit is ${limit}.`;
   }
 }
 
-/** Bytes of a body. A text within the limit whatever its characters is not measured: they are counted as bytes. */
+/**
+ * Bytes of a body. The characters of a text that is surely within the limit are counted as bytes.
+ */
 function bodyLength(body: string | ArrayBuffer | undefined, bytesMax: number): number {
   if (body === undefined) return 0;
   if (typeof body !== 'string') return arrayBufferByteLength(body);
@@ -353,11 +368,11 @@ function bodyLength(body: string | ArrayBuffer | undefined, bytesMax: number): n
 }
 
 /**
- * Nothing of a call outlives it: its streams and fetches break off.
+ * Aborts the streams and fetches of a call that has ended.
  *
- * @param cancelled whoever waits for its signal is told
+ * @param cancelled whether `request.signal` aborts too
  */
-function breakOff(call: Call, message: string, cancelled: boolean): void {
+function abortWork(call: Call, message: string, cancelled: boolean): void {
   if (call.traffic === undefined && call.fetches === undefined && call.onOver === undefined) return;
   const reason = new DOMException(message, 'AbortError');
   call.traffic?.end(reason);

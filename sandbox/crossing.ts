@@ -1,21 +1,26 @@
 /**
- * The gate of the isolate: all that leaves goes through here, and only strings, numbers, booleans and bytes leave.
+ * Guards everything that leaves the isolate: only strings, numbers, booleans and buffers cross
+ * (docs/decisions/bridge-values.md).
  *
- * Attack: a value of the tenant's in the place of one of ours (by a `then` on `Object.prototype`, a getter, a replaced
- * built-in). isolated-vm copies an object on its way out: two megabytes of it can come to gigabytes on the cell's main
- * thread. The cell checks again what arrives, but an object has been copied by then. So every value is looked at here,
- * and every text has a bound before it is copied. It knows no calls and no limits of a call.
+ * Attack: a value of the tenant in the place of one of the prelude's, by a `then` on
+ * `Object.prototype`, a getter or a replaced built-in. isolated-vm copies an object that leaves:
+ * two megabytes can become gigabytes on the cell's main thread. The cell checks what arrives too,
+ * but the copy has been made by then. So every value is checked here, and every text is bounded
+ * before it is copied. This file knows no calls and no limits of a call.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import { apply, arrayBufferByteLength, slice } from './web/primordials.ts';
 
-/** Longest text that crosses, beside bodies. The cell refuses one of this length: a cut text never passes for a whole one. */
+/**
+ * Longest text that crosses, except bodies. The cell refuses this length, so no cut text is taken
+ * for a whole one.
+ */
 const TEXT_CHARS_MAX = 64 * 1024 + 1;
-/** Where a body stands in an emission that has one. Its sender has measured it. */
+/** Index of the body in an emission that has one. Its sender has checked its length. */
 const RESPOND_BODY_AT = 4;
 const FETCH_BODY_AT = 7;
 
-/** @returns an `emit` that throws a TypeError for what may not cross */
+/** @returns an `emit` that throws a TypeError for a value that may not cross */
 export function guardedEmit(emit: Emit): Emit {
   return (...emission) => {
     const values: unknown[] = emission;
@@ -25,18 +30,18 @@ export function guardedEmit(emit: Emit): Emit {
       if (i !== bodyAt && typeof value === 'string') values[i] = boundedText(value, TEXT_CHARS_MAX);
       else requireCrossable(value);
     }
-    // Not by a spread, which would ask the tenant's iterator.
+    // No spread: it would run the tenant's iterator.
     apply(emit, undefined, values);
   };
 }
 
-/** A synchronous question of one text. @returns a function that answers nothing for any other value */
+/** A synchronous question with a text. @returns a function that answers '' for any other value */
 export const guardedTextQuestion =
   (ask: (text: string) => string) =>
   (text: unknown): string =>
     typeof text === 'string' ? ask(boundedText(text, TEXT_CHARS_MAX)) : '';
 
-/** A synchronous question of one number. @returns a function that answers nothing for any other value */
+/** A synchronous question with a number. @returns a function that answers '' for any other value */
 export const guardedNumberQuestion =
   (ask: (count: number) => string) =>
   (count: unknown): string =>
@@ -58,7 +63,7 @@ function requireCrossable(value: unknown): void {
     case 'undefined':
       return;
     default:
-      // Throws for all that is no buffer: the slot is asked, and no prototype.
+      // Throws unless the value is a buffer: reads the internal slot, not the prototype.
       arrayBufferByteLength(value);
   }
 }

@@ -1,7 +1,10 @@
 /**
- * Names that the bundler replaces by their values, for the type checker. No isolate has them: what is not bundled, as code
- * that is made of a text at run time, does not find them.
+ * Names that the bundler replaces by their values, for the type checker. An isolate does not have
+ * them: code that is compiled from a text at run time does not find them.
  */
 
-/** What the code is published as. What only a branch on another value imports is left out of the bundle. */
+/**
+ * Always `production` in a published script. Modules that only a branch for another value imports
+ * are left out of the bundle.
+ */
 declare const MODE: 'production' | 'development';

@@ -1,4 +1,7 @@
-/** Events, messages, aborting and marks of time among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
+/**
+ * Events, messages, aborting and marks of time among the globals of an isolate, for the type
+ * checker: a part of `globals.d.ts`.
+ */
 
 interface EventInit {
   bubbles?: boolean;
@@ -6,7 +9,7 @@ interface EventInit {
   composed?: boolean;
 }
 
-/** Its path is its target alone: there is no tree of targets to bubble through. */
+/** The path of an event is its target only: there is no tree of targets. */
 declare class Event {
   constructor(type: string, init?: EventInit);
   static readonly NONE: 0;
@@ -40,7 +43,7 @@ declare class CustomEvent<T = unknown> extends Event {
   initCustomEvent(type: string, bubbles?: boolean, cancelable?: boolean, detail?: T): void;
 }
 
-/** An exception that nobody caught; `preventDefault()` keeps it out of the log. */
+/** An uncaught exception; `preventDefault()` keeps it out of the log. */
 declare class ErrorEvent extends Event {
   constructor(
     type: string,
@@ -65,7 +68,7 @@ interface AddEventListenerOptions {
   capture?: boolean;
   once?: boolean;
   passive?: boolean;
-  /** The listener goes when this is aborted. */
+  /** Removes the listener when it aborts. */
   signal?: AbortSignal;
 }
 
@@ -116,7 +119,7 @@ declare class MessageChannel {
   readonly port2: MessagePort;
 }
 
-/** A message belongs to the call that posted it, counts among its timers, and ends with it. */
+/** A message belongs to the call that posted it, counts as one of its timers, and ends with it. */
 declare class MessagePort extends EventTarget {
   private constructor();
   onclose: ((this: MessagePort, event: Event) => void) | null;
@@ -148,7 +151,7 @@ declare class PerformanceMeasure extends PerformanceEntry {
   readonly detail: unknown;
 }
 
-/** At least one of `start` and `end`, and not all three of them. A text is the name of a mark. */
+/** At least one of `start` and `end`, and not all three members. A text is the name of a mark. */
 interface PerformanceMeasureOptions {
   detail?: unknown;
   duration?: number;
@@ -165,7 +168,7 @@ declare class AbortSignal extends EventTarget {
   private constructor();
   static abort(reason?: unknown): AbortSignal;
   static any(signals: Iterable<AbortSignal>): AbortSignal;
-  /** Aborts with a TimeoutError; never, where the call that asked for it ends before. */
+  /** Aborts with a TimeoutError after so many milliseconds; never if its call ends before. */
   static timeout(milliseconds: number): AbortSignal;
   readonly aborted: boolean;
   onabort: ((this: AbortSignal, event: Event) => void) | null;

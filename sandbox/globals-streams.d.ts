@@ -1,6 +1,6 @@
 /** The streams among the globals of an isolate, for the type checker: a part of `globals.d.ts`. */
 
-/** How much a stream queues before it asks its source, or its writer, to wait. */
+/** How much a stream queues before its source or writer waits. */
 interface QueuingStrategy<T = unknown> {
   highWaterMark?: number;
   size?: (chunk: T) => number;
@@ -185,7 +185,7 @@ declare class CompressionStream {
   readonly writable: WritableStream<BufferSource>;
 }
 
-/** Its output is bounded: it makes no more than its reader takes, and at most 256 MiB. */
+/** Output is made as the reader takes it, at most 256 MiB; beyond that the stream fails. */
 declare class DecompressionStream {
   constructor(format: CompressionFormat);
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;

@@ -1,6 +1,7 @@
 /**
- * The globals of an isolate, for the type checker: what `web/globals.ts` installs, and nothing more. Code of the
- * sandbox and of integrations sees these and no DOM and no Node types, so that what is not there does not compile.
+ * The globals of an isolate, for the type checker: exactly those that `web/globals.ts` installs
+ * (docs/web-platform.md). Code of the sandbox and of integrations is checked without DOM and Node
+ * types, so that use of an absent global does not compile.
  */
 
 type BufferSource = ArrayBuffer | ArrayBufferView;
@@ -24,9 +25,9 @@ declare class Headers {
   [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 
-/** What a Request and a Response share. */
+/** Members of Request and Response. */
 interface BodyMixin {
-  /** A stream of bytes, made when somebody asks for it; null where there is no body. */
+  /** Byte stream of the body, made at the first read; null if there is no body. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   readonly bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
@@ -53,12 +54,15 @@ type ReferrerPolicy =
   | 'strict-origin-when-cross-origin'
   | 'unsafe-url';
 
-/** What only steers a browser (`cache`, `credentials`, `mode`, `referrer`, …) is checked and kept, and changes nothing. */
+/**
+ * Options for browsers (`cache`, `credentials`, `mode`, `referrer`, …) are checked and kept,
+ * without effect.
+ */
 interface RequestInit {
   body?: BodyInit | null;
   cache?: RequestCache;
   credentials?: RequestCredentials;
-  /** Must be there where the body is a stream. */
+  /** Required if the body is a stream. */
   duplex?: 'half';
   headers?: HeadersInit;
   integrity?: string;
@@ -74,7 +78,7 @@ interface RequestInit {
 }
 
 declare class Request {
-  /** @param input an absolute URL: there is no page to resolve against */
+  /** @param input an absolute URL, or a request to copy */
   constructor(input: Request | URL | string, init?: RequestInit);
   readonly cache: RequestCache;
   readonly credentials: RequestCredentials;
@@ -228,7 +232,7 @@ interface URLPatternResult {
 }
 
 interface URLPatternOptions {
-  /** Whether path, search and hash match in any case. */
+  /** Whether path, search and hash match case-insensitively. */
   ignoreCase?: boolean;
 }
 
@@ -262,13 +266,13 @@ declare class TextDecoder {
   decode(input?: BufferSource, options?: { stream?: boolean }): string;
 }
 
-/** A clock of whole milliseconds, which never goes backwards. */
+/** A clock in whole milliseconds that never goes backwards. */
 declare class Performance extends EventTarget {
   private constructor();
   readonly timeOrigin: number;
   clearMarks(name?: string): void;
   clearMeasures(name?: string): void;
-  /** The last 1,000 that were not cleared, over all calls of the isolate. */
+  /** The last 1,000 entries that are not cleared, of all calls of the isolate. */
   getEntries(): PerformanceEntry[];
   getEntriesByName(name: string, type?: string): PerformanceEntry[];
   getEntriesByType(type: string): PerformanceEntry[];
@@ -318,10 +322,16 @@ declare var navigator: Navigator;
 declare var self: typeof globalThis;
 declare function atob(data: string): string;
 declare function btoa(data: string): string;
-/** Within a call alone; what it may reach, how often and how long is bounded by the platform. */
+/**
+ * Only within a call. A refusal by the platform and a network failure are a `TypeError`
+ * (docs/contract/runtime.md#outbound-fetch).
+ */
 declare function fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
 declare function queueMicrotask(callback: () => void): void;
-/** Logs an exception as if nobody had caught it; listeners of `error` at the global scope are told first. */
+/**
+ * Reports an exception as uncaught: to the listeners of `error` at the global scope, and to the
+ * log.
+ */
 declare function reportError(exception: unknown): void;
 declare function addEventListener(
   type: 'error',
@@ -339,12 +349,12 @@ declare function removeEventListener(
   options?: { capture?: boolean } | boolean,
 ): void;
 declare function dispatchEvent(event: Event): boolean;
-/** Returning true keeps the exception out of the log. */
+/** Listener for uncaught exceptions; if it returns true, the exception is not logged. */
 declare var onerror:
   | ((message: string, filename: string, lineno: number, colno: number, error: unknown) => unknown)
   | null;
 declare var performance: Performance;
-/** A timer belongs to the call that set it, and ends with it. */
+/** A timer belongs to the call that set it, and ends with it. Delays in milliseconds. */
 declare function setTimeout<A extends unknown[]>(
   handler: (...parameters: A) => void,
   timeout?: number,
@@ -357,7 +367,7 @@ declare function setInterval<A extends unknown[]>(
 ): number;
 declare function clearTimeout(id?: number): void;
 declare function clearInterval(id?: number): void;
-/** Copies a value; what is listed in `transfer` moves into the copy instead. */
+/** Copies a value; objects in `transfer` are moved into the copy. */
 declare function structuredClone<T>(
   value: T,
   options?: { transfer?: Iterable<ArrayBuffer | MessagePort> },

@@ -1,8 +1,8 @@
 /**
- * A stream of bytes that comes to the isolate: an upload, or the body of a fetch's answer.
+ * A stream of bytes into the isolate: an upload, or the body of a fetch's answer.
  *
- * It holds no more than the credit it has given. Most bodies are read whole and need no ReadableStream: one is made over
- * this by whoever asks for `body`. Chunks are buffers that nobody else holds.
+ * It holds no more chunks than the credit that it has given. Most bodies are read whole; a
+ * ReadableStream over this is made only if code reads `body`. No other code holds its buffers.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import { Box } from './web/box.ts';
@@ -11,7 +11,7 @@ import { List, push } from './web/list.ts';
 import { PromiseIntrinsic, Uint8ArrayIntrinsic } from './web/primordials.ts';
 import { ByteSource } from './web/streams/byte-source.ts';
 
-/** Credit is given in lots: each costs the cell and the host a message. */
+/** Credit is given in lots, because each lot is a message to the cell and the host. */
 const CREDIT_LOT = 4;
 
 interface Waiting {
@@ -30,7 +30,7 @@ export class Inbound extends ByteSource {
   #failed = false;
   #reason: unknown;
   #waiting: Waiting | undefined;
-  /** Told once, when nothing more will come. */
+  /** Called once, when the stream has ended or failed. */
   onOver: (() => void) | undefined;
 
   constructor(call: number, stream: number, emit: Emit) {
@@ -40,7 +40,7 @@ export class Inbound extends ByteSource {
     this.#emit = emit;
   }
 
-  /** A chunk has come. */
+  /** Receives a chunk. */
   chunk(buffer: ArrayBuffer): void {
     if (this.#ended) return;
     const bytes = new Uint8ArrayIntrinsic(buffer);
@@ -54,7 +54,7 @@ export class Inbound extends ByteSource {
     waiting.resolve(new Box(bytes));
   }
 
-  /** All has come. */
+  /** The stream is complete. */
   end(): void {
     if (this.#ended) return;
     this.#over();
@@ -62,7 +62,7 @@ export class Inbound extends ByteSource {
     this.#waiting = undefined;
   }
 
-  /** No more will come, though that was not all. */
+  /** The stream has failed before its end. */
   fail(reason: unknown): void {
     if (this.#ended) return;
     this.#over();
@@ -73,7 +73,7 @@ export class Inbound extends ByteSource {
     this.#waiting = undefined;
   }
 
-  /** The next chunk, or undefined at the end. To be called again when it has settled. */
+  /** The next chunk; undefined at the end. May be called again once the promise has settled. */
   take(): Promise<Box | undefined> {
     return new PromiseIntrinsic((resolve, reject) => {
       const chunk = this.#shift();
@@ -90,7 +90,7 @@ export class Inbound extends ByteSource {
     });
   }
 
-  /** Nobody wants the rest. */
+  /** The reader does not want the rest. */
   cancel(): void {
     if (this.#ended) return;
     this.#over();

@@ -1,18 +1,19 @@
 /**
- * Runs a tenant's script and finds its handlers: the module-worker convention, `export default { fetch }`, or what the
- * SDK's `createIntegration` makes of it (DESIGN, "The guest contract").
+ * Runs a tenant's script and finds its handlers: a module worker, `export default { fetch }`, or
+ * the result of the SDK's `createIntegration` (docs/contract/runtime.md#default-export).
  *
- * The script arrives as an async function that runs its modules and hands the namespace of the entry to its argument: so
- * even an error thrown while a module loads is caught here, inside, and never read from outside.
+ * The script is an async function that runs its modules and passes the namespace of the entry
+ * module to its argument (docs/decisions/guest-contract.md). So an error of a module that loads is
+ * caught inside the isolate, and never read from outside.
  */
 import { apply, isArray, setPrototypeOf, slice } from './web/primordials.ts';
 
-/** The member by which the SDK offers its handlers without a detour over multipart. */
+/** The member by which the SDK takes envelopes in parts instead of multipart. */
 const INTEGRATION: unique symbol = Symbol.for('annex.integration');
 
-/** Most names of components, or of events, that are reported. */
+/** How many component ids, or event names, are reported. */
 const NAMES_MAX = 1_000;
-/** A longer name is cut before it crosses. */
+/** A longer name is cut before it crosses the bridge. */
 const NAME_CHARS_MAX = 256;
 
 export interface Integration {
@@ -29,10 +30,10 @@ export interface Integration {
 }
 
 /**
- * What it answers has no prototype. Attack: a `then` on `Object.prototype`, which the end of an async function would look up
- * on an ordinary object, and which could put anything in its place.
+ * Attack: a `then` on `Object.prototype`, which resolving an async function looks up on its result,
+ * and which could replace it. The result has no prototype.
  *
- * @throws whatever the script throws, and a TypeError where it has no default export.
+ * @throws the script's error; a TypeError if it has no default export
  */
 export async function loadIntegration(factory: unknown): Promise<Integration> {
   let namespace: unknown;

@@ -1,9 +1,10 @@
 /**
- * A body that is there as a whole, on its way out of the isolate piece by piece: a large answer, or the body of a fetch.
+ * A body in memory that leaves the isolate in pieces: a large answer, or the body of a fetch.
  *
- * The other side collects the pieces and gives credit for what it has taken, so a large body waits here, in the isolate's
- * heap. Attack: answers of ten megabytes, each handed over at once, filled the pipe that pulses and all others' answers
- * share. A text leaves as text: the cell encodes it faster than the isolate could.
+ * The host joins the pieces and gives credit for those it has taken, so a large body waits in the
+ * isolate's heap. Attack: answers of ten megabytes sent at once, which fill the pipe that
+ * heartbeats and other calls' answers share. Text leaves as text: the cell encodes it faster than
+ * the isolate.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import { type Bytes, copyBytes, subBytes } from './web/encoding/bytes.ts';
@@ -16,61 +17,56 @@ import {
   Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
 
-/** Bodies up to so many bytes, or characters, leave in one message with their head. */
+/** Bodies of up to this many bytes or characters leave in one message with their head. */
 export const WHOLE_LENGTH_MAX = 64 * 1024;
 /** `STREAM_CHUNKS_IN_FLIGHT` of the wire. */
 const CHUNKS_IN_FLIGHT = 8;
-/** Of these, so many leave before the other side has given any credit: as many bodies may begin at once as calls. */
+/**
+ * Pieces that leave before the host gives credit. Few, because every call may begin a body at once.
+ */
 const CHUNKS_AT_FIRST = 2;
 /** `STREAM_CHUNK_BYTES_MAX` of the wire. */
 const PIECE_BYTES = 64 * 1024;
-/** A character is three bytes at most. */
+/** A character is at most three bytes of UTF-8. */
 const PIECE_CHARS = 21 * 1024;
 
 export class OutboundWhole {
   readonly #call: number;
   readonly #stream: number;
   readonly #emit: Emit;
-  /** Undefined once it is out, or nobody wants the rest. */
+  /** Undefined once it is sent or dropped. */
   #body: string | Bytes | undefined;
   #at = 0;
   #ahead = CHUNKS_IN_FLIGHT - CHUNKS_AT_FIRST;
-  readonly #onDone: () => void;
+  /** Called once the whole body is sent. */
+  onDone: (() => void) | undefined;
 
-  /** @param onDone called once all of it is out */
-  constructor(
-    call: number,
-    stream: number,
-    emit: Emit,
-    body: string | ArrayBuffer,
-    onDone: () => void = () => undefined,
-  ) {
+  constructor(call: number, stream: number, emit: Emit, body: string | ArrayBuffer) {
     this.#call = call;
     this.#stream = stream;
     this.#emit = emit;
     this.#body = typeof body === 'string' ? body : new Uint8ArrayIntrinsic(body);
-    this.#onDone = onDone;
   }
 
-  /** The other side has taken so many pieces. */
+  /** The host has taken this many pieces. */
   credit(chunks: number): void {
     this.#ahead -= chunks;
     this.send();
   }
 
-  /** Nobody wants the rest. */
+  /** The host does not want the rest. */
   drop(): void {
     this.#body = undefined;
   }
 
-  /** Sends as much as there is credit for. */
+  /** Sends as much as credit allows. */
   send(): void {
     while (this.#body !== undefined && this.#ahead < CHUNKS_IN_FLIGHT) {
       const piece = typeof this.#body === 'string' ? this.#text(this.#body) : this.#bytes(this.#body);
       if (piece === undefined) {
         this.#body = undefined;
         this.#emit('close', this.#call, this.#stream, '');
-        this.#onDone();
+        this.onDone?.();
         return;
       }
       this.#ahead += 1;
@@ -82,7 +78,7 @@ export class OutboundWhole {
     const start = this.#at;
     if (start >= text.length) return undefined;
     let end = min(start + PIECE_CHARS, text.length);
-    // A pair that is torn apart would become two replacement characters.
+    // A surrogate pair stays in one piece: halves would become two replacement characters.
     const last = charCodeAt(text, end - 1);
     if (end < text.length && last >= 0xd800 && last <= 0xdbff) end -= 1;
     this.#at = end;

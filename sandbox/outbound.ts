@@ -1,11 +1,12 @@
 /**
- * A stream of bytes that leaves the isolate: a streamed answer, or the body of a fetch.
+ * A stream of bytes out of the isolate: a streamed answer, or the body of a fetch.
  *
- * Reads the tenant's stream only as fast as the other side gives credit, so nothing piles up outside the isolate's heap.
- * What it reads is the tenant's: anything but a Uint8Array ends it.
+ * Reads the tenant's stream as fast as the host gives credit, so nothing piles up outside the
+ * isolate's heap. A chunk that is not a Uint8Array ends it.
  *
- * Small pieces that the tenant has at once leave as one. Attack: a stream of single bytes, each a message to the cell, a frame
- * to the host and a write to the client, would cost everybody else more than the tenant.
+ * Small chunks that follow each other at once are joined (docs/decisions/joined-pieces.md). Attack:
+ * a stream of single bytes, each of which costs a message to the cell, a frame to the host and a
+ * write to the client.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import { formatError } from './web/console/format-error.ts';
@@ -27,14 +28,16 @@ const CHUNKS_IN_FLIGHT = 8;
 /** `STREAM_CHUNK_BYTES_MAX` of the wire. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 const ERROR_CHARS_MAX = 1_000;
-/** Pieces below this are joined, */
+/** Chunks below this size are joined. */
 const SMALL_BYTES = 4 * 1024;
-/** up to so much. */
+/** Size of joined chunks. */
 const JOINED_BYTES_MAX = 16 * 1024;
-/** How many microtasks a source may take to its next piece for the two to be joined; a chain of transforms takes a dozen. */
+/**
+ * Chunks are joined if no more microtasks lie between them; a chain of transforms takes a dozen.
+ */
 const MICROTASKS_APART_MAX = 32;
 
-/** How it ended. */
+/** How a stream ended. */
 export type OutboundEnd = 'done' | 'failed' | 'dropped' | 'large';
 
 export class Outbound {
@@ -42,33 +45,32 @@ export class Outbound {
   readonly #stream: number;
   readonly #emit: Emit;
   readonly #source: ByteSource;
-  readonly #bytesMax: number;
+  /** Chunks sent without credit for them yet. */
   #ahead = 0;
   #dropped = false;
   #onCredit: (() => void) | undefined;
-  /** Small pieces that leave together; there is credit for them. Its memory is made with the first one. */
+  /** Small chunks that leave together, within the credit; allocated with the first one. */
   #joined: Bytes | undefined;
   #joinedLength = 0;
-  /** Microtasks until they leave. */
+  /** Microtasks until the joined chunks leave. */
   #patience = 0;
-  /** What the stream failed with, after `failed`. */
+  /** Error of the tenant's stream, after `failed`. */
   reason: unknown;
 
-  constructor(call: number, stream: number, emit: Emit, source: ByteSource, bytesMax: number) {
+  constructor(call: number, stream: number, emit: Emit, source: ByteSource) {
     this.#call = call;
     this.#stream = stream;
     this.#emit = emit;
     this.#source = source;
-    this.#bytesMax = bytesMax;
   }
 
-  /** The other side has taken so many chunks. */
+  /** The host has taken this many chunks. */
   credit(chunks: number): void {
     this.#ahead -= chunks;
     this.#wake();
   }
 
-  /** Nobody wants the rest. */
+  /** The host does not want the rest. */
   drop(reason: unknown): void {
     if (this.#dropped) return;
     this.#dropped = true;
@@ -77,11 +79,12 @@ export class Outbound {
   }
 
   /**
-   * Sends all there is. Settles, and never rejects, when that is done or has become pointless.
+   * Sends the stream to its end. Never rejects.
    *
-   * @param onFailure hears what the stream fails with before the other side does
+   * @param bytesMax limit of the body; beyond it the stream is cancelled
+   * @param onFailure receives the error of the stream before the host does
    */
-  async run(onFailure?: (reason: unknown) => void): Promise<OutboundEnd> {
+  async run(bytesMax: number, onFailure?: (reason: unknown) => void): Promise<OutboundEnd> {
     let sent = 0;
     try {
       for (;;) {
@@ -90,8 +93,8 @@ export class Outbound {
         if (piece === undefined) break;
         const { bytes } = piece;
         sent += typedArrayByteLength(bytes);
-        if (sent > this.#bytesMax) {
-          this.#source.cancel(new TypeError(`The body is over its limit of ${this.#bytesMax} bytes`));
+        if (sent > bytesMax) {
+          this.#source.cancel(new TypeError(`The body is over its limit of ${bytesMax} bytes`));
           return 'large';
         }
         if (!(await this.#send(bytes))) return 'dropped';
@@ -114,7 +117,7 @@ export class Outbound {
     return 'done';
   }
 
-  /** @returns false where nobody wants it */
+  /** @returns false if the host does not want it */
   async #send(bytes: Bytes): Promise<boolean> {
     const length = typedArrayByteLength(bytes);
     if (length < SMALL_BYTES) return this.#join(bytes, length);
@@ -130,7 +133,7 @@ export class Outbound {
     return true;
   }
 
-  /** Waits for credit. @returns false where nobody wants it */
+  /** Waits for credit. @returns false if the host does not want more */
   async #mayEmit(): Promise<boolean> {
     while (this.#ahead >= CHUNKS_IN_FLIGHT && !this.#dropped) {
       await new PromiseIntrinsic<void>((resolve) => {
@@ -145,7 +148,7 @@ export class Outbound {
     this.#emit('chunk', this.#call, this.#stream, typedArrayBuffer(piece));
   }
 
-  /** @returns false where nobody wants it */
+  /** @returns false if the host does not want it */
   async #join(bytes: Bytes, length: number): Promise<boolean> {
     if (this.#joinedLength + length > JOINED_BYTES_MAX) this.#flush();
     if (this.#joinedLength === 0 && !(await this.#mayEmit())) return false;
@@ -158,7 +161,7 @@ export class Outbound {
     return true;
   }
 
-  /** Sends what has been joined once its source has nothing to add at once. */
+  /** Sends the joined chunks once the source pauses. */
   async #flushSoon(): Promise<void> {
     while (this.#patience > 0) {
       this.#patience -= 1;
@@ -181,6 +184,8 @@ export class Outbound {
   }
 }
 
-/** Bytes over a buffer of their size, because it is the buffer that leaves: one byte of megabytes is counted as one. */
+/**
+ * Bytes in a buffer of exactly their size. Attack: a chunk of one byte over a buffer of megabytes.
+ */
 const exactBytes = (bytes: Bytes): Bytes =>
   arrayBufferByteLength(typedArrayBuffer(bytes)) === typedArrayByteLength(bytes) ? bytes : copyBytes(bytes);

@@ -1,9 +1,12 @@
 /**
- * `setTimeout`, `setInterval` and their `clear…` (HTML, section 8.6). The clock is the cell's: a timer is a message out
- * and an entry back. A timer belongs to the call that set it and ends with it. The cell hears of a timer some microtasks
- * late, so that one that is cleared meanwhile costs nothing: most that are cleared guard a promise that is settled soon.
+ * `setTimeout`, `setInterval`, `clearTimeout`, `clearInterval` (HTML, section 8.6).
  *
- * A handler that is no function is refused: the standard would compile its text, and no text is compiled for a timer here.
+ * The cell has the clock: a timer is an emission, and an entry when it is due. A timer belongs to
+ * the call that set it and ends with it. Timers are sent to the cell some microtasks late, so that
+ * one that is cleared meanwhile costs nothing: most of those guard a promise that settles soon.
+ *
+ * A handler that is not a function is refused: no text is compiled for a timer
+ * (docs/contract/runtime.md#absent).
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import type { Call, Calls, Timer } from './call.ts';
@@ -20,21 +23,21 @@ import {
 } from './web/primordials.ts';
 import type { TimerSource } from './web/time/timer-source.ts';
 
-/** From this depth of timers that set timers on, none comes due at once ("timer initialization steps"). */
+/** Beyond this nesting level, delays have a minimum ("timer initialization steps"). */
 const NESTING_FREE = 5;
 const NESTED_DELAY_MS_MIN = 4;
-/** An id is a `long`. */
+/** An id is a `long` of Web IDL. */
 const ID_MAX = 2 ** 31 - 1;
-/** The cell is told of timers once so many turns of the microtask queue have set none. */
+/** Timers are sent to the cell after this many microtasks in which none was set. */
 const MICROTASKS_APART_MAX = 16;
 
 type SetTimer = (handler: unknown, timeout?: unknown, ...parameters: unknown[]) => number;
 type ClearTimer = (id?: unknown) => void;
 
 export interface Timers {
-  /** Runs a timer that the cell says is due. */
+  /** Runs a timer that is due. */
   fire(call: number, timer: number): void;
-  /** Timers of our own, which no script can clear. */
+  /** Sets timers of the prelude, which no script can clear. */
   readonly later: TimerSource;
   readonly globals: {
     setTimeout: SetTimer;
@@ -44,20 +47,20 @@ export interface Timers {
   };
 }
 
-/** A timer that the cell has not been told of. */
-interface Untold {
+/** A timer that the cell does not know yet. */
+interface UnsentTimer {
   readonly call: Call;
   readonly delayMs: number;
   readonly setAt: number;
 }
 
-/** Tells the cell of timers, but for those that have been cleared by then. */
-class Announcer {
+/** Sends timers to the cell, except those that are cleared before. */
+class TimerSender {
   readonly #calls: Calls;
   readonly #emit: Emit;
   /** By id, in the order in which they were set. */
-  #untold = new MapIntrinsic<number, Untold>();
-  /** Turns of the microtask queue that are still waited for; 0 while none is. */
+  #unsent = new MapIntrinsic<number, UnsentTimer>();
+  /** Microtasks until the timers are sent; 0 if none is unsent. */
   #patience = 0;
 
   constructor(calls: Calls, emit: Emit) {
@@ -65,40 +68,42 @@ class Announcer {
     this.#emit = emit;
   }
 
-  /** @throws RangeError where this entry has set too many already */
+  /** @throws RangeError if this entry has used up its emissions */
   add(call: Call, id: number, delayMs: number): void {
-    // Attack: a loop of timers that the cell hears of. What is cleared before that is taken off again.
+    // Attack: a loop that sets timers, each of which is an emission. `remove` takes back the count
+    // of a timer that was not sent.
     if (!this.#calls.operate()) throw new RangeError('Too many timers were set and cleared in a row.');
-    mapSet(this.#untold, id, { call, delayMs, setAt: now() });
+    mapSet(this.#unsent, id, { call, delayMs, setAt: now() });
     const isWaiting = this.#patience > 0;
     this.#patience = MICROTASKS_APART_MAX;
-    if (!isWaiting) void this.#tellSoon();
+    if (!isWaiting) void this.#sendSoon();
   }
 
-  /** Forgets a timer that is cleared. */
+  /** Removes a timer that is cleared. */
   remove(call: Call, id: number): void {
-    // The timers that the cell knows are bounded, and so are these messages.
-    if (!mapDelete(this.#untold, id)) this.#emit('clear-timer', call.id, id);
+    // Timers at the cell are bounded, and so are these emissions.
+    if (!mapDelete(this.#unsent, id)) this.#emit('clear-timer', call.id, id);
     else this.#calls.operate(-1);
   }
 
-  /** `await` of a primitive looks nothing up that a tenant could have replaced. */
-  async #tellSoon(): Promise<void> {
+  /** `await` of a primitive looks up nothing that a tenant could have replaced. */
+  async #sendSoon(): Promise<void> {
     while (this.#patience > 0) {
       this.#patience -= 1;
       await undefined;
     }
-    const untold = this.#untold;
-    this.#untold = new MapIntrinsic();
+    const unsent = this.#unsent;
+    this.#unsent = new MapIntrinsic();
     const at = now();
-    mapForEach(untold, ({ call, delayMs, setAt }, id) => {
-      if (this.#calls.get(call.id) === call) this.#emit('timer', call.id, id, restMs(delayMs, at - setAt));
+    mapForEach(unsent, ({ call, delayMs, setAt }, id) => {
+      if (this.#calls.get(call.id) === call)
+        this.#emit('timer', call.id, id, remainingMs(delayMs, at - setAt));
     });
   }
 }
 
 export function createTimers(calls: Calls, emit: Emit): Timers {
-  const announcer = new Announcer(calls, emit);
+  const sender = new TimerSender(calls, emit);
   let nextId = 1;
   let nesting = 0;
 
@@ -106,9 +111,9 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     const call = calls.running();
     const id = nextId;
     nextId = id < ID_MAX ? id + 1 : 1;
-    // Code that a call left behind may still set timers; they never run.
+    // Timers of code that outlives its call never run.
     if (call === undefined) return id;
-    // A flood of timers would queue up outside the isolate's heap.
+    // Attack: a flood of timers, which queue up outside the isolate's heap.
     call.timers ??= new MapIntrinsic();
     const pending = call.timers;
     const { timersPerCall } = calls.settings;
@@ -118,7 +123,7 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
         `Too many timers are pending in this call; the limit is ${timersPerCall} (timersPerCall).`,
       );
     }
-    announcer.add(call, id, timer.clearable ? effectiveMs(delayMs, timer.nesting) : delayMs);
+    sender.add(call, id, timer.clearable ? effectiveMs(delayMs, timer.nesting) : delayMs);
     mapSet(pending, id, timer);
     return id;
   }
@@ -141,7 +146,7 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     const pending = call?.timers;
     if (call === undefined || pending === undefined || !mapGet(pending, id)?.clearable) return;
     mapDelete(pending, id);
-    announcer.remove(call, id);
+    sender.remove(call, id);
   }
 
   return {
@@ -160,7 +165,7 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
       } catch (thrown) {
         reportException(thrown);
       }
-      // What its microtasks set is not nested in it.
+      // Timers that its microtasks set are not nested in it.
       nesting = 0;
     },
     later(callback, delayMs) {
@@ -179,16 +184,16 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
   };
 }
 
-/** Web IDL `long`: whatever is no number is 0, and a large one wraps around, as browsers have it. */
+/** Web IDL `long`: a value that is not a number is 0, and a large one wraps around. */
 const toLong = (value: unknown): number => +(value as number) | 0;
 
-/** What is left of a delay. The operating system may set its clock back; 0 is kept for what is due at once. */
-function restMs(delayMs: number, elapsedMs: number): number {
+/** Remaining delay. The clock may go back. A delay of 0 stays 0; any other is at least 1. */
+function remainingMs(delayMs: number, elapsedMs: number): number {
   if (delayMs < 1 || !(elapsedMs > 0)) return delayMs;
   return delayMs - elapsedMs < 1 ? 1 : delayMs - elapsedMs;
 }
 
-/** The delay of a timer of the script: at least a millisecond. */
+/** Delay of a timer of the script: at least a millisecond. */
 function effectiveMs(delayMs: number, nesting: number): number {
   const leastMs = nesting > NESTING_FREE ? NESTED_DELAY_MS_MIN : 1;
   return delayMs < leastMs ? leastMs : delayMs;

@@ -1,6 +1,6 @@
 /**
- * The streams of one call, by number, on the isolate's side: 0 is the call's own (its upload one way, its answer the
- * other), the others are those of its fetches. What the host says of them is handed to the one it is for.
+ * The streams of one call on the isolate's side, by number: 0 is the call's own (its upload in, its
+ * answer out), the others belong to its fetches. Routes the host's stream messages to them.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import { Inbound } from './inbound.ts';
@@ -23,23 +23,23 @@ export class Traffic {
     this.#emit = emit;
   }
 
-  /** Opens a stream that comes to the isolate. */
+  /** Opens a stream into the isolate. */
   receive(stream: number): Inbound {
     const inbound = new Inbound(this.#call, stream, this.#emit);
     mapSet(this.#inbound, stream, inbound);
     return inbound;
   }
 
-  /** Opens a stream that leaves the isolate; `run` sends it. */
-  send(stream: number, source: ByteSource, bytesMax: number): Outbound {
-    const outbound = new Outbound(this.#call, stream, this.#emit, source, bytesMax);
+  /** Opens a stream out of the isolate; `run` sends it. */
+  send(stream: number, source: ByteSource): Outbound {
+    const outbound = new Outbound(this.#call, stream, this.#emit, source);
     mapSet(this.#outbound, stream, outbound);
     return outbound;
   }
 
-  /** Opens a stream that leaves the isolate, of a body that is there as a whole; `send` begins it. */
-  sendWhole(stream: number, body: string | ArrayBuffer, onDone?: () => void): OutboundWhole {
-    const outbound = new OutboundWhole(this.#call, stream, this.#emit, body, onDone);
+  /** Opens a stream out of the isolate for a body in memory; `send` begins it. */
+  sendWhole(stream: number, body: string | ArrayBuffer): OutboundWhole {
+    const outbound = new OutboundWhole(this.#call, stream, this.#emit, body);
     mapSet(this.#outbound, stream, outbound);
     return outbound;
   }
@@ -48,7 +48,7 @@ export class Traffic {
     mapGet(this.#inbound, stream)?.chunk(bytes);
   }
 
-  /** @param error empty where that was all */
+  /** @param error empty at a regular end */
   close(stream: number, error: string): void {
     const inbound = mapGet(this.#inbound, stream);
     if (error === '') inbound?.end();
@@ -63,13 +63,13 @@ export class Traffic {
     mapGet(this.#outbound, stream)?.drop(reason);
   }
 
-  /** Breaks one stream off, both ways. */
+  /** Aborts one stream in both directions. */
   abandon(stream: number, reason: unknown): void {
     mapGet(this.#inbound, stream)?.fail(reason);
     this.drop(stream, reason);
   }
 
-  /** The call is over: what is still on its way comes to nothing. */
+  /** The call has ended: aborts all streams. */
   end(reason: unknown): void {
     mapForEach(this.#inbound, (inbound) => inbound.fail(reason));
     mapForEach(this.#outbound, (outbound) => outbound.drop(reason));

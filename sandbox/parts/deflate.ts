@@ -1,4 +1,6 @@
-/** Part: deflate, zlib and gzip in both directions (RFC 1950 to 1952), as pako, a port of zlib, implements them. */
+/**
+ * Part: deflate, zlib and gzip in both directions (RFC 1950 to 1952), by pako, a port of zlib.
+ */
 export {
   ZStream,
   zlibDeflate,

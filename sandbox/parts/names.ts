@@ -1,17 +1,19 @@
 /**
- * The parts of the prelude that are handed to an isolate as text and evaluated when they are first needed: libraries and
- * tables that most integrations never touch. `web/parts.ts` is how the rest of the sandbox asks for one.
+ * The parts of the prelude: libraries and tables that an isolate has as text and evaluates at their
+ * first use, because most integrations never need them (docs/decisions/library-parts.md).
+ * `web/parts.ts` evaluates them.
  *
- * A part is one file of this folder, bundled by itself: it shares no module with the prelude, and finds what it needs of
- * it in `needs`. The cell keeps each text once for all its isolates; one that is not used costs an isolate nothing.
+ * A part is one file of this folder, bundled by itself: it shares no module with the prelude, and
+ * gets values of it as `needs`. The cell keeps each text once for all isolates; an unused part
+ * costs an isolate nothing.
  */
 export const PARTS = ['streams', 'deflate', 'multi-byte', 'single-byte', 'url', 'urlpattern'] as const;
 
 export type PartName = (typeof PARTS)[number];
 
 /**
- * What the bundle of a part puts in the place of modules that its library would otherwise drag in (esbuild's `alias`, paths
- * relative to `sandbox/`): 290 KB of Unicode and 150 KB of East Asian tables stay outside.
+ * Replacements for modules that a part's library imports (esbuild's `alias`, paths relative to
+ * `sandbox/`): 290 KB of Unicode and 150 KB of East Asian tables are left out.
  */
 export const SUBSTITUTES: { readonly [Name in PartName]?: Readonly<Record<string, string>> } = {
   url: {
@@ -21,7 +23,10 @@ export const SUBSTITUTES: { readonly [Name in PartName]?: Readonly<Record<string
   },
 };
 
-/** Globals that a part's library finds elsewhere than on a global object the tenant may have changed (esbuild's `define`). */
+/**
+ * Replacements for globals of a part's library, which the tenant may have changed
+ * (esbuild's `define`).
+ */
 export const DEFINITIONS: { readonly [Name in PartName]?: Readonly<Record<string, string>> } = {
   url: { TextEncoder: 'needs.TextEncoder', TextDecoder: 'needs.TextDecoder' },
 };

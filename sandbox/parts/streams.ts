@@ -1,6 +1,6 @@
 /**
- * Part: the streams of https://streams.spec.whatwg.org/, as web-streams-polyfill implements them, mended where it falls
- * short.
+ * Part: the streams of https://streams.spec.whatwg.org/, by web-streams-polyfill, with its
+ * deviations corrected.
  */
 export {
   ByteLengthQueuingStrategy,

@@ -1,6 +1,6 @@
 /**
- * What the URL parser needs of the prelude, under the names by which whatwg-url imports it from tr46 and @exodus/bytes.
- * `needs` is the argument with which a part is evaluated.
+ * Values of the prelude for the URL parser, under the names by which whatwg-url imports them from
+ * tr46 and @exodus/bytes. `needs` is the argument of a part.
  */
 import type { UrlNeeds } from '../web/url/url-machine.ts';
 

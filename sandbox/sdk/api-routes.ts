@@ -1,6 +1,7 @@
 /**
- * The routes of the API that code of an integration may ask, as the service describes them at `/v1/openapi.json`. Types
- * only.
+ * The routes of the API that code of an integration may use
+ * (docs/contract/environment.md#runtime-tokens),
+ * from the service's description at `/v1/openapi.json`. Types only.
  *
  * Generated: `npx vitest run test/service/sdk/api-routes.test.ts -u`.
  */
@@ -18,7 +19,7 @@ import type {
 
 export type * from './api-shapes.ts';
 
-/** Method and path → what goes in, what comes out. A member that is not there, the route does not take. */
+/** Method and path → the parts of a request that the route takes, and its answer. */
 export interface ApiRoutes {
   /** Read an integration. */
   'GET /integrations/{name}': {

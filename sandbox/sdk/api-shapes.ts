@@ -1,5 +1,5 @@
 /**
- * What the routes of the API answer that code of an integration may ask: the shapes that several of them share. Types only.
+ * Shapes that several routes of `api-routes.ts` answer with. Types only.
  *
  * Generated: `npx vitest run test/service/sdk/api-routes.test.ts -u`.
  */
@@ -21,7 +21,10 @@ export interface ApiInstallation {
   readonly updatedAt: string;
   readonly space_selection: 'all' | 'selected';
   readonly site_selection: 'all' | 'selected';
-  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
+  /**
+   * Problems that make the configuration invalid, by property; absent if there are none, and in
+   * lists.
+   */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -46,7 +49,10 @@ export interface ApiSpaceInstallation {
   };
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
+  /**
+   * Problems that make the configuration invalid, by property; absent if there are none, and in
+   * lists.
+   */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;
@@ -71,7 +77,10 @@ export interface ApiSiteInstallation {
   };
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Problems that make the configuration invalid, by property; absent if there are none, and in lists. */
+  /**
+   * Problems that make the configuration invalid, by property; absent if there are none, and in
+   * lists.
+   */
   readonly problems?: readonly {
     readonly property: string;
     readonly message: string;

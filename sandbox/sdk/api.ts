@@ -1,21 +1,22 @@
 /**
- * `context.api`: the platform's API, as far as code of an integration may ask it (REFERENCE D8, D9).
+ * `context.api`: client of the platform's API, for the routes that code of an integration may use
+ * (docs/contract/runtime.md#sdk).
  *
- * Routes, bodies and answers are typed by the service's own description (`api-routes.ts`). Of the two tokens of the
- * environment the narrower one that will do is sent. Nothing is repeated and nothing is kept: an answer is what the platform
- * says now.
+ * Routes, bodies and answers are typed by the service's own OpenAPI description (`api-routes.ts`).
+ * It sends the narrower of the two runtime tokens that is good for the route. It retries nothing
+ * and caches nothing.
  */
 import type { ApiRoutes } from './api-routes.ts';
 import type { Environment } from './environment.ts';
 
-/** Method and path, as in `'GET /integrations/{name}'`. */
+/** Method and path of a route, such as `'GET /integrations/{name}'`. */
 export type ApiRoute = keyof ApiRoutes;
 
 /** Names in the braces of a path. */
 type PathNames<Route> = Route extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathNames<Rest>
   : never;
-/** What the call knows of itself, and need not be said. */
+/** Names whose value is the call's own by default. */
 type OwnName = 'name' | 'id' | 'space' | 'site';
 
 type PathOption<Names extends string> = [Exclude<Names, OwnName>] extends [never]
@@ -25,7 +26,7 @@ type PathOption<Names extends string> = [Exclude<Names, OwnName>] extends [never
         readonly [Name in Exclude<Names, OwnName>]: string;
       };
     };
-/** One that a route can do without may be left out. */
+/** The body; optional if the route's is. */
 type BodyOption<Parts> = 'body' extends keyof Parts ? Pick<Parts, 'body' & keyof Parts> : unknown;
 type QueryOption<Parts> = Parts extends { readonly query: infer Query }
   ? { readonly query?: Query }
@@ -34,7 +35,7 @@ type HeadersOption<Parts> = Parts extends { readonly headers: infer Headers }
   ? { readonly headers?: Headers }
   : unknown;
 
-/** What goes into a request, besides its route. */
+/** `path`, `query`, `headers` and `body` of a request, as far as its route has them. */
 export type ApiOptions<Route extends ApiRoute> = PathOption<PathNames<Route>> &
   BodyOption<ApiRoutes[Route]> &
   QueryOption<ApiRoutes[Route]> &
@@ -43,22 +44,24 @@ export type ApiOptions<Route extends ApiRoute> = PathOption<PathNames<Route>> &
 type Rest<Route extends ApiRoute> =
   object extends ApiOptions<Route> ? [options?: ApiOptions<Route>] : [options: ApiOptions<Route>];
 
-/** What comes back. */
+/** A success of the API. */
 export interface ApiAnswer<Body> {
+  /** HTTP status, 200 to 299. */
   readonly status: number;
-  /** `etag` of what was read or changed, for instance. */
+  /** Headers of the answer, such as `etag` of the resource. */
   readonly headers: Headers;
+  /** Parsed JSON; undefined if the answer has no body. */
   readonly body: Body;
 }
 
-/** The API refused, or could not be asked. */
+/** Thrown by `context.api` for every answer that is not a success (docs/contract/api.md#errors). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
   readonly status: number;
-  /** As in `INSTALLATION_UNKNOWN`; empty where something else than the API has answered. */
+  /** Error code, such as `INSTALLATION_UNKNOWN`; empty if the answer is not the API's. */
   readonly code: string;
-  /** By which the operator finds it in the log. */
+  /** Id of the request in the operator's log. */
   readonly requestId: string | undefined;
 
   constructor(message: string, about: { status: number; code: string; requestId: string | undefined }) {
@@ -69,7 +72,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What all routes may be given; which of it a route takes, its types say. */
+/** Options of any route; `ApiOptions` narrows them for each. */
 interface AnyOptions {
   readonly path?: Readonly<Record<string, string | undefined>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
@@ -77,7 +80,7 @@ interface AnyOptions {
   readonly body?: unknown;
 }
 
-/** The client of one call. */
+/** The API client of one call: `context.api`. */
 export class Api {
   readonly #environment: Environment;
 
@@ -86,15 +89,18 @@ export class Api {
   }
 
   /**
-   * Asks one route. What stands in the braces of its path is the call's own, unless `path` says otherwise: the name of the
-   * integration, the id of the installation, the space or the site.
+   * Sends one request. Names in braces of the route default to the call's own: the name of the
+   * integration, the id of the installation, the space or the site. `path` overrides them.
    *
-   * @throws ApiError for every answer but a success
-   * @throws TypeError where a name in the path is neither given nor the call's own
+   * @param route method and path, such as `'GET /integrations/{name}'`
+   * @param options parts of the request that the route has: `path`, `query`, `headers`, `body`
+   * @throws ApiError for every answer that is not a success
+   * @throws TypeError if a name of the path is neither given nor the call's own, or the network
+   *   fails
    *
-   * @example
-   * const { body, headers } = await context.api.request('GET /integrations/{name}/installations/{id}');
-   * await context.api.request('PATCH /integrations/{name}/installations/{id}', {
+   * @example const { body, headers } = await context.api.request('GET
+   * /integrations/{name}/installations/{id}'); await context.api.request('PATCH
+   * /integrations/{name}/installations/{id}', {
    *   body: { externalIds: [team] },
    *   headers: { 'if-match': headers.get('etag') ?? '' },
    * });
@@ -139,7 +145,7 @@ export class Api {
     return `${this.#environment.apiEndpoint}${path}${search && `?${search}`}`;
   }
 
-  /** For its own installation, the token that is good for nothing else. */
+  /** For a route of the call's own installation the narrower token, otherwise the integration's. */
   #token(template: string, id: string | undefined): string {
     const { apiTokens, installation } = this.#environment;
     const isOwn = template.includes('{id}') && id !== undefined && id === installation?.id;

@@ -1,40 +1,51 @@
 /**
- * Components: interface elements with state, drawn as ContentKit (SPEC "Component", REFERENCE 5).
+ * Components: parts of a user interface with state, rendered as ContentKit
+ * (docs/contract/components.md#definition).
  *
- * A component keeps nothing between two renderings. Its state travels with each event, so any isolate can draw it.
+ * A component keeps nothing between two renderings. Its state travels with each event, so any
+ * isolate can render it.
  */
 import type { Element } from './contentkit.ts';
 import type { Context } from './context.ts';
 import type { Action, RenderContext, UIRenderEvent } from './event.ts';
 import type { AccountConfiguration, ComponentId, Configuration } from './manifest-types.ts';
 
-/** The component as its `action` and `render` see it. */
+/**
+ * The component as its `action` and `render` see it.
+ *
+ * @typeParam Props props of the component
+ * @typeParam State state of the component
+ */
 export interface ComponentElement<Props extends object, State extends object> {
+  /** Props: from the host product, or from the last action that returned some. */
   readonly props: Props;
+  /** Present state. */
   readonly state: State;
-  /** Where it is shown. */
+  /** Where the component is shown. */
   readonly context: RenderContext;
   /**
-   * Lets the platform reuse the drawing for `maxAge` seconds instead of asking again.
+   * Lets the host product reuse this rendering for `maxAge` seconds.
    *
-   * @throws RangeError where that is no whole number from 0 to a year.
+   * @throws RangeError if `maxAge` is not a whole number from 0 to 31,536,000 (a year)
    */
   setCache(cache: { readonly maxAge: number }): void;
   /**
-   * Stands for a value of client state, such as what is in the `<textinput>` of that `state`: the platform puts it in before
-   * anything is dispatched.
+   * A binding to client state, such as the text of the `<textinput>` with that `state`. The host
+   * product replaces it before it dispatches an action (docs/contract/components.md#bindings).
    */
   dynamicState(key: string): Binding;
 }
 
-/** The name of client state to take a value from. */
+/** Stands for a value of client state. */
 export interface Binding {
+  /** Name of the client state. */
   readonly $state: string;
 }
 
 /**
- * What an action leads to: the next state or props, which *replace* the present ones; `{}` or nothing for no change;
- * `complete` to close the component and hand `returnValue` to whoever opened it.
+ * Result of an action: the next state or props, which *replace* the present ones; `{}` or nothing
+ * for no change; `complete` to close the component and return `returnValue` to its opener
+ * (docs/contract/components.md#state).
  */
 export type ActionResult<Props extends object, State extends object> =
   | { readonly type?: never; readonly state?: State; readonly props?: Props }
@@ -43,37 +54,48 @@ export type ActionResult<Props extends object, State extends object> =
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The parameter of `createComponent`. */
+/**
+ * The parameter of `createComponent`.
+ *
+ * @typeParam Props props of the component
+ * @typeParam State state of the component
+ * @typeParam Actions actions that its elements dispatch
+ * @typeParam C configuration at the level of the account
+ */
 export interface ComponentDefinition<
   Props extends object,
   State extends object,
   Actions extends Action,
   C extends Configuration,
 > {
-  /** Unique among the components of the integration; the `id` of a block in the manifest. */
+  /**
+   * Text, unique in the integration: the `id` of a block, or the `componentId` of a configuration
+   * in the manifest.
+   */
   readonly componentId: ComponentId;
-  /** State of the first rendering; `{}` where absent. */
+  /** State of the first rendering, or a function that makes it; `{}` by default. */
   readonly initialState?:
     | State
     | ((props: Props, renderContext: RenderContext, context: Context<C>) => Awaitable<State>);
-  /** Handles what the user did. `action.action` names it. */
+  /** Handles what the user did; `action.action` is its name. Without it, actions change nothing. */
   readonly action?: (
     element: ComponentElement<Props, State>,
     action: Actions,
     context: Context<C>,
   ) => Awaitable<ActionResult<Props, State>>;
-  /** Draws the present state. */
+  /** Returns the ContentKit element of the present state: a `block`, `modal` or `configuration`. */
   readonly render: (element: ComponentElement<Props, State>, context: Context<C>) => Awaitable<Element>;
 }
 
-/** What a component answers, and whether it was rendered for it. */
+/** Answer of a component; `isRendered` is false if its action completed. */
 export interface ComponentAnswer {
   readonly response: Response;
   readonly isRendered: boolean;
 }
 
-/** What `createComponent` makes and `createIntegration` takes. */
+/** Made by `createComponent`, for `components` of `createIntegration`. */
 export class Component {
+  /** Id of the component. */
   readonly componentId: string;
   /** Answers one `ui_render` event. */
   readonly handle: (event: UIRenderEvent, context: Context) => Promise<ComponentAnswer>;
@@ -87,21 +109,22 @@ export class Component {
   }
 }
 
-/** A misspelt key would publish cleanly and never be called. */
+/** Without this check, a misspelt key would publish without an error and never be called. */
 const KEYS: readonly string[] = ['componentId', 'initialState', 'action', 'render'];
-/** What an action may return; a misspelt key would change nothing. */
+/** Members of an action's result; a misspelt one would change nothing. */
 const RESULT_KEYS: readonly string[] = ['type', 'state', 'props'];
 const COMPLETE_KEYS: readonly string[] = ['type', 'returnValue'];
-/** Seconds: a year, beyond which caches do not look. */
+/** Seconds: a year, which caches take as the maximum. */
 const MAX_AGE_MAX = 31_536_000;
 
 /**
  * Defines a component.
  *
- * @typeParam Props what the platform passes in; for a block, what the document stores of it.
- * @typeParam State what it remembers between two renderings. JSON.
- * @typeParam Actions the actions its elements dispatch: a union makes `switch (action.action)` exhaustive.
- * @throws TypeError where a member is missing or of the wrong type.
+ * @typeParam Props what the host product passes in; of a block, the props stored in the document
+ * @typeParam State what is kept between two renderings, as JSON
+ * @typeParam Actions actions that its elements dispatch: a union makes `switch (action.action)`
+ *   exhaustive
+ * @throws TypeError if a member is missing, unknown or of the wrong type. The publish fails then
  *
  * @example
  * createComponent<{}, { count: number }>({
@@ -122,7 +145,8 @@ export function createComponent<
   C extends Configuration = AccountConfiguration,
 >(definition: ComponentDefinition<Props, State, Actions, C>): Component {
   for (const key of Object.keys(definition)) {
-    if (!KEYS.includes(key)) throw new TypeError(`createComponent: "${key}" is none of ${KEYS.join(', ')}`);
+    if (!KEYS.includes(key))
+      throw new TypeError(`createComponent: "${key}" is not one of ${KEYS.join(', ')}`);
   }
   const { componentId, initialState, action, render } = definition;
   if (typeof componentId !== 'string' || componentId === '') {
@@ -136,7 +160,7 @@ export function createComponent<
   }
   const fault = faultAt(componentId, createComponent);
   return new Component(componentId, async (event, platformContext) => {
-    // The platform knows no type parameters: the author states what the manifest and the document hold.
+    // The author states the types; nothing checks them against manifest and document here.
     const context = platformContext as Context<C>;
     const { context: renderContext = {} } = event;
     let maxAge: number | undefined;
@@ -161,7 +185,7 @@ export function createComponent<
       props = result.props ?? props;
     }
     const drawn = await render(element(), context);
-    if (!isDrawn(drawn)) throw fault(`render must return an element, not ${kindOf(drawn)}`);
+    if (!isElement(drawn)) throw fault(`render must return an element, not ${kindOf(drawn)}`);
     const response = answer({ type: 'element', state, props, element: drawn }, maxAge);
     return { response, isRendered: true };
   });
@@ -179,12 +203,12 @@ async function firstState<Props extends object, State extends object, C extends 
 type Fault = (complaint: string) => TypeError;
 
 /**
- * Errors of a component whose own functions are over when its fault is seen: no stack of then has a line of the author's, so
- * they have that of where the component is defined.
+ * Errors of a component with the stack of its definition: when a wrong result is found, the
+ * author's function has returned, and the stack at that time has none of the author's lines.
  */
 function faultAt(componentId: string, caller: (...args: never[]) => unknown): Fault {
   const defined = { stack: undefined as unknown };
-  // Of V8; what is formatted is formatted when it is read.
+  // V8 only. It formats the stack when `stack` is read.
   const { captureStackTrace } = Error as { captureStackTrace?: (at: object, below: unknown) => void };
   captureStackTrace?.(defined, caller);
   return (complaint) => {
@@ -208,7 +232,11 @@ function readMaxAge(cache: { readonly maxAge: number }): number {
   );
 }
 
-/** What an action returned, as far as it may return it. @throws TypeError that names what it may not */
+/**
+ * Checks the result of an action.
+ *
+ * @throws TypeError that names the member which may not be there
+ */
 function readResult<Props extends object, State extends object>(
   returned: ActionResult<Props, State>,
   fault: Fault,
@@ -236,10 +264,10 @@ function readResult<Props extends object, State extends object>(
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isDrawn = (value: unknown): boolean =>
+const isElement = (value: unknown): boolean =>
   isObject(value) && typeof (value as { readonly type?: unknown }).type === 'string';
 
-/** What somebody returned instead. */
+/** Describes a wrong result. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list: put one element around it';

@@ -1,11 +1,12 @@
 /**
- * The elements of ContentKit and their attributes (REFERENCE 5), as `src/model/contentkit/contentkit.ts` has them. Types only.
+ * The elements of ContentKit and their attributes (docs/contract/components.md#elements), from the
+ * catalogue in `src/model/contentkit/contentkit.ts`. Types only.
  *
  * Generated: `npx vitest run test/unit/sdk/contentkit-elements.test.ts -u`.
  */
 import type { Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
 
-/** A drawing of the platform. */
+/** An icon of the platform. */
 export type Icon =
   | 'close'
   | 'edit'
@@ -26,98 +27,98 @@ export type Icon =
   | 'check'
   | 'check-circle';
 
-/** What using an element does: an action of the component, or one that the platform carries out itself. */
+/** Action of an element: one of the component, or one that the platform carries out (`@…`). */
 export type Press =
   | {
       readonly action: '@ui.modal.open';
-      /** Component that draws the modal. */
+      /** Id of the component that renders the modal. */
       readonly componentId: string;
-      /** Its props. */
+      /** Props of that component. */
       readonly props: Readonly<Record<string, unknown>>;
     }
   | {
       readonly action: '@ui.modal.close';
-      /** For whoever opened it. */
+      /** Value for the opener of the modal. */
       readonly returnValue: Readonly<Record<string, unknown>>;
     }
   | {
       readonly action: '@ui.url.open';
-      /** What is opened. */
+      /** URL to open: http, https or mailto. */
       readonly url: Dynamic<string>;
     }
   | {
       readonly action: '@link.unfurl';
-      /** What is looked at. */
+      /** URL to turn into a block: http or https. */
       readonly url: Dynamic<string>;
     }
   | {
       readonly action: '@editor.node.updateProps';
-      /** The next props. */
+      /** Props that replace those of the block. */
       readonly props: Readonly<Record<string, unknown>>;
     }
   | {
-      /** Names it. */
+      /** Name of the action; it does not begin with `@`. */
       readonly action: string;
       readonly [parameter: string]: unknown;
     };
 
 /** A question before an action is dispatched. */
 export interface Confirm {
-  /** What is asked. At most 100 characters. */
+  /** Heading of the question. At most 100 characters. */
   readonly title: string;
-  /** What it means. At most 300 characters. */
+  /** Text of the question. At most 300 characters. */
   readonly text: string;
-  /** The button that goes on. At most 30 characters. */
+  /** Label of the button that confirms. At most 30 characters. */
   readonly confirm: string;
-  /** How much weight it has. */
+  /** Prominence of the button. */
   readonly style?: 'primary' | 'secondary' | 'danger';
 }
 
 /** An entry of a block's menu. */
 export interface Control {
-  /** What it says. */
+  /** Label of the entry. */
   readonly label: string;
   /** Before the label. */
   readonly icon?: Icon;
-  /** What it does. */
+  /** Dispatched when the entry is chosen. */
   readonly onPress: Press;
-  /** Asked first. */
+  /** Question before the action is dispatched. */
   readonly confirm?: Confirm;
 }
 
-/** A choice of a select. */
+/** A choice of a `<select>`. */
 export interface SelectOption {
-  /** The value, as the state has it. */
+  /** Value in the client state. */
   readonly id: string;
-  /** What is shown. */
+  /** Label of the choice. */
   readonly label: string;
   /** Before the label. */
   readonly icon?: Icon;
 }
 
-/** Tag → attributes. */
+/** Tag → attributes. The host answers 422 for what does not fit. */
 export interface Elements {
-  /** What a component draws in a document. */
+  /** Root element of a component in a document. */
   block: {
-    /** The menu of the block. */
+    /** Entries of the menu of the block. */
     readonly controls?: readonly Control[];
     readonly children: ElementChildren;
   };
-  /** What a component draws in a window of its own. */
+  /** Root element of a component in a modal window. */
   modal: {
-    /** Head of the window. */
+    /** Title of the window. */
     readonly title?: string;
-    /** Below the title. */
+    /** Text below the title. */
     readonly subtitle?: string;
-    /** How large it is. */
+    /** Size of the window. */
     readonly size?: 'medium' | 'xlarge' | 'fullscreen';
-    /** For whoever opened it, when it is closed. */
+    /** Value for the opener when the window is closed. */
     readonly returnValue?: Readonly<Record<string, unknown>>;
-    /** The button that is meant to be pressed: a `<button>`. */
+    /** Main button of the window: a `<button>`. */
     readonly submit?: Element;
     readonly children: ElementChildren;
   };
-  /** What a configuration component draws. */
+  /** Root element of a configuration component. */
   configuration: {
     readonly children?: ElementChildren;
   };
@@ -125,7 +126,7 @@ export interface Elements {
   stepper: {
     /** `id` of the step that is shown. */
     readonly activeStep: string;
-    /** Dispatched when another step is asked for. */
+    /** Dispatched when the user goes to another step. */
     readonly onStepChange: Press;
     /** Dispatched after the last step. */
     readonly onComplete: Press;
@@ -133,48 +134,48 @@ export interface Elements {
   };
   /** One step of a stepper. */
   step: {
-    /** Names it. */
+    /** Id of the step, unique in the stepper. */
     readonly id: string;
-    /** Name that is shown. At most 50 characters. */
+    /** Title of the step. At most 50 characters. */
     readonly title?: string;
-    /** Leads on: a `<button>`. */
+    /** Button to the next step: a `<button>`. */
     readonly next?: Element;
     readonly children?: ElementChildren;
   };
   /** Elements below one another. */
   vstack: {
-    /** Where they are across. */
+    /** Alignment across the direction of the stack. */
     readonly align?: 'start' | 'center' | 'end';
     readonly children?: ElementChildren;
   };
   /** Elements beside one another. */
   hstack: {
-    /** Where they are across. */
+    /** Alignment across the direction of the stack. */
     readonly align?: 'start' | 'center' | 'end';
     readonly children?: ElementChildren;
   };
-  /** Room for elements. */
+  /** Container for elements. */
   box: {
-    /** Share of the room that is left. */
+    /** Share of the free space; from 0. */
     readonly grow?: number;
     readonly children?: ElementChildren;
   };
   /** A line between elements. */
   divider: {
-    /** Room around it. */
+    /** Space around the line. */
     readonly size?: 'small' | 'medium' | 'large';
   };
   /** Text. */
   text: {
-    /** How it is written. */
+    /** Style of the text. */
     readonly style?: 'bold' | 'italic' | 'code' | 'strikethrough';
     readonly children?: TextChildren;
   };
-  /** Text that leads somewhere. */
+  /** Link to a URL. */
   link: {
-    /** Where it leads. */
+    /** Destination of the link. */
     readonly target: {
-      /** Where to: http, https or mailto. */
+      /** URL: http, https or mailto. */
       readonly url: Dynamic<string>;
     };
     readonly children?: TextChildren;
@@ -190,25 +191,25 @@ export interface Elements {
   };
   /** A picture. */
   image: {
-    /** Where it is. */
+    /** Location of the picture. */
     readonly source: {
-      /** http or https. */
+      /** URL of the picture: http or https. */
       readonly url: Dynamic<string>;
     };
-    /** Width by height. */
+    /** Width divided by height; above 0. */
     readonly aspectRatio: number;
   };
   /** Elements in a frame. */
   card: {
-    /** Its head. */
+    /** Title of the card. */
     readonly title?: string;
-    /** A remark below. */
+    /** Remark below. */
     readonly hint?: string | Element;
-    /** Before the title; or an `<image>`. */
+    /** Icon or `<image>` before the title. */
     readonly icon?: Icon | Element;
     /** Dispatched when it is pressed. */
     readonly onPress?: Press;
-    /** Beside it. */
+    /** Buttons of the element. */
     readonly buttons?: ElementChildren;
     readonly children?: ElementChildren;
   };
@@ -216,143 +217,146 @@ export interface Elements {
   button: {
     /** Dispatched when it is pressed. */
     readonly onPress: Press;
-    /** What it says. */
+    /** Label of the button. */
     readonly label?: Dynamic<string>;
-    /** How much weight it has. */
+    /** Prominence of the button. */
     readonly style?: 'primary' | 'secondary' | 'danger';
-    /** Before the label. */
+    /** Icon before the label. */
     readonly icon?: Icon;
-    /** After the label. */
+    /** Icon after the label. */
     readonly trailingIcon?: Icon;
-    /** Shown beside the pointer. */
+    /** Text beside the pointer. */
     readonly tooltip?: string;
-    /** Asked before the action is dispatched. */
+    /** Question before the action is dispatched. */
     readonly confirm?: Confirm;
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
   /** A form element with its label. */
   input: {
-    /** What is asked for. */
+    /** Label of the form element. */
     readonly label: string;
-    /** A remark below. */
+    /** Remark below. */
     readonly hint?: string | Element;
-    /** One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`, `<codeblock>`. */
+    /**
+     * One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`,
+     * `<codeblock>`.
+     */
     readonly element: Element;
   };
   /** A field for text. */
   textinput: {
-    /** Name of the client state that has the value. */
+    /** Name of the client state that holds the value. */
     readonly state: string;
-    /** The text at first. */
+    /** Initial text. */
     readonly initialValue?: Dynamic<string>;
-    /** Shown while it is empty. */
+    /** Text while the field is empty. */
     readonly placeholder?: string;
-    /** Several lines. */
+    /** Whether the field has several lines. */
     readonly multiline?: boolean;
-    /** What is typed. */
+    /** Kind of text. */
     readonly inputType?: 'text' | 'password' | 'email';
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
-  /** A choice of a list. */
+  /** A choice from a list. */
   select: {
-    /** Name of the client state that has the value. */
+    /** Name of the client state that holds the value. */
     readonly state: string;
-    /** The choices, or where to fetch them. */
+    /** The choices, or the URL to fetch them from. */
     readonly options:
       | readonly SelectOption[]
       | {
-          /** Answers with the list: http or https. */
+          /** URL that answers the list: http or https. */
           readonly url: Dynamic<string>;
         };
-    /** `id` of what is chosen at first; a list with `multiple`. */
+    /** `id` of the initial choice; a list with `multiple`. */
     readonly initialValue?: Dynamic<string | readonly string[]>;
     /** Dispatched when the value changes. */
     readonly onValueChange?: Press;
-    /** Shown while nothing is chosen. */
+    /** Text while nothing is chosen. */
     readonly placeholder?: string;
-    /** More than one. */
+    /** Whether several can be chosen. */
     readonly multiple?: boolean;
-    /** Other values, too. */
+    /** Whether values outside of the list can be entered. */
     readonly acceptInput?: boolean;
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
-  /** On or off. */
+  /** A switch: on or off. */
   switch: {
-    /** Name of the client state that has the value. */
+    /** Name of the client state that holds the value. */
     readonly state: string;
-    /** What it is at first. */
+    /** Initial value. */
     readonly initialValue?: Dynamic<boolean>;
     /** Dispatched when the value changes. */
     readonly onValueChange?: Press;
-    /** Asked before the action is dispatched. */
+    /** Question before the action is dispatched. */
     readonly confirm?: Confirm;
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
-  /** One choice of those that share a state. */
+  /** Radio button: one of those with the same `state` is chosen. */
   radio: {
-    /** Name of the client state that has the value. */
+    /** Name of the client state that holds the value. */
     readonly state: string;
-    /** What the state has when it is chosen. */
+    /** Value in the client state when it is chosen. */
     readonly value: string | number;
-    /** Value of the one that is chosen at first. */
+    /** `value` of the radio button that is chosen initially. */
     readonly initialValue?: Dynamic<string | number>;
     /** Dispatched when the value changes. */
     readonly onValueChange?: Press;
-    /** Asked before the action is dispatched. */
+    /** Question before the action is dispatched. */
     readonly confirm?: Confirm;
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
-  /** Some choices of those that share a state. */
+  /** Checkbox: any of those with the same `state` are chosen. */
   checkbox: {
-    /** Name of the client state that has the value. */
+    /** Name of the client state that holds the value. */
     readonly state: string;
-    /** What the state has when it is chosen. */
+    /** Value in the client state when it is chosen. */
     readonly value: string | number;
-    /** Whether it is chosen at first; or the values of those that are. */
+    /** Whether it is chosen initially, or the values of those that are. */
     readonly initialValue?: Dynamic<boolean | readonly (string | number)[]>;
     /** Dispatched when the value changes. */
     readonly onValueChange?: Press;
-    /** Asked before the action is dispatched. */
+    /** Question before the action is dispatched. */
     readonly confirm?: Confirm;
-    /** Cannot be used. */
+    /** Whether the element cannot be used. */
     readonly disabled?: Dynamic<boolean>;
   };
   /** Code, to read or to edit. */
   codeblock: {
     /** The code. */
     readonly content: Dynamic<string>;
-    /** Its language. */
+    /** Language for syntax highlighting. */
     readonly syntax?: string;
-    /** Whether they are shown; or the first of them. */
+    /** Whether line numbers are shown, or the number of the first line. */
     readonly lineNumbers?: boolean | number;
-    /** Name of the client state that has the code; with it, it can be edited. */
+    /** Name of the client state that holds the code. With it, the code can be edited. */
     readonly state?: string;
     /** Dispatched when the code changes. */
     readonly onContentChange?: Press;
-    /** Beside it. */
+    /** Buttons of the element. */
     readonly buttons?: ElementChildren;
-    /** Above the code. */
+    /** Elements above the code. */
     readonly header?: ElementChildren;
-    /** Below the code. */
+    /** Elements below the code. */
     readonly footer?: ElementChildren;
   };
-  /** A page of its own, in a frame. */
+  /** A web page in a frame. */
   webframe: {
-    /** Where it is. */
+    /** Location of the page. */
     readonly source: {
-      /** http or https. */
+      /** URL of the page: http or https. */
       readonly url: Dynamic<string>;
     };
-    /** Width by height. */
+    /** Width divided by height; above 0. */
     readonly aspectRatio?: number;
-    /** Sent to the page, again whenever it changes. */
+    /** Data that is sent to the page at first and after each change. */
     readonly data?: Readonly<Record<string, Dynamic<string>>>;
-    /** Beside it. */
+    /** Buttons of the element. */
     readonly buttons?: ElementChildren;
   };
 }

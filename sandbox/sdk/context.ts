@@ -3,15 +3,21 @@ import type { Api } from './api.ts';
 import type { Environment } from './environment.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 
-/** What a handler is given beside its request or event (REFERENCE D2). */
+/**
+ * What a handler receives beside its request or event (docs/contract/calls.md#routing).
+ *
+ * @typeParam C configuration at the level of the account, for code without generated types
+ */
 export interface Context<C extends Configuration = AccountConfiguration> {
+  /** What this call may see of its target and its integration. */
   readonly environment: Environment<C>;
-  /** The platform's API, with the tokens of this call. */
+  /** Client of the platform's API, with the runtime tokens of this call. */
   readonly api: Api;
   /**
-   * Keeps the call open for work that the answer does not wait for, within the call's time.
+   * Keeps the call open for work that the answer does not wait for, until the promise settles or
+   * the call's wall time ends (docs/contract/calls.md#waituntil).
    *
-   * A promise that rejects is logged; the answer has been given by then.
+   * A rejection is logged as an exception of the call. The answer is not changed by it.
    */
   waitUntil(promise: Promise<unknown>): void;
 }

@@ -1,18 +1,19 @@
 /**
- * `deliverTo`: how a handler says that what it makes of an event is to be posted, and where (REFERENCE 7).
+ * `deliverTo`: a handler's result that is posted as a webhook
+ * (docs/contract/webhooks.md#payload).
  *
- * Nothing is posted from here. The platform keeps the bytes, signs them, posts them, and tries again where that may help; a
- * `fetch` of the handler's own would do none of it.
+ * Nothing is posted from here. The platform stores the bytes, signs them, posts them and retries;
+ * a `fetch` by the handler has none of that.
  */
 
-/** Names the destination in the answer to an event; whoever has no SDK sends it by hand. */
+/** Names the destination in the answer to an event. Code without the SDK sets it itself. */
 const DESTINATION_HEADER = 'annex-deliver-to';
 
-/** What `deliverTo` makes. It does something only where a handler of `events` returns it. */
+/** A webhook to be posted: made by `deliverTo`, and posted if a handler of `events` returns it. */
 export class WebhookDelivery {
-  /** Absolute. */
+  /** Absolute URL of the receiver. */
   readonly url: string;
-  /** What is posted, byte for byte, at each attempt. */
+  /** The payload: posted byte for byte at each attempt. */
   readonly body: string | Uint8Array<ArrayBuffer>;
 
   constructor(url: string, body: string | Uint8Array<ArrayBuffer>) {
@@ -20,7 +21,7 @@ export class WebhookDelivery {
     this.body = body;
   }
 
-  /** As the platform takes it. */
+  /** The answer from which the platform reads destination and payload. */
   toResponse(): Response {
     return new Response(this.body, {
       headers: { 'content-type': 'application/json', [DESTINATION_HEADER]: this.url },
@@ -29,15 +30,17 @@ export class WebhookDelivery {
 }
 
 /**
- * Has the platform post `payload` to `url`: signed, and again where the receiver is out of reach, overloaded or broken. Needs
- * `webhook` in the manifest. A handler that returns nothing posts nothing.
+ * Has the platform post `payload` to `url`, signed, and retry while the receiver cannot be reached,
+ * is overloaded or fails (docs/contract/webhooks.md#retries). The manifest needs `webhook`. A
+ * handler that returns nothing posts nothing.
  *
- * The platform asks for the destination of an event anew where the configuration has changed meanwhile; the payload stays the
- * one that was first made.
+ * If the target or its code changes between two attempts, the handler runs again for the
+ * destination; the payload stays the first one.
  *
- * @param url where a receiver listens: the URL of the configuration, as a rule
+ * @param url absolute URL of the receiver, usually from the configuration
  * @param payload an object, which becomes JSON; or text or bytes that are JSON already
- * @throws TypeError where `url` is no absolute URL, or `payload` is nothing that JSON can say
+ * @returns the value for the handler to return
+ * @throws TypeError if `url` is not an absolute URL, or `payload` has no JSON
  *
  * @example
  * events: {
@@ -55,7 +58,7 @@ export function deliverTo(url: string | URL, payload: object | string | Uint8Arr
 
 function bodyOf(payload: object | string | Uint8Array): string | Uint8Array<ArrayBuffer> {
   if (typeof payload === 'string') return payload;
-  // Its own copy: what the handler does with its bytes afterwards is nothing to the receiver.
+  // A copy: later changes of the handler's bytes do not reach the receiver.
   if (payload instanceof Uint8Array) return new Uint8Array(payload);
   const text = typeof payload === 'object' && payload !== null ? JSON.stringify(payload) : undefined;
   if (text !== undefined) return text;
@@ -68,9 +71,9 @@ function kindOf(payload: unknown): string {
 }
 
 /**
- * What handlers of one event want posted, if anything.
+ * The webhook among the results of one event's handlers, if any.
  *
- * @throws TypeError where it is more than one thing: attempts, retries and the receiver's memory are all by event
+ * @throws TypeError if there are several: attempts, retries and deduplication are by event
  */
 export function deliveryOf(type: string, returned: readonly unknown[]): WebhookDelivery | undefined {
   const deliveries = returned.filter((value) => value instanceof WebhookDelivery);

@@ -1,9 +1,9 @@
 /**
- * Reads the request envelope: `POST /v1`, `multipart/form-data` with `event`, `environment` and, where the original
- * request had a body, `fetch-body` (SPEC "Request envelope", REFERENCE D1, D3).
+ * Reads an envelope: `POST /v1`, `multipart/form-data` with `event`, `environment` and, if the
+ * original request had a body, `fetch-body` (docs/contract/calls.md#envelope).
  */
 
-/** An envelope in parts. */
+/** The parts of an envelope. */
 export interface Envelope {
   readonly event: object;
   readonly environment: object;
@@ -11,10 +11,14 @@ export interface Envelope {
   readonly body: ArrayBuffer | undefined;
 }
 
-/** The request is no envelope; the message says why and may be shown. */
+/** The request is not an envelope. The message states the reason and may be shown to the sender. */
 export class EnvelopeError extends Error {}
 
-/** Takes an envelope apart. @throws EnvelopeError where it is none. */
+/**
+ * Reads the parts of an envelope.
+ *
+ * @throws EnvelopeError if the request is not one
+ */
 export async function readEnvelope(request: Request): Promise<Envelope> {
   const version = new URL(request.url).pathname.split('/').pop() ?? '';
   if (version !== 'v1') throw new EnvelopeError(`Unsupported version ${version}`);

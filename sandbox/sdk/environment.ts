@@ -1,11 +1,13 @@
 /**
- * What an integration may see of the world during one call (SPEC "Environment context", REFERENCE 2). Types only.
+ * `context.environment`: everything that code may see of its target and its integration during one
+ * call (docs/contract/environment.md#members). Types only.
  *
- * The host builds it for the target of the call; nothing that a caller sends can add to it. The types of configurations and
- * secrets are those of the integration's own manifest, where `annex-env.d.ts` gives them (`manifest-types.ts`).
+ * The host builds it for the target of the call; a caller cannot grant anything with it. The types
+ * of configurations and secrets come from the integration's own manifest where `annex-env.d.ts`
+ * declares them (`manifest-types.ts`).
  *
- * Every property of a configuration is optional here, required ones too: a handler also runs while its target is `pending`
- * and nothing has been filled in.
+ * Every property of a configuration is optional here, required ones too: a handler also runs while
+ * its target is `pending`.
  */
 import type {
   AccountConfiguration,
@@ -16,55 +18,81 @@ import type {
   TargetConfiguration,
 } from './manifest-types.ts';
 
+/**
+ * State of a target: `pending` until its configuration is valid, `paused` while the host product
+ * has stopped it (docs/contract/configuration.md#states).
+ */
 export type InstallationStatus = 'active' | 'pending' | 'paused';
 
-/** Where something answers. */
+/** URLs of a target. */
 export interface Urls {
-  /** Public HTTPS endpoint, no trailing slash. */
+  /** Absolute URL of the public endpoint, without a slash at the end. */
   readonly publicEndpoint: string;
 }
 
-/** The integration itself, at the version that is running. */
+/** The integration, at the version that runs. */
 export interface IntegrationDetails {
+  /** Unique name, from the manifest. */
   readonly name: string;
+  /** Name that people see. */
   readonly title: string;
+  /** One sentence from the manifest. */
   readonly description: string;
+  /** Number of the version that runs: 1, 2, 3 … */
   readonly version: number;
+  /** Which organizations can install it (docs/contract/manifest.md#visibility). */
   readonly visibility: 'private' | 'unlisted' | 'public';
+  /** Permissions of the manifest, such as `space:content:read`. */
   readonly scopes: readonly string[];
+  /** Categories of the manifest. */
   readonly categories: readonly string[];
+  /** The organization that owns the integration. */
   readonly owner: { readonly id: string };
-  /** The endpoint of the target of this call. */
+  /** Endpoint of the most specific target of this call. */
   readonly urls: Urls;
 }
 
-/** The installation in an organization. */
+/**
+ * The installation in an organization.
+ *
+ * @typeParam C configuration at the level of the account
+ */
 export interface Installation<C extends Configuration = AccountConfiguration> {
+  /** Id of the installation. */
   readonly id: string;
+  /** State of the installation itself, whatever that of a space or a site below it. */
   readonly status: InstallationStatus;
+  /** `organization`: id of the organization in which the integration is installed. */
   readonly target: { readonly organization: string };
+  /** Whether the installation covers every space, or only those with a space installation. */
   readonly space_selection: 'all' | 'selected';
+  /** Whether the installation covers every site, or only those with a site installation. */
   readonly site_selection: 'all' | 'selected';
+  /** Settings of the organization, `oauth_credentials` included. Unset properties are absent. */
   readonly configuration: Partial<C>;
-  /** Ids in other systems, assigned by the integration; at most 5. */
+  /** Ids in other systems, assigned by the integration: at most 5, of at most 256 characters. */
   readonly externalIds: readonly string[];
+  /** Endpoint of the installation. */
   readonly urls: Urls;
-  /** ISO 8601. */
+  /** Time in ISO 8601, UTC. */
   readonly createdAt: string;
-  /** ISO 8601. */
+  /** Time of the last change in ISO 8601, UTC. */
   readonly updatedAt: string;
 }
 
-/** What of an installation is in one space or one site. */
+/** The part of an installation that belongs to one space or one site. */
 interface PlacedInstallation<C extends Configuration> {
   /** Name of the integration. */
   readonly integration: string;
   /** Id of the installation in the organization. */
   readonly installation: string;
+  /** State of this target itself, whatever that of the installation above it. */
   readonly status: InstallationStatus;
+  /** Settings of this target, `oauth_credentials` included. Unset properties are absent. */
   readonly configuration: Partial<C>;
-  /** Ids in other systems, assigned by the integration; at most 5. */
+  /** Ids in other systems, assigned by the integration: at most 5, of at most 256 characters. */
   readonly externalIds: readonly string[];
+  /** Endpoint of this target. */
   readonly urls: Urls;
 }
 
@@ -81,38 +109,54 @@ export interface SiteInstallation extends PlacedInstallation<SiteConfiguration> 
 }
 
 /**
- * `context.environment`.
+ * `context.environment`. Read when the call begins and constant from then on
+ * (docs/contract/environment.md#freshness).
  *
- * @typeParam C the configuration at the level of the account, for code that has no generated types.
+ * @typeParam C configuration at the level of the account, for code without generated types
  */
 export interface Environment<C extends Configuration = AccountConfiguration> {
-  /** Base URL of the platform's API. */
+  /** Base URL of the platform's API, without a slash at the end. */
   readonly apiEndpoint: string;
-  /** Short-lived tokens for the API: one for the integration's own record, one for this installation alone. */
+  /**
+   * Bearer tokens for the API that end with this call: `integration` for the integration's own
+   * record, `installation` for this target alone. `context.api` sends the right one
+   * (docs/contract/environment.md#runtime-tokens).
+   */
   readonly apiTokens: { readonly integration: string; readonly installation?: string };
+  /** Values of the manifest's `secrets`, by name. Logs show `[redacted]` in their place. */
   readonly secrets: Secrets;
-  /** Keys with which senders sign requests to the endpoint; `installation` is the target's own. */
+  /**
+   * Keys of envelope signatures (docs/contract/endpoints.md#envelope-signatures): one of the whole
+   * integration, one of this target. They do not sign webhooks.
+   */
   readonly signingSecrets: { readonly integration: string; readonly installation?: string };
+  /** The integration, at the version that runs. */
   readonly integration: IntegrationDetails;
-  /** Absent only where the call concerns no installation. */
+  /** The installation of the call's target. Absent where the call concerns no installation. */
   readonly installation?: Installation<C>;
-  /** Only where the target of the call is a space. */
+  /** The target, if it is that of a space. */
   readonly spaceInstallation?: SpaceInstallation;
-  /** Only where the target of the call is a site. */
+  /** The target, if it is that of a site. */
   readonly siteInstallation?: SiteInstallation;
 
-  // The flat keys of the specification's table, for the most specific target of the call.
+  // Flat members (docs/contract/environment.md#flat-members).
 
-  /** Installation id. */
+  /** Id of the installation. */
   readonly id?: string;
-  /** Id of the space, where the target is one. */
+  /** Id of the space, if the target is that of a space. */
   readonly space?: string;
-  /** Id of the site, where the target is one. */
+  /** Id of the site, if the target is that of a site. */
   readonly site?: string;
+  /** State of the most specific target. */
   readonly status?: InstallationStatus;
+  /** `organization`: id of the organization in which the integration is installed. */
   readonly target?: { readonly organization: string };
+  /** Settings of the most specific target. */
   readonly configuration?: TargetConfiguration<C>;
+  /** External ids of the most specific target. */
   readonly externalIds?: readonly string[];
+  /** Endpoint of the most specific target. */
   readonly urls?: Urls;
+  /** `space_selection` of the installation. */
   readonly space_selection?: 'all' | 'selected';
 }

@@ -1,7 +1,8 @@
 /**
- * `@annex/sdk`: what an integration imports.
+ * `@annex/sdk`: what an integration imports (docs/contract/runtime.md#sdk).
  *
- * Bundled into every script that uses it, so it stays small and depends on nothing but the web platform.
+ * Bundled into every script that uses it, so it stays small and depends on nothing but the web
+ * platform.
  */
 export { type Api, type ApiAnswer, ApiError, type ApiOptions, type ApiRoute } from './api.ts';
 export type {

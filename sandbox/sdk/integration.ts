@@ -1,10 +1,10 @@
 /**
- * `createIntegration`: turns a definition into the module worker that the platform calls, and routes each envelope to
- * its handler (REFERENCE D2).
+ * `createIntegration`: turns a definition into the module worker that the platform calls, and
+ * routes each envelope to its handler (docs/contract/calls.md#routing).
  *
- * What it makes is an ordinary `export default { fetch }`. Beside that it offers, under a registered symbol, the same
- * handling of an envelope that is already in parts, so that the platform need not build multipart only to have it
- * taken apart here.
+ * The result is an ordinary `export default { fetch }`. Under a registered symbol it also handles
+ * an envelope that is already in parts, so that the platform need not build multipart that is
+ * parsed here again.
  */
 import { Api } from './api.ts';
 import { Component } from './component.ts';
@@ -16,7 +16,9 @@ import type { FetchEvent, RuntimeEvents, UIRenderEvent } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 
-/** Logs the stack with the author's own lines and marks the call as failed; given by the platform. */
+/**
+ * A global of the platform: logs the stack with the author's lines, and marks the call as failed.
+ */
 declare function reportError(error: unknown): void;
 
 /** The member by which the platform recognises an integration of this SDK. */
@@ -27,12 +29,24 @@ type EventHandler<Event, C extends Configuration> = (
   context: Context<C>,
 ) => Promise<unknown> | unknown;
 
-/** The parameter of `createIntegration`; every member is optional. */
+/**
+ * The parameter of `createIntegration`; every member is optional.
+ *
+ * @typeParam C configuration at the level of the account
+ */
 export interface IntegrationDefinition<C extends Configuration = AccountConfiguration> {
-  /** Answers HTTP traffic of the public endpoint, whatever the method and the path below it. */
+  /**
+   * Answers HTTP requests to the public endpoint, with any method and path. Without it they are
+   * answered 400. An `ExposableError` becomes its status; any other error 500.
+   */
   readonly fetch?: (request: Request, context: Context<C>) => Promise<Response> | Response;
+  /** Results of `createComponent`, each with a `componentId` of its own. */
   readonly components?: readonly Component[];
-  /** Event name → a handler, or several that run together. What it returns counts where it is made by `deliverTo`. */
+  /**
+   * Event name → a handler, or several that run at the same time. A result counts only if it is
+   * made by `deliverTo`. A handler that throws fails its delivery and is not called again for it
+   * (docs/contract/events.md#handler-delivery). Posted types need a scope in the manifest.
+   */
   readonly events?: {
     readonly [Name in keyof RuntimeEvents]?:
       | EventHandler<RuntimeEvents[Name], C>
@@ -40,28 +54,38 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
   };
 }
 
-/** What the platform passes beside an envelope. */
+/** The third argument of a module worker's `fetch`. */
 interface Execution {
   waitUntil(promise: Promise<unknown>): void;
   /**
-   * The request of a `fetch` event, its body as it comes and its signal tied to the call; undefined where the event
-   * describes none. Only this platform offers it.
+   * Makes the request of a `fetch` event: its body streams, and its signal aborts with the call.
+   * Undefined if the event describes no request. Only this platform has this member.
    */
   request?(described: FetchEvent['request'] | undefined): Request | undefined;
 }
 
-/** The default export of an integration's script. */
+/** The default export of a script (docs/contract/runtime.md#default-export). */
 export interface Integration {
-  /** The module-worker convention; `request` is an envelope. */
+  /** The entry of a module worker; `request` is an envelope. */
   fetch(request: Request, env: unknown, execution: Execution): Promise<Response>;
 }
 
 /**
  * Defines an integration. Write `export default createIntegration({ … })`.
  *
- * @typeParam C the configuration at the level of the account. Better left to the types that `npm run types` makes of the
- *   manifest.
- * @throws TypeError where the definition is wrong, so that publishing fails and not the first call.
+ * @typeParam C configuration at the level of the account. Leave it to the types that
+ *   `npm run types` writes from the manifest
+ * @throws TypeError if the definition is wrong: an unknown key, a handler that is not a function, a
+ *   component that `createComponent` did not make, a `componentId` used twice. The publish fails
+ *   then
+ *
+ * @example
+ * export default createIntegration({
+ *   fetch: (request, { environment }) => new Response(`This is ${environment.integration.title}`),
+ *   events: {
+ *     async space_content_updated({ spaceId, revisionId }, { api }) {},
+ *   },
+ * });
  */
 export function createIntegration<C extends Configuration = AccountConfiguration>(
   definition: IntegrationDefinition<C>,
@@ -82,7 +106,7 @@ export function createIntegration<C extends Configuration = AccountConfiguration
   } as Integration;
 }
 
-/** A definition, checked and ready to be looked into by names that a caller chose. */
+/** A checked definition. Maps, because callers choose the names that are looked up. */
 interface Routes {
   readonly fetch: IntegrationDefinition['fetch'];
   readonly components: ReadonlyMap<string, Component>;
@@ -91,18 +115,18 @@ interface Routes {
 
 /** A token of RFC 9110, section 5.6.2. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Methods that an envelope may name in small letters, PATCH included, which the constructor of `Request` leaves as it is. */
+/** Methods that an envelope may have in lower case. `new Request` leaves `patch` as it is. */
 const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
-/** A misspelt key would publish cleanly and never be called. */
+/** Without this check, a misspelt key would publish without an error and never be called. */
 const KEYS: readonly string[] = ['fetch', 'components', 'events'];
-/** Names that an answer to an unknown one lists. */
-const COMPONENTS_TOLD_MAX = 20;
-const COMPONENT_CHARS_TOLD_MAX = 64;
+/** How many component ids, of what length, the answer to an unknown id lists. */
+const COMPONENTS_LISTED_MAX = 20;
+const COMPONENT_CHARS_LISTED_MAX = 64;
 
 function readDefinition(definition: IntegrationDefinition): Routes {
   check(isObject(definition), 'expects an object with fetch, components or events');
   for (const key of Object.keys(definition)) {
-    check(KEYS.includes(key), `"${key}" is none of ${KEYS.join(', ')}`);
+    check(KEYS.includes(key), `"${key}" is not one of ${KEYS.join(', ')}`);
   }
   const { fetch, components = [], events = {} } = definition;
   check(fetch === undefined || typeof fetch === 'function', 'fetch must be a function');
@@ -125,7 +149,7 @@ function readDefinition(definition: IntegrationDefinition): Routes {
   return { fetch, components: byId, events: byName };
 }
 
-/** Routes one envelope; whatever a handler throws becomes an answer. */
+/** Routes one envelope. An error of a handler becomes an answer. */
 async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
   const environment = envelope.environment as Environment;
   const context: Context = {
@@ -137,7 +161,7 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
   try {
     switch (event.type) {
       case 'fetch':
-        return await answerFetch(routes, event as FetchEvent, envelope.body, context, execution);
+        return await answerFetch(routes, envelope, context, execution);
       case 'ui_render':
         return await answerRender(routes, event as UIRenderEvent, context);
       default:
@@ -153,14 +177,14 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
 
 async function answerFetch(
   { fetch }: Routes,
-  event: FetchEvent,
-  body: ArrayBuffer | undefined,
+  envelope: Envelope,
   context: Context,
   execution: Execution,
 ): Promise<Response> {
   if (fetch === undefined) return text('Integration does not handle HTTP requests', 400);
-  const request = execution.request ? execution.request(event.request) : rebuild(event, body);
-  // A fault of the sender: it must not become an exception in the author's log.
+  const event = envelope.event as FetchEvent;
+  const request = execution.request ? execution.request(event.request) : rebuild(event, envelope.body);
+  // The sender's fault: no exception in the author's log.
   if (request === undefined) return text('The event has no request with a method and an absolute URL', 400);
   const response = await fetch(request, context);
   if (response instanceof Response) return response;
@@ -169,12 +193,12 @@ async function answerFetch(
   );
 }
 
-/** The original request out of an envelope that came as multipart. */
+/** The original request of an envelope that came as multipart. */
 function rebuild({ request }: FetchEvent, body: ArrayBuffer | undefined): Request | undefined {
   if (!isRequest(request)) return undefined;
   const { method: named, url, headers } = request;
   const method = KNOWN_METHOD.test(named) ? named.toUpperCase() : named;
-  // GET and HEAD carry no body, and a Request of theirs must not be given one.
+  // `new Request` refuses a body for GET and HEAD.
   const withBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
   return new Request(url, { method, headers: { ...headers }, ...(withBody ? { body } : {}) });
 }
@@ -185,18 +209,20 @@ async function answerRender(routes: Routes, event: UIRenderEvent, context: Conte
   const { response, isRendered } = await component.handle(event, context);
   const handlers = routes.events.get('ui_render');
   if (handlers !== undefined && isRendered) {
-    // Handlers are told of the rendering. What the user did is for the component alone.
+    // Handlers learn of the rendering; the action is the component's alone.
     const { action: _, ...rendered } = event;
     context.waitUntil(runAll(handlers, rendered, context).catch(report));
   }
   return response;
 }
 
-/** The platform tells its caller which there are; to whoever sends envelopes the answer stays one line. */
+/**
+ * The body is one line; the platform reads the header to list the known components to its caller.
+ */
 function unknownComponent({ components }: Routes, componentId: string): Response {
   const response = text(`Component ${componentId} not found`, 404);
-  const short = [...components.keys()].filter((id) => id.length <= COMPONENT_CHARS_TOLD_MAX);
-  const known = short.slice(0, COMPONENTS_TOLD_MAX).map((id) => encodeURIComponent(id.toWellFormed()));
+  const short = [...components.keys()].filter((id) => id.length <= COMPONENT_CHARS_LISTED_MAX);
+  const known = short.slice(0, COMPONENTS_LISTED_MAX).map((id) => encodeURIComponent(id.toWellFormed()));
   response.headers.set('x-known-components', known.join(', '));
   return response;
 }
@@ -213,10 +239,10 @@ async function answerEvent(
 }
 
 /**
- * Runs handlers together and lets each finish: one that fails does not cut another short.
+ * Runs handlers at the same time, each to its end.
  *
- * @returns what each has returned
- * @throws the first failure
+ * @returns the result of each
+ * @throws the first failure; the others are reported
  */
 async function runAll(
   handlers: readonly EventHandler<object, AccountConfiguration>[],
@@ -230,7 +256,7 @@ async function runAll(
   return runs.flatMap((run) => (run.status === 'fulfilled' ? [run.value] : []));
 }
 
-/** An `ExposableError` is an answer that the author chose; anything else is a fault to be looked into. */
+/** An `ExposableError` is an answer that the author chose; any other error is a fault. */
 function report(error: unknown): void {
   if (!(error instanceof ExposableError)) reportError(error);
 }

@@ -1,22 +1,24 @@
 /**
- * The JSX runtime: `<block>…</block>` becomes `{type: 'block', children: […]}` (REFERENCE 5).
+ * The JSX runtime: `<block>…</block>` becomes `{type: 'block', children: […]}`
+ * (docs/contract/components.md#jsx).
  *
- * Elements are plain data. There is no reconciliation and no lifecycle: a rendering is a value that is sent away.
- * Compilers call these functions; authors write JSX.
+ * Elements are plain data: no reconciliation and no lifecycle. Compilers call these functions;
+ * authors write JSX.
  */
 import type { ComponentChildren, Element, Elements } from './contentkit.ts';
 
 type Child = Element | string;
 type FunctionComponent = (props: Record<string, unknown>) => ComponentChildren;
 
-/** Groups elements without one around them: `<>…</>`. */
+/** Groups elements without an element around them: `<>…</>`. */
 export const Fragment = (props: { readonly children?: ComponentChildren }): Child[] =>
   flatten(props.children, 'Fragment');
 
 /**
- * Makes an element, or runs a function component.
+ * Makes an element, or calls a function component.
  *
- * @throws TypeError where the type is neither, or a child is something that cannot be drawn.
+ * @throws TypeError if `type` is neither a tag nor a function, or if a child is not an element,
+ *   text, a number, a list or empty
  */
 export function jsx(type: string | FunctionComponent, props: Record<string, unknown>): unknown {
   if (typeof type === 'function') return type(props);
@@ -26,19 +28,19 @@ export function jsx(type: string | FunctionComponent, props: Record<string, unkn
   return { type, ...props, children: flatten(props.children, type) };
 }
 
-/** The same for elements with several children. */
+/** `jsx` for elements with several children. */
 export const jsxs = jsx;
-/** The same for development builds, whose extra arguments are ignored. */
+/** `jsx` for development builds; their extra arguments are ignored. */
 export const jsxDEV = jsx;
 
-/** Children as one list: nested lists opened, what is not drawn dropped, numbers as text. */
+/** Children as one list: nested lists flattened, empty values dropped, numbers as text. */
 function flatten(children: unknown, parent: string): Child[] {
   const list = (Array.isArray(children) ? children.flat(Number.POSITIVE_INFINITY) : [children]) as unknown[];
   return list.flatMap((child) => {
     if (child === undefined || child === null || typeof child === 'boolean') return [];
     if (typeof child === 'number' || typeof child === 'bigint') return String(child);
     if (typeof child === 'string' || isElement(child)) return child;
-    // A promise or a function here would vanish in JSON, and the author would see nothing where something should be.
+    // JSON would drop a promise or a function without an error.
     throw new TypeError(`JSX: a child of <${parent}> is ${describe(child)}, not an element or text`);
   });
 }
@@ -49,10 +51,10 @@ const isElement = (value: unknown): value is Element =>
 const describe = (value: unknown): string =>
   value instanceof Promise ? 'a promise (await it first)' : `of type ${typeof value}`;
 
-/** What TypeScript looks up to check JSX. */
+/** The types by which TypeScript checks JSX. */
 export declare namespace JSX {
   type Element = import('./contentkit.ts').Element;
-  /** A function component takes props and returns at once: nothing awaits it. */
+  /** A function component takes props and returns elements. It is not awaited. */
   type ElementType = keyof IntrinsicElements | ((props: never) => ComponentChildren);
   interface ElementChildrenAttribute {
     children: unknown;

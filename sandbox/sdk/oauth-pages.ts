@@ -1,17 +1,17 @@
 /**
- * What a person reads at the end of an OAuth flow: a page of a few words, without a script.
+ * The page at the end of an OAuth flow (docs/contract/oauth.md#outcomes): a few words, no script.
  *
- * The URL of such a page holds the provider's code and the state, so nothing on it may tell another server where it stands,
- * and nothing keeps it. Its words are ours, but for those of the provider, which a stranger may have put into the URL: they
- * are text, never markup.
+ * Attack: leaking the provider's code and the state, which are in the page's URL. The page sends no
+ * referrer, loads nothing and is not stored.
+ * Attack: markup in the provider's error text, which anyone can put into the URL. It is escaped.
  */
 
-/** A page and its status. */
+/** Content and status of a page. */
 export interface PageText {
   readonly status: number;
   readonly title: string;
   readonly words: string;
-  /** Whole values of `Set-Cookie`. */
+  /** Value of `Set-Cookie`. */
   readonly cookie?: string | undefined;
 }
 

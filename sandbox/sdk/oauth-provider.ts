@@ -1,72 +1,90 @@
 /**
- * An OAuth provider as an integration describes it, and its token endpoint (SPEC "OAuth handler", REFERENCE 6): what is sent
- * there, and what is made of the answer.
+ * An OAuth provider as an integration describes it, and requests to its token endpoint
+ * (docs/contract/oauth.md#callback).
  *
- * What goes wrong becomes an `OAuthFailure`, whose message may be logged: it names what the provider said in one word, and
- * never a code, a token or a secret. Nothing is stored here.
+ * Failures are `OAuthFailure`s whose message may be logged: it has at most one word of the
+ * provider, and never a code, a token or a secret. Nothing is stored here.
  */
 import type { Environment, Installation } from './environment.ts';
 import type { AccountConfiguration, Configuration, OAuthCredentials } from './manifest-types.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A value, or how to get it for one installation; undefined where it is not set, which ends the flow. */
+/**
+ * A text, or a function that returns it for one installation. Undefined or empty ends the flow with
+ * 502 (docs/contract/oauth.md#parameters).
+ */
 export type OAuthSetting<C extends Configuration = AccountConfiguration> =
   | string
   | ((installation: Installation<C>, environment: Environment<C>) => Awaitable<string | undefined>);
 
-/** What is kept of a provider's answer. Members may be taken from the answer as they are: what they hold is checked later. */
+/**
+ * Result of `extractCredentials` (docs/contract/oauth.md#extractcredentials). Members may be copied
+ * from the answer unchecked; their types are checked before they are stored.
+ */
 export interface ExtractedCredentials {
-  /** Properties of the target's configuration, `oauth_credentials` among them. */
+  /** Properties to set in the target's configuration, `oauth_credentials` among them. */
   readonly configuration: {
     readonly oauth_credentials: { readonly access_token?: unknown; readonly [member: string]: unknown };
     readonly [property: string]: unknown;
   };
-  /** Ids by which the provider's own events are recognised; at most 5. */
+  /**
+   * External ids of the target, such as the provider's team id: at most 5. They replace the old.
+   */
   readonly externalIds?: readonly unknown[];
 }
 
 /**
- * A provider's answer to a request for tokens, as its JSON has it. Where the JSON itself has no `ok` or `status`, they are those
+ * The JSON of a token endpoint's answer. If the JSON itself has no `ok` or `status`, they are those
  * of the HTTP answer, and not enumerable.
  */
 export interface OAuthTokenResponse {
+  /** Whether the request succeeded. */
   readonly ok: boolean;
+  /** HTTP status. */
   readonly status: number;
+  /** Members of the JSON, such as `access_token`. */
   readonly [member: string]: unknown;
 }
 
-/** The parameter of `createOAuthHandler` and of `getOAuthToken` (SPEC "OAuth handler"). */
+/**
+ * The parameter of `createOAuthHandler` and of `getOAuthToken` (docs/contract/oauth.md#parameters).
+ *
+ * @typeParam C configuration at the level of the account
+ */
 export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
-  /** Client application id from the provider. */
+  /** Client id at the provider. */
   readonly clientId: OAuthSetting<C>;
-  /** Client secret from the provider. */
+  /** Client secret at the provider. */
   readonly clientSecret: OAuthSetting<C>;
-  /** Where users are sent to authorize. May have parameters of its own. */
+  /** URL to which the browser is sent; its own query is kept. */
   readonly authorizeURL: OAuthSetting<C>;
-  /** Where the code is exchanged for a token, and a token renewed. */
+  /** The provider's token endpoint. */
   readonly accessTokenURL: OAuthSetting<C>;
   /**
-   * The redirect URL that the provider knows, where it takes one only; the URL of the handler itself unless told. Whatever
-   * answers there has to send the browser on to the handler of the installation, with the same query.
+   * Redirect URL that the provider knows, for a provider that allows only one; by default the URL
+   * of the request without its query. The page there must send the browser on to the handler of
+   * the same target, with the same query.
    */
   readonly redirectURL?: OAuthSetting<C>;
-  /** Scopes to ask for. */
+  /** Scopes to request. */
   readonly scopes?: readonly string[];
-  /** How the provider is to prompt the user, as in `consent`. */
+  /** Parameter `prompt` of the authorization request, such as `consent`. */
   readonly prompt?: string;
   /**
-   * Makes credentials of the provider's answer; `access_token`, `refresh_token` and `expires_at` of it unless told. Asked
-   * for renewed tokens, too. May throw, where `ok` is false for instance: nothing is changed then. Nor is it where the HTTP
-   * answer was a refusal, whatever this returns.
+   * Makes credentials of the provider's answer, also of the answer to a renewal. The default keeps
+   * `access_token`, `refresh_token`, and `expires_at` made from `expires_in`.
+   *
+   * It may throw, for example if `ok` is false. Then, and whenever the HTTP answer was a refusal,
+   * nothing is changed.
    */
   extractCredentials?(response: OAuthTokenResponse): Awaitable<ExtractedCredentials>;
 }
 
-/** Something in the flow went wrong; the message is for the log. */
+/** A failure of the flow; its message is for the log. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
-  /** The provider's own word for it, as in `invalid_grant`. */
+  /** The provider's error code, such as `invalid_grant`. */
   readonly word: string | undefined;
 
   constructor(message: string, word?: string, cause?: unknown) {
@@ -75,7 +93,11 @@ export class OAuthFailure extends Error {
   }
 }
 
-/** What a setting comes to for the installation of this call. @throws OAuthFailure where that is no text */
+/**
+ * Value of a setting for the installation of this call.
+ *
+ * @throws OAuthFailure if it is not set, or a URL that is not allowed
+ */
 export async function settingOf<C extends Configuration>(
   config: OAuthConfig<C>,
   name: 'clientId' | 'clientSecret' | 'authorizeURL' | 'accessTokenURL' | 'redirectURL',
@@ -85,8 +107,10 @@ export async function settingOf<C extends Configuration>(
   const setting = config[name];
   const value = typeof setting === 'function' ? await setting(installation, environment) : setting;
   if (typeof value !== 'string' || value === '') throw new OAuthFailure(`${name} is not set`);
-  // The attack: a setting that an organization typed in, and that sends browsers or secrets where no web server is.
-  if (name.endsWith('URL') && !isWebURL(value)) throw new OAuthFailure(`${name} is no URL of the web`);
+  // Attack: an organization types in a URL that sends browsers or secrets elsewhere than to a web
+  // server.
+  if (name.endsWith('URL') && !isWebURL(value))
+    throw new OAuthFailure(`${name} is not an allowed http or https URL`);
   return value;
 }
 
@@ -96,17 +120,18 @@ function isWebURL(text: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '' && hash === '';
 }
 
-/** What the token endpoint has said. */
+/** Answer of the token endpoint. */
 export interface TokenAnswer {
   readonly response: OAuthTokenResponse;
-  /** Set where it refuses. */
+  /** Set if the HTTP status is not a success. */
   readonly refusal: OAuthFailure | undefined;
 }
 
 /**
- * Asks the token endpoint (RFC 6749, sections 4.1.3 and 6), with the client's secret in the form.
+ * Sends a request to the token endpoint (RFC 6749, sections 4.1.3 and 6), with the client secret in
+ * the form.
  *
- * @throws OAuthFailure where it cannot be reached, or answers with no JSON object
+ * @throws OAuthFailure if it cannot be reached, or its answer is not a JSON object
  */
 export async function requestTokens<C extends Configuration>(
   config: OAuthConfig<C>,
@@ -125,14 +150,17 @@ export async function requestTokens<C extends Configuration>(
   const { ok, status, text } = await post(url, new URLSearchParams(form));
   const answer = objectOf(text);
   const word = wordOf(answer?.['error']);
-  const said = word === undefined ? '' : ` (${word})`;
-  const refusal = ok ? undefined : new OAuthFailure(`the token endpoint answered ${status}${said}`, word);
+  const reason = word === undefined ? '' : ` (${word})`;
+  const refusal = ok ? undefined : new OAuthFailure(`the token endpoint answered ${status}${reason}`, word);
   if (answer === undefined)
     throw refusal ?? new OAuthFailure('the token endpoint answered with no JSON object');
   return { response: withStatus(answer, { ok, status }), refusal };
 }
 
-/** Adds `ok` and `status` where the answer has none of its own: some providers say `"ok": false` with status 200. */
+/**
+ * Adds `ok` and `status` where the answer has none of its own: some providers say `"ok": false`
+ * with status 200.
+ */
 function withStatus(
   answer: Readonly<Record<string, unknown>>,
   http: { readonly ok: boolean; readonly status: number },
@@ -152,7 +180,7 @@ async function post(
       method: 'POST',
       headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
       body: form.toString(),
-      // The attack: a redirect that hands the secret and the code to whoever it points at.
+      // Attack: a redirect that takes the client secret and the code to another server.
       redirect: 'manual',
     });
     return { ok: response.ok, status: response.status, text: await response.text() };
@@ -170,12 +198,14 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** One word of a provider's, as it may stand in a log; anything longer may hold what it was sent. */
+/**
+ * An error code of the provider, if it is short enough for a log. A longer text may quote secrets.
+ */
 export const wordOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
 
-/** Credentials as they are stored. */
-export interface GivenCredentials {
+/** Checked credentials, as they are stored. */
+export interface CheckedCredentials {
   readonly configuration: {
     readonly oauth_credentials: OAuthCredentials;
     readonly [property: string]: unknown;
@@ -184,14 +214,15 @@ export interface GivenCredentials {
 }
 
 /**
- * What is to be kept of an answer.
+ * Credentials of a token endpoint's answer.
  *
- * @throws OAuthFailure where the endpoint has refused, and where the author's function throws or returns something else
+ * @throws OAuthFailure if the endpoint refused, or if `extractCredentials` throws or returns
+ *   something else
  */
 export async function extracted<C extends Configuration>(
   { extractCredentials = usualCredentials }: OAuthConfig<C>,
   { response, refusal }: TokenAnswer,
-): Promise<GivenCredentials> {
+): Promise<CheckedCredentials> {
   if (refusal !== undefined && extractCredentials === usualCredentials) throw refusal;
   let credentials: unknown;
   try {
@@ -202,16 +233,16 @@ export async function extracted<C extends Configuration>(
     throw new OAuthFailure('extractCredentials failed', undefined, cause);
   }
   if (refusal !== undefined) throw refusal;
-  if (isGiven(credentials)) return credentials;
+  if (isComplete(credentials)) return credentials;
   throw new OAuthFailure('extractCredentials must return {configuration: {oauth_credentials: {…}}}');
 }
 
-function isGiven(credentials: unknown): credentials is GivenCredentials {
+function isComplete(credentials: unknown): credentials is CheckedCredentials {
   const { configuration } = (credentials ?? {}) as Partial<ExtractedCredentials>;
   const own = configuration?.oauth_credentials;
   if (typeof own !== 'object' || own === null) return false;
   if (own.access_token === undefined || typeof own.access_token === 'string') return true;
-  throw new OAuthFailure('extractCredentials gave an access_token that is no text');
+  throw new OAuthFailure('extractCredentials returned an access_token that is not a text');
 }
 
 function usualCredentials(response: OAuthTokenResponse): ExtractedCredentials {

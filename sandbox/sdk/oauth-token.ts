@@ -1,13 +1,14 @@
 /**
- * `getOAuthToken`: an access token that is good now, renewed where it is over (REFERENCE 6).
+ * `getOAuthToken`: an access token that is good now, renewed if it has expired
+ * (docs/contract/oauth.md#getoauthtoken).
  *
- * Providers that hand out a new refresh token each time take an old one that comes again for a stolen one, and revoke the
- * connection. So one call renews at a time, of all calls of the installation: it holds the platform's lease meanwhile, and
- * reads the credentials anew once it has it, because another may have renewed them since this call was handed its
- * environment.
+ * A provider that rotates refresh tokens takes an old one for a stolen one and revokes the
+ * connection. So of all calls of the installation, one renews at a time: it holds the platform's
+ * lease (docs/contract/oauth.md#leases), and reads the credentials again once it has the lease,
+ * because another call may have renewed them since its environment was made.
  *
- * What is shared within an isolate is not enough, since an installation can have several at once; nor would it be right: a
- * promise of another call is settled by that call's work, and never settles if the call ends.
+ * A lock in the isolate would not do: an installation can have several isolates, and a promise of
+ * another call never settles if that call ends.
  */
 import { ApiError } from './api.ts';
 import type { ApiCredentialsLease } from './api-routes.ts';
@@ -18,49 +19,53 @@ import type { AccountConfiguration, Configuration, OAuthCredentials } from './ma
 import { targetRoutes } from './oauth.ts';
 import { extracted, type OAuthConfig, OAuthFailure, requestTokens } from './oauth-provider.ts';
 
-/** A token is renewed while it is still good for this long: it has yet to get to where it is used. */
+/** A token that expires within this time is renewed: the request that uses it takes time too. */
 const MARGIN_MS = 30_000;
-/** How long a call waits for another that is renewing, and its first and longest pause. */
+/** How long a call waits for the lease of another, and its first and longest pause. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 1_000;
-/** A rotated refresh token that is not stored is lost, and the connection with it. */
+/** A rotated refresh token that cannot be stored is lost, and the connection with it. */
 const STORE_ATTEMPTS = 8;
 /** Times below this are seconds: as milliseconds they would be in 1973. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** One call asks once, however often its code does. */
-const asked = new WeakMap<object, Promise<string>>();
+/** Token of each call by its context: a call renews once, however often its code asks. */
+const tokens = new WeakMap<object, Promise<string>>();
 
 /**
- * The access token of this call's target, or of the installation that it is part of: as it is while it is good, and renewed
- * otherwise.
+ * The access token of the call's target, or of the installation above it if the target has none. A
+ * token that is good for 30 more seconds is returned as it is; another is renewed first.
  *
- * @param config what `createOAuthHandler` was given
- * @throws ExposableError with status 409 where nothing is connected, or has to be connected again; 503 where another call is
- *   renewing and takes too long, or the provider cannot be asked now
+ * @param config the same object that `createOAuthHandler` was given
+ * @param context context of the call
+ * @returns the access token
+ * @throws ExposableError with status 409 if nothing is connected, or the account has to be
+ *   connected again; with status 503 if another call renews for more than 10 seconds, or the
+ *   provider cannot renew now and the token has expired
  *
  * @example
  * const token = await getOAuthToken(config, context);
- * const me = await fetch('https://provider.example/me', { headers: { authorization: `Bearer ${token}` } });
+ * const headers = { authorization: `Bearer ${token}` };
+ * const me = await fetch('https://provider.example/me', { headers });
  */
 export function getOAuthToken<C extends Configuration = AccountConfiguration>(
   config: OAuthConfig<C>,
   context: Context<C>,
 ): Promise<string> {
-  const known = asked.get(context);
+  const known = tokens.get(context);
   if (known !== undefined) return known;
   const token = new Renewal(config, context).token();
-  asked.set(context, token);
-  // What failed may be tried again.
-  token.catch(() => asked.delete(context));
+  tokens.set(context, token);
+  // After a failure, the code may ask again.
+  token.catch(() => tokens.delete(context));
   return token;
 }
 
 type Routes = ReturnType<typeof targetRoutes>;
 
-/** Credentials, where they are kept. */
-interface Kept {
+/** Credentials, and the routes of the target that has them. */
+interface Stored {
   readonly credentials: GoodCredentials;
   readonly routes: Routes;
 }
@@ -75,24 +80,24 @@ class Renewal<C extends Configuration> {
   }
 
   async token(): Promise<string> {
-    const kept = this.#kept();
+    const stored = this.#stored();
     const installation = this.#context.environment.installation;
-    if (kept === undefined || installation === undefined) throw unconnected('is not connected');
-    if (isGood(kept.credentials, MARGIN_MS)) return kept.credentials.access_token;
-    const leased = await this.#lease(kept.routes);
+    if (stored === undefined || installation === undefined) throw unconnected('is not connected');
+    if (isGood(stored.credentials, MARGIN_MS)) return stored.credentials.access_token;
+    const leased = await this.#lease(stored.routes);
     const { lease, credentials } = leased;
     if (lease === undefined) return credentials.access_token;
     try {
-      // Another may have renewed them since this call was given its environment.
+      // Another call may have renewed them since this call's environment was made.
       if (isGood(credentials, MARGIN_MS)) return credentials.access_token;
-      return await this.#renew({ credentials, routes: kept.routes }, installation, leased);
+      return await this.#renew({ credentials, routes: stored.routes }, installation, leased);
     } finally {
-      await this.#release(kept.routes, lease);
+      await this.#release(stored.routes, lease);
     }
   }
 
-  /** The most specific that there are. */
-  #kept(): Kept | undefined {
+  /** The most specific credentials of the environment. */
+  #stored(): Stored | undefined {
     const { environment } = this.#context;
     const { installation, spaceInstallation, siteInstallation } = environment;
     const own = (spaceInstallation ?? siteInstallation)?.configuration as Partial<Configuration> | undefined;
@@ -105,8 +110,8 @@ class Renewal<C extends Configuration> {
   }
 
   /**
-   * Waits for its turn. Comes back with the lease and the credentials as they are now, or without it, where they have been
-   * renewed meanwhile.
+   * Waits for the lease. Returns it with the present credentials, or the credentials alone if
+   * another call has renewed them.
    */
   async #lease(routes: Routes): Promise<Leased> {
     const until = Date.now() + WAIT_MS;
@@ -120,7 +125,7 @@ class Renewal<C extends Configuration> {
       if (body.lease !== undefined) return { lease: body.lease, credentials, etag };
       if (isGood(credentials, MARGIN_MS)) return { credentials, etag };
       if (Date.now() >= until) throw unavailable('is being renewed');
-      // Those that wait do not all come back at once.
+      // Jitter, so that waiting calls do not all ask at once.
       await new Promise<void>((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
     }
   }
@@ -132,7 +137,7 @@ class Renewal<C extends Configuration> {
     return { body, etag: headers.get('etag') ?? '' };
   }
 
-  /** One that is not given back is over with time; what the call came for is worth more than that. */
+  /** A failure is only logged: the lease expires by itself. */
   async #release(routes: Routes, lease: string): Promise<void> {
     try {
       await this.#context.api.request(`DELETE ${routes.lease}/{lease}`, { path: { lease } });
@@ -143,7 +148,7 @@ class Renewal<C extends Configuration> {
   }
 
   async #renew(
-    { credentials, routes }: Kept,
+    { credentials, routes }: Stored,
     installation: Installation<C>,
     leased: Leased,
   ): Promise<string> {
@@ -162,7 +167,7 @@ class Renewal<C extends Configuration> {
     return this.#store({ credentials: fresh, routes }, leased);
   }
 
-  /** What is good for a little while yet is used while the provider has its troubles. */
+  /** Returns the old token while it is still good, and the provider cannot renew it. */
   #unrenewed(credentials: GoodCredentials, failure: OAuthFailure): string {
     const { cause } = failure;
     console.error(`OAuth: not renewed: ${failure.message}`, ...(cause instanceof Error ? [cause] : []));
@@ -172,11 +177,12 @@ class Renewal<C extends Configuration> {
   }
 
   /**
-   * Stores what was renewed, unless somebody has connected another account meanwhile: what they have chosen stays.
+   * Stores renewed credentials, unless a person has connected another account meanwhile: then those
+   * stay.
    *
-   * @returns the access token that is in force then
+   * @returns the access token of the credentials that are stored now
    */
-  async #store({ credentials, routes }: Kept, leased: Leased): Promise<string> {
+  async #store({ credentials, routes }: Stored, leased: Leased): Promise<string> {
     const spent = leased.credentials.refresh_token;
     const token = credentials.access_token;
     let { etag } = leased;
@@ -188,7 +194,7 @@ class Renewal<C extends Configuration> {
         });
         return token;
       } catch (cause) {
-        if (!(cause instanceof ApiError) || !isPassing(cause)) throw cause;
+        if (!(cause instanceof ApiError) || !isTransient(cause)) throw cause;
         if (cause.status !== 412) await new Promise<void>((resolve) => setTimeout(resolve, attempt * 250));
         const now = await this.#ask(routes, leased.lease);
         const present = credentialsOf(now.body.credentials);
@@ -205,10 +211,11 @@ class Renewal<C extends Configuration> {
 }
 
 /**
- * What another attempt may get past. 429 is of it. The attack: whoever can have the integration edit, with webhooks for
- * instance, does it so often that what was renewed is refused, and the connection is lost.
+ * Whether another attempt may succeed. Attack on 429: anyone who can make the integration edit,
+ * such as the sender of its webhooks, uses up the rate, so that renewed credentials are refused and
+ * lost.
  */
-const isPassing = ({ status }: ApiError): boolean => status >= 500 || status === 412 || status === 429;
+const isTransient = ({ status }: ApiError): boolean => status >= 500 || status === 412 || status === 429;
 
 type GoodCredentials = OAuthCredentials & { readonly access_token: string };
 
@@ -224,14 +231,17 @@ function credentialsOf(value: unknown): GoodCredentials | undefined {
   return typeof credentials.access_token === 'string' ? (credentials as GoodCredentials) : undefined;
 }
 
-/** Without a time it is good until the provider says otherwise, which nobody here hears. */
+/** A token without an expiry counts as good. */
 function isGood({ expires_at }: OAuthCredentials, marginMs: number): boolean {
   if (typeof expires_at !== 'number') return true;
   const at = expires_at < SECONDS_BELOW ? expires_at * 1_000 : expires_at;
   return at > Date.now() + marginMs;
 }
 
-/** What a provider leaves out stays as it was, but for the time: an old one would make every token seem over. */
+/**
+ * Members that the provider leaves out keep their values, except `expires_at`: the old one would
+ * make the new token look expired.
+ */
 function renewed({ expires_at, ...before }: GoodCredentials, after: OAuthCredentials): GoodCredentials {
   const given = Object.entries(after).filter(([, value]) => value !== undefined && value !== null);
   return { ...before, ...Object.fromEntries(given) };

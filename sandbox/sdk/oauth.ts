@@ -1,12 +1,13 @@
 /**
- * `createOAuthHandler`: connects an installation with an account elsewhere (SPEC "OAuth handler", REFERENCE 6).
+ * `createOAuthHandler`: connects a target with an account at a provider (docs/contract/oauth.md).
  *
- * One handler is both ends of the flow: without a `code` it sends the browser to the provider, with one it asks the provider
- * for tokens and puts them into the configuration of the target whose endpoint it answers at. Whatever goes wrong before that
- * last step changes nothing, shows a page that says so, and leaves a line in the log that says why.
+ * One handler is both ends of the flow: without a `code` it sends the browser to the provider; with
+ * one it requests tokens and stores them in the configuration of the target at whose endpoint it
+ * answers. A failure before that last step changes nothing, shows a page and logs the reason.
  *
- * Whoever knows the URL of an endpoint can begin a flow there, as REFERENCE 6 has it: the account that is connected is that of
- * whoever finishes it. An integration that is to be stricter asks who it is before it calls the handler.
+ * The URL of an endpoint is enough to begin a flow; the account that is connected is that of the
+ * person who finishes it (docs/contract/oauth.md#not-promised). An integration that needs more
+ * checks the person's identity before it calls the handler.
  */
 import { ApiError } from './api.ts';
 import type { Context } from './context.ts';
@@ -14,8 +15,8 @@ import type { Environment, Installation } from './environment.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 import { page } from './oauth-pages.ts';
 import {
+  type CheckedCredentials,
   extracted,
-  type GivenCredentials,
   type OAuthConfig,
   OAuthFailure,
   requestTokens,
@@ -33,13 +34,13 @@ import {
 } from './signed-state.ts';
 import { readQuery, withQuery } from './url.ts';
 
-/** How credentials get into the configuration. */
+/** The second parameter of `createOAuthHandler`. */
 export interface OAuthOptions {
-  /** They become the whole configuration; unless told, they are merged into it. */
+  /** Whether credentials replace the whole configuration; by default they are merged into it. */
   readonly replace?: boolean;
 }
 
-/** A misspelt key would be an option that is never heeded. */
+/** Without this check, a misspelt key would be ignored. */
 const KEYS: readonly string[] = [
   ...['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL', 'redirectURL', 'scopes', 'prompt'],
   'extractCredentials',
@@ -47,10 +48,14 @@ const KEYS: readonly string[] = [
 const REQUIRED = ['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL'] as const;
 
 /**
- * Makes the handler of an OAuth connection, to be called from `fetch` for the path that a `button` property of the manifest
- * names as its `callback_url`.
+ * Makes the handler of an OAuth connection. Call it from `fetch` for the path that a `button`
+ * property of the manifest names as its `callback_url`.
  *
- * @throws TypeError where a parameter is missing or unknown
+ * @param config the provider (docs/contract/oauth.md#parameters)
+ * @param options whether credentials replace the configuration
+ * @returns handler that answers a redirect or a page: 200 connected, 400 refused, 502 failed
+ *   (docs/contract/oauth.md#outcomes)
+ * @throws TypeError if a parameter is missing or unknown. The publish fails then
  *
  * @example
  * const connect = createOAuthHandler({
@@ -62,7 +67,9 @@ const REQUIRED = ['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL'] 
  * });
  * export default createIntegration({
  *   fetch: (request, context) =>
- *     endpointPath(context.environment, request.url) === '/oauth' ? connect(request, context) : new Response('Hello'),
+ *     endpointPath(context.environment, request.url) === '/oauth'
+ *       ? connect(request, context)
+ *       : new Response('Hello'),
  * });
  */
 export function createOAuthHandler<C extends Configuration = AccountConfiguration>(
@@ -71,7 +78,7 @@ export function createOAuthHandler<C extends Configuration = AccountConfiguratio
 ): (request: Request, context: Context<C>) => Promise<Response> {
   for (const key of Object.keys(config)) {
     if (!KEYS.includes(key))
-      throw new TypeError(`createOAuthHandler: "${key}" is none of ${KEYS.join(', ')}`);
+      throw new TypeError(`createOAuthHandler: "${key}" is not one of ${KEYS.join(', ')}`);
   }
   for (const key of REQUIRED) {
     const isSet =
@@ -110,7 +117,7 @@ async function begin<C extends Configuration>(flow: Flow<C>, request: Request): 
   const { config, environment, installation } = flow;
   const { scopes = [], prompt } = config;
   const known = cookieOf(request, environment);
-  // The same for all that this browser has begun and not finished, so that two windows do not end each other's flow.
+  // Two windows of one browser share the cookie, so that neither ends the other's flow.
   const cookie = isRandomText(known) ? known : randomText();
   const parts = await partsOf(flow, request);
   const { state, challenge } = await beginFlow({ ...parts, cookie });
@@ -147,8 +154,8 @@ async function finish<C extends Configuration>(flow: Flow<C>, request: Request):
   const { config, environment, installation } = flow;
   const { code, error, error_description: description, state } = readQuery(request.url);
   const parts = await partsOf(flow, request);
-  const believed = await endFlow(state, { ...parts, cookie: cookieOf(request, environment) });
-  const ended = 'fault' in believed || (await isFirst(flow, believed.digest)) ? believed : SPENT;
+  const checked = await endFlow(state, { ...parts, cookie: cookieOf(request, environment) });
+  const ended = 'fault' in checked || (await isFirst(flow, checked.digest)) ? checked : SPENT;
   if ('fault' in ended) {
     console.error(`OAuth: the state is refused: ${ended.fault}`);
     const words = `${FAULTS[ended.fault]} Nothing was changed. Go back and connect again.`;
@@ -173,10 +180,10 @@ async function finish<C extends Configuration>(flow: Flow<C>, request: Request):
 const SPENT = { fault: 'spent' } as const;
 
 /**
- * Spends the state, before the code is exchanged: of two callbacks at once, one is refused. The platform keeps what was spent,
- * because this isolate may not be the only one.
+ * Spends the state before the code is exchanged: of two concurrent callbacks, one is refused. The
+ * platform stores spent states, because the installation may have several isolates.
  *
- * @throws OAuthFailure where the platform cannot be asked
+ * @throws OAuthFailure if the API refuses
  */
 async function isFirst<C extends Configuration>(
   { context, environment }: Flow<C>,
@@ -192,7 +199,7 @@ async function isFirst<C extends Configuration>(
   }
 }
 
-/** How much of a provider's words is shown. */
+/** Characters of the provider's error text that a page shows. */
 const SHOWN_CHARS = 300;
 
 function refusalWords(error: string | undefined, description = ''): string {
@@ -203,7 +210,7 @@ function refusalWords(error: string | undefined, description = ''): string {
   return `${reason} Nothing was changed. You may close this window, or go back and connect again.`;
 }
 
-/** What a state is held to. */
+/** The values that a state is bound to. */
 async function partsOf<C extends Configuration>(
   { config, environment, installation }: Flow<C>,
   request: Request,
@@ -220,10 +227,14 @@ async function partsOf<C extends Configuration>(
   };
 }
 
-/** Puts credentials into the configuration of the target of the call. @throws OAuthFailure */
+/**
+ * Stores credentials in the configuration of the call's target.
+ *
+ * @throws OAuthFailure if the API refuses
+ */
 async function save<C extends Configuration>(
   { options, context, environment }: Flow<C>,
-  { configuration, externalIds }: GivenCredentials,
+  { configuration, externalIds }: CheckedCredentials,
 ): Promise<void> {
   const more = externalIds === undefined ? {} : { externalIds };
   try {
@@ -240,7 +251,7 @@ async function save<C extends Configuration>(
   }
 }
 
-/** Every property that is set now, to be set no more. */
+/** An edit that unsets every property of the present configuration. */
 async function unsetting<C extends Configuration>(
   context: Context<C>,
   environment: Environment<C>,
@@ -268,7 +279,7 @@ const ROUTES = {
   },
 } as const;
 
-/** Where the target of the call is in the API. */
+/** Routes of the API for the call's target. */
 export function targetRoutes({
   space,
   site,
@@ -278,7 +289,7 @@ export function targetRoutes({
 }
 
 function failed(failure: unknown, cookie: string | undefined): Response {
-  // What is no failure of the flow is a fault in somebody's code: it goes the way of all faults, with its stack.
+  // Any other error is a fault in code: it is logged with its stack.
   if (!(failure instanceof OAuthFailure)) throw failure;
   const { cause } = failure;
   console.error(`OAuth: ${failure.message}`, ...(cause instanceof Error ? [cause] : []));
@@ -287,8 +298,8 @@ function failed(failure: unknown, cookie: string | undefined): Response {
   return page({ status: 502, title: 'Not connected', words, cookie });
 }
 
-/** Name and home of the cookie: nobody but the endpoint gets it, as far as its origin allows. */
-function cookieHome({ integration }: Pick<Environment, 'integration'>) {
+/** Name and scope of the cookie: confined to the endpoint as far as its origin allows. */
+function cookieScope({ integration }: Pick<Environment, 'integration'>) {
   const { pathname, protocol } = new URL(integration.urls.publicEndpoint);
   const isSecure = protocol === 'https:';
   const prefix = !isSecure ? '' : pathname === '/' ? '__Host-' : '__Secure-';
@@ -296,17 +307,18 @@ function cookieHome({ integration }: Pick<Environment, 'integration'>) {
 }
 
 function cookieText(environment: Pick<Environment, 'integration'>, value: string, seconds: number): string {
-  const { name, path, isSecure } = cookieHome(environment);
-  // Lax: the provider sends the browser back with a link, and another site's form or script is to bring nothing.
+  const { name, path, isSecure } = cookieScope(environment);
+  // Attack: a form or script of another site that sends the cookie. The provider's redirect back is
+  // a top-level navigation, for which Lax sends it.
   const secure = isSecure ? '; Secure' : '';
   return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** Takes the cookie away: no state of this browser's ends a second flow. */
+/** Removes the cookie, so that no state of this browser is accepted again. */
 const endedCookie = (environment: Pick<Environment, 'integration'>): string => cookieText(environment, '', 0);
 
 function cookieOf(request: Request, environment: Pick<Environment, 'integration'>): string | undefined {
-  const { name } = cookieHome(environment);
+  const { name } = cookieScope(environment);
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }

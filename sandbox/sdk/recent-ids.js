@@ -1,31 +1,40 @@
 /**
- * A memory for receivers: the ids of events that were taken in of late, so that one that comes twice is handled once (SPEC
- * "Webhook events"). A plain file that can be copied, like `verify-signature.js`.
+ * Deduplication for receivers: remembers the ids of recent events, so that an event that arrives
+ * twice is handled once (docs/contract/webhooks.md#receivers). A plain file that can be copied,
+ * like `verify-signature.js`.
  *
- * It is as long as its process or isolate and no longer, and two of them know nothing of each other. What must never happen
- * twice needs its ids where its results are: in the receiver's database, in the same transaction.
+ * The memory lasts as long as its process or isolate and is not shared with others. A receiver that
+ * must never repeat an effect stores the id in its database, in the transaction of the effect.
  */
 
-/** The window that the specification recommends. The four requests of one delivery lie within a minute, as a rule. */
+/** The four attempts of one delivery usually lie within a minute. */
 const WINDOW_MS = 120_000;
 const IDS_MAX = 10_000;
 
 /**
  * @typedef {object} RecentIds
- * @property {(id: string) => boolean} add remembers an id. False where it is remembered already, which makes it no younger
- * @property {(id: string) => boolean} delete forgets one whose event could not be handled, so that it may come again. False
- *   where it was not there
- * @property {number} size how many are remembered
+ * @property {(id: string) => boolean} add remembers an id. False if it is remembered already; its
+ *   time does not start anew then
+ * @property {(id: string) => boolean} delete forgets the id of an event that could not be handled,
+ *   so that its next attempt is handled. False if it was not remembered
+ * @property {number} size number of ids that are remembered
  */
 
 /**
- * @param {number} [windowMs] how long an id is remembered
- * @param {{ max?: number, now?: () => number }} [options] `max`: how many at most, beyond which the oldest is forgotten, so that a
- *   flood of events costs a bounded amount of memory; `now`: milliseconds, `Date.now` unless given
+ * Makes a memory of recent event ids.
+ *
+ * @param {number} [windowMs] milliseconds for which an id is remembered; two minutes by default
+ * @param {{ max?: number, now?: () => number }} [options] `max`: number of ids beyond which the
+ *   oldest is forgotten, which bounds the memory of a flood of events; 10,000 by default. `now`:
+ *   clock in milliseconds; `Date.now` by default
  * @returns {RecentIds}
+ *
+ * @example
+ * const recent = recentIds();
+ * if (!recent.add(event.eventId)) return new Response('already handled');
  */
 export function recentIds(windowMs = WINDOW_MS, { max = IDS_MAX, now = Date.now } = {}) {
-  /** Id → when it was added; in that order, so the first is the oldest. @type {Map<string, number>} */
+  /** Id → time at which it was added, oldest first. @type {Map<string, number>} */
   const added = new Map();
   const forgetOld = () => {
     const limit = now() - windowMs;

@@ -1,35 +1,36 @@
 /**
- * The `state` of an authorization request, and what else of the flow is made of the integration's signing secret
- * (REFERENCE 6). Nothing of a flow is stored before it comes back: the callback may be answered by another isolate than its beginning.
- * Then its digest is, by the platform, so that a state is good once.
+ * The signed `state` of an authorization request, and the PKCE verifier
+ * (docs/contract/oauth.md#state). Stateless until the callback, which another isolate may answer;
+ * then the platform stores the digest, so that a state is good once.
  *
- * What the signature keeps away: a `state` that somebody made up, one of another installation, space or site, and one that is
- * over. It covers the redirect URI and the client as well, so that the answer of one provider is not taken for that of
- * another, where an integration speaks with two (the mix-up attack).
+ * Attack: a made-up or expired state, or one of another installation, space or site. The state is
+ * signed. The signature also covers the redirect URI and the client id, so that an integration with
+ * two providers does not take the answer of one for that of the other (mix-up attack).
  *
- * What the browser's cookie keeps away: an attacker who begins a flow, signs in with an account of their own, and has
- * somebody else's browser finish it, so that the installation works with the attacker's account (login CSRF). The state
- * holds a hash of the cookie, so neither the state nor a log that it stands in gives the cookie away.
+ * Attack: login CSRF. An attacker begins a flow, signs in with their own account and makes a
+ * victim's browser finish it, so that the installation uses the attacker's account. The state holds
+ * a hash of a cookie of the browser that began it; a hash, so that neither the state nor a log
+ * reveals the cookie.
  *
- * The PKCE verifier is made of the nonce and the secret. A browser sees the nonce, in the state, and the verifier's hash; to
- * make the verifier of either it would need the secret.
+ * The PKCE verifier is an HMAC of the nonce. A browser sees the nonce and the verifier's hash, and
+ * cannot compute the verifier without the secret.
  */
 
-/** What a flow is for. */
+/** The target of a flow. */
 export interface FlowTarget {
   readonly installation: string;
   readonly space?: string | undefined;
   readonly site?: string | undefined;
 }
 
-/** What a state is held to, besides its own signature. */
+/** The values that a state is bound to. */
 export interface FlowParts {
-  /** The integration's own. */
+  /** Signing secret of the integration. */
   readonly signingSecret: string;
   readonly redirectURI: string;
   readonly clientId: string;
   readonly target: FlowTarget;
-  /** What the browser keeps. */
+  /** Value of the flow's cookie. */
   readonly cookie: string;
 }
 
@@ -41,23 +42,23 @@ interface State extends FlowTarget {
   readonly expires: number;
 }
 
-/** How long a person may take at the provider. */
+/** Seconds that a person may take at the provider. */
 export const FLOW_SECONDS = 600;
-/** One of ours has some 300. */
-const STATE_CHARS = 2_048;
+/** A genuine state has about 300 characters. */
+const STATE_CHARS_MAX = 2_048;
 const SECRET_BYTES = 32;
 
-/** The labels keep the uses of the one secret apart; webhooks sign what begins with a digit. */
+/** Labels that separate the uses of the secret. Signed envelopes begin with a digit. */
 const STATE_USE = 'annex oauth state 1';
 const VERIFIER_USE = 'annex oauth verifier 1';
 
-/** 256 random bits. */
+/** 256 random bits as base64url. */
 export const randomText = (): string => base64url(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
 
 export const isRandomText = (text: string | undefined): text is string =>
   text !== undefined && /^[\w-]{43}$/.test(text);
 
-/** Begins a flow. @returns what goes into the authorization request */
+/** Begins a flow. @returns `state` and `code_challenge` of the authorization request */
 export async function beginFlow(parts: FlowParts): Promise<{ state: string; challenge: string }> {
   const nonce = randomText();
   const state: State = {
@@ -72,18 +73,20 @@ export async function beginFlow(parts: FlowParts): Promise<{ state: string; chal
   return { state: `${payload}.${signature}`, challenge: await sha256(await verifierOf(key, nonce)) };
 }
 
-/** Why a state is refused. */
+/** Reason for which a state is refused. */
 export type StateFault = 'forged' | 'expired' | 'foreign' | 'another browser' | 'spent';
 
-/** Ends a flow. @returns the PKCE verifier and what the state is spent by, or why it is not believed */
+/**
+ * Ends a flow. @returns the PKCE verifier and the digest by which the state is spent, or the fault
+ */
 export async function endFlow(
   text: string | undefined,
   parts: Omit<FlowParts, 'cookie'> & { readonly cookie: string | undefined },
 ): Promise<{ readonly verifier: string; readonly digest: string } | { readonly fault: StateFault }> {
-  const [payload = '', signature = '', ...rest] = (text ?? '').slice(0, STATE_CHARS).split('.');
+  const [payload = '', signature = '', ...rest] = (text ?? '').slice(0, STATE_CHARS_MAX).split('.');
   const key = await hmacKey(parts.signingSecret);
   const claimed = bytesOf(signature);
-  // Nothing of it is read before it is known to be ours; `verify` takes the same time whatever is wrong.
+  // The payload is parsed only after its signature is verified, in constant time.
   const isOurs =
     claimed !== undefined &&
     rest.length === 0 &&
@@ -95,7 +98,7 @@ export async function endFlow(
   const isForHere = state.installation === installation && state.space === space && state.site === site;
   if (!isForHere) return { fault: 'foreign' };
   if (Date.now() >= state.expires * 1_000) return { fault: 'expired' };
-  // A hash, so it may be compared like any other text: to make one that begins as it does helps nobody.
+  // A hash may be compared as plain text: timing reveals only a prefix of it.
   if (parts.cookie === undefined || state.browser !== (await sha256(parts.cookie)))
     return { fault: 'another browser' };
   return { verifier: await verifierOf(key, state.nonce), digest: await sha256(state.nonce) };
@@ -113,7 +116,7 @@ const hmacKey = (secret: string): Promise<CryptoKey> =>
 const verifierOf = async (key: CryptoKey, nonce: string): Promise<string> =>
   base64url(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`${VERIFIER_USE} ${nonce}`)));
 
-/** As PKCE has its S256 (RFC 7636, section 4.2). */
+/** S256 of PKCE (RFC 7636, section 4.2). */
 const sha256 = async (text: string): Promise<string> =>
   base64url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 

@@ -1,17 +1,18 @@
 /**
- * URLs of an integration: below its public endpoint, with their queries, and where it is safe to send a browser
- * (REFERENCE D2).
+ * URL utilities: URLs below the public endpoint, their queries, and safe redirects
+ * (docs/contract/runtime.md#url-utilities).
  *
- * An endpoint may share its origin with those of other integrations. So "below the endpoint" is a question of the path, too,
- * and every function here asks it of the URL as browsers read it: `\` is `/` to them, `%2e%2e` is `..`, and a tab is nothing.
+ * Endpoints of several integrations may share an origin, so "below the endpoint" depends on origin
+ * and path. Every function reads URLs as browsers do: `\` is `/`, `%2e%2e` is `..`, and tabs and
+ * line breaks are ignored.
  */
 import type { Environment } from './environment.ts';
 import { ExposableError } from './exposable-error.ts';
 
-/** All that is needed to know of an environment. */
+/** The part of an environment that these functions read. */
 type Endpoint = Pick<Environment, 'integration'>;
 
-/** Value of a parameter to be set; a list for several of one name; null or undefined for none. */
+/** Value of a query parameter; a list for several of one name; null or undefined for none. */
 export type QueryValue =
   | string
   | number
@@ -20,7 +21,7 @@ export type QueryValue =
   | undefined
   | readonly (string | number | boolean)[];
 
-/** Origins are what a URL is checked by, so nothing that hides one is let through: user, password, another scheme. */
+/** Parses an http or https URL, without user name and password: these can disguise the origin. */
 function readURL(text: string, base: string): URL | undefined {
   if (!URL.canParse(text, base)) return undefined;
   const url = new URL(text, base);
@@ -28,7 +29,7 @@ function readURL(text: string, base: string): URL | undefined {
   return isPlain && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined;
 }
 
-/** With the slash that makes it a folder: `/key` must not be taken for the beginning of `/key-of-another`. */
+/** The endpoint with a slash at its end. Attack: `/key` as a prefix of `/key-of-another`. */
 const folderOf = ({ integration }: Endpoint): URL => new URL(`${integration.urls.publicEndpoint}/`);
 
 function isBelow(url: URL, folder: URL): boolean {
@@ -37,11 +38,17 @@ function isBelow(url: URL, folder: URL): boolean {
 }
 
 /**
- * The URL of a path below the public endpoint. A slash at the beginning makes no difference.
+ * The URL of a path below the public endpoint.
  *
- * @throws TypeError where the path leads out of the endpoint
+ * @param environment `context.environment`
+ * @param path path with or without a slash at its beginning; the endpoint itself by default
+ * @param query parameters to set
+ * @returns absolute URL
+ * @throws TypeError if the path leaves the endpoint
  *
- * @example endpointURL(environment, '/oauth', { from: 'menu' }) // https://apps.example.com/key/oauth?from=menu
+ * @example
+ * endpointURL(environment, '/oauth', { from: 'menu' })
+ * // 'https://apps.example.com/key/oauth?from=menu'
  */
 export function endpointURL(
   environment: Endpoint,
@@ -49,7 +56,8 @@ export function endpointURL(
   query: Readonly<Record<string, QueryValue>> = {},
 ): string {
   const folder = folderOf(environment);
-  // `./` keeps what follows from being read as an origin: `//evil.example`, `javascript:…`.
+  // Attack: a path that is read as an origin or a scheme, `//evil.example`, `javascript:…`. `./`
+  // makes it relative.
   const url = readURL(path === '' ? '.' : `./${path.replace(/^[/\\]+/, '')}`, folder.href);
   if (url === undefined || !isBelow(url, folder)) {
     throw new TypeError(`endpointURL: ${JSON.stringify(path)} leads out of the public endpoint`);
@@ -59,12 +67,16 @@ export function endpointURL(
 }
 
 /**
- * What a reference means that was found in a document of this endpoint: the URL, or undefined where it leads out of the
- * endpoint or is no URL of the web.
+ * Resolves a reference, such as a link, in a document below the endpoint.
  *
- * @param from URL of the document; the endpoint itself unless told
+ * @param environment `context.environment`
+ * @param reference absolute or relative URL
+ * @param from URL of the document; the endpoint itself by default
+ * @returns absolute URL; undefined if it leaves the endpoint or is not http or https
  *
- * @example resolveInEndpoint(environment, '../logo.png', endpointURL(environment, 'docs/a')) // …/key/logo.png
+ * @example
+ * resolveInEndpoint(environment, '../logo.png', endpointURL(environment, 'docs/a'))
+ * // 'https://apps.example.com/key/logo.png'
  */
 export function resolveInEndpoint(
   environment: Endpoint,
@@ -78,10 +90,14 @@ export function resolveInEndpoint(
 }
 
 /**
- * What of a URL's path comes after the endpoint, always with a slash before it: what a router looks at. Undefined for a URL
- * that is elsewhere.
+ * The path of a URL below the endpoint, for routing.
  *
- * @example endpointPath(environment, request.url) // '/oauth' of https://apps.example.com/key/oauth?code=1
+ * @param environment `context.environment`
+ * @param url absolute or relative URL, such as `request.url`
+ * @returns path that begins with `/`; undefined if the URL is not below the endpoint
+ *
+ * @example
+ * endpointPath(environment, request.url) // '/oauth' of https://apps.example.com/key/oauth?code=1
  */
 export function endpointPath(environment: Endpoint, url: string): string | undefined {
   const folder = folderOf(environment);
@@ -91,10 +107,11 @@ export function endpointPath(environment: Endpoint, url: string): string | undef
 }
 
 /**
- * The parameters of a URL's query: the text of each, or the first, where there are several of one name. Has no prototype, so
- * a parameter named `constructor` is one like any other.
+ * The parameters of a URL's query: the first of each name. The object has no prototype, so a
+ * parameter named `constructor` is like any other.
  *
- * @param url absolute or relative; whatever follows `#` is left out
+ * @param url absolute or relative; its fragment is ignored
+ * @returns name → value
  *
  * @example const { code, state } = readQuery(request.url);
  */
@@ -106,12 +123,15 @@ export function readQuery(url: string): Readonly<Partial<Record<string, string>>
 }
 
 /**
- * A URL with these parameters in its query, each in place of those of its name; the others stay as they are, and so does
- * what follows `#`. A space becomes `%20`, which everybody reads alike; not everybody does `+`.
+ * A URL with some parameters of its query replaced. Other parameters and the fragment stay. A space
+ * becomes `%20`, which every server understands, unlike `+`.
  *
  * @param url absolute or relative
+ * @param changes name → value, a list for several values, `null` or `undefined` to remove
  *
- * @example withQuery('/list?page=2&q=a#top', { page: 3, q: null, tag: ['x', 'y'] }) // '/list?page=3&tag=x&tag=y#top'
+ * @example
+ * withQuery('/list?page=2&q=a#top', { page: 3, q: null, tag: ['x', 'y'] })
+ * // '/list?page=3&tag=x&tag=y#top'
  */
 export function withQuery(url: string, changes: Readonly<Record<string, QueryValue>>): string {
   const [start, search, fragment] = partsOf(url);
@@ -120,7 +140,7 @@ export function withQuery(url: string, changes: Readonly<Record<string, QueryVal
     const values = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
     const [first, ...others] = values.map(String);
     if (first === undefined) query.delete(name);
-    // Stays where it was, if it was there.
+    // `set` keeps the position of a parameter that is there.
     else query.set(name, first);
     for (const other of others) query.append(name, other);
   }
@@ -128,7 +148,7 @@ export function withQuery(url: string, changes: Readonly<Record<string, QueryVal
   return `${start}${text && `?${text}`}${fragment}`;
 }
 
-/** What comes before the query, the query, and the fragment with its `#`. */
+/** A URL up to its query, its query, and its fragment with `#`. */
 function partsOf(url: string): [string, string, string] {
   const hash = url.indexOf('#');
   const [whole, fragment] = hash === -1 ? [url, ''] : [url.slice(0, hash), url.slice(hash)];
@@ -137,15 +157,19 @@ function partsOf(url: string): [string, string, string] {
 }
 
 /**
- * Sends the browser on to where a request asked for, if that is a place it may be sent: below this endpoint, or on one of
- * the origins that are allowed.
+ * Redirects the browser to a URL from a request, if it is below this endpoint or on an allowed
+ * origin.
  *
- * The attack is the open redirect: a link to this endpoint, which people trust, that ends on a page of the attacker's. What
- * is refused: `//evil.example`, `\\evil.example`, `javascript:…`, `https://good.example@evil.example`, other endpoints of the
- * same origin.
+ * Attack: an open redirect, a link to this trusted endpoint that ends on the attacker's page.
+ * Refused are `//evil.example`, `\\evil.example`, `javascript:…`,
+ * `https://good.example@evil.example`, and other endpoints of the same origin.
  *
- * @param to URL, absolute or relative to the endpoint, as a stranger may have sent it
- * @throws ExposableError with status 400 for any other place
+ * @param environment `context.environment`
+ * @param to URL, absolute or relative to the endpoint; it may come from anyone
+ * @param options `allow`: further origins; `status`: status of the redirect
+ * @returns the redirect, with `cache-control: no-store`
+ * @throws ExposableError with status 400 if the URL is not allowed
+ * @throws TypeError if a member of `allow` is not an origin
  *
  * @example return safeRedirect(environment, readQuery(request.url).next ?? '.');
  * @example return safeRedirect(environment, page, { allow: ['https://app.example.com'] });
@@ -154,9 +178,9 @@ export function safeRedirect(
   environment: Endpoint,
   to: string,
   options: {
-    /** Origins, as in `https://app.example.com`. */
+    /** Origins such as `https://app.example.com`; none by default. */
     readonly allow?: readonly string[];
-    /** 302 unless told. */
+    /** Status of the redirect; 302 by default. */
     readonly status?: 301 | 302 | 303 | 307 | 308;
   } = {},
 ): Response {
@@ -169,12 +193,12 @@ export function safeRedirect(
   return new Response(null, { status, headers: { location: url.href, 'cache-control': 'no-store' } });
 }
 
-/** @throws TypeError for what is no origin: a mistake of the author's, and one that would let nothing through. */
+/** @throws TypeError if the text is not an origin */
 function originOf(text: string): string {
   const url = readURL(text, text);
   if (url === undefined || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     throw new TypeError(
-      `safeRedirect: ${JSON.stringify(text)} of allow is no origin, as in "https://example.com"`,
+      `safeRedirect: ${JSON.stringify(text)} of allow is not an origin such as "https://example.com"`,
     );
   }
   return url.origin;

@@ -1,87 +1,106 @@
 /**
- * Who receives webhooks of Annex finds out with this whether a request is genuine (SPEC "Webhook signature", REFERENCE D25):
+ * Verifies the signature of a webhook of Annex (docs/contract/webhooks.md#signature):
  * `X-Platform-Signature: t=<unix seconds>,v1=<hex>`, an HMAC-SHA256 over `<t>.<raw body>`.
  *
- * This one file is part of `@annex/sdk`, and can be copied as it is into a project for Node (20 or later), Deno, Bun, a worker
- * or a browser: it imports nothing and asks for `crypto.subtle` and `TextEncoder` alone. That is why it is JavaScript, with
- * its types in comments.
+ * This file is part of `@annex/sdk`, and can be copied as it is into a project for Node (20 or
+ * later), Deno, Bun, a worker or a browser: it imports nothing and needs only `crypto.subtle` and
+ * `TextEncoder`. For that it is JavaScript with its types in comments.
  *
- * It reads no request and no clock that it was not asked to read, keeps nothing, and does not look into the body.
+ * It does not read the request, keeps nothing, and does not parse the body.
  */
 
 /**
- * Checks beyond the signature. Without any, a genuine request is believed whenever it comes, and however often.
+ * Checks beyond the signature. Without them, a genuine request is valid at any time and any number
+ * of times.
  *
  * @typedef {object} SignatureOptions
- * @property {number} [toleranceSeconds] how far `t` may be from now, in either direction. An attacker who recorded a request
- *   can send it again for that long. Both clocks count: 300 is a good choice
- * @property {() => number} [now] milliseconds since 1970; `Date.now` unless given
- * @property {(id: string) => boolean | Promise<boolean>} [seen] tells whether the very same request has been here before, and
- *   remembers it. Asked last, only of genuine requests, with a text that is the same for the same time and body, whatever else
- *   is in the header. A delivery that Annex repeats is signed anew: for those, remember `eventId`
+ * @property {number} [toleranceSeconds] how many seconds `t` may differ from now, in either
+ *   direction; unlimited by default. It bounds the time in which a recorded request can be
+ *   replayed, and has to allow for the difference of the two clocks: 300 is a good choice
+ * @property {() => number} [now] clock in milliseconds since 1970; `Date.now` by default
+ * @property {(id: string) => boolean | Promise<boolean>} [seen] returns whether the id was there
+ *   before, and remembers it. Called last, only for genuine requests. The id is the same for the
+ *   same time and body, whatever else is in the header. A retry is signed anew and has another id:
+ *   deduplicate retries by `eventId`
  */
 
 /**
- * What of a request is wrong. For the receiver's log: whoever sent it needs to hear 401 and nothing else.
+ * Reason for which a request is not valid. For the receiver's log; the sender needs only a 401.
  *
  * - `missing`: there is no header
- * - `malformed`: it has no `t` or no `v1`, two `t`, or a value that cannot be one
- * - `mismatch`: signed with another secret, or something on the way has changed the body
- * - `too old`, `too new`: `toleranceSeconds` is exceeded
- * - `seen`: it has been here before
+ * - `malformed`: the header has no `t` or no `v1`, two `t`, or a value of the wrong form
+ * - `mismatch`: signed with another secret, or the body was changed on the way
+ * - `too old`, `too new`: `t` is outside of `toleranceSeconds`
+ * - `seen`: the same request was there before
  *
  * @typedef {'missing' | 'malformed' | 'mismatch' | 'too old' | 'too new' | 'seen'} SignatureFault
  */
 
 /**
- * @typedef {{ readonly valid: true, readonly timestamp: number } | { readonly valid: false, readonly reason: SignatureFault }} CheckedSignature
- *   `timestamp` is `t`: Unix seconds.
+ * Result of `checkSignature`; `timestamp` is `t` in Unix seconds.
+ *
+ * @typedef {{ readonly valid: true, readonly timestamp: number } | { readonly valid: false,
+ *   readonly reason: SignatureFault }} CheckedSignature
  */
 
-/** What may be given as the raw body. @typedef {string | ArrayBuffer | ArrayBufferView} RawBody */
+/**
+ * The body as received: its bytes, or its text.
+ *
+ * @typedef {string | ArrayBuffer | ArrayBufferView} RawBody
+ */
 
 const TIMESTAMP = /^[0-9]{1,16}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-/** A header is short; a longer one is somebody trying how much parsing costs. */
+/** Attack: a long header that makes parsing expensive. A genuine one is short. */
 const HEADER_CHARS_MAX = 1_024;
 
 /**
- * Whether a request is genuine.
+ * Whether a request is genuine (docs/contract/webhooks.md#signature).
  *
  * @param {string | null | undefined} header value of `X-Platform-Signature`, as received
- * @param {RawBody} body the body exactly as received: bytes, or their text where they are UTF-8. Never JSON that was parsed and
- *   written again
- * @param {string | readonly string[]} secret the shared secret; where there are several, any of them may have signed
- * @param {SignatureOptions} [options]
+ * @param {RawBody} body the body exactly as received: bytes, or text if they are UTF-8. Never JSON
+ *   that was parsed and serialized again
+ * @param {string | readonly string[]} secret the shared secret, or several during a rotation, any
+ *   of which may have signed
+ * @param {SignatureOptions} [options] checks of time and replay
  * @returns {Promise<boolean>}
- * @throws {TypeError} where this is called wrongly: no secret, an empty one, a body that is not raw
+ * @throws {TypeError} if the secret is missing or empty, or the body is not raw
+ *
+ * @example
+ * const header = request.headers.get('x-platform-signature');
+ * const body = await request.text();
+ * const options = { toleranceSeconds: 300 };
+ * const isGenuine = await verifySignature(header, body, secret, options);
+ * if (!isGenuine) return new Response('Unauthorized', { status: 401 });
  */
 export async function verifySignature(header, body, secret, options) {
   return (await checkSignature(header, body, secret, options)).valid;
 }
 
 /**
- * As `verifySignature`, and tells what is wrong.
+ * `verifySignature` with the reason for which a request is not valid.
  *
- * @param {string | null | undefined} header
- * @param {RawBody} body
- * @param {string | readonly string[]} secret
- * @param {SignatureOptions} [options]
+ * @param {string | null | undefined} header value of `X-Platform-Signature`, as received
+ * @param {RawBody} body the body exactly as received
+ * @param {string | readonly string[]} secret the shared secret, or several
+ * @param {SignatureOptions} [options] checks of time and replay
  * @returns {Promise<CheckedSignature>}
+ * @throws {TypeError} if the secret is missing or empty, or the body is not raw
  */
 export async function checkSignature(header, body, secret, options = {}) {
-  // Wrong use throws and does not answer "invalid": 401 ends a delivery for good, whereas one that met a fault is repeated.
+  // Wrong use throws instead of "invalid": a 401 ends a delivery, while a 500 is retried.
   const secrets = readSecrets(secret);
   const raw = readBody(body);
   const tolerance = readTolerance(options.toleranceSeconds);
   if (header === null || header === undefined) return { valid: false, reason: 'missing' };
   const claim = parseHeader(header);
   if (claim === undefined) return { valid: false, reason: 'malformed' };
-  // The body is copied before anything is awaited: what is changed in it meanwhile has not been verified.
+  // The body is copied before the first await: a later change of it would not be verified.
   const signed = joined(`${claim.timestamp}.`, raw);
   const digests = await Promise.all(secrets.map((each) => digestOf(each, signed)));
   let valid = false;
-  // Every pair is compared, in constant time, so that timing tells neither the digest nor which secret it was.
+  // Attack: timing. Every pair is compared in constant time, so that neither digest nor secret
+  // leaks.
   for (const digest of digests)
     for (const candidate of claim.digests) if (isSame(digest, candidate)) valid = true;
   if (!valid) return { valid: false, reason: 'mismatch' };
@@ -90,8 +109,8 @@ export async function checkSignature(header, body, secret, options = {}) {
   const age = (options.now ?? Date.now)() / 1_000 - timestamp;
   if (age > tolerance) return { valid: false, reason: 'too old' };
   if (-age > tolerance) return { valid: false, reason: 'too new' };
-  // The digest by the receiver's first secret, even where another one has signed: taking one of several `v1` out of the header
-  // makes no new request of an old one.
+  // Attack: replaying a request with one of several `v1` removed. The id is the digest by the first
+  // secret, whichever secret signed.
   if (await options.seen?.(String(digests[0]))) return { valid: false, reason: 'seen' };
   return { valid: true, timestamp };
 }
@@ -111,7 +130,7 @@ function parseHeader(header) {
     const key = pair.slice(0, separator);
     const value = pair.slice(separator + 1);
     if (key === 't') {
-      // A second timestamp would let an old signature vouch for a new time.
+      // Attack: a second `t` that gives an old signature a new time.
       if (timestamp !== undefined || !TIMESTAMP.test(value)) return undefined;
       timestamp = value;
     } else if (key === 'v1') {
@@ -137,7 +156,7 @@ async function digestOf(secret, signed) {
 }
 
 /**
- * Takes the same time wherever two digests differ, or else one could be guessed digit by digit. Both have 64 characters.
+ * Compares in constant time. Attack: guessing a digest digit by digit. Both have 64 characters.
  *
  * @param {string} one
  * @param {string} other
@@ -161,7 +180,7 @@ function joined(before, bytes) {
 }
 
 /**
- * With an empty secret, which is what an unset variable often becomes, anybody could sign.
+ * Attack: signing with an empty secret, which an unset variable often becomes.
  *
  * @param {unknown} secret
  * @returns {readonly string[]}

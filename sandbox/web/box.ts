@@ -1,8 +1,8 @@
 /**
  * Bytes as the value of a promise.
  *
- * A promise that is resolved with an object looks for its `then`, and so runs one that a tenant put on
- * `Object.prototype`, which may answer other bytes. A box has no prototype where that could stand.
+ * Attack: a `then` on `Object.prototype`. A promise that is resolved with an object calls its
+ * `then`, which may answer other bytes. A box has no prototype, and so no `then`.
  */
 import type { Bytes } from './encoding/bytes.ts';
 import { setPrototypeOf } from './primordials.ts';

@@ -1,4 +1,7 @@
-/** DOMException (https://webidl.spec.whatwg.org/#idl-DOMException): the error of web interfaces that has a name. */
+/**
+ * DOMException (https://webidl.spec.whatwg.org/#idl-DOMException): the error of web interfaces that
+ * has a name.
+ */
 import {
   captureStackTrace,
   construct,
@@ -9,7 +12,10 @@ import {
 } from './primordials.ts';
 import { defineInterface, isObject, toDOMString } from './web-idl.ts';
 
-/** Names with a legacy code, and the constant of that code; a gap where a code is no longer given to any name. */
+/**
+ * Names with a legacy code, and the constant of that code; a gap for a code that no name has any
+ * more.
+ */
 const LEGACY: readonly (readonly [name: string | undefined, constant: string])[] = [
   ['IndexSizeError', 'INDEX_SIZE_ERR'],
   [undefined, 'DOMSTRING_SIZE_ERR'],
@@ -38,15 +44,15 @@ const LEGACY: readonly (readonly [name: string | undefined, constant: string])[]
   ['DataCloneError', 'DATA_CLONE_ERR'],
 ];
 
-/** Answers its argument, so that a class can put private members onto an object that exists already. */
+/** Returns its argument, so that a subclass adds private members to an existing object. */
 class Existing {
   constructor(value: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: that is all it is for.
+    // biome-ignore lint/correctness/noConstructorReturn: the purpose of this class
     return value;
   }
 }
 
-/** What a DOMException holds. */
+/** Private state of a DOMException. */
 class Details extends Existing {
   readonly #message: string;
   readonly #name: string;
@@ -73,22 +79,24 @@ class Details extends Existing {
 }
 
 /**
- * Each is a genuine error of the engine (`Error.isError`), though the class inherits from no constructor: so it is made by
- * the engine's, with the prototype that was asked for.
+ * Each is a genuine error of the engine (`Error.isError`), though the class inherits from no
+ * constructor: the engine's constructor makes it, with the prototype of `new.target`.
  */
 export class DOMException {
-  /** @param options the name, or name and cause as proposed (https://github.com/whatwg/webidl/pull/1179) */
+  /**
+   * @param options name, or name and cause as proposed (https://github.com/whatwg/webidl/pull/1179)
+   */
   constructor(message: unknown = '', options: unknown = 'Error') {
     const text = toDOMString(message);
     const { cause, name = 'Error' } = isObject(options)
       ? (options as { cause?: unknown; name?: unknown })
       : { cause: undefined, name: options };
-    // The engine keeps the message for the head of the stack; the attribute is that of the prototype.
+    // The engine puts the message into the stack; the attribute is the prototype's.
     const exception = construct(ErrorIntrinsic, [text], new.target) as DOMException;
     deleteProperty(exception, 'message');
     new Details(exception, text, toDOMString(name), cause);
     captureStackTrace(exception, DOMException);
-    // biome-ignore lint/correctness/noConstructorReturn: only the engine's constructor makes an error.
+    // biome-ignore lint/correctness/noConstructorReturn: only the engine can make an error
     return exception;
   }
 

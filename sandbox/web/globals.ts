@@ -1,6 +1,7 @@
 /**
- * Puts the web platform onto the global object, as far as it exists here (https://min-common-api.proposal.wintertc.org/):
- * non-enumerable, writable and configurable, as in a browser; and takes off what must not be there.
+ * Installs the web platform on the global object (https://min-common-api.proposal.wintertc.org/):
+ * non-enumerable, writable and configurable, as in a browser; and removes globals that must not
+ * exist.
  */
 import { atob, btoa } from './encoding/base64.ts';
 import { Blob, File } from './fetch/blob.ts';
@@ -37,7 +38,10 @@ import { requireArguments } from './web-idl.ts';
 export interface GlobalsOptions {
   /** Becomes `console`. */
   readonly console: object;
-  /** Told of an exception that nobody caught, and no listener of `error` kept back: any value, to be treated as hostile. */
+  /**
+   * Logs an uncaught exception that no listener of `error` prevented: any value, which may be
+   * hostile.
+   */
   readonly onUncaught: (thrown: unknown) => void;
 }
 
@@ -69,7 +73,10 @@ const EVENTS = [
   'removeEventListener',
 ] as const;
 
-/** `onerror` (https://html.spec.whatwg.org/#handler-onerror): an accessor, that wakes the events only when it is used. */
+/**
+ * `onerror` (https://html.spec.whatwg.org/#handler-onerror): an accessor that evaluates the events
+ * only when it is used.
+ */
 const onError: PropertyDescriptor = {
   ...getOwnPropertyDescriptor(
     {
@@ -95,11 +102,11 @@ const PERFORMANCE = [
 
 const CRYPTO = ['Crypto', 'CryptoKey', 'QuotaExceededError', 'SubtleCrypto', 'crypto'] as const;
 
-/** Prepares a fresh global object. To be called once, before any tenant code. */
+/** Prepares a fresh global object. Called once, before any tenant code. */
 export function installGlobals(target: object, { console, onUncaught }: GlobalsOptions): void {
   closeMemoryEscapes(target);
   setExceptionLog(onUncaught);
-  // Deleted before it is defined anew: to define it over the engine's would have the engine make its own.
+  // Deleted first: defining it over the engine's would make the engine create its own.
   deleteProperty(target, 'Temporal');
   exposeLazily(target, ['Temporal'], temporal);
   exposeLazily(target, ABORT, abort);
@@ -147,11 +154,11 @@ export function exposeGlobals(target: object, values: Readonly<Record<string, un
 }
 
 /**
- * Defines globals whose values are made when the first of them is read, so that an isolate pays only for what its script
- * touches. Until then each is an accessor; from then on they are what `exposeGlobals` would have made of them, but for
- * those that the script has replaced or deleted meanwhile.
+ * Defines lazy globals, whose values are made when the first of them is read, so that an isolate
+ * pays only for what its script uses. Until then each is an accessor; then they are as
+ * `exposeGlobals` defines them, except those that the script has replaced or deleted.
  *
- * @param load answers the values of all `names`, and possibly more
+ * @param load returns the values of all `names`, and possibly more
  */
 export function exposeLazily<Name extends string>(
   target: object,
@@ -174,12 +181,14 @@ export function exposeLazily<Name extends string>(
 }
 
 function expose(target: object, name: string, value: unknown): void {
-  // The bundle is minified, and a class that calls itself `e` is no help in a log.
+  // The bundle is minified: without this, a class would have a name like `e` in logs.
   if (typeof value === 'function') defineProperty(value, 'name', { value: name, configurable: true });
   defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
-/** Waits one turn of the microtask queue: `await` of a primitive looks nothing up that a tenant could have replaced. */
+/**
+ * Waits one microtask: `await` of a primitive looks up nothing that a tenant could have replaced.
+ */
 async function runLater(callback: () => void): Promise<void> {
   await undefined;
   try {

@@ -1,11 +1,11 @@
 /**
- * Bytes as the text whose characters have the same numbers: the last step of `atob`, and the first of UTF-8 that is ASCII.
+ * Bytes as text of characters with the same codes: for `atob`, and for UTF-8 that is ASCII.
  *
- * A bare engine has no function for it but `String.fromCharCode`, which takes each byte as an argument. It takes the bytes
- * themselves as its list of arguments, but reading them from an array of numbers is more than twice as quick. Filling
- * that array pays where V8 has compiled the loop that fills it; interpreted, that loop takes seven times as long as all else.
- * The cell's main thread could do it faster still, in a buffer's `latin1Slice`, but its answer would lie beside the heap,
- * where V8 looks for dead texts only when 64 MiB of them have come together.
+ * A bare engine has only `String.fromCharCode` for it, with each byte as an argument. Passing an
+ * array of numbers is more than twice as fast as passing the bytes, once V8 has compiled the loop
+ * that fills it; interpreted, that loop takes seven times as long as the rest. `latin1Slice` on the
+ * cell's main thread would be faster, but its texts are outside of the heap, and V8 collects them
+ * only beyond 64 MiB.
  */
 import {
   apply,
@@ -18,14 +18,14 @@ import {
   Uint32ArrayIntrinsic,
 } from './primordials.ts';
 
-/** The most bytes that become text at once: below the engine's limit of arguments, and where it is quickest. */
+/** Bytes converted at once: below the engine's limit of arguments, and fastest by measurement. */
 export const LATIN1_BYTES_MAX = 4_096;
-/** After so many bytes, compiling the loop has cost less than it gains. */
+/** Beyond this many bytes, compiling the loop costs less than it gains. */
 const WARM_BYTES = 512 * 1_024;
 
-/** How many bytes this isolate has turned into text without the array. */
+/** Bytes that this isolate has converted without the array. */
 let coldBytes = 0;
-/** Made once it is needed. Each index has a value of its own, so no setter of a script's `Array.prototype` is asked. */
+/** Made at first use. Each index has an own value, so no setter of `Array.prototype` runs. */
 let codes: number[] | undefined;
 
 /** @param count at most `LATIN1_BYTES_MAX` */
@@ -43,7 +43,7 @@ export function latin1(bytes: Uint8Array, start: number, count: number): string 
   return apply(fromCharCode, undefined, new Uint8ArrayIntrinsic(buffer, offset, count) as never);
 }
 
-/** Four bytes at a time, the lowest first as all processors have them that Node is built for here. */
+/** Four bytes at a time, little-endian as all supported processors. */
 function fill(codes: number[], words: Uint32Array): void {
   for (let to = 0, from = 0; to < LATIN1_BYTES_MAX; to += 4, from++) {
     const word = words[from] as number;

@@ -1,7 +1,7 @@
 /**
- * Modules of the web platform that are evaluated when they are first needed: esbuild puts them into the prelude as
- * functions that have not run. A module listed here must be imported by its types alone everywhere else outside this list,
- * or it would be evaluated at the start after all.
+ * Lazy modules of the web platform: esbuild puts them into the prelude as functions that have not
+ * run. Outside of this list, import only the types of a module listed here; any other import would
+ * evaluate it at the start.
  */
 
 /** Bundled by esbuild, and evaluated at the first call. */

@@ -1,9 +1,9 @@
 /**
- * A growable list that no tenant can listen in on.
+ * A growable list that a tenant cannot observe.
  *
- * `array[array.length] = x` runs a setter that a tenant put on `Array.prototype[0]` and hands it the array. This list
- * has integer members like an array, but its prototype chain ends before `Object.prototype`. It is never handed out;
- * `toArray` makes what can be.
+ * Attack: a setter on `Array.prototype[0]`, which `array[array.length] = x` runs with the array as
+ * receiver. This list has integer members like an array, but its prototype chain ends before
+ * `Object.prototype`. It is never handed out; `toArray` makes an array for that.
  */
 import { setPrototypeOf } from './primordials.ts';
 
@@ -19,7 +19,10 @@ export function push<T>(list: List<T>, item: T): void {
 
 const { prototype: ArrayPrototype } = Array;
 
-/** An ordinary array of the same items. Until it is filled it inherits nothing, so no setter of a script sees an item. */
+/**
+ * An ordinary array of the same items. It has no prototype until it is filled, so no setter of a
+ * script runs.
+ */
 export function toArray<T>(list: List<T>): T[] {
   const array: T[] = [];
   setPrototypeOf(array, null);

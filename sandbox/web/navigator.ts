@@ -1,4 +1,7 @@
-/** `navigator` (https://html.spec.whatwg.org/#navigator), with the one attribute by which libraries know a runtime. */
+/**
+ * `navigator` (https://html.spec.whatwg.org/#navigator), with the one attribute by which libraries
+ * identify a runtime.
+ */
 import { defineInterface } from './web-idl.ts';
 
 const INSIDE = Symbol();

@@ -1,7 +1,8 @@
 /**
- * The iterators of interfaces that iterate over pairs (Web IDL, "iterable declarations"): Headers, FormData.
+ * Iterators of interfaces that iterate over pairs (Web IDL, "iterable declarations"): Headers,
+ * FormData.
  *
- * An iterator holds a position and asks for the pairs again at each step, so that it sees changes made meanwhile.
+ * An iterator holds a position and reads the pairs again at each step, so that it sees changes.
  */
 import { defineProperty, IteratorPrototype, setPrototypeOf } from './primordials.ts';
 

@@ -1,20 +1,27 @@
 /**
  * The built-ins that must keep working after a tenant has replaced its own.
  *
- * Captured when the prelude runs, before any tenant code. What decides which value leaves the isolate (the response,
- * a log line, the text of an error) goes through these and never through a method found on a prototype at the time of
- * the call. Code that only serves the tenant itself may use ordinary built-ins: who replaces them breaks nobody else.
+ * Captured when the prelude runs, before any tenant code. What decides which value leaves the
+ * isolate (the response, a log line, the text of an error) goes through these and never through a
+ * method found on a prototype at the time of the call. Code that only serves the tenant itself may
+ * use ordinary built-ins: a tenant that replaces them breaks only itself.
  *
- * Attack: `String.prototype.toLowerCase = () => hostile`, `RegExp.prototype.exec = …`, `Array.prototype.push = …`, a
- * setter on `Array.prototype[0]` that collects what internals store.
+ * Attack: `String.prototype.toLowerCase = () => hostile`, `RegExp.prototype.exec = …`,
+ * `Array.prototype.push = …`, a setter on `Array.prototype[0]` that collects what internals store.
  */
 
-/** Turns a method into a function of its receiver, independent of `Function.prototype.call` at the time of use. */
+/**
+ * Turns a method into a function of its receiver, independent of `Function.prototype.call` at the
+ * time of use.
+ */
 export const uncurryThis: <T, A extends unknown[], R>(
   method: (this: T, ...args: A) => R,
 ) => (self: T, ...args: A) => R = Function.prototype.bind.bind(Function.prototype.call) as never;
 
-/** The getter of an accessor as a function of its receiver: reads internal slots past any own property. */
+/**
+ * The getter of an accessor as a function of its receiver: reads internal slots past any own
+ * property.
+ */
 export function uncurryGetter<R>(prototype: object, key: PropertyKey): (self: unknown) => R {
   const getter = Object.getOwnPropertyDescriptor(prototype, key)?.get;
   if (getter === undefined) throw new TypeError(`The engine has no accessor ${String(key)}`);
@@ -53,7 +60,10 @@ export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { floor, min, random } = Math;
 export const { now } = Date;
 export const { fromCharCode } = String;
-/** Whether V8 compiles scripts to machine code: without its compilers it has no WebAssembly, which scripts never see. */
+/**
+ * Whether V8 compiles scripts to machine code: without its compilers it has no WebAssembly, which
+ * scripts never see.
+ */
 export const COMPILES = 'WebAssembly' in globalThis;
 
 export const isEnumerable = uncurryThis(Object.prototype.propertyIsEnumerable);
@@ -75,7 +85,7 @@ export const regExpExec = uncurryThis(RegExp.prototype.exec);
 export const bigIntToString = uncurryThis(BigInt.prototype.toString);
 export const symbolToString = uncurryThis(Symbol.prototype.toString);
 
-/** Also sorts a `List`: it asks for no more than `length` and integer members. */
+/** Also sorts a `List`: it reads only `length` and integer members. */
 export const arraySort = uncurryThis(Array.prototype.sort) as <T>(
   list: ArrayLike<T>,
   compare: (a: T, b: T) => number,
@@ -103,7 +113,7 @@ export const weakRefDeref = uncurryThis(WeakRef.prototype.deref) as <T extends o
 ) => T | undefined;
 
 const TypedArrayPrototype: object = Object.getPrototypeOf(Uint8Array.prototype);
-/** `Uint8Array`, `Float16Array`, …; undefined for anything that is no typed array. */
+/** `Uint8Array`, `Float16Array`, …; undefined for any other value. */
 export const typedArrayName = uncurryGetter<string | undefined>(TypedArrayPrototype, Symbol.toStringTag);
 export const typedArrayBuffer = uncurryGetter<ArrayBuffer>(TypedArrayPrototype, 'buffer');
 export const typedArrayByteOffset = uncurryGetter<number>(TypedArrayPrototype, 'byteOffset');
@@ -115,7 +125,7 @@ export const typedArraySet = uncurryThis(Uint8Array.prototype.set) as (
   source: Uint8Array,
   offset: number,
 ) => void;
-/** Without options nothing is looked up on `Object.prototype`. */
+/** Without options, so nothing is looked up on `Object.prototype`. */
 export const toBase64 = uncurryThis(Uint8Array.prototype.toBase64) as (bytes: Uint8Array) => string;
 export const setFromBase64 = uncurryThis(Uint8Array.prototype.setFromBase64) as (
   target: Uint8Array,
@@ -128,8 +138,8 @@ export const dataViewByteLength = uncurryGetter<number>(DataView.prototype, 'byt
 export const arrayBufferByteLength = uncurryGetter<number>(ArrayBuffer.prototype, 'byteLength');
 export const arrayBufferDetached = uncurryGetter<boolean>(ArrayBuffer.prototype, 'detached');
 
-/** The way to the engine's `Temporal` that needs no global. */
+/** Reaches the engine's `Temporal` without the global. */
 export const toTemporalInstant = uncurryThis(Date.prototype.toTemporalInstant);
 
-/** What all iterators inherit from. */
+/** The prototype of all iterators. */
 export const IteratorPrototype: object = Iterator.prototype;

@@ -1,8 +1,8 @@
 /**
- * The parts of Web IDL that all interfaces share: conversions of arguments, and the shape of a class as scripts see it
- * (https://webidl.spec.whatwg.org/).
+ * The parts of Web IDL that all interfaces share: conversions of arguments, and the shape of a
+ * class as scripts see it (https://webidl.spec.whatwg.org/).
  *
- * It generates nothing: each interface is an ordinary class that calls these.
+ * No code is generated: each interface is an ordinary class that calls these.
  */
 import {
   defineProperty,
@@ -17,7 +17,7 @@ const NOT_LATIN1 = /[\u0100-\uffff]/;
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
 
-/** DOMString. A symbol throws, as the standard asks. */
+/** DOMString. A symbol throws, as in the standard. */
 export const toDOMString = (value: unknown): string => (typeof value === 'string' ? value : `${value}`);
 
 /** USVString: lone surrogates become U+FFFD. */
@@ -38,7 +38,7 @@ export function toDictionary(value: unknown, what: string): Record<string, unkno
 }
 const NO_MEMBERS: Record<string, unknown> = Object.freeze(Object.create(null));
 
-/** Throws as a browser does where an operation got fewer arguments than it requires. */
+/** @throws TypeError, as in a browser, if an operation has fewer arguments than it requires */
 export function requireArguments(given: number, required: number, what: string): void {
   if (given < required) {
     throw new TypeError(
@@ -47,14 +47,17 @@ export function requireArguments(given: number, required: number, what: string):
   }
 }
 
-/** Gives a class the shape of an interface: members enumerable, `Symbol.toStringTag` and `name` its name. */
+/**
+ * Gives a class the shape of an interface: enumerable members, and its name as `Symbol.toStringTag`
+ * and `name`.
+ */
 export function defineInterface(interfaceObject: Function, name: string): void {
   for (const target of [interfaceObject.prototype as object, interfaceObject]) {
     for (const key of ownKeys(target)) {
       if (
         typeof key === 'symbol' ||
         key === 'constructor' ||
-        // An attribute may well be called so: `file.name`.
+        // `name` may be an attribute, such as `file.name`.
         (target === interfaceObject && (key === 'prototype' || key === 'name' || key === 'length'))
       )
         continue;
@@ -62,7 +65,7 @@ export function defineInterface(interfaceObject: Function, name: string): void {
       if (descriptor?.configurable) defineProperty(target, key, { ...descriptor, enumerable: true });
     }
   }
-  // The bundle is minified: a class would call itself `e` until it is exposed.
+  // The bundle is minified: a class would be named `e` until it is exposed.
   defineProperty(interfaceObject, 'name', { value: name, configurable: true });
   defineProperty(interfaceObject.prototype, Symbol.toStringTag, { value: name, configurable: true });
 }

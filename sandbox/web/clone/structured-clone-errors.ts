@@ -1,8 +1,11 @@
-/** Copies of errors (https://html.spec.whatwg.org/#structuredserializeinternal, the steps for [[ErrorData]]). */
+/**
+ * Copies of errors (https://html.spec.whatwg.org/#structuredserializeinternal, the steps for
+ * [[ErrorData]]).
+ */
 import { defineProperty, getOwnPropertyDescriptor } from '../primordials.ts';
 import { toDOMString } from '../web-idl.ts';
 
-/** The names that survive; an error of any other is an Error. */
+/** Names that a copy keeps; any other becomes `Error`. */
 const constructors: Readonly<Record<string, ErrorConstructor | undefined>> = Object.assign(
   Object.create(null),
   {
@@ -16,7 +19,7 @@ const constructors: Readonly<Record<string, ErrorConstructor | undefined>> = Obj
   },
 );
 
-/** Name, message and, as engines do, stack; other properties stay behind. */
+/** Copies name, message and, as engines do, stack; no other property. */
 export function copyError(error: object): Error {
   const name = toDOMString((error as { name?: unknown }).name);
   const message = ownValue(error, 'message');
@@ -26,15 +29,15 @@ export function copyError(error: object): Error {
   if (text !== undefined) {
     defineProperty(copy, 'message', { value: text, writable: true, configurable: true });
   }
-  // Own and of the engine, even where the copied error's is not.
+  // An own property of the engine's form, whatever that of the copied error.
   if (typeof stack === 'string') copy.stack = stack;
   return copy;
 }
 
-/** The cause of an error that has one, which engines clone too. */
+/** The cause of an error, which engines clone too. */
 export const errorCause = (error: object): { value: unknown } | undefined => ownValue(error, 'cause');
 
-/** The value of an own property that is no accessor. */
+/** The value of an own data property. */
 function ownValue(target: object, key: string): { value: unknown } | undefined {
   const descriptor = getOwnPropertyDescriptor(target, key);
   return descriptor !== undefined && 'value' in descriptor ? { value: descriptor.value } : undefined;

@@ -1,11 +1,12 @@
 /**
- * What kind of object a value is to `structuredClone`, and copies of those that hold no other objects
- * (https://html.spec.whatwg.org/#structuredserializeinternal).
+ * What kind of object a value is to `structuredClone`, and copies of those that hold no other
+ * objects (https://html.spec.whatwg.org/#structuredserializeinternal).
  *
- * A script cannot ask for all internal slots, so two things are concluded: an object inherits from the prototype of its
- * kind (a Map whose prototype was exchanged counts as an ordinary object), and whatever inherits from a prototype with a
- * fixed `Symbol.toStringTag`, as those of engine and platform have, is no ordinary object either. A Proxy cannot be told
- * from its target and is read through its traps.
+ * Code cannot read all internal slots, so two rules stand in: an object inherits from the prototype
+ * of its kind (a Map with another prototype counts as an ordinary object), and an object that
+ * inherits from a prototype with a fixed `Symbol.toStringTag`, as those of engine and platform
+ * have, is not ordinary. A Proxy cannot be distinguished from its target and is read through its
+ * traps.
  */
 import { DOMException } from '../dom-exception.ts';
 import {
@@ -26,7 +27,7 @@ import { findSerializable } from './structured-clone-registry.ts';
 
 export type Kind =
   | { readonly type: 'array' | 'buffer' | 'error' | 'map' | 'object' | 'set' | 'view' }
-  /** Nothing in it is left to be cloned. */
+  /** The copy is complete. */
   | { readonly type: 'whole'; readonly copy: object };
 
 const ARRAY: Kind = { type: 'array' };
@@ -51,7 +52,7 @@ const dateValue = uncurryThis(Date.prototype.getTime) as (value: unknown) => num
 const regExpHasIndices = uncurryGetter<boolean>(RegExp.prototype, 'hasIndices');
 const setSize = uncurryGetter<number>(Set.prototype, 'size');
 
-/** `kind`, of what `read` finds its slot in. */
+/** `kind`, for objects whose slot `read` finds. */
 const where =
   (read: (value: object) => unknown, kind: Kind) =>
   (value: object): Kind => {
@@ -60,9 +61,13 @@ const where =
   };
 const whole = (copy: object): Kind => ({ type: 'whole', copy });
 
-/** By prototype. Each reads an internal slot first and throws a TypeError where the object only inherits from there. */
+/**
+ * By prototype. Each reads an internal slot first; it throws a TypeError if the object only
+ * inherits from the prototype.
+ */
 const kinds = new MapIntrinsic<object, (value: object) => Kind>();
-// One by one: a Map made from a list asks the list for its iterator, and itself for its `set`, which are the script's.
+// One by one: `new Map(list)` calls the list's iterator and `Map.prototype.set`, which a script can
+// replace.
 mapSet(kinds, Boolean.prototype, (value) => whole(box(booleanValue(value))));
 mapSet(kinds, Number.prototype, (value) => whole(box(numberValue(value))));
 mapSet(kinds, String.prototype, (value) => whole(box(stringValue(value))));
@@ -76,7 +81,10 @@ mapSet(kinds, Map.prototype, where(mapSize, MAP));
 mapSet(kinds, Set.prototype, where(setSize, SET));
 mapSet(kinds, ArrayBuffer.prototype, where(arrayBufferByteLength, BUFFER));
 
-/** By what `Object.prototype.toString` says about objects without a tag of their own: these it knows by their slots. */
+/**
+ * By the result of `Object.prototype.toString`, which reads internal slots of objects without a
+ * tag.
+ */
 const prototypesByName: Readonly<Record<string, object | undefined>> = {
   '[object Boolean]': Boolean.prototype,
   '[object Number]': Number.prototype,
@@ -85,7 +93,7 @@ const prototypesByName: Readonly<Record<string, object | undefined>> = {
   '[object RegExp]': RegExp.prototype,
 };
 
-/** @throws DOMException "DataCloneError" where it cannot be cloned */
+/** @throws DOMException "DataCloneError" if the value cannot be cloned */
 export function kindOf(value: object): Kind {
   if (typeof value === 'function') throw uncloneable('A function');
   if (isView(value)) return VIEW;
@@ -109,7 +117,7 @@ export function kindOf(value: object): Kind {
   return OBJECT;
 }
 
-/** @returns undefined where the object is not of the kind that goes with `prototype` */
+/** @returns undefined if the object is not of the kind of `prototype` */
 function kindByPrototype(value: object, prototype: object): Kind | undefined {
   const kind = mapGet(kinds, prototype);
   if (kind !== undefined) {
@@ -123,13 +131,13 @@ function kindByPrototype(value: object, prototype: object): Kind | undefined {
   return serializable?.is(value) ? whole(serializable.clone(value)) : undefined;
 }
 
-/** What engine and platform call the instances of a prototype of theirs; a class of a script has no such property. */
+/** The fixed tag of a prototype of engine or platform; a script's class has none. */
 function fixedTag(prototype: object): string | undefined {
   const tag = getOwnPropertyDescriptor(prototype, Symbol.toStringTag);
   return typeof tag?.value === 'string' && tag.writable === false ? tag.value : undefined;
 }
 
-/** The object of `import * as …` has no prototype, and a tag that nothing can change. */
+/** A module namespace object: no prototype, and a tag that cannot change. */
 const isNamespace = (value: object): boolean =>
   getOwnPropertyDescriptor(value, Symbol.toStringTag)?.configurable === false;
 

@@ -1,4 +1,6 @@
-/** Enters the platform objects that every isolate has among those that can be cloned: Blob, File and DOMException. */
+/**
+ * Registers the platform objects of every isolate that can be cloned: Blob, File and DOMException.
+ */
 
 import { DOMException } from '../dom-exception.ts';
 import {
@@ -19,7 +21,7 @@ import { registerSerializable } from './structured-clone-registry.ts';
 const exceptionName = uncurryGetter<string>(DOMException.prototype, 'name');
 const exceptionMessage = uncurryGetter<string>(DOMException.prototype, 'message');
 
-// The bytes of a blob never change: a copy may share them.
+// The bytes of a blob never change, so a copy shares them.
 registerSerializable(Blob.prototype, {
   is: isBlob,
   clone: (blob) => blobOver(blobBytes(blob), blobType(blob)),

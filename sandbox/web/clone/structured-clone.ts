@@ -1,12 +1,12 @@
 /**
  * `structuredClone` (https://html.spec.whatwg.org/#structured-cloning).
  *
- * Goes through a value once and makes the copy as it goes, depth first as the standard reads it, with a stack of its own:
- * no depth of nesting overflows the engine's. Only where something is transferred does putting the copy together wait
- * until all has been read, because a failure before that must leave the buffers where they are.
+ * Copies a value in one pass, depth first as the standard reads it, with an explicit stack, so that
+ * deep nesting does not overflow the engine's. With a transfer list, the copy is assembled only
+ * after everything was read: a failure before must leave the buffers attached.
  *
- * Streams cannot be transferred here: both ends would stay in one isolate. Like everything that cannot be cloned, they
- * are refused with a DataCloneError.
+ * Streams cannot be transferred here: both ends would stay in one isolate. They are refused with a
+ * DataCloneError.
  */
 import { copyBytes } from '../encoding/bytes.ts';
 import { List, push, truncate } from '../list.ts';
@@ -73,7 +73,7 @@ export function structuredClone(value: unknown, options: unknown = undefined): u
   return new Cloner(transfer === undefined ? new List() : toTransferList(transfer)).clone(value);
 }
 
-/** What a message becomes at its receiver: the copy, and the transferred objects in their order. */
+/** A message for its receiver: the copy, and the transferred objects in their order. */
 export function cloneMessage(value: unknown, transfer: List<object>): { data: unknown; moved: List<object> } {
   const cloner = new Cloner(transfer);
   return { data: cloner.clone(value), moved: cloner.moved };
@@ -91,7 +91,7 @@ export function toTransferList(value: unknown): List<object> {
   return objects;
 }
 
-/** Stands for what exists only after the transfer. */
+/** Placeholder for an object that exists only after the transfer. */
 class Pending {
   copy: object | undefined;
   readonly #make: () => object;
@@ -106,8 +106,9 @@ class Pending {
 }
 
 /**
- * Where a copied value goes: a property of an ordinary object, of an array with holes, or of an error, where it is not
- * enumerable; an element of an array without holes; an entry of a Map; a member of a Set.
+ * Destination of a copied value: a property of an ordinary object, of an array with holes, or of an
+ * error, where it is not enumerable; an element of an array without holes; an entry of a Map; a
+ * member of a Set.
  */
 type Place = 'property' | 'sparse' | 'hidden' | 'element' | 'entry' | 'member' | 'length';
 
@@ -123,24 +124,26 @@ interface Frame {
   readonly place: Place;
   readonly source: object;
   readonly copy: object;
-  /** Names of properties; of a Map keys and values in turn; of a Set its values; the cause of an error. */
+  /**
+   * Names of properties; keys and values of a Map in turn; values of a Set; the cause of an error.
+   */
   readonly items: ArrayLike<unknown>;
-  /** The index of the next item. */
+  /** Index of the next item. */
   next: number;
-  /** The copy of the key whose value is next. */
+  /** Copy of the key whose value is next. */
   key: unknown;
-  /** Of an array. */
+  /** Length of an array. */
   readonly length: number | undefined;
 }
 
 class Cloner {
-  /** Copies by what they are copies of. */
+  /** Original → copy. */
   readonly #copies = new MapIntrinsic<object, object>();
   readonly #frames = new List<Frame>();
   readonly #pending = new List<Pending>();
-  /** What to put where after the transfer, if there is one. */
+  /** Assignments to make after the transfer, if there is one. */
   readonly #later: List<Put> | undefined;
-  /** What has taken the place of the transferred objects. */
+  /** Replacements of the transferred objects. */
   readonly moved = new List<object>();
 
   constructor(transferred: List<object>) {
@@ -174,7 +177,7 @@ class Cloner {
     return settled(copy);
   }
 
-  /** Reads items, up to one that has to be read itself. */
+  /** Reads items, up to one whose own content has to be read. */
   #advance(frame: Frame): void {
     const { place, source, copy, items } = frame;
     const frames = this.#frames;
@@ -205,7 +208,7 @@ class Cloner {
     else push(this.#later, { place, target, key, value });
   }
 
-  /** The copy of a value, whose content may still be missing; a Pending where there is none before the transfer. */
+  /** Copy of a value, whose content may follow; a Pending for a transferred object. */
   #copyOf(value: unknown): unknown {
     if (typeof value === 'symbol') throw uncloneable('A symbol');
     if (!isObject(value)) return value;
@@ -214,14 +217,14 @@ class Cloner {
 
   #begin(source: object): object {
     const kind = kindOf(source);
-    // The most frequent kinds first: interpreted, each comparison counts.
+    // Most frequent kinds first: in interpreted code each comparison counts.
     switch (kind.type) {
       case 'object':
         return this.#open('property', source, {}, objectKeys(source));
       case 'array': {
         const values = denseValues(source as unknown[]);
         if (values !== undefined) return this.#openDense(source, values);
-        return this.#open('sparse', source, [], objectKeys(source), undefined, (source as unknown[]).length);
+        return this.#open('sparse', source, [], objectKeys(source));
       }
       case 'whole':
         return this.#remember(source, kind.copy);
@@ -244,30 +247,19 @@ class Cloner {
       }
       case 'error': {
         const cause = errorCause(source);
-        return this.#open(
-          'hidden',
-          source,
-          copyError(source),
-          cause === undefined ? [] : [cause.value],
-          'cause',
-        );
+        return this.#open('hidden', source, copyError(source), cause === undefined ? [] : [cause.value]);
       }
     }
   }
 
-  #open(
-    place: Place,
-    source: object,
-    copy: object,
-    items: ArrayLike<unknown>,
-    key?: string,
-    length?: number,
-  ): object {
+  #open(place: Place, source: object, copy: object, items: ArrayLike<unknown>): object {
+    const key = place === 'hidden' ? 'cause' : undefined;
+    const length = place === 'sparse' ? (source as unknown[]).length : undefined;
     push(this.#frames, { place, source, copy, items, next: 0, key, length });
     return this.#remember(source, copy);
   }
 
-  /** The copy of an array without holes: its values, of which those that are objects are still to be replaced by copies. */
+  /** Copy of an array without holes. Values that are objects are replaced by copies later. */
   #openDense(source: object, values: unknown[]): object {
     const next = nextObject(values, 0);
     if (next < values.length) {
@@ -316,12 +308,13 @@ const settled = (value: unknown): unknown => (value instanceof Pending ? value.c
 function put(place: Place, target: object, key: unknown, value: unknown): void {
   switch (place) {
     case 'property':
-      // An assignment is several times as fast. Where nothing of the name is inherited, it asks no setter of a prototype.
+      // An assignment is several times as fast. It runs no setter if the prototypes have no such
+      // name.
       if ((key as string) in target) createProperty(target, key as string, value, true);
       else (target as Record<string, unknown>)[key as string] = value;
       break;
     case 'element':
-      // An own property of the copy: no setter of a prototype is asked.
+      // An own property of the copy, so the assignment runs no setter of a prototype.
       (target as unknown[])[key as number] = value;
       break;
     case 'entry':
@@ -338,7 +331,7 @@ function put(place: Place, target: object, key: unknown, value: unknown): void {
   }
 }
 
-/** CreateDataProperty, which no setter of a prototype can listen in on. */
+/** CreateDataProperty: runs no setter of a prototype. */
 function createProperty(target: object, key: string, value: unknown, enumerable: boolean): void {
   descriptor.enumerable = enumerable;
   descriptor.value = value;
@@ -350,19 +343,19 @@ descriptor.writable = true;
 descriptor.configurable = true;
 
 /**
- * The values of an array in a fresh one, where it has a value at every index and no other property: in bulk, because a
- * million names of indices take longer than all else. Undefined where it has holes, other properties or only looks like one.
+ * Copies the values of an array in bulk, because listing a million index names takes longer than
+ * everything else. Undefined if the array has holes or other properties, or is not genuine.
  */
 function denseValues(source: readonly unknown[]): unknown[] | undefined {
   const values = objectValues(source);
   const { length } = values;
   if (length !== source.length) return undefined;
-  // A hole and another property make up for each other in the count.
+  // One hole and one other property cancel out in the count.
   for (let i = 0; i < length; i++) if (!hasOwn(source, i)) return undefined;
   return values;
 }
 
-/** The first index from `from` on whose value is not copied by being there already. */
+/** The first index from `from` on whose value needs a copy of its own. */
 function nextObject(values: ArrayLike<unknown>, from: number): number {
   let at = from;
   for (const { length } = values; at < length; at++) {

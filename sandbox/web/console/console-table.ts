@@ -1,4 +1,7 @@
-/** `console.table`: rows and columns of an object of objects, as text. Bounded in rows, columns and width. */
+/**
+ * `console.table`: rows and columns of an object of objects, as text. Bounded in rows, columns and
+ * width.
+ */
 
 import { List, push } from '../list.ts';
 import { getOwnPropertyDescriptor, repeat, slice } from '../primordials.ts';
@@ -10,7 +13,7 @@ const ROWS_MAX = 100;
 const COLUMNS_MAX = 20;
 const CELL_CHARS_MAX = 60;
 
-/** @returns undefined where the data is not tabular, or refuses to be read. */
+/** @returns undefined if the data is not tabular, or throws when it is read */
 export function formatTable(data: unknown): string | undefined {
   if (!isObject(data)) return undefined;
   try {

@@ -1,7 +1,8 @@
 /**
- * The console of an integration (https://console.spec.whatwg.org/): each call becomes one bounded line of its log.
+ * The console of an integration (https://console.spec.whatwg.org/): each call becomes one bounded
+ * line of its log.
  *
- * It formats and hands on; how many lines a call may write, and where they go, is for whoever passes `write`.
+ * It only formats. `write` decides how many lines a call may write, and where they go.
  */
 
 import {
@@ -29,15 +30,17 @@ import { inspect } from './inspect.ts';
 export type ConsoleLevel = 'debug' | 'info' | 'warn' | 'error';
 type Method = (...data: unknown[]) => void;
 
-/** Longest text of one line; `write` never sees more. */
+/** Characters of one line; `write` never receives more. */
 const TEXT_CHARS_MAX = 8_192;
-/** Of a text that is shown as a number, so much is read. */
+/** Characters that are read of a text shown as a number. */
 const NUMBER_CHARS_MAX = 1_024;
-/** Counters and timers by label: a tenant may invent labels without end. */
+/** Labels of counters and timers. Attack: an endless number of labels. */
 const LABELS_MAX = 256;
 const GROUPS_MAX = 32;
 
-/** Makes a console that hands each line to `write`: a primitive string of at most 8 KiB of characters. */
+/**
+ * Makes a console that passes each line to `write`: a primitive string of at most 8,192 characters.
+ */
 export function createConsole(write: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
   let groups = 0;
 
@@ -132,7 +135,7 @@ function createLabelled(print: (level: ConsoleLevel, text: string) => void): Rec
   };
 }
 
-/** The shape of a namespace object (https://console.spec.whatwg.org/#console-namespace), whose operations require nothing. */
+/** The shape of a namespace object (https://console.spec.whatwg.org/#console-namespace). */
 function asNamespace(methods: Record<string, Method>): Record<string, Method> {
   for (const name of objectKeys(methods)) {
     defineProperty(methods[name], 'name', { value: name, configurable: true });
@@ -149,7 +152,7 @@ function formatData(data: readonly unknown[]): string {
   let next = 0;
   if (typeof data[0] === 'string') {
     next = 1;
-    // Cut first: what is beyond the line is not looked at.
+    // Cut first: text beyond the line is not scanned.
     const format = slice(data[0], 0, TEXT_CHARS_MAX);
     let start = 0;
     for (let at = indexOf(format, '%'); at >= 0 && at + 1 < format.length; at = indexOf(format, '%', at)) {
@@ -170,7 +173,7 @@ function formatData(data: readonly unknown[]): string {
   return text;
 }
 
-/** What a specifier makes of its argument; undefined where there is no such specifier. */
+/** The text of an argument by its specifier; undefined for an unknown specifier. */
 function specified(specifier: string, value: unknown): string | undefined {
   switch (specifier) {
     case 's':
@@ -180,7 +183,7 @@ function specified(specifier: string, value: unknown): string | undefined {
     case 'f': {
       if (typeof value === 'bigint') return plain(value);
       if (typeof value === 'symbol' || isObject(value)) return 'NaN';
-      // The engine reads a text of megabytes as a number at one stroke.
+      // Attack: a text of megabytes, which the engine reads as a number without interruption.
       const number = Number(typeof value === 'string' ? slice(value, 0, NUMBER_CHARS_MAX) : value);
       return `${specifier === 'i' ? Math.trunc(number) : number}`;
     }
@@ -200,14 +203,14 @@ const plain = (value: unknown): string => {
   return isErrorLike(value) ? formatError(value) : inspect(value);
 };
 
-/** A label, converted to a DOMString as the standard asks: what the conversion throws is the script's to see. */
+/** A label as a DOMString. Errors of the conversion reach the script, as the standard requires. */
 const labelOf = (label: unknown): string =>
   label === undefined ? 'default' : slice(toDOMString(label), 0, 128);
 
 const bounded = (text: string): string =>
   text.length > TEXT_CHARS_MAX ? `${slice(text, 0, TEXT_CHARS_MAX - 1)}…` : text;
 
-/** Every line moved to the right. */
+/** Indents every line. */
 function indent(text: string, margin: string): string {
   let moved = margin;
   let start = 0;

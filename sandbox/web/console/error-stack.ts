@@ -1,9 +1,9 @@
 /**
- * Reads what an error says about itself, however hostile it is.
+ * Reads stack, name and message of an error, however hostile it is.
  *
- * Attacks: `stack`, `message` or `name` as a getter that throws or returns an object, `Error.prepareStackTrace` that
- * answers no string, a Proxy around an error. Whatever comes back is used only if it is a primitive string. A getter
- * that never returns is ended by the CPU limit of the call.
+ * Attacks: `stack`, `message` or `name` as a getter that throws or returns an object,
+ * `Error.prepareStackTrace` that returns no string, a Proxy around an error. A member is used only
+ * if it is a primitive string. A getter that never returns is ended by the CPU limit of the call.
  */
 import { getOwnPropertyDescriptor, isError, slice } from '../primordials.ts';
 import { isObject } from '../web-idl.ts';
@@ -11,10 +11,12 @@ import { isObject } from '../web-idl.ts';
 /** Longest text taken from a single member. */
 const MEMBER_CHARS_MAX = 4_096;
 
-/** The engine gives each error, and whatever `captureStackTrace` was called on, an accessor with this getter. */
+/**
+ * Getter of the accessor `stack` that the engine gives errors, and objects by `captureStackTrace`.
+ */
 const engineGetter = getOwnPropertyDescriptor(new Error(), 'stack')?.get;
 
-/** A genuine error, or an object with a stack of its own. Runs no getter but the engine's. */
+/** A genuine error, or an object with an own stack. Runs no getter except the engine's. */
 export function isErrorLike(value: unknown): value is object {
   if (isError(value)) return true;
   if (!isObject(value)) return false;
@@ -35,7 +37,7 @@ export function readStack(error: object): string {
   return message === undefined || message === '' ? name : `${name}: ${message}`;
 }
 
-/** A member, wherever it comes from; undefined where reading it throws. */
+/** A member, own or inherited; undefined if reading it throws. */
 export function readMember(value: object, key: string): unknown {
   try {
     return (value as Record<string, unknown>)[key];

@@ -1,4 +1,7 @@
-/** The text of whatever was thrown, for the log: stack, then the chain of causes. Bounded, and safe with any value. */
+/**
+ * The log text of a thrown value: stack, then the chain of causes. Bounded, and safe with any
+ * value.
+ */
 
 import { isArray, slice } from '../primordials.ts';
 import { isErrorLike, readMember, readStack } from './error-stack.ts';
@@ -8,7 +11,7 @@ const TEXT_CHARS_MAX = 8_192;
 const CAUSES_MAX = 4;
 const AGGREGATED_MAX = 8;
 
-/** @returns at most 8 KiB of characters; never throws, never answers an empty text. */
+/** @returns at most 8 KiB of characters; never throws, never returns an empty text */
 export function formatError(thrown: unknown): string {
   let text = describe(thrown);
   let current = thrown;

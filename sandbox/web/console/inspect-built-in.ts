@@ -1,8 +1,9 @@
 /**
- * How an inspection shows the built-in objects whose content is not in members: read from their internal slots.
+ * How an inspection shows built-in objects whose content is not in members: from their internal
+ * slots.
  *
- * The kind of an object is found by its prototype chain; where the chain lies, the slot is missing, the reading throws,
- * and the object is shown as an ordinary one.
+ * The prototype chain gives the kind of an object. If the chain lies, reading the slot throws, and
+ * the object is shown as an ordinary one.
  */
 
 import { List, push } from '../list.ts';
@@ -16,24 +17,24 @@ import {
 } from '../primordials.ts';
 import { quote } from './inspect-text.ts';
 
-/** What a describer may ask of the inspection under way. */
+/** The part of the running inspection that a describer uses. */
 export interface Inspector {
   show(value: unknown): string;
-  /** No room for one more entry. */
+  /** Whether the budget for entries is used up. */
   full(index: number): boolean;
 }
 
-/** An object's content, instead of its elements; `bare` where the title says everything. */
+/** An object's content, shown instead of its elements; `bare` if the title is enough. */
 export interface Content {
   readonly title: string;
   readonly open?: '{' | '[';
   readonly entries?: List<string>;
   readonly bare?: boolean;
-  /** Own properties are not shown: they are those of a library. */
+  /** Own properties are not shown: they belong to a library. */
   readonly opaque?: boolean;
 }
 
-/** @throws where `value` is not of the kind after all. */
+/** @throws if `value` is not of the kind */
 export type Describer = (value: object, name: string, inspector: Inspector) => Content;
 
 const describers = new Map<object, Describer>();

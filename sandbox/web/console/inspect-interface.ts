@@ -1,4 +1,7 @@
-/** How an inspection shows the web interfaces: by the attributes that matter in a log, or by their pairs. */
+/**
+ * How an inspection shows the web interfaces: by the attributes that matter in a log, or by their
+ * pairs.
+ */
 
 import { DOMException } from '../dom-exception.ts';
 import { Blob, File } from '../fetch/blob.ts';
@@ -18,7 +21,7 @@ import { keyText, quote } from './inspect-text.ts';
 
 /** Headers that are shown in the order of iteration, at most. */
 const PAIRS_SORTED_MAX = 1_000;
-/** Pairs that are shown, and what is shown of a name or a value. */
+/** Pairs that are shown, and characters of a name or a value. */
 const PAIRS_SHOWN_MAX = 100;
 const PAIR_CHARS_MAX = 8_192;
 
@@ -29,7 +32,7 @@ attributes(File.prototype, ['name', 'lastModified'], ['size', 'type']);
 
 describeKind(Headers.prototype, (value, name) => {
   const list = headerListOf(value as Headers);
-  // A long list is not sorted for a log: its first headers are shown in the order they have.
+  // A long list is not sorted for a log: its first headers are shown in their order.
   const few = list.flat.length <= 2 * PAIRS_SORTED_MAX;
   return pairs(name, few ? sortedPairs(list) : pairsFrom(list));
 });
@@ -76,7 +79,7 @@ function pairs(title: string, list: ArrayLike<readonly [string, string]>): Conte
   return { title, entries };
 }
 
-/** The first headers of a list, as they came. */
+/** The first headers of a list, unsorted. */
 function pairsFrom({ flat }: HeaderList): ArrayLike<HeaderPair> {
   const first = new List<HeaderPair>();
   for (let i = 0; i < flat.length && first.length < PAIRS_SHOWN_MAX; i += 2)

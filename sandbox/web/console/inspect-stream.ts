@@ -1,10 +1,10 @@
-/** How an inspection shows streams: their state, and none of the properties in which the library keeps it. */
+/** How an inspection shows streams: by their state, without the library's properties. */
 
 import { List, push } from '../list.ts';
 import { objectKeys } from '../primordials.ts';
 import { describeKind } from './inspect-built-in.ts';
 
-/** What an inspection asks about streams; each throws for anything that is none. */
+/** Reads the state of streams; each function throws for any other value. */
 export interface StreamStates {
   readableState(stream: object): { locked: boolean; state: string; supportsBYOB: boolean };
   writableState(stream: object): { locked: boolean; state: string };
@@ -12,11 +12,11 @@ export interface StreamStates {
 }
 
 type Prototypes = Readonly<Record<'ReadableStream' | 'WritableStream' | 'TransformStream', object>> & {
-  /** Of readers, writers, controllers: shown by their names alone. */
+  /** Prototypes of readers, writers and controllers, which are shown by name only. */
   readonly others: readonly object[];
 };
 
-/** To be called once, with what the part made. */
+/** Called once, when the part `streams` is evaluated. */
 export function describeStreams(prototypes: Prototypes, states: StreamStates): void {
   describe(prototypes.ReadableStream, states.readableState);
   describe(prototypes.WritableStream, states.writableState);

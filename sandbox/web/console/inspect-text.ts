@@ -12,7 +12,7 @@ import {
 
 const LINE_CHARS_MAX = 76;
 const KEY_CHARS_MAX = 128;
-/** V8 needs seconds to write out a BigInt of millions of digits, and cannot be interrupted meanwhile. */
+/** Attack: a BigInt of millions of digits, which V8 writes out for seconds without interruption. */
 const BIGINT_MAX = 2n ** 1024n;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const INDEX = /^(?:0|[1-9]\d{0,9})$/;
@@ -39,7 +39,7 @@ export function quote(text: string): string {
   const escaped = jsonStringify(slice(text, 0, 10_000));
   const more = text.length > 10_000 ? `... ${text.length - 10_000} more characters` : '';
   if (indexOf(escaped, '\\"') < 0 && indexOf(escaped, "'") < 0) return `'${slice(escaped, 1, -1)}'${more}`;
-  // With both kinds of quotes inside, JSON's form is the readable one.
+  // With both kinds of quotes inside, JSON is more readable.
   if (indexOf(text, "'") >= 0) return `${escaped}${more}`;
   let single = '';
   let start = 1;
@@ -60,7 +60,7 @@ export const isIndex = (key: string | symbol): boolean =>
   typeof key === 'string' && regExpExec(INDEX, key) !== null;
 
 /**
- * Entries between their braces: on one line if they fit, else one a line.
+ * Entries between their braces: on one line if they fit, otherwise one on each line.
  *
  * @param depth how deep the object stands; its lines are indented by that
  * @param before characters that stand before the entries on the first line

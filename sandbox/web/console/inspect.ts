@@ -1,10 +1,11 @@
 /**
- * Values as people expect to read them in a log, much like Node's `util.inspect`.
+ * Text of a value for a log, much like Node's `util.inspect`.
  *
- * It never runs a getter, and reads built-in objects through their internal slots. A Proxy cannot be told from its
- * target here, so its traps may run; what they throw becomes a placeholder. Depth, entries and length are bounded:
- * attacks are a cyclic or very wide object, and one that grows while it is looked at. Nothing that the engine does at one
- * stroke is done to the whole of a long value.
+ * It never runs a getter, and reads built-in objects through their internal slots. A Proxy cannot
+ * be distinguished from its target, so its traps may run; an error of theirs becomes a placeholder.
+ * Attack: a cyclic or very wide object, or one that grows while it is read. Depth, entries and
+ * length are bounded, and no uninterruptible operation of the engine runs over the whole of a long
+ * value.
  */
 
 import { List, push } from '../list.ts';
@@ -33,12 +34,12 @@ export function inspect(value: unknown, depthMax: number = DEPTH_MAX): string {
   return text.length > TEXT_CHARS_MAX ? `${slice(text, 0, TEXT_CHARS_MAX - 1)}…` : text;
 }
 
-/** One look at one value. */
+/** One inspection of one value. */
 class Inspection implements Inspector {
   readonly #depthMax: number;
-  /** The objects around the current one, to notice circles. */
+  /** The objects around the current one, to detect cycles. */
   readonly #path = new List<object>();
-  /** Characters left for all that is still to be shown. */
+  /** Characters left for the rest of the text. */
   #budget = TEXT_CHARS_MAX;
 
   constructor(depthMax: number) {
@@ -110,7 +111,7 @@ class Inspection implements Inspector {
   }
 
   #members(value: object, entries: List<string>, indexed: boolean): void {
-    // The elements of a long one are there already, and nothing else of it is looked for.
+    // A long value shows its elements only.
     if (indexed && isLong(value)) return;
     const keys = shownKeys(value, ENTRIES_MAX + 1);
     let shown = 0;
@@ -139,7 +140,7 @@ class Inspection implements Inspector {
   }
 }
 
-/** The name of `constructor` on the prototype chain; undefined for a chain without one. */
+/** Name of the nearest `constructor` on the prototype chain, if any. */
 function constructorName(value: object): string | undefined {
   let prototype = getPrototypeOf(value) as object | null;
   for (let hops = 0; prototype !== null && hops < 32; hops++) {

@@ -1,15 +1,16 @@
 /**
- * Which own keys of a value a log shows, found without listing those of a long one.
+ * The own keys of a value that a log shows, found without listing all keys of a long value.
  *
- * Attack, and accident: `console.log` of some megabytes of bytes. The engine lists the keys of an object at one stroke, makes a
- * string of each index, and can be interrupted by nothing meanwhile. So whether a value is long is asked first, of its length
- * or of one index; a long one is shown by its first indexes. That also holds for a Proxy, which stands for what it is
- * around, and for a typed array that has lost its prototype.
+ * Attack (and accident): `console.log` of megabytes of bytes. The engine lists all keys of an
+ * object without interruption, and makes a string of each index. So its length, or one index, is
+ * checked first; a long value is shown by its first indexes. That also holds for a Proxy, and for a
+ * typed array without its prototype.
  *
- * Names that are no indexes can only be listed as a whole: `for…in`, too, lists them all before it begins, and nothing tells
- * how many there are. So an object of very many names is listed once, and its first names are remembered. Attack, and accident: a
- * cache of a million names that each call logs, or that stands in every row of a table. `Object.keys` is used because it takes
- * half of the time of `Reflect.ownKeys`: some 0.25 s for a million names, which is about what the heap of an isolate has room for.
+ * Names that are not indexes can only be listed all at once, even by `for…in`, and their number is
+ * unknown before. So an object of very many names is listed once, and its first names are
+ * remembered. Attack (and accident): a cache of a million names that each call logs, or that is in
+ * every row of a table. `Object.keys` takes half the time of `Reflect.ownKeys`: 0.25 s for a
+ * million names, about what fits the heap of an isolate.
  */
 import { List, push } from '../list.ts';
 import {
@@ -22,14 +23,17 @@ import {
   weakMapSet,
 } from '../primordials.ts';
 
-/** Most elements of a value whose other keys are listed, too. */
+/** Elements up to which the other keys of a value are listed too. */
 const LISTED_LENGTH_MAX = 1_000;
 /** Keys of an object that are listed each time. */
 const LISTED_KEYS_MAX = 5_000;
-/** Of an object that has more, those of each kind that are remembered: as many as are shown behind all indexes of a list. */
+/**
+ * Keys of each kind that are remembered of an object with more: as many as are shown after all
+ * indexes of a list.
+ */
 const REMEMBERED_KEYS = LISTED_LENGTH_MAX + 200;
 
-/** Own keys of an object: names that are enumerable, symbols whether they are or not. */
+/** Own keys of an object: enumerable names, and all symbols. */
 interface Keys {
   readonly names: ArrayLike<string>;
   readonly symbols: ArrayLike<symbol>;
@@ -46,10 +50,10 @@ export function isLong(value: object): boolean {
 }
 
 /**
- * Own names and symbols; of a long value the first indexes. Of an object of very many, the first ones that it had when it was first
- * shown: some may be gone since.
+ * Own names and symbols; of a long value its first indexes; of an object with very many names, the
+ * first ones when it was first shown, some of which may be deleted since.
  *
- * @param most indexes of a long value
+ * @param most how many indexes of a long value
  */
 export function shownKeys(value: object, most: number): ArrayLike<string | symbol> {
   if (isLong(value)) return indexes(most);

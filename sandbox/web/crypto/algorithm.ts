@@ -1,8 +1,10 @@
 /**
- * Normalizing an algorithm (https://www.w3.org/TR/WebCryptoAPI/#algorithm-normalization-normalize-an-algorithm): what a
- * script names becomes a record of plain values and copied bytes, before an operation begins.
+ * Normalizing an algorithm
+ * (https://www.w3.org/TR/WebCryptoAPI/#algorithm-normalization-normalize-an-algorithm): a script's
+ * algorithm becomes a record of plain values and copied bytes before an operation begins.
  *
- * The record has no prototype: it is sent to the cell, and a member it lacks must not be answered for by the tenant.
+ * Attack: a member on `Object.prototype` in the place of one that is absent. The record is sent to
+ * the cell, and has no prototype.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -38,7 +40,9 @@ export interface Algorithm {
 /** An integer with its greatest value, or a kind of object. */
 type Kind = number | 'bytes' | 'hash' | 'integer' | 'key' | 'text';
 type Member = readonly [name: string, kind: Kind, optional?: 'optional'];
-/** Members in the order in which Web IDL reads them; undefined for an algorithm that is its name alone. */
+/**
+ * Members in the order in which Web IDL reads them; undefined for an algorithm that is only a name.
+ */
 type Dictionary = readonly Member[] | undefined;
 type Registry = Record<string, Dictionary>;
 
@@ -133,7 +137,10 @@ const REGISTRIES: Record<Operation, Registry> = record({
 export const toIdentifier = (value: unknown): object | string =>
   isObject(value) ? value : toDOMString(value);
 
-/** @throws TypeError where a member is missing or of the wrong type, NotSupportedError for a name the operation does not know */
+/**
+ * @throws TypeError if a member is missing or of the wrong type, NotSupportedError for an unknown
+ *   name
+ */
 export function normalize(operation: Operation, identifier: object | string): Algorithm {
   const given = typeof identifier === 'string' ? record({ name: identifier }) : identifier;
   const asked = requiredName(given);
@@ -148,7 +155,7 @@ export function normalize(operation: Operation, identifier: object | string): Al
   requiredName(given);
   for (let i = 0; i < dictionary.length; i++)
     read(given as Record<string, unknown>, dictionary[i] as Member, algorithm);
-  // Only now: a getter above may have had its say about the bytes of another member.
+  // Bytes are copied last, because a getter above may change the bytes of another member.
   for (let i = 0; i < dictionary.length; i++) {
     const member = dictionary[i] as Member;
     const key = member[0];
@@ -169,7 +176,7 @@ function requiredName(given: object): string {
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Names are compared without regard to ASCII case. */
+/** Names are compared ASCII case-insensitively. */
 function registeredName(registry: Registry, asked: string): string | undefined {
   if (regExpExec(ASCII, asked) === null) return undefined;
   const upper = toUpperCase(asked);
@@ -178,7 +185,7 @@ function registeredName(registry: Registry, asked: string): string | undefined {
   return undefined;
 }
 
-/** One member of a dictionary, converted as Web IDL asks. */
+/** Reads one member of a dictionary, converted as Web IDL requires. */
 function read(given: Record<string, unknown>, member: Member, into: Algorithm): void {
   const key = member[0];
   const kind = member[1];
@@ -208,7 +215,7 @@ function isUint8Array(value: object): boolean {
 /** `[EnforceRange]` of an unsigned integer. */
 export function toInteger(value: unknown, max: number, what: string): number {
   const number = +(value as number);
-  // NaN and the infinities; then towards zero.
+  // NaN and the infinities become 0; others are rounded towards zero.
   if (number - number !== 0) throw new TypeError(`${what} is not a finite number`);
   const integer = number - (number % 1);
   if (integer < 0 || integer > max) throw new TypeError(`${what} is not between 0 and ${max}`);

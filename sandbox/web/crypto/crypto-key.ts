@@ -1,8 +1,8 @@
 /**
  * CryptoKey (https://www.w3.org/TR/WebCryptoAPI/#cryptokey-interface).
  *
- * The key material lives in a private field and in no other place that a script can name: it leaves the isolate only as
- * bytes of a job for the cell. What a script sees of the algorithm and the usages are copies; changing them changes nothing.
+ * The key material is in a private field only, and leaves the isolate only as bytes of a job for
+ * the cell. A script sees copies of the algorithm and the usages.
  */
 
 import { registerSerializable } from '../clone/structured-clone-registry.ts';
@@ -14,7 +14,7 @@ import { defineInterface } from '../web-idl.ts';
 
 export type KeyType = 'public' | 'private' | 'secret';
 
-/** What is known of a key beside its material; without a prototype, like all that a job is made of. */
+/** Properties of a key besides its material; without a prototype, like everything in a job. */
 export interface KeyAlgorithm {
   readonly name: string;
   readonly hash: string | undefined;
@@ -26,12 +26,12 @@ export interface KeyAlgorithm {
 
 /** The internal slots of a key. */
 export interface KeySlots {
-  /** By which the cell knows the key again. */
+  /** Id by which the cell caches the key. */
   readonly id: number;
   readonly type: KeyType;
   readonly extractable: boolean;
   readonly algorithm: KeyAlgorithm;
-  /** As in a script, without a prototype. */
+  /** Usages as in a script; a list without a prototype. */
   readonly usages: readonly string[];
   /** `raw` of a secret key, `pkcs8` of a private one, `spki` of a public one. */
   readonly material: Bytes;
@@ -81,7 +81,7 @@ export class CryptoKey {
 }
 defineInterface(CryptoKey, 'CryptoKey');
 
-// Nothing of a key ever changes: a copy may share what it is made of, and has the same rights.
+// A key never changes: a copy shares its slots, and has the same usages.
 registerSerializable(CryptoKey.prototype, {
   is: (value): value is CryptoKey => slotsOf(value) !== undefined,
   clone: (key) => createKey(toKey(key, 'The value')),
@@ -124,10 +124,10 @@ function algorithmObject(algorithm: KeyAlgorithm): object {
   return object;
 }
 
-/** An own member, whatever setters the prototypes have by now. */
+/** Defines an own member. Runs no setter of a prototype. */
 export function member(target: object, key: PropertyKey, value: unknown): void {
   defineProperty(target, key, record({ value, writable: true, enumerable: true, configurable: true }));
 }
 
-/** An object or array that inherits nothing, so that nothing of the tenant answers for a member it lacks. */
+/** An object or array without a prototype, from which the tenant could supply an absent member. */
 export const record = <T extends object>(members: T): T => setPrototypeOf(members, null) as T;

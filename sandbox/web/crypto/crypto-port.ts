@@ -1,25 +1,27 @@
 /**
- * The way of Web Crypto to the cell, which does the work. In a file of its own, because it is handed in before any tenant
- * code runs and everything that uses it is evaluated later.
+ * The port of Web Crypto to the cell, which does the work. In a file of its own, because it is set
+ * before any tenant code runs, and all its users are evaluated later.
  */
 
-/** Told once, unless the call ends before: the answer as JSON text, and its bytes one piece after the other. */
+/**
+ * Receives the answer as JSON text, and its joined bytes. Called once, unless the call ends before.
+ */
 export type JobDone = (answer: string, bytes: ArrayBuffer | undefined) => void;
 
 /**
- * Takes a job: its request as JSON text, and its bytes one piece after the other. A callback and no promise: key material
- * is in the answer, and a promise that settles with it could be met by a replaced `then`.
+ * Takes a job: its request as JSON text, and its joined bytes. Attack: a replaced `then` that
+ * receives key material from a promise. The answer goes to a callback instead.
  *
- * @returns false where the running call has asked for too much already
+ * @returns false if the running call has used up its emissions
  */
 export type CryptoPort = (request: string, bytes: ArrayBuffer, done: JobDone) => boolean;
 
 let port: CryptoPort | undefined;
 
-/** Hands in the port. */
+/** Sets the port. */
 export function setCryptoPort(given: CryptoPort): void {
   port = given;
 }
 
-/** Asks the cell; false as above, and where there is no cell. */
+/** Sends a job to the cell. @returns false as above, or if there is no port */
 export const askCell: CryptoPort = (request, bytes, done) => port?.(request, bytes, done) ?? false;

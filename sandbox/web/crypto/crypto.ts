@@ -1,8 +1,9 @@
 /**
- * Crypto (https://www.w3.org/TR/WebCryptoAPI/#crypto-interface): random values and the way to `subtle`.
+ * Crypto (https://www.w3.org/TR/WebCryptoAPI/#crypto-interface): random values, and `subtle`.
  *
- * Evaluated at the first touch of any of its globals. Exports only what a script may see: a replaced
- * `Function.prototype.call` is shown a lazy module's exports while they are made.
+ * A lazy module, evaluated at the first use of any of its globals. Attack: a replaced
+ * `Function.prototype.call`, which sees a lazy module's exports while they are made. It exports
+ * only what a script may see.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -17,9 +18,9 @@ import { createSubtle, SubtleCrypto } from './subtle-crypto.ts';
 export { CryptoKey, QuotaExceededError, SubtleCrypto };
 
 const INSIDE = Symbol();
-/** The standard's own bound. */
+/** Bound of the standard. */
 const RANDOM_BYTES_MAX = 65_536;
-/** One question to the cell serves many small ones of a script: 256 UUIDs. */
+/** Random bytes of one question to the cell: enough for 256 UUIDs. */
 const POOL_BYTES = 4_096;
 const POOLED_BYTES_MAX = 256;
 
@@ -87,7 +88,7 @@ const HEX = '0123456789abcdef';
 let pool: Bytes | undefined;
 let poolAt = 0;
 
-/** Random bytes that nobody has seen and nobody will be given again. */
+/** Takes random bytes out of the pool; no bytes are used twice. */
 function unused(count: number): Bytes {
   if (count > POOLED_BYTES_MAX) return asked(count);
   if (pool === undefined || poolAt + count > POOL_BYTES) {

@@ -1,6 +1,7 @@
 /**
- * The globals of Web Crypto, for the type checker (https://www.w3.org/TR/WebCryptoAPI/). Bounds of this runtime: 16 MiB for
- * one operation, PBKDF2 with 100,000 iterations, RSA keys of 4,096 bits; the time an operation takes counts as CPU of its call.
+ * The globals of Web Crypto, for the type checker (https://www.w3.org/TR/WebCryptoAPI/). Bounds of
+ * this runtime: 16 MiB for one operation, PBKDF2 with 100,000 iterations, RSA keys of 4,096 bits;
+ * the time of an operation counts as CPU of its call.
  */
 
 type KeyFormat = 'raw' | 'pkcs8' | 'spki' | 'jwk';
@@ -15,7 +16,10 @@ type KeyUsage =
   | 'unwrapKey';
 type HashAlgorithmIdentifier = string | { name: string };
 
-/** A name, or an object of a name and what the algorithm asks for: `iv`, `hash`, `namedCurve`, … */
+/**
+ * A name, or an object with a name and the parameters of the algorithm: `iv`, `hash`, `namedCurve`,
+ * …
+ */
 type AlgorithmIdentifier =
   | string
   | {

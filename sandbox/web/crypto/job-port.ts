@@ -1,9 +1,9 @@
 /**
- * Jobs of the running call: messages out, and entries back when they are done. A job belongs to the call that asked for
- * it and is forgotten with it; its promise then never settles.
+ * Jobs of the running call: emissions to the cell, and entries with their answers. A job belongs to
+ * the call that started it and is forgotten with it; its promise then never settles.
  *
- * A few jobs of a call are with the cell at once; the others wait here, where the limit of the isolate's heap counts
- * their bytes, and not in the cell, where nothing of the kind would.
+ * A few jobs of a call are with the cell at once. The others wait here, where the isolate's heap
+ * limit counts their bytes; the cell has no such limit.
  */
 import type { Emit } from '../../../src/protocol/bridge.ts';
 import type { Calls } from '../../call.ts';
@@ -23,7 +23,7 @@ interface Job {
   next: Job | undefined;
 }
 
-/** The jobs of one call: those with the cell by their number, and a chain of those that wait. */
+/** The jobs of one call: those in flight by number, and a linked queue of those that wait. */
 export interface CallJobs {
   last: number;
   inFlight: number;
@@ -35,7 +35,7 @@ export interface CallJobs {
 
 export interface JobPort {
   readonly ask: CryptoPort;
-  /** Hears the cell's answer. */
+  /** Receives the cell's answer to a job. */
   done(call: number, job: number, answer: string, bytes: ArrayBuffer | undefined): void;
 }
 
@@ -51,7 +51,7 @@ export function createJobPort(calls: Calls, emit: Emit): JobPort {
   return {
     ask(request, bytes, done) {
       const call = calls.running();
-      // Code that a call left behind: what it asks for is never answered.
+      // Code that outlives its call: its job is never answered.
       if (call === undefined) return true;
       call.jobs ??= noJobs();
       const { jobs } = call;
@@ -60,7 +60,7 @@ export function createJobPort(calls: Calls, emit: Emit): JobPort {
         give(call.id, jobs, job);
         return true;
       }
-      // Only an answer brings a waiting job on its way.
+      // A waiting job is sent when an answer comes, so at least one must be in flight.
       if (jobs.inFlight === 0) return false;
       if (jobs.tail === undefined) jobs.first = job;
       else jobs.tail.next = job;

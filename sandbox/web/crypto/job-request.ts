@@ -1,8 +1,8 @@
 /**
- * One job for the cell, and what comes of it: JSON text that refers to pieces of bytes by their number.
+ * One job for the cell, and its answer: JSON text that refers to pieces of bytes by number.
  *
- * Nothing here has a prototype when it is made into JSON, and nothing of an answer is read through one: a `toJSON` or a
- * getter on `Object.prototype` must neither see key material nor turn `sign` into `exportKey`.
+ * Attack: a `toJSON` or a getter on `Object.prototype` that sees key material, or turns `sign` into
+ * `exportKey`. Objects have no prototype when they become JSON, and answers are read without one.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -29,9 +29,9 @@ import {
 } from './crypto-key.ts';
 import { askCell } from './crypto-port.ts';
 
-/** The data of one operation, or any other piece of it. */
+/** Bytes of one piece, such as the data of an operation. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024;
-/** All of them, with room for keys and parameters. */
+/** Bytes of all pieces, including keys and parameters. */
 const BYTES_MAX = PIECE_BYTES_MAX + 512 * 1024;
 
 /** How a promise is settled. */
@@ -49,7 +49,7 @@ interface KeyDescription {
   readonly bytes: number;
 }
 
-/** What the cell answers; any member but `error` may be missing. */
+/** The cell's answer; any member except `error` may be absent. */
 export class JobAnswer {
   readonly bytes: Bytes;
   readonly #parsed: Record<string, unknown>;
@@ -73,7 +73,7 @@ export class JobAnswer {
     return this.#parsed['jwk'];
   }
 
-  /** The keys that were made; a public one can always be exported. */
+  /** The keys that were made; public keys are always extractable. */
   keys(extractable: boolean): List<CryptoKey> {
     const described = this.#parsed['keys'] as readonly KeyDescription[];
     const keys = new List<CryptoKey>();
@@ -134,14 +134,14 @@ export class JobRequest {
     this.#members[name] = this.#key(key);
   }
 
-  /** Sends it; `done` hears of success alone, and what it throws rejects. */
+  /** Sends the job. `done` receives a success; its errors reject. */
   send(settle: Settle, done: (answer: JobAnswer) => void): void {
     const lengths: number[] = record([]);
     let length = 0;
     for (let i = 0; i < this.#pieces.length; i++) {
       const bytes = typedArrayByteLength(this.#pieces[i]);
       member(lengths, i, bytes);
-      // One piece that is too long is too much, whatever the others have.
+      // One piece over its bound fails the job.
       length += bytes > PIECE_BYTES_MAX ? BYTES_MAX : bytes;
     }
     if (length >= BYTES_MAX) {
@@ -162,7 +162,7 @@ export class JobRequest {
     if (!accepted) throw new DOMException('Too many operations were asked for in a row', 'OperationError');
   }
 
-  /** @param bytes all that is in their buffer, which nobody changes any more */
+  /** @param bytes cover their whole buffer, which does not change any more */
   #piece(bytes: Bytes): number {
     push(this.#pieces, bytes);
     return this.#pieces.length - 1;

@@ -1,6 +1,6 @@
 /**
- * JsonWebKey (https://www.w3.org/TR/WebCryptoAPI/#JsonWebKey-dictionary): an object of a script becomes a record of texts,
- * read once and in the order of Web IDL. Whether it is a key is for the cell to say.
+ * JsonWebKey (https://www.w3.org/TR/WebCryptoAPI/#JsonWebKey-dictionary): an object of a script
+ * becomes a record of texts, read once in the order of Web IDL. The cell validates the key.
  */
 import { toDictionary, toDOMString } from '../web-idl.ts';
 import { member, record } from './crypto-key.ts';
@@ -27,7 +27,7 @@ const MEMBERS = [
 ] as const;
 const PRIME_MEMBERS = ['d', 'r', 't'] as const;
 
-/** A record that JSON can be made of without a look at any prototype. */
+/** A record without a prototype, from which JSON can be made. */
 export function toJsonWebKey(value: unknown): object {
   const given = toDictionary(value, 'JsonWebKey');
   const key = record({});
@@ -53,7 +53,7 @@ function toPrime(value: unknown): object {
   return prime;
 }
 
-/** A Web IDL sequence: anything that can be iterated. An array without a prototype comes out. */
+/** A Web IDL sequence from any iterable. @returns an array without a prototype */
 export function toList<T>(value: unknown, what: string, convert: (item: unknown) => T): T[] {
   const items = toObject(value, what) as Iterable<unknown>;
   if (typeof items[Symbol.iterator] !== 'function') throw new TypeError(`${what} is not a sequence`);

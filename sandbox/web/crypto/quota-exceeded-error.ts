@@ -1,4 +1,7 @@
-/** QuotaExceededError (https://webidl.spec.whatwg.org/#quotaexceedederror): a DOMException that may say how much was too much. */
+/**
+ * QuotaExceededError (https://webidl.spec.whatwg.org/#quotaexceedederror): a DOMException that may
+ * have the quota and the amount requested.
+ */
 
 import { registerSerializable } from '../clone/structured-clone-registry.ts';
 import { DOMException } from '../dom-exception.ts';
@@ -41,7 +44,7 @@ defineInterface(QuotaExceededError, 'QuotaExceededError');
 function amount(value: unknown, what: string): number | null {
   if (value === undefined) return null;
   const number = +(value as number);
-  // NaN and the infinities are no `double`.
+  // NaN and the infinities are not a `double` of Web IDL.
   if (number - number !== 0) throw new TypeError(`QuotaExceededError: ${what} is not a finite number`);
   if (number < 0) throw new RangeError(`QuotaExceededError: ${what} is negative`);
   return number;

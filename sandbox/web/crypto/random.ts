@@ -1,16 +1,17 @@
 /**
- * Random bytes of the cell's generator, which is the operating system's: a bare engine has none that is fit for secrets.
+ * Random bytes of the operating system, through the cell: a bare engine has no cryptographic
+ * generator.
  */
 import { charCodeAt, Uint8ArrayIntrinsic } from '../primordials.ts';
 
 let askCell: ((count: number) => string) | undefined;
 
-/** Hands in the cell's generator: so many bytes, each a character up to U+00FF; an empty string where it refuses. */
+/** Sets the cell's generator: bytes as characters up to U+00FF; an empty string if it refuses. */
 export function setRandomBytes(randomBytes: (count: number) => string): void {
   askCell = randomBytes;
 }
 
-/** @param count at most 65,536. @returns undefined where the call has asked for too many already */
+/** @param count at most 65,536. @returns undefined if the entry has used up its questions */
 export function randomBytes(count: number): Uint8Array<ArrayBuffer> | undefined {
   const text = askCell?.(count) ?? '';
   if (text.length !== count) return undefined;

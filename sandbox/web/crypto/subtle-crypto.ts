@@ -1,9 +1,9 @@
 /**
- * SubtleCrypto (https://www.w3.org/TR/WebCryptoAPI/#subtlecrypto-interface): reads the arguments as Web IDL asks, keeps
- * the rights of keys, and has the cell do the rest.
+ * SubtleCrypto (https://www.w3.org/TR/WebCryptoAPI/#subtlecrypto-interface): reads the arguments as
+ * Web IDL requires, enforces the usages of keys, and sends a job to the cell.
  *
- * What the standard does before it returns its promise rejects at once; what it does in parallel comes a microtask later
- * at the earliest. Bytes are copied before the call returns.
+ * Errors of steps before the standard returns its promise reject at once; those of parallel steps
+ * reject a microtask later at the earliest. Bytes are copied before the call returns.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -15,9 +15,10 @@ import { type Algorithm, normalize, type Operation, toIdentifier } from './algor
 import { type KeySlots, member, record, toKey } from './crypto-key.ts';
 import { JobRequest, type Settle } from './job-request.ts';
 import { toJsonWebKey, toList } from './json-web-key.ts';
+import { REQUIRED_ARGUMENTS } from './required-arguments.ts';
 
 const INSIDE = Symbol();
-/** RSA keys of more bits would hold a core of the cell for seconds. */
+/** Attack: RSA keys of more bits, which occupy a core of the cell for seconds. */
 const MODULUS_LENGTH_MAX = 4_096;
 
 /** The part of an operation that runs in parallel. */
@@ -50,7 +51,7 @@ export class SubtleCrypto {
   }
 
   verify(algorithm: unknown, key: unknown, signature: unknown, data: unknown): Promise<unknown> {
-    return perform(this, arguments, 4, 'verify', () => {
+    return perform(this, arguments, 'verify', () => {
       const identifier = toIdentifier(algorithm);
       const slots = toKey(key, 'verify: parameter 2');
       requireBytes(signature, 'verify: parameter 3');
@@ -69,7 +70,7 @@ export class SubtleCrypto {
   }
 
   digest(algorithm: unknown, data: unknown): Promise<unknown> {
-    return perform(this, arguments, 2, 'digest', () => {
+    return perform(this, arguments, 'digest', () => {
       const identifier = toIdentifier(algorithm);
       requireBytes(data, 'digest: parameter 2');
       const request = new JobRequest('digest');
@@ -80,7 +81,7 @@ export class SubtleCrypto {
   }
 
   generateKey(algorithm: unknown, extractable: unknown, keyUsages: unknown): Promise<unknown> {
-    return perform(this, arguments, 3, 'generateKey', () => {
+    return perform(this, arguments, 'generateKey', () => {
       const identifier = toIdentifier(algorithm);
       const usages = toUsages(keyUsages, 'generateKey: parameter 3');
       const normalized = normalize('generateKey', identifier);
@@ -107,7 +108,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 5, 'deriveKey', () => {
+    return perform(this, arguments, 'deriveKey', () => {
       const identifier = toIdentifier(algorithm);
       const base = toKey(baseKey, 'deriveKey: parameter 2');
       const derivedIdentifier = toIdentifier(derivedKeyType);
@@ -130,7 +131,7 @@ export class SubtleCrypto {
   }
 
   deriveBits(algorithm: unknown, baseKey: unknown, length: unknown = null): Promise<unknown> {
-    return perform(this, arguments, 2, 'deriveBits', () => {
+    return perform(this, arguments, 'deriveBits', () => {
       const identifier = toIdentifier(algorithm);
       const base = toKey(baseKey, 'deriveBits: parameter 2');
       // Web IDL's unsigned long without [EnforceRange]: modulo 2^32.
@@ -154,7 +155,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 5, 'importKey', () => {
+    return perform(this, arguments, 'importKey', () => {
       const asked = toFormat(format, 'importKey: parameter 1');
       const jwk = viewBytes(keyData) === undefined ? toJsonWebKey(keyData) : undefined;
       const identifier = toIdentifier(algorithm);
@@ -175,12 +176,12 @@ export class SubtleCrypto {
   }
 
   exportKey(format: unknown, key: unknown): Promise<unknown> {
-    return perform(this, arguments, 2, 'exportKey', () => {
+    return perform(this, arguments, 'exportKey', () => {
       const asked = toFormat(format, 'exportKey: parameter 1');
       const slots = toKey(key, 'exportKey: parameter 2');
       return (settle) => {
         requireExportable(slots);
-        // The material as it is kept; anything else is made by the cell.
+        // The stored material; the cell converts to any other format.
         const kept = slots.type === 'secret' ? 'raw' : slots.type === 'private' ? 'pkcs8' : 'spki';
         if (asked === kept) return settle.resolve(typedArrayBuffer(copyBytes(slots.material)));
         const request = new JobRequest('exportKey');
@@ -192,7 +193,7 @@ export class SubtleCrypto {
   }
 
   wrapKey(format: unknown, key: unknown, wrappingKey: unknown, wrapAlgorithm: unknown): Promise<unknown> {
-    return perform(this, arguments, 4, 'wrapKey', () => {
+    return perform(this, arguments, 'wrapKey', () => {
       const asked = toFormat(format, 'wrapKey: parameter 1');
       const slots = toKey(key, 'wrapKey: parameter 2');
       const wrapping = toKey(wrappingKey, 'wrapKey: parameter 3');
@@ -219,7 +220,7 @@ export class SubtleCrypto {
     extractable: unknown,
     keyUsages: unknown,
   ): Promise<unknown> {
-    return perform(this, arguments, 7, 'unwrapKey', () => {
+    return perform(this, arguments, 'unwrapKey', () => {
       const asked = toFormat(format, 'unwrapKey: parameter 1');
       requireBytes(wrappedKey, 'unwrapKey: parameter 2');
       const unwrapping = toKey(unwrappingKey, 'unwrapKey: parameter 3');
@@ -247,13 +248,13 @@ defineInterface(SubtleCrypto, 'SubtleCrypto');
 
 export const createSubtle = (): SubtleCrypto => new SubtleCrypto(INSIDE);
 
-/** `encrypt`, `decrypt` and `sign` differ by their names alone. */
+/** `encrypt`, `decrypt` and `sign` differ only in their names. */
 function transform(
   self: object,
   operation: 'decrypt' | 'encrypt' | 'sign',
   given: IArguments,
 ): Promise<unknown> {
-  return perform(self, given, 3, operation, () => {
+  return perform(self, given, operation, () => {
     const identifier = toIdentifier(given[0]);
     const slots = toKey(given[1], `${operation}: parameter 2`);
     requireBytes(given[2], `${operation}: parameter 3`);
@@ -270,20 +271,19 @@ function transform(
 }
 
 /**
- * One operation: `prepare` runs now, and what it returns runs a microtask later. Neither meets a promise of a script:
- * `await` of a primitive looks nothing up.
+ * One operation: `prepare` runs now, and its result runs a microtask later. `await` of a primitive
+ * looks up nothing that a script could have replaced.
  */
 function perform(
   self: object,
   given: IArguments,
-  required: number,
-  name: string,
+  name: keyof typeof REQUIRED_ARGUMENTS,
   prepare: () => Work,
 ): Promise<unknown> {
   return new PromiseIntrinsic((resolve, reject) => {
     try {
       if (!isSubtle(self)) throw new TypeError('Illegal invocation');
-      requireArguments(given.length, required, name);
+      requireArguments(given.length, REQUIRED_ARGUMENTS[name], name);
       void later(prepare(), { resolve, reject });
     } catch (thrown) {
       reject(thrown);
@@ -300,7 +300,7 @@ async function later(work: Work, settle: Settle): Promise<void> {
   }
 }
 
-/** The standard's way of wrapping with an algorithm that can only encrypt. */
+/** Normalizes for wrapping, or else for encrypting, as the standard does. */
 function normalizeEither(first: Operation, second: Operation, identifier: object | string): Algorithm {
   try {
     return normalize(first, identifier);
@@ -360,7 +360,7 @@ function requireExportable({ algorithm, extractable }: KeySlots): void {
   if (!extractable) throw new DOMException('The key is not extractable', 'InvalidAccessError');
 }
 
-/** Parameters for which no key can be made, said at once, as browsers do. */
+/** Refuses parameters for which no key can be made, at once, as browsers do. */
 function requireGenerable({ name, length, namedCurve, modulusLength, publicExponent }: Algorithm): void {
   if (
     namedCurve !== undefined &&
@@ -381,7 +381,7 @@ function requireGenerable({ name, length, namedCurve, modulusLength, publicExpon
   }
 }
 
-/** 3 or 65537, in bytes with the highest first. */
+/** 3 or 65537, big-endian. */
 function isUsualExponent(bytes: Bytes): boolean {
   let value = 0;
   for (let i = 0; i < typedArrayByteLength(bytes); i++) value = value * 256 + (bytes[i] as number);

@@ -1,18 +1,20 @@
 /**
- * `atob` and `btoa` (https://html.spec.whatwg.org/multipage/webappapis.html#atob), on top of the engine's own base64.
+ * `atob` and `btoa` (https://html.spec.whatwg.org/multipage/webappapis.html#atob), by the engine's
+ * base64.
  *
- * The engine works on pieces: nothing can interrupt it, and a text may have a hundred megabytes.
+ * Attack: a text of a hundred megabytes, which the engine converts without interruption. It gets
+ * pieces.
  */
 import { DOMException } from '../dom-exception.ts';
 import { LATIN1_BYTES_MAX, latin1 } from '../latin1.ts';
 import { charCodeAt, indexOf, setFromBase64, slice, toBase64, Uint8ArrayIntrinsic } from '../primordials.ts';
 import { requireArguments, toDOMString } from '../web-idl.ts';
 
-/** Bytes that are encoded at once: a multiple of three, so that pieces need no padding between them. */
+/** Bytes encoded at once: a multiple of three, so that pieces have no padding. */
 const PIECE_BYTES = 48 * 1_024;
-/** Characters that are decoded at once. */
+/** Characters decoded at once. */
 const PIECE_CHARS = 64 * 1_024;
-/** A piece may end within a group of four characters: the next begins there. */
+/** A piece may end within a group of four characters; the next begins with that group. */
 const PARTIAL = { __proto__: null, lastChunkHandling: 'stop-before-partial' } as const;
 
 /** Binary string to base64. */
@@ -27,11 +29,11 @@ export function btoa(data: unknown): string {
   return encoded;
 }
 
-/** @throws DOMException where a character is no byte */
+/** @throws DOMException if a character is above U+00FF */
 function bytesOf(text: string): Uint8Array {
   const { length } = text;
   const bytes = new Uint8ArrayIntrinsic(length);
-  // One look at all codes together: a branch for each would take longer than the rest of the loop.
+  // One check of all codes together: a branch for each takes longer than the rest of the loop.
   let codes = 0;
   for (let i = 0; i < length; i++) {
     const code = charCodeAt(text, i);
@@ -42,7 +44,10 @@ function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
-/** Base64 to binary string. ASCII white space is ignored, padding may be missing, stray last bits are dropped. */
+/**
+ * Base64 to binary string. ASCII white space is ignored, padding is optional, leftover bits are
+ * dropped.
+ */
 export function atob(data: unknown): string {
   requireArguments(arguments.length, 1, 'atob');
   const text = toDOMString(data);
@@ -65,19 +70,19 @@ function decodePieces(text: string): string {
     const { read, written } = setFromBase64(bytes, slice(text, at, at + chars), PARTIAL);
     binary += binaryOf(bytes, written);
     at += read;
-    // Nothing but white space behind a group that is not whole: more text may complete it.
+    // Only white space after an incomplete group: more text may complete it.
     if (read === 0) chars *= 2;
   }
   return binary + decodeLast(slice(text, at));
 }
 
-/** What may end with padding, or without it. */
+/** Decodes the last piece, with padding or without. */
 function decodeLast(text: string): string {
   const bytes = new Uint8ArrayIntrinsic((text.length * 3) / 4 + 3);
   return binaryOf(bytes, setFromBase64(bytes, text).written);
 }
 
-/** Bytes as the characters of the same number. */
+/** Bytes as characters of the same code. */
 function binaryOf(bytes: Uint8Array, length: number): string {
   let binary = '';
   for (let at = 0; at < length; at += LATIN1_BYTES_MAX) {

@@ -1,8 +1,9 @@
 /**
- * Bytes taken from a BufferSource (Web IDL): the only way in which buffers of a tenant become ours.
+ * Bytes of a BufferSource (Web IDL): the only way in which the prelude takes buffers of a tenant.
  *
- * Everything is read from internal slots, so that neither a subclass nor an own `buffer` or `byteLength` property
- * decides which memory is read; the answer of `copyBytes` shares no memory with the tenant.
+ * Attack: a subclass, or an own property `buffer` or `byteLength`, that decides which memory is
+ * read. Everything is read from internal slots. `copyBytes` returns memory that is not shared with
+ * the tenant.
  */
 import type { List } from '../list.ts';
 import {
@@ -23,7 +24,10 @@ import { isObject } from '../web-idl.ts';
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The memory of a BufferSource as a view, or undefined where `value` is none. Detached buffers are empty. */
+/**
+ * A view of the memory of a BufferSource; undefined for any other value. Detached buffers are
+ * empty.
+ */
 export function viewBytes(value: unknown): Bytes | undefined {
   if (!isObject(value)) return undefined;
   if (isView(value)) {
@@ -40,14 +44,17 @@ export function viewBytes(value: unknown): Bytes | undefined {
   return arrayBufferDetached(value) ? new Uint8ArrayIntrinsic(0) : new Uint8ArrayIntrinsic(value);
 }
 
-/** A copy over a buffer of its exact size; a constructor call, because `slice` asks the tenant's species. */
+/**
+ * A copy in a buffer of its exact size. A constructor call, because `slice` calls the tenant's
+ * species.
+ */
 export const copyBytes = (bytes: Uint8Array): Bytes => new Uint8ArrayIntrinsic(bytes);
 
 /** The part from `start` to `end`, sharing memory. */
 export const subBytes = (bytes: Bytes, start: number, end: number): Bytes =>
   new Uint8ArrayIntrinsic(typedArrayBuffer(bytes), typedArrayByteOffset(bytes) + start, end - start);
 
-/** All pieces one after the other. */
+/** Concatenates pieces. */
 export function joinBytes(pieces: List<Bytes>): Bytes {
   let length = 0;
   for (let i = 0; i < pieces.length; i++) length += typedArrayByteLength(pieces[i]);

@@ -1,8 +1,9 @@
 /**
  * TextDecoder (https://encoding.spec.whatwg.org/#interface-textdecoder).
  *
- * UTF-8 and UTF-16 are our own; the labels and tables of all other encodings come from @exodus/bytes, as parts that are
- * loaded when one of them is first asked for. Those of the East Asian ones are larger than this whole prelude.
+ * UTF-8 and UTF-16 are implemented here. Labels and tables of other encodings come from
+ * @exodus/bytes, as parts that are evaluated at first use. Those of the East Asian ones are larger
+ * than the whole prelude.
  */
 
 import { part } from '../parts.ts';
@@ -25,7 +26,9 @@ export interface TextDecoderTraits {
   readonly ignoreBOM: boolean;
 }
 
-/** `decode`, past whatever its prototype has become. @throws TypeError where `input` is no BufferSource */
+/**
+ * `decode`, also if a script has replaced it. @throws TypeError unless `input` is a BufferSource
+ */
 export let decodeText: (decoder: TextDecoder, input: unknown, more: boolean) => string;
 export let traitsOf: (decoder: TextDecoder) => TextDecoderTraits;
 
@@ -51,7 +54,7 @@ export class TextDecoder {
     const members = toDictionary(options, 'TextDecoder: parameter 2');
     const encoding = encodingOf(name);
     if (encoding === null || encoding === 'replacement') {
-      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is no encoding`);
+      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is not a known encoding`);
     }
     this.#encoding = encoding;
     this.#fatal = Boolean(members.fatal);
@@ -99,7 +102,7 @@ export class TextDecoder {
 }
 defineInterface(TextDecoder, 'TextDecoder');
 
-/** The name of an encoding, by any of its labels; null for a text that is none. */
+/** Name of an encoding by any of its labels; null for an unknown label. */
 const encodingOf = (label: string): string | null =>
   label === 'utf-8' || label === 'utf8' || label === 'UTF-8'
     ? 'utf-8'

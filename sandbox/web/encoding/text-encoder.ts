@@ -1,4 +1,7 @@
-/** TextEncoder (https://encoding.spec.whatwg.org/#interface-textencoder). Knows UTF-8 only, as the standard has it. */
+/**
+ * TextEncoder (https://encoding.spec.whatwg.org/#interface-textencoder). UTF-8 only, as in the
+ * standard.
+ */
 
 import { isView, typedArrayName } from '../primordials.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
@@ -18,7 +21,7 @@ export class TextEncoder {
     return utf8Encode(toDOMString(input));
   }
 
-  /** Fills `destination` with whole characters only and says how far it came. */
+  /** Fills `destination` with whole characters. @returns how much was read and written */
   encodeInto(source: unknown, destination: unknown): { read: number; written: number } {
     void this.#encoding;
     requireArguments(arguments.length, 2, 'TextEncoder.encodeInto');

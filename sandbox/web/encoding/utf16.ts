@@ -1,4 +1,7 @@
-/** The UTF-16 decoder (https://encoding.spec.whatwg.org/#shared-utf-16-decoder), either byte order, stoppable anywhere. */
+/**
+ * The UTF-16 decoder (https://encoding.spec.whatwg.org/#shared-utf-16-decoder), either byte order;
+ * a chunk may end anywhere.
+ */
 export class Utf16Decoder {
   readonly #bigEndian: boolean;
   readonly #fatal: boolean;
@@ -12,7 +15,7 @@ export class Utf16Decoder {
     this.#fatal = fatal;
   }
 
-  /** @throws TypeError on malformed input where `fatal`. */
+  /** @throws TypeError on malformed input if `fatal` */
   decode(bytes: Uint8Array, more: boolean): string {
     let text = '';
     for (let i = 0; i < bytes.length; i++) {

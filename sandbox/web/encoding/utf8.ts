@@ -1,9 +1,9 @@
 /**
- * UTF-8, both ways (https://encoding.spec.whatwg.org/#utf-8). The engine has no codec of its own outside a browser.
+ * UTF-8, both ways (https://encoding.spec.whatwg.org/#utf-8). A bare engine has no codec.
  *
- * The encoder always answers a fresh `Uint8Array` over a buffer of its exact size, whatever was done to the built-ins.
- * The decoder keeps the bytes of an unfinished character for the next call. Both are tuned for plain ASCII, which is
- * what most JSON is.
+ * The encoder always returns a fresh `Uint8Array` over a buffer of its exact size, also if a script
+ * has replaced built-ins. The decoder keeps the bytes of an unfinished character for the next call.
+ * Both are tuned for ASCII, which most JSON is.
  */
 import { LATIN1_BYTES_MAX, latin1 } from '../latin1.ts';
 import {
@@ -23,7 +23,7 @@ const NOT_ASCII = /[\u0080-\uffff]/;
 const CHUNK = LATIN1_BYTES_MAX;
 const REPLACEMENT = 0xfffd;
 
-/** The number of bytes `text` takes in UTF-8. */
+/** Length of a text in UTF-8, in bytes. */
 export function utf8Length(text: string): number {
   if (regExpExec(NOT_ASCII, text) === null) return text.length;
   let bytes = text.length;
@@ -33,7 +33,7 @@ export function utf8Length(text: string): number {
     if (code < 0x800) bytes += 1;
     else {
       bytes += 2;
-      // A pair is two units and four bytes: the second unit adds nothing more.
+      // A surrogate pair has two units and four bytes: the second unit adds none.
       if (isHigh(code) && isLow(charCodeAt(text, i + 1))) i++;
     }
   }
@@ -81,26 +81,31 @@ export function utf8EncodeInto(text: string, target: Uint8Array): { read: number
   return { read, written };
 }
 
-/** Decodes a whole text: a leading byte order mark is dropped, what is malformed becomes U+FFFD. */
+/** Decodes a whole text. A leading byte order mark is dropped; malformed bytes become U+FFFD. */
 export function utf8Decode(bytes: Uint8Array): string {
   const text = utf8DecodeWithoutBom(bytes);
   return charCodeAt(text, 0) === 0xfeff ? slice(text, 1) : text;
 }
 
-/** The same with the byte order mark kept. */
+/** `utf8Decode` that keeps the byte order mark. */
 export const utf8DecodeWithoutBom = (bytes: Uint8Array): string =>
   new Utf8Decoder(false).decode(bytes, false);
 
-/** Room for the text of a chunk: a byte makes one unit, and the first may end a character that is two, or malformed. */
+/**
+ * Buffer for the text of a chunk: a unit for each byte, and two more for the character that the
+ * first byte ends.
+ */
 const units = new Uint16ArrayIntrinsic(CHUNK + 2);
 
-/** The decoder proper: a state machine that can stop between any two bytes. */
+/** The decoder: a state machine that can stop between any two bytes. */
 export class Utf8Decoder {
   readonly #fatal: boolean;
   /** Bits of the character so far, and how many bytes it still needs. */
   #point = 0;
   #needed = 0;
-  /** Bounds of the next byte: they keep out overlong forms, surrogates and points above U+10FFFF. */
+  /**
+   * Bounds of the next byte, which exclude overlong forms, surrogates and points above U+10FFFF.
+   */
   #lower = 0x80;
   #upper = 0xbf;
 
@@ -108,7 +113,7 @@ export class Utf8Decoder {
     this.#fatal = fatal;
   }
 
-  /** @throws TypeError on malformed input where `fatal`; the decoder is then as new. */
+  /** @throws TypeError on malformed input if `fatal`; the decoder is reset then */
   decode(bytes: Uint8Array, more: boolean): string {
     const length = typedArrayByteLength(bytes);
     let text = '';
@@ -158,7 +163,7 @@ export class Utf8Decoder {
     );
   }
 
-  /** Takes a lead byte; false where it is none. */
+  /** Reads a lead byte. @returns false for any other byte */
   #begin(byte: number): boolean {
     if (byte >= 0xc2 && byte <= 0xdf) {
       this.#needed = 1;

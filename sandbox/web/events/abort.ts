@@ -1,8 +1,9 @@
 /**
  * AbortController and AbortSignal (https://dom.spec.whatwg.org/#aborting-ongoing-activities).
  *
- * The exported functions are for our own code. They go to the private state of a signal and to captured built-ins alone:
- * a script that replaces `AbortSignal.prototype.aborted` changes what it sees, and not what a fetch does.
+ * Attack: a replaced `AbortSignal.prototype.aborted`. The exported functions are for the prelude
+ * and use only private state of a signal and captured built-ins, so a script changes what it sees,
+ * and not what a fetch does.
  */
 import { DOMException } from '../dom-exception.ts';
 import './error-dispatch.ts';
@@ -14,7 +15,7 @@ import { getHandler, setHandler } from './event-handler.ts';
 import { EventTarget, fire, hasListener, listenersOf, setSignals } from './event-target.ts';
 import { reportException } from './uncaught.ts';
 
-/** Longest delay that a timer of a call can wait: browsers hold it in 32 signed bits, too. */
+/** Longest delay of a timer: 32 signed bits, as in browsers. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
 const INSIDE = Symbol();
 
@@ -25,32 +26,33 @@ interface Algorithm {
 
 /** A genuine AbortSignal, whatever its prototype says. */
 export let isAbortSignal: (value: unknown) => value is AbortSignal;
-/** Whether it has been aborted. */
+/** Whether a signal is aborted. */
 export let isAborted: (signal: AbortSignal) => boolean;
-/** The reason it was aborted with; undefined before. */
+/** The abort reason; undefined before. */
 export let abortReason: (signal: AbortSignal) => unknown;
 /** "Signal abort". @param reason undefined stands for an AbortError */
 export let signalAbort: (signal: AbortSignal, reason?: unknown) => void;
 /**
- * Runs the algorithm when the signal is aborted, before its event. It never runs for a signal that is aborted already.
+ * Runs the algorithm when the signal aborts, before its event; never if the signal is aborted
+ * already.
  *
- * @returns takes it back
+ * @returns a function that removes the algorithm
  */
 export let onAbort: (signal: AbortSignal, algorithm: () => void) => () => void;
-/** "Create a dependent abort signal": aborted as soon as one of these is. */
+/** "Create a dependent abort signal": aborts as soon as one of these does. */
 export let dependentSignal: (signals: ArrayLike<AbortSignal>) => AbortSignal;
 
-/** A signal that nobody can abort but by `signalAbort`. */
+/** A signal that only `signalAbort` can abort. */
 export const createAbortSignal = (): AbortSignal => new AbortSignal(INSIDE);
 
 export class AbortSignal extends EventTarget {
   #aborted = false;
   #reason: unknown = undefined;
   #algorithms: List<Algorithm> | undefined = undefined;
-  /** Of a dependent signal: those it depends on, none of which is dependent. */
+  /** Source signals of a dependent signal; none of them is dependent. */
   #sources: List<AbortSignal> | undefined = undefined;
   #dependents: Dependents | undefined = undefined;
-  /** Its sources keep it alive. */
+  /** Whether its sources hold it strongly. */
   #kept = false;
 
   static {
@@ -88,7 +90,7 @@ export class AbortSignal extends EventTarget {
     return dependentSignal(list);
   }
 
-  /** The timer belongs to the running call: where that ends before, the signal is never aborted. */
+  /** The timer belongs to the running call: if the call ends before, the signal never aborts. */
   static timeout(milliseconds: unknown): AbortSignal {
     requireArguments(arguments.length, 1, 'AbortSignal.timeout');
     const delayMs = enforceRange(milliseconds);
@@ -127,7 +129,7 @@ export class AbortSignal extends EventTarget {
     push(signals, this);
     const dependents = this.#dependents?.signals;
     this.#dependents = undefined;
-    // All of them have their reason before the first algorithm or listener runs, and looks at any.
+    // All dependents have their reason before the first algorithm or listener runs.
     for (let i = 0; dependents !== undefined && i < dependents.length; i++) {
       const signal = weakRefDeref(dependents[i] as WeakRef<AbortSignal>);
       if (signal === undefined || signal.#aborted) continue;
@@ -170,7 +172,7 @@ export class AbortSignal extends EventTarget {
     return () => {
       if (algorithm.removed) return;
       algorithm.removed = true;
-      // While they run, the list stays as it is.
+      // The list does not change while they run.
       if (!this.#aborted) drop(algorithms, algorithm);
       this.#keep();
     };
@@ -202,8 +204,9 @@ export class AbortSignal extends EventTarget {
   }
 
   /**
-   * A source holds its dependents weakly, or one that lives as long as the isolate would collect those of every call;
-   * but a dependent signal that somebody listens to, and nobody else holds, stays alive as long as its sources.
+   * A source holds its dependents weakly; otherwise one that lives as long as the isolate would
+   * accumulate those of every call. A dependent signal with listeners is held strongly, so that it
+   * stays alive as long as its sources.
    */
   #keep(): void {
     const sources = this.#sources;
@@ -233,7 +236,7 @@ class Dependents {
     push(this.signals, new WeakRefIntrinsic(signal));
   }
 
-  /** Drops those that are gone. It waits until there are twice as many as it left, so it costs each of them little. */
+  /** Drops collected signals. Runs when their number has doubled, so its cost is amortized. */
   #sweep(): void {
     const alive = new List<WeakRef<AbortSignal>>();
     for (let i = 0; i < this.signals.length; i++) {

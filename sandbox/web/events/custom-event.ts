@@ -1,4 +1,7 @@
-/** CustomEvent (https://dom.spec.whatwg.org/#interface-customevent): an event that carries a value of the script's. */
+/**
+ * CustomEvent (https://dom.spec.whatwg.org/#interface-customevent): an event that carries a value
+ * of the script's.
+ */
 
 import { defineInterface, requireArguments, toDictionary, toDOMString } from '../web-idl.ts';
 import { Event, eventState, initialize } from './event.ts';

@@ -1,7 +1,7 @@
 /**
- * Tells the listeners of the global scope of an exception that nobody caught, as an ErrorEvent
- * (https://html.spec.whatwg.org/#report-an-exception). Evaluated together with the interfaces of events: before, nobody
- * can listen.
+ * Dispatches an ErrorEvent for an uncaught exception to the listeners of the global scope
+ * (https://html.spec.whatwg.org/#report-an-exception). Evaluated together with the event
+ * interfaces: before, there are no listeners.
  */
 
 import { isErrorLike, readMember, readStack } from '../console/error-stack.ts';
@@ -31,7 +31,7 @@ setErrorDispatch((thrown, from) => {
   return !dispatch(globalThis, event);
 });
 
-/** One line for an error, any other value as it would be logged. Runs no getter of a value that is no error. */
+/** One line for an error; any other value as in a log. Runs no getter of other values. */
 function describe(thrown: unknown): string {
   if (!isErrorLike(thrown)) return typeof thrown === 'string' ? thrown : inspect(thrown, 0);
   const name = readMember(thrown, 'name');
@@ -40,7 +40,7 @@ function describe(thrown: unknown): string {
   return typeof name === 'string' && name !== '' ? `${name}${text && ': '}${text}` : text;
 }
 
-/** The stack of the error, or else that of the code which reported the value. */
+/** The stack of the error, or of the code that reported another value. */
 function stackOf(thrown: unknown, from: Function | undefined): string {
   if (isErrorLike(thrown)) return readStack(thrown);
   if (from === undefined) return '';

@@ -1,4 +1,7 @@
-/** ErrorEvent (https://html.spec.whatwg.org/#errorevent): an exception that nobody caught, and where it was thrown. */
+/**
+ * ErrorEvent (https://html.spec.whatwg.org/#errorevent): an uncaught exception and its position in
+ * the script.
+ */
 
 import { defineInterface, isObject, requireArguments, toDOMString, toUSVString } from '../web-idl.ts';
 import { Event } from './event.ts';

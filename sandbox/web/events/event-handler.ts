@@ -1,6 +1,7 @@
 /**
- * Event handler attributes, `onabort` and `onerror` (https://html.spec.whatwg.org/#event-handler-attributes): one more
- * listener of a target, that an assignment replaces in its place.
+ * Event handler attributes, `onabort` and `onerror`
+ * (https://html.spec.whatwg.org/#event-handler-attributes): a listener of a target that an
+ * assignment replaces without changing its order.
  */
 
 import { apply, objectCreate } from '../primordials.ts';
@@ -13,7 +14,7 @@ import { addListener, listenersOf, removeListener } from './event-target.ts';
 export const getHandler = (target: object, type: string): object | null =>
   listenersOf(target).handlers?.[type]?.value ?? null;
 
-/** Assigns it. Whatever is no object stands for null (`[LegacyTreatNonObjectAsNull]`). */
+/** Assigns it. A value that is not an object counts as null (`[LegacyTreatNonObjectAsNull]`). */
 export function setHandler(target: object, type: string, value: unknown): void {
   const listeners = listenersOf(target);
   listeners.handlers ??= objectCreate(null) as NonNullable<typeof listeners.handlers>;
@@ -26,7 +27,8 @@ export function setHandler(target: object, type: string, value: unknown): void {
     handler.value = value;
   } else {
     const callback = (event: Event): void => run(handlers[type]?.value, target, event);
-    handlers[type] = { value, listener: addListener(listeners, type, callback) };
+    const flags = { capture: false, once: false, passive: false, removed: false, unwatch: undefined };
+    handlers[type] = { value, listener: addListener(listeners, { type, callback, ...flags }) };
   }
 }
 

@@ -1,11 +1,12 @@
 /**
- * The init dictionary of an event's interface, as Web IDL reads dictionaries: each member is read and converted before the next
- * one is looked at, in the order of their names. A getter of the script's sees how far it has come.
+ * The init dictionary of an event's interface, as Web IDL reads dictionaries: each member is read
+ * and converted before the next one is read, in the order of their names. A script's getters can
+ * observe this order.
  */
 import { objectCreate, objectKeys } from '../primordials.ts';
 import { toDictionary } from '../web-idl.ts';
 
-/** What a member is where it is undefined, and what any other value of it is converted to. */
+/** Default of an undefined member, and conversion of any other value. */
 type Member<T> = readonly [fallback: unknown, convert: (value: unknown) => T];
 type Members = Readonly<Record<string, Member<unknown>>>;
 type Init<M extends Members> = { readonly [K in keyof M]: M[K] extends Member<infer T> ? T : never };
@@ -15,7 +16,7 @@ export const asIs = (value: unknown): unknown => value;
 
 /**
  * @param members in the order of their names
- * @returns what reads such a dictionary; `what` stands in the error where it is none
+ * @returns a function that reads such a dictionary; `what` names it in errors
  */
 export function initReader<M extends Members>(members: M, what: string): (init: unknown) => Init<M> {
   const names = objectKeys(members);
@@ -24,7 +25,7 @@ export function initReader<M extends Members>(members: M, what: string): (init: 
     const init = objectCreate(null) as Record<string, unknown>;
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as string;
-      // By index: to destructure an array is to call what the script may have put in place of its iterator.
+      // By index: destructuring an array would call an iterator that the script may have replaced.
       const member = members[name] as Member<unknown>;
       const value = given[name];
       init[name] = member[1](value === undefined ? member[0] : value);

@@ -1,6 +1,6 @@
 /**
- * EventTarget (https://dom.spec.whatwg.org/#interface-eventtarget): listeners, and the dispatch of events to them. The
- * global scope is a target, too, though it is an instance of nothing.
+ * EventTarget (https://dom.spec.whatwg.org/#interface-eventtarget): listeners, and the dispatch of
+ * events to them. The global scope is a target too, although it is not an instance.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -27,14 +27,14 @@ export interface Listener {
 /** The listeners of one target. */
 export class Listeners {
   readonly list = new List<Listener>();
-  /** Told when one has come or gone. */
+  /** Called when a listener was added or removed. */
   onChange: (() => void) | undefined = undefined;
   /** The handlers of its attributes (`onabort`), by type of event. */
   handlers: Record<string, { value: object; readonly listener: Listener } | undefined> | undefined =
     undefined;
 }
 
-/** What `abort.ts` can do here, once it is there: before, no value is a signal. */
+/** Functions of `abort.ts`, once it is evaluated. Before, no value is a signal. */
 interface Signals {
   isAbortSignal(value: unknown): value is AbortSignal;
   isAborted(signal: AbortSignal): boolean;
@@ -49,7 +49,7 @@ export function setSignals(support: Signals): void {
 const scope: object = globalThis;
 const scopeListeners = new Listeners();
 
-/** The listeners of a genuine target. @throws TypeError where it is none */
+/** The listeners of a genuine target. @throws TypeError for any other value */
 export let listenersOf: (target: object) => Listeners;
 
 export class EventTarget {
@@ -67,7 +67,15 @@ export class EventTarget {
     const { capture, once, passive, signal } = flattenMore(options);
     if (listener === null || (signal !== undefined && signals?.isAborted(signal))) return;
     if (find(listeners, name, listener, capture) !== undefined) return;
-    const added = addListener(listeners, name, listener, capture, once, passive);
+    const added = addListener(listeners, {
+      type: name,
+      callback: listener,
+      capture,
+      once,
+      passive,
+      removed: false,
+      unwatch: undefined,
+    });
     if (signal !== undefined)
       added.unwatch = signals?.onAbort(signal, () => removeListener(listeners, added));
   }
@@ -97,10 +105,10 @@ export class EventTarget {
 }
 defineInterface(EventTarget, 'EventTarget');
 
-/** Called as a global function, without a receiver, a method is one of the global scope (Web IDL, operations). */
+/** A method that is called without a receiver is one of the global scope (Web IDL, operations). */
 const receiver = (self: object | null | undefined): object => self ?? scope;
 
-/** Fires an event of our own making, a trusted one, if anybody listens. */
+/** Fires a trusted event if the target has a listener for it. */
 export function fire(target: object, type: string): void {
   if (!hasListener(target, type)) return;
   const event = new Event(type);
@@ -108,7 +116,7 @@ export function fire(target: object, type: string): void {
   dispatch(target, event);
 }
 
-/** "Dispatch" for a path of one target. @returns false where a listener has prevented the default */
+/** "Dispatch" for a path of one target. @returns false if a listener prevented the default */
 export function dispatch(target: object, event: Event): boolean {
   const state = eventState(event);
   const listeners = listenersOf(target);
@@ -126,7 +134,7 @@ export function dispatch(target: object, event: Event): boolean {
   return !state.canceled;
 }
 
-/** "Inner invoke": the listeners that there were when it began, but for those removed meanwhile. */
+/** "Inner invoke": the listeners at its beginning, except those removed since. */
 function invoke(listeners: Listeners, event: Event, state: EventState, capture: boolean): void {
   if (state.stopPropagation || listeners.list.length === 0) return;
   const list = copyList(listeners.list);
@@ -156,15 +164,7 @@ function call(callback: object, event: Event, currentTarget: object | null): voi
 }
 
 /** Adds a listener that is not there yet. */
-export function addListener(
-  listeners: Listeners,
-  type: string,
-  callback: object,
-  capture = false,
-  once = false,
-  passive = false,
-): Listener {
-  const listener = { type, callback, capture, once, passive, removed: false, unwatch: undefined };
+export function addListener(listeners: Listeners, listener: Listener): Listener {
   push(listeners.list, listener);
   listeners.onChange?.();
   return listener;
@@ -181,7 +181,7 @@ export function removeListener(listeners: Listeners, listener: Listener): void {
   listeners.onChange?.();
 }
 
-/** Whether anybody listens for this type of event. */
+/** Whether the target has a listener for this type of event. */
 export function hasListener(target: object, type: string): boolean {
   const { list } = listenersOf(target);
   for (let i = 0; i < list.length; i++) if (list[i]?.type === type) return true;

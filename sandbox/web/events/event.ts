@@ -1,6 +1,6 @@
 /**
- * Event (https://dom.spec.whatwg.org/#interface-event). There is no tree of targets here: the path of an event is its
- * target alone, so bubbling and composing are attributes without an effect.
+ * Event (https://dom.spec.whatwg.org/#interface-event). There is no tree of targets: the path of an
+ * event is its target only, so `bubbles` and `composed` have no effect.
  */
 
 import { defineProperty, objectCreate } from '../primordials.ts';
@@ -11,7 +11,7 @@ export const NONE = 0;
 export const AT_TARGET = 2;
 const PHASES = { NONE, CAPTURING_PHASE: 1, AT_TARGET, BUBBLING_PHASE: 3 };
 
-/** What the standard keeps of an event beside its attributes, for the dispatch. Never handed to a script. */
+/** State of an event for its dispatch, besides its attributes. Never passed to a script. */
 export class EventState {
   type: string;
   target: object | null = null;
@@ -146,7 +146,10 @@ for (const [name, value] of Object.entries(PHASES)) {
   defineProperty(Event.prototype, name, { value, enumerable: true });
 }
 
-/** `[LegacyUnforgeable]`: an own property of each event that no script can replace, with one getter for all. */
+/**
+ * `[LegacyUnforgeable]`: an own property of each event that no script can replace, with one getter
+ * for all.
+ */
 const isTrusted: PropertyDescriptor = objectCreate(null) as object;
 isTrusted.get = Object.getOwnPropertyDescriptor(
   {
@@ -164,7 +167,7 @@ export function cancel(state: EventState): void {
   if (state.cancelable && !state.inPassiveListener) state.canceled = true;
 }
 
-/** "Initialize" of the legacy `init…Event` methods. @returns false where the event is being dispatched */
+/** "Initialize" of the legacy `init…Event` methods. @returns false while the event is dispatched */
 export function initialize(state: EventState, type: string, bubbles: boolean, cancelable: boolean): boolean {
   if (state.dispatching) return false;
   state.stopPropagation = false;

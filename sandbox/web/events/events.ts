@@ -1,4 +1,4 @@
-/** The interfaces of events as one module, evaluated when a script touches the first of them. */
+/** The event interfaces as one lazy module. */
 import './error-dispatch.ts';
 import { EventTarget } from './event-target.ts';
 
@@ -8,5 +8,5 @@ export { Event } from './event.ts';
 export { getHandler, setHandler } from './event-handler.ts';
 export { EventTarget };
 
-/** As globals they are the methods themselves: without a receiver they mean the global scope. */
+/** The globals are the methods themselves: without a receiver they act on the global scope. */
 export const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;

@@ -1,4 +1,7 @@
-/** MessageChannel (https://html.spec.whatwg.org/#message-channels), and the interfaces that come with it, as one module. */
+/**
+ * MessageChannel (https://html.spec.whatwg.org/#message-channels), and its interfaces as one lazy
+ * module.
+ */
 
 import { defineInterface } from '../web-idl.ts';
 import { createPorts, type MessagePort } from './message-port.ts';

@@ -1,4 +1,6 @@
-/** MessageEvent (https://html.spec.whatwg.org/#messageevent): a message, and the ports that came with it. */
+/**
+ * MessageEvent (https://html.spec.whatwg.org/#messageevent): a message and its transferred ports.
+ */
 
 import { List, push, toArray } from '../list.ts';
 import { apply } from '../primordials.ts';
@@ -24,7 +26,7 @@ export class MessageEvent extends Event {
   #data: unknown;
   #lastEventId: string;
   #origin: string;
-  /** Frozen: every reader sees the same. */
+  /** Frozen: every read returns the same array. */
   #ports: readonly MessagePort[];
   #source: MessagePort | null;
 

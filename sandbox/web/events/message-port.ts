@@ -1,9 +1,10 @@
 /**
- * MessagePort (https://html.spec.whatwg.org/#message-ports): two ports of one isolate, and what is on its way between them.
+ * MessagePort (https://html.spec.whatwg.org/#message-ports): two ports of one isolate, and the
+ * messages between them.
  *
- * Each message is a task of the call that posted it, as a timer that is due at once, and ends with that call: a port outlives
- * calls, what one of them has posted does not. Messages count among the timers of their call; those of a port that has not
- * been started wait in it, and are bounded there. Nothing here crosses the bridge but the timer.
+ * Each message is a task of the call that posted it, like a timer that is due at once, and ends
+ * with that call; a port outlives calls. Messages count as timers of their call. Those of a port
+ * that is not started wait in the port, up to a bound. Only the timer crosses the bridge.
  */
 import { DOMException } from '../dom-exception.ts';
 import './error-dispatch.ts';
@@ -28,7 +29,7 @@ interface Message {
   readonly data: unknown;
   readonly ports: readonly MessagePort[];
   next: Message | undefined;
-  /** It was dispatched, or its call has ended before. */
+  /** Dispatched, or dropped because its call had ended. */
   gone: boolean;
 }
 
@@ -41,7 +42,7 @@ class End {
   last: Message | undefined;
   waiting = 0;
 
-  /** @throws RangeError, DOMException where too many wait */
+  /** @throws RangeError or DOMException if too many messages wait */
   add(message: Message): void {
     if (this.waiting >= MESSAGES_MAX)
       throw new DOMException(`At most ${MESSAGES_MAX} messages wait in a port`, 'QuotaExceededError');
@@ -59,7 +60,7 @@ class End {
 
   #deliver(message: Message): void {
     if (message.gone || !this.started || this.port === undefined) return;
-    // Tasks come in the order of the messages: those before this one belonged to calls that are over.
+    // Tasks run in the order of messages, so earlier messages belonged to calls that have ended.
     while (this.first !== message) this.#shift();
     this.#shift();
     const event = new MessageEvent('message', { __proto__: null, data: message.data, ports: message.ports });
@@ -124,7 +125,7 @@ export class MessagePort extends EventTarget {
     let lost = target === undefined;
     for (let i = 0; i < list.length; i++) {
       if (list[i] === this) throw new DOMException('A port cannot be sent through itself', 'DataCloneError');
-      // "Doomed": nobody is left to hear the message that takes its own receiver along.
+      // "Doomed": the message transfers its own receiver, so no port is left to receive it.
       if (list[i] === target?.port) lost = true;
     }
     const { data, moved } = structuredClone().cloneMessage(message, list);
@@ -153,7 +154,7 @@ export class MessagePort extends EventTarget {
     return getHandler(this, 'message');
   }
 
-  /** Starts the port, as the standard has it. */
+  /** Starts the port, as in the standard. */
   set onmessage(handler: unknown) {
     void this.#end;
     setHandler(this, 'message', handler);

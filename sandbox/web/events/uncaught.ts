@@ -1,44 +1,45 @@
 /**
- * Exceptions that nobody caught: "report an exception" (https://html.spec.whatwg.org/#report-an-exception) of callbacks of
- * timers, microtasks and listeners, and `reportError`.
+ * Uncaught exceptions: "report an exception" (https://html.spec.whatwg.org/#report-an-exception) of
+ * callbacks of timers, microtasks and listeners, and `reportError`.
  *
- * Where the script listens for `error` at the global scope, it is told first, and may keep the exception out of the log
- * by `preventDefault()`. A script that does not listen pays nothing for that: the events are evaluated only with the
- * first use of one of their interfaces.
+ * A listener for `error` at the global scope runs first, and keeps the exception out of the log by
+ * `preventDefault()`. A script without listeners pays nothing: events are evaluated at the first
+ * use of an interface of theirs.
  */
 import { requireArguments } from '../web-idl.ts';
 
-/** @returns true where a listener has prevented the default. */
+/** @returns true if a listener prevented the default */
 export type ErrorDispatch = (thrown: unknown, from: Function | undefined) => boolean;
 
 let log: (thrown: unknown) => void = () => {};
 let dispatch: ErrorDispatch | undefined;
 let reporting = false;
 
-/** Hands in what writes an exception to the log: told any value, to be treated as hostile. */
+/** Sets the function that logs an exception. It receives any value, which may be hostile. */
 export function setExceptionLog(write: (thrown: unknown) => void): void {
   log = write;
 }
 
-/** Hands in what tells the listeners of the global scope, once there may be any. */
-export function setErrorDispatch(tell: ErrorDispatch): void {
-  dispatch = tell;
+/** Sets the function that dispatches to the listeners of the global scope. */
+export function setErrorDispatch(next: ErrorDispatch): void {
+  dispatch = next;
 }
 
 /**
- * Reports what was thrown. Never throws.
+ * Reports a thrown value. Never throws.
  *
- * @param from the function whose caller stands for the place, where the value itself names none
+ * @param from function whose caller is the position of a value without a stack
  */
 export function reportException(thrown: unknown, from?: Function): void {
   let handled = false;
-  // Attack: a listener of `error` that throws would be told of its own exception for ever. That one goes to the log.
+  // Attack: a listener of `error` that throws, and receives its own exception forever. It is
+  // logged.
   if (dispatch !== undefined && !reporting) {
     reporting = true;
     try {
       handled = dispatch(thrown, from);
     } catch {
-      // The stack is exhausted: it is logged as if nobody listened.
+      // The stack is exhausted: the exception is logged as without listeners.
     }
     reporting = false;
   }

@@ -1,8 +1,8 @@
 /**
  * Blob and File (https://w3c.github.io/FileAPI/).
  *
- * A blob holds one run of bytes that never changes; a slice is a view of the same memory, and so is a blob made of one
- * other. No blob lives outside the isolate's heap, whose limit counts it.
+ * A blob holds one sequence of bytes that never changes. A slice, and a blob made of one other,
+ * share its memory. Blobs are in the isolate's heap, whose limit counts them.
  */
 
 import { type Bytes, copyBytes, joinBytes, subBytes, viewBytes } from '../encoding/bytes.ts';
@@ -33,7 +33,7 @@ import { WholeSource } from './whole-source.ts';
 const NOT_PRINTABLE = /[^\x20-\x7e]/;
 const ENDING = /^(?:native|transparent)$/;
 
-/** Marks a call of a constructor from inside, with bytes that nobody else holds. */
+/** Marks a constructor call of the prelude, with bytes that no other code holds. */
 class Owned {
   readonly #bytes: Bytes;
 
@@ -41,13 +41,16 @@ class Owned {
     this.#bytes = bytes;
   }
 
-  /** Undefined for anything else; told by a brand, because `instanceof` would run the traps of a proxy. */
+  /**
+   * Undefined for any other value. Checks a brand, because `instanceof` would run the traps of a
+   * proxy.
+   */
   static bytesOf(value: unknown): Bytes | undefined {
     return isObject(value) && #bytes in value ? value.#bytes : undefined;
   }
 }
 
-/** The blob's memory, to be read only. */
+/** The blob's memory; read-only. */
 export let blobBytes: (blob: Blob) => Bytes;
 export let blobType: (blob: Blob) => string;
 /** A genuine Blob, whatever its prototype says. */
@@ -163,16 +166,16 @@ export class File extends Blob {
 defineInterface(File, 'File');
 
 /**
- * A blob over bytes that nobody will change. The type is kept as given: that of a body is a serialised MIME type, whose
- * parameters are case-sensitive (the boundary of a form).
+ * A blob over bytes that never change. The type is kept as given: that of a body is a serialised
+ * MIME type with case-sensitive parameters, such as the boundary of a form.
  */
 export const blobOver = (bytes: Bytes, type: string): Blob => new Blob(new Owned(bytes), type);
 
-/** A file over bytes that nobody will change; the type is kept as given. */
+/** A file over bytes that never change; the type is kept as given. */
 export const fileOver = (bytes: Bytes, name: string, type: string, lastModified: number = now()): File =>
   new File(new Owned(bytes), name, { type, lastModified });
 
-/** `sequence<BlobPart>`. What the parts hold is read when all of them have been converted. */
+/** `sequence<BlobPart>`. Their content is read after all of them are converted. */
 function toSequence(parts: unknown, what: string): List<unknown> {
   if (!isObject(parts)) throw new TypeError(`${what}: parameter 1 is not a sequence`);
   const sequence = new List<unknown>();
@@ -193,7 +196,10 @@ function toBlobOptions(members: Record<string, unknown>): { native: boolean; typ
   return { native: ending === 'native', type: type === undefined ? '' : toDOMString(type) };
 }
 
-/** Every line break as a line feed, piece by piece: one `replace` of a long text cannot be interrupted. */
+/**
+ * Every line break as a line feed, piece by piece: a `replace` of a long text cannot be
+ * interrupted.
+ */
 function toLineFeeds(text: string): string {
   let out = '';
   let start = 0;
@@ -204,7 +210,7 @@ function toLineFeeds(text: string): string {
   return out + slice(text, start);
 }
 
-/** "Process blob parts". One part that is ours already is not copied. */
+/** "Process blob parts". A single blob is not copied. */
 function concatenate(sequence: List<unknown>, nativeEndings: boolean): Bytes {
   const pieces = new List<Bytes>();
   let ours = true;
@@ -222,7 +228,10 @@ function concatenate(sequence: List<unknown>, nativeEndings: boolean): Bytes {
   return ours && pieces.length === 1 ? (pieces[0] as Bytes) : joinBytes(pieces);
 }
 
-/** An argument of `slice`: `[Clamp] long long`, which rounds halves to even; counted from the end where negative. */
+/**
+ * An argument of `slice`: `[Clamp] long long`, which rounds halves to even; a negative one counts
+ * from the end.
+ */
 function position(value: unknown, fallback: number, size: number): number {
   if (value === undefined) return fallback;
   const number = Math.min(Math.max(toNumber(value) || 0, -size), size);

@@ -1,8 +1,9 @@
 /**
- * The members that Request and Response share (https://fetch.spec.whatwg.org/#body-mixin), put onto both prototypes.
+ * The members that Request and Response share (https://fetch.spec.whatwg.org/#body-mixin), put onto
+ * both prototypes.
  *
- * The methods are `async`, so that everything that goes wrong is a rejection, a receiver of the wrong kind included; the
- * quick path through them awaits nothing.
+ * The methods are `async`, so that every error is a rejection, also for a wrong receiver. Their
+ * fast path awaits nothing.
  */
 
 import type { Box } from '../box.ts';
@@ -30,7 +31,7 @@ export interface BodyMixin {
   textStream(): ReadableStream;
 }
 
-/** Defines the members. The two functions throw a TypeError where `self` is not of the class. */
+/** Defines the members. The two functions throw a TypeError unless `self` is of the class. */
 export function mixInBody<T extends object>(
   prototype: T,
   bodyOf: (self: T) => Body | undefined,
@@ -98,7 +99,7 @@ function toText(body: Body | undefined): string | Promise<string> {
 
 const decodeLater = async (box: Promise<Box>): Promise<string> => utf8Decode((await box).bytes);
 
-/** The last step of `formData()`. @throws TypeError where the bytes are no form of that type */
+/** The last step of `formData()`. @throws TypeError unless the bytes are a form of that type */
 function parseForm(bytes: Bytes, contentType: string | null): readonly FormEntry[] {
   const type = extractMimeType(contentType);
   switch (type?.essence) {
@@ -111,6 +112,6 @@ function parseForm(bytes: Bytes, contentType: string | null): readonly FormEntry
     case 'application/x-www-form-urlencoded':
       return parseUrlencoded(utf8DecodeWithoutBom(bytes));
     default:
-      throw new TypeError(`A body of type ${type?.essence ?? '(none)'} is no form`);
+      throw new TypeError(`A body of type ${type?.essence ?? '(none)'} is not a form`);
   }
 }

@@ -1,9 +1,10 @@
 /**
- * The body of a Request or Response (https://fetch.spec.whatwg.org/#concept-body), held as what it was made from.
+ * The body of a Request or Response (https://fetch.spec.whatwg.org/#concept-body), kept in the form
+ * from which it was made.
  *
- * A string stays a string until somebody asks for bytes: the host encodes an answer faster than this isolate could. A
- * form becomes multipart bytes only when they are needed, and a ReadableStream exists only once somebody asks for `body`
- * or has brought one along: most bodies are read whole, and need none of the library of streams.
+ * A string stays a string until bytes are read: the host encodes an answer faster than the isolate.
+ * A form becomes multipart bytes only when they are needed. A ReadableStream exists only if code
+ * reads `body` or gave one: most bodies are read whole, without the streams library.
  */
 
 import { Box } from '../box.ts';
@@ -41,15 +42,15 @@ import { WholeSource } from './whole-source.ts';
 const TEXT = 'text/plain;charset=UTF-8';
 const URLENCODED = 'application/x-www-form-urlencoded;charset=UTF-8';
 
-/** What the parameters hold, whatever their `toString` says by now. */
+/** The text of parameters, also if a script has replaced their `toString`. */
 const paramsText = uncurryThis(URLSearchParams.prototype.toString);
 
-/** A form that is not bytes yet. Clones of a body share it. */
+/** A form that is not encoded yet. Clones of a body share it. */
 export class FormSource {
   readonly boundary = makeBoundary();
   readonly #make: () => FormData | Promise<FormData>;
   #made: FormData | Promise<FormData> | undefined;
-  /** The form is handed to `formData()` as it is, without a way through multipart. */
+  /** Whether `formData()` returns the form as it is, without encoding and parsing. */
   readonly direct: boolean;
 
   /** @param make called once, when the form is first needed */
@@ -58,7 +59,7 @@ export class FormSource {
     this.direct = direct;
   }
 
-  /** The form, as an object that belongs to the caller. */
+  /** The form; a copy that belongs to the caller. */
   form(): FormData | Promise<FormData> {
     const form = this.#once();
     return isFormData(form) ? formOf(formEntries(form)) : this.#copyLater(form);
@@ -95,13 +96,16 @@ export class FormSource {
 export type BodySource = string | Bytes | Blob | FormSource | ByteSource;
 
 export class Body {
-  /** Undefined for a body that is a stream, and once it was read. */
+  /** Undefined for a body that is a stream, and after it was read. */
   source: BodySource | undefined;
-  /** Given by the tenant, or made when it asked. As long as it is untouched, a `source` beside it is too. */
+  /**
+   * Given by the tenant, or made when it read `body`. Until it is read, a `source` beside it is
+   * unread too.
+   */
   stream: ReadableStream | undefined;
-  /** It was read, or moved away, other than through the stream. */
+  /** Read or moved, other than through the stream. */
   spent = false;
-  /** A clone holds the same source, so bytes must be copied before they are given away. */
+  /** A clone has the same source, so bytes are copied before they are handed out. */
   shared = false;
 
   constructor(source: BodySource | undefined, stream: ReadableStream | undefined = undefined) {
@@ -110,17 +114,17 @@ export class Body {
   }
 }
 
-/** Whether something was read from the body. */
+/** Whether the body was read from. */
 export const isUsed = (body: Body): boolean =>
   body.spent || (body.stream !== undefined && isDisturbed(body.stream));
 
-/** "Unusable": used, or about to be by somebody who holds a reader. */
+/** "Unusable": used, or locked by a reader. */
 export const isUnusable = (body: Body): boolean =>
   isUsed(body) || (body.stream !== undefined && isLocked(body.stream));
 
 /**
- * "Extract a body" (https://fetch.spec.whatwg.org/#concept-bodyinit-extract) of a BodyInit, in the order of the Web IDL
- * union. What the standard asks of a stream is left to `requireFreshStream`, because it is asked after all conversions.
+ * "Extract a body" (https://fetch.spec.whatwg.org/#concept-bodyinit-extract) of a BodyInit, in the
+ * order of the Web IDL union. `requireFreshStream` checks a stream, after all conversions.
  */
 export function extractBody(init: unknown): Body {
   if (typeof init === 'string') return new Body(toUSVString(init));
@@ -136,14 +140,16 @@ export function extractBody(init: unknown): Body {
   return new Body(toUSVString(init));
 }
 
-/** @throws TypeError where the body is a stream that somebody reads or has read */
+/** @throws TypeError if the body is a stream that is locked or was read */
 export function requireFreshStream(body: Body): void {
   if (body.source === undefined && isUnusable(body)) {
     throw new TypeError('The stream given as a body is locked or has already been read from');
   }
 }
 
-/** Adds the content type that a BodyInit brings along, unless the headers name one; `body` was made from `init`. */
+/**
+ * Adds the content type of a BodyInit, unless the headers have one; `body` was made from `init`.
+ */
 export function addContentType(headers: HeaderList, init: unknown, body: Body): void {
   if (hasHeader(headers, 'content-type')) return;
   const { source } = body;
@@ -158,10 +164,10 @@ export function addContentType(headers: HeaderList, init: unknown, body: Body): 
 }
 
 /**
- * Everything in the body, as a string where it was made from one. The body counts as used from here on.
+ * The whole body; a string if it was made from one. The body counts as used then.
  *
- * @param owned the caller gives the bytes to somebody who may change them
- * @throws TypeError where the body is unusable
+ * @param owned whether the caller hands the bytes to code that may change them
+ * @throws TypeError if the body is unusable
  */
 export function drainBody(body: Body, owned: boolean): string | Bytes | Promise<Box> {
   const { source, stream } = body;
@@ -173,13 +179,16 @@ export function drainBody(body: Body, owned: boolean): string | Bytes | Promise<
   return source instanceof FormSource ? source.encode() : collectBytes(source);
 }
 
-/** "Read all bytes" (https://streams.spec.whatwg.org/#read-loop): rejects for a chunk that is no Uint8Array. */
+/**
+ * "Read all bytes" (https://streams.spec.whatwg.org/#read-loop): rejects for a chunk that is not a
+ * Uint8Array.
+ */
 function readAll(reader: StreamReader): Promise<Box> {
   const pieces = new List<Bytes>();
   return new PromiseIntrinsic((resolve, reject) => {
     let asked = 0;
     let reading = false;
-    // Chunks that are queued already come before `read` returns: a loop, because a call for each would fill the stack.
+    // Queued chunks come before `read` returns: a loop, because recursion would overflow the stack.
     const read = (): void => {
       asked++;
       if (reading) return;
@@ -204,7 +213,10 @@ function readAll(reader: StreamReader): Promise<Box> {
   });
 }
 
-/** The body as it leaves the isolate: whole where it is whole. It counts as used. The caller knows it to be usable. */
+/**
+ * The body as it leaves the isolate. It counts as used then. The caller has checked that it is
+ * usable.
+ */
 export function takeBody(body: Body): string | ArrayBuffer | ByteSource {
   const { source, stream } = body;
   if (isByteSource(source)) {
@@ -220,7 +232,7 @@ export function takeBody(body: Body): string | ArrayBuffer | ByteSource {
   return isBytes(all) ? typedArrayBuffer(all) : new WholeSource(() => all);
 }
 
-/** The form that a body is, where it need not be parsed; that body counts as used. */
+/** The form of a body that need not be parsed; the body counts as used then. */
 export function takeForm(body: Body | undefined): FormData | Promise<FormData> | undefined {
   const source = body?.source;
   if (body === undefined || !(source instanceof FormSource) || !source.direct) return undefined;
@@ -228,7 +240,7 @@ export function takeForm(body: Body | undefined): FormData | Promise<FormData> |
   return source.form();
 }
 
-/** The stream that is the body's `body`: made now, if it is the first time that somebody asks. */
+/** The stream of the member `body`, made at the first read. */
 export function streamOf(body: Body): ReadableStream {
   body.stream ??= makeStream(body);
   return body.stream;
@@ -242,7 +254,7 @@ function makeStream(body: Body): ReadableStream {
     return stream;
   }
   if (isByteSource(source)) {
-    // From now on who reads the stream reads the source.
+    // From now on the source is read through the stream.
     body.source = undefined;
     return streamOver(source);
   }
@@ -261,7 +273,10 @@ const drainCopy = (source: Exclude<BodySource, ByteSource>): string | Bytes | Pr
   return source instanceof FormSource ? source.encode() : source;
 };
 
-/** "Clone" (https://fetch.spec.whatwg.org/#concept-body-clone): both may be read. The caller knows the body to be usable. */
+/**
+ * "Clone" (https://fetch.spec.whatwg.org/#concept-body-clone): both may be read. The caller has
+ * checked that the body is usable.
+ */
 export function cloneBody(body: Body): Body {
   if (isByteSource(body.source)) streamOf(body);
   if (body.source === undefined) {
@@ -270,7 +285,7 @@ export function cloneBody(body: Body): Body {
     return new Body(undefined, second);
   }
   if (body.stream !== undefined) {
-    // As after a tee: the stream that is out there stays locked, and the body gets another when somebody asks.
+    // As after a tee: the old stream stays locked, and the body gets another when `body` is read.
     acquireReader(body.stream);
     body.stream = undefined;
   }
@@ -279,7 +294,10 @@ export function cloneBody(body: Body): Body {
   return clone;
 }
 
-/** "Create a proxy": moves the source into a new body; the old one counts as used. The caller knows it to be usable. */
+/**
+ * "Create a proxy": moves the source into a new body; the old one counts as used. The caller has
+ * checked that it is usable.
+ */
 export function transferBody(body: Body): Body {
   const { source, stream, shared } = body;
   spend(body);
@@ -289,7 +307,7 @@ export function transferBody(body: Body): Body {
   return moved;
 }
 
-/** A stream that gives what the reader gives. */
+/** A stream of the reader's chunks. */
 function proxy(reader: StreamReader): ReadableStream {
   return newReadableStream(
     {
@@ -316,7 +334,7 @@ function proxy(reader: StreamReader): ReadableStream {
   );
 }
 
-/** Marks a body as used and lets its source go; a stream that was made over the source ends. */
+/** Marks a body as used and releases its source; a stream over the source ends. */
 function spend(body: Body): void {
   if (isUnusable(body)) throw new TypeError('The body has already been used, or is locked by a reader');
   body.spent = true;
@@ -325,10 +343,10 @@ function spend(body: Body): void {
   if (body.stream !== undefined) close(acquireReader(body.stream));
 }
 
-/** Leaves a stream closed, disturbed and locked, as one that was read to its end. */
+/** Leaves a stream closed, disturbed and locked, like one that was read to its end. */
 function close(reader: StreamReader): void {
   void reader.cancel(undefined);
 }
 
-/** Bytes, where nothing else that has a buffer can be. */
+/** Whether a body source is bytes: no other source is a view. */
 export const isBytes = (value: unknown): value is Bytes => isView(value);

@@ -1,4 +1,7 @@
-/** FormData (https://xhr.spec.whatwg.org/#interface-formdata): an ordered list of named strings and files. */
+/**
+ * FormData (https://xhr.spec.whatwg.org/#interface-formdata): an ordered list of named strings and
+ * files.
+ */
 
 import { List, push } from '../list.ts';
 import { forEachPair, pairIteratorOf } from '../pair-iterator.ts';
@@ -19,7 +22,7 @@ export type FormEntry = readonly [name: string, value: FormValue];
 
 /** The entries of a form, in order. */
 export let formEntries: (form: FormData) => List<FormEntry>;
-/** A form of entries that are known to be good, past whatever a tenant did to `append`. */
+/** A form of valid entries, also if a script has replaced `append`. */
 export let formOf: (entries: readonly FormEntry[] | List<FormEntry>) => FormData;
 export let isFormData: (value: unknown) => value is FormData;
 
@@ -36,14 +39,14 @@ export class FormData {
     };
   }
 
-  /** There are no form elements here, so any argument is wrong. */
+  /** Form elements do not exist, so any argument is an error. */
   constructor(form: unknown = undefined) {
     if (form !== undefined) throw new TypeError('FormData: parameter 1 is not of type HTMLFormElement');
   }
 
   append(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.append');
-    push(this.#entries, toEntry(name, value, filename, arguments.length > 2, 'FormData.append'));
+    push(this.#entries, toEntry(name, value, filename, arguments.length > 2 ? 'FormData.append' : undefined));
   }
 
   delete(name: unknown): void {
@@ -72,10 +75,10 @@ export class FormData {
     return this.#find(toUSVString(name)) !== undefined;
   }
 
-  /** Replaces the first entry of the name, drops the others; appends where there is none. */
+  /** Replaces the first entry of the name and drops the others, or appends. */
   set(name: unknown, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.set');
-    const entry = toEntry(name, value, filename, arguments.length > 2, 'FormData.set');
+    const entry = toEntry(name, value, filename, arguments.length > 2 ? 'FormData.set' : undefined);
     if (this.#find(entry[0]) === undefined) push(this.#entries, entry);
     else this.#replace(entry[0], entry);
   }
@@ -110,7 +113,7 @@ export class FormData {
     return undefined;
   }
 
-  /** Drops all entries of a name; the first of them makes room for `entry`. */
+  /** Drops all entries of a name; `entry` takes the place of the first. */
   #replace(name: string, entry: FormEntry | undefined): void {
     const kept = new List<FormEntry>();
     let next = entry;
@@ -134,11 +137,15 @@ Object.defineProperty(FormData.prototype, Symbol.iterator, {
 
 const iterate = pairIteratorOf('FormData', formEntries);
 
-/** "Create an entry": a blob becomes a file, a file gets the new name if one was given. */
-function toEntry(name: unknown, value: unknown, filename: unknown, named: boolean, what: string): FormEntry {
+/**
+ * "Create an entry": a blob becomes a file; a file gets the new name if there is one.
+ *
+ * @param blobFor operation that has a file name, and so requires a Blob
+ */
+function toEntry(name: unknown, value: unknown, filename: unknown, blobFor: string | undefined): FormEntry {
   const key = toUSVString(name);
   if (!isBlob(value)) {
-    if (named) throw new TypeError(`${what}: parameter 2 is not of type Blob`);
+    if (blobFor !== undefined) throw new TypeError(`${blobFor}: parameter 2 is not of type Blob`);
     return [key, toUSVString(value)];
   }
   const given = filename === undefined ? undefined : toUSVString(filename);

@@ -1,9 +1,11 @@
 /**
- * A header list (https://fetch.spec.whatwg.org/#concept-header-list): what a Headers object, a Request and a Response
- * hold. Names are kept in lower case, as HTTP/2 sends them; values are normalised when they come in.
+ * A header list (https://fetch.spec.whatwg.org/#concept-header-list): the state of a Headers
+ * object, a Request and a Response. Names are in lower case, as in HTTP/2; values are normalised
+ * when they are added.
  *
- * Everything in it is a primitive string that passed the checks below, whatever the tenant did to its built-ins; so a
- * list may leave the isolate without being looked at again. It knows nothing of guards or of JavaScript iteration.
+ * Everything in it is a primitive string that passed the checks below, also if a script has
+ * replaced built-ins. So a list leaves the isolate without another check. It knows no guards and no
+ * JavaScript iteration.
  */
 import { copyList, List, push, truncate } from '../list.ts';
 import {
@@ -21,30 +23,37 @@ import { isObject, toByteString, toDOMString } from '../web-idl.ts';
 
 /** A token of RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** A character outside field-content (RFC 9110, section 5.5): needs a closer look. */
+/** A character outside field-content (RFC 9110, section 5.5), which needs another check. */
 const UNUSUAL = /[^\t\x20-\x7e\x80-\xff]/;
-/** What would end a header early: header injection. */
+/** Attack: header injection by a character that ends a header early. */
 const FORBIDDEN = /[\0\r\n]/;
 
-/** Valid names in lower case, by the spelling they came in. Bounded: a tenant may invent names without end. */
+/**
+ * Valid names in lower case, by their original spelling. Attack: an endless number of names;
+ * bounded.
+ */
 const knownNames = new Map<string, string>();
 const KNOWN_NAMES_MAX = 256;
 
-/** A header as an iteration shows it. */
+/** A header as in an iteration. */
 export type HeaderPair = readonly [name: string, value: string];
 
-/** Told by a brand: `instanceof` would run the traps of a proxy. */
+/** Checks a brand: `instanceof` would run the traps of a proxy. */
 export let isHeaderList: (value: unknown) => value is HeaderList;
 
 export class HeaderList {
   readonly #genuine = true;
   /** name, value, name, value, … */
   readonly flat: List<string>;
-  /** Set once a value came in that may hold what the fetch standard allows and HTTP does not: a control character. */
+  /**
+   * Set if a value may have a control character, which the fetch standard allows and HTTP does not.
+   */
   unsendable = false;
-  /** Set while there are names or values that `normalizeHeaders` has yet to look at. */
+  /** Set while there are names or values that `normalizeHeaders` has not checked. */
   unchecked = false;
-  /** Guard "immutable": answers of the network, of `Response.error()` and of `Response.redirect()`. */
+  /**
+   * Guard "immutable": answers of the network, of `Response.error()` and of `Response.redirect()`.
+   */
   immutable = false;
   /** Pairs in iteration order, until the next change. */
   sorted: ArrayLike<HeaderPair> | undefined;
@@ -58,7 +67,7 @@ export class HeaderList {
   }
 }
 
-/** @throws TypeError where `name` is not a header name. */
+/** @throws TypeError if `name` is not a header name */
 export function normalizeName(name: string): string {
   const known = mapGet(knownNames, name);
   if (known !== undefined) return known;
@@ -69,8 +78,8 @@ export function normalizeName(name: string): string {
 }
 
 /**
- * Adds the name of a header as Web IDL converts it: a byte string, not yet looked at as a name. `appendRawValue` follows,
- * and `normalizeHeaders` is to be called before anything else is done with the list.
+ * Adds the name of a header as Web IDL converts it: a byte string, not yet checked as a name. Call
+ * `appendRawValue` next, and `normalizeHeaders` before any other use of the list.
  */
 export function appendRawName(list: HeaderList, name: unknown): void {
   const known = typeof name === 'string' ? mapGet(knownNames, name) : undefined;
@@ -78,7 +87,7 @@ export function appendRawName(list: HeaderList, name: unknown): void {
   push(list.flat, known ?? rawName(name));
 }
 
-/** Adds the value for the name that was just added, in the same way. */
+/** Adds the value for the name that was just added, unchecked too. */
 export function appendRawValue(list: HeaderList, value: unknown): void {
   push(list.flat, rawValue(list, value));
 }
@@ -86,7 +95,7 @@ export function appendRawValue(list: HeaderList, value: unknown): void {
 /** Web IDL `ByteString`, for the name of a header. */
 export const rawName = (name: unknown): string => toByteString(name, 'A header name');
 
-/** Web IDL `ByteString`, for a value of the list, and without the white space around it. */
+/** Web IDL `ByteString`, for a value of the list, without the white space around it. */
 function rawValue(list: HeaderList, value: unknown): string {
   const text = toDOMString(value);
   if (regExpExec(UNUSUAL, text) !== null) {
@@ -98,7 +107,7 @@ function rawValue(list: HeaderList, value: unknown): string {
     : text;
 }
 
-/** Checks and normalises everything that was added raw. @throws TypeError for what is no header */
+/** Checks and normalises everything that was added raw. @throws TypeError for an invalid header */
 export function normalizeHeaders(list: HeaderList): void {
   if (!list.unchecked) return;
   const { flat } = list;
@@ -119,14 +128,14 @@ export function appendHeader(list: HeaderList, name: string, value: unknown): vo
   appendTrusted(list, lower, normal);
 }
 
-/** Adds a header whose name and value are known to be good. */
+/** Adds a header whose name and value are checked. */
 export function appendTrusted(list: HeaderList, lower: string, value: string): void {
   push(list.flat, lower);
   push(list.flat, value);
   list.sorted = undefined;
 }
 
-/** Replaces the first header of the name, drops the others; appends where there is none. */
+/** Replaces the first header of the name and drops the others, or appends. */
 export function setHeader(list: HeaderList, name: string, value: unknown): void {
   const normal = rawValue(list, value);
   const lower = normalizeName(name);
@@ -162,7 +171,7 @@ export function getHeader(list: HeaderList, lower: string): string | null {
 
 export const hasHeader = (list: HeaderList, lower: string): boolean => indexOfHeader(list, lower) >= 0;
 
-/** Pairs in the order of iteration: sorted by name, values joined, each `set-cookie` apart. */
+/** Pairs in the order of iteration: sorted by name, values joined, each `set-cookie` separate. */
 export function sortedPairs(list: HeaderList): ArrayLike<HeaderPair> {
   if (list.sorted !== undefined) return list.sorted;
   const all = new List<HeaderPair>();
@@ -189,7 +198,7 @@ export function copyHeaders(list: HeaderList): HeaderList {
   return copy;
 }
 
-/** A list of what `flatText` has written, or the host. @throws TypeError for what is no header */
+/** Parses the text of `flatText` or of the host. @throws TypeError for an invalid header */
 export function headersFromText(text: string): HeaderList {
   const list = new HeaderList();
   for (let at = 0; at < text.length; ) {
@@ -207,7 +216,7 @@ function lineAt(text: string, start: number): string {
 }
 
 /**
- * The list as `name\nvalue\nname\nvalue…`, which no name or value can break.
+ * The list as `name\nvalue\nname\nvalue…`, which no name or value can break up.
  *
  * @throws TypeError naming a header whose value HTTP cannot carry (RFC 9110, section 5.5).
  */
@@ -259,7 +268,7 @@ export function trimHttpSpace(text: string): string {
   return slice(text, start, end);
 }
 
-/** Removes HTTP white space at the end alone. */
+/** Removes HTTP white space at the end only. */
 export function trimHttpSpaceEnd(text: string): string {
   let end = text.length;
   while (end > 0 && isHttpSpace(charCodeAt(text, end - 1))) end--;

@@ -1,8 +1,8 @@
 /**
  * Headers (https://fetch.spec.whatwg.org/#headers-class).
  *
- * Guards: only "immutable" exists. The lists of forbidden header names protect a browser's user from a page and mean
- * nothing in a server, which sets `Cookie` and reads `Set-Cookie` as its daily work.
+ * Guards: only "immutable" exists. The forbidden header names of the standard protect a browser's
+ * user from a page. They have no meaning for a server, which sets `Cookie` and reads `Set-Cookie`.
  */
 
 import { forEachPair, pairIteratorOf } from '../pair-iterator.ts';
@@ -118,8 +118,9 @@ export function fillHeaders(list: HeaderList, init: unknown): void {
 }
 
 /**
- * The Web IDL half of that: Headers, a sequence of pairs, or a record (in that order) becomes pairs of byte strings.
- * `normalizeHeaders` is the other half, "fill", which looks at them as headers.
+ * The Web IDL half of `fillHeaders`: Headers, a sequence of pairs, or a record (in that order)
+ * becomes pairs of byte strings. `normalizeHeaders` is the other half, "fill", which checks them as
+ * headers.
  */
 export function convertHeaders(list: HeaderList, init: unknown): void {
   if (!isObject(init)) throw new TypeError('Headers are neither a sequence of pairs nor an object');
@@ -127,7 +128,7 @@ export function convertHeaders(list: HeaderList, init: unknown): void {
   if (iterator === undefined || iterator === null) {
     convertRecord(list, init);
   } else if (isHeaders(init) && iterator === entries) {
-    // By index: the array's iterator may by now be the tenant's, and yield what never passed the checks.
+    // Attack: a replaced iterator of arrays that yields unchecked values. Read by index.
     const pairs = pairsOf(init);
     for (let i = 0; i < pairs.length; i++) {
       const pair = pairs[i] as HeaderPair;
@@ -149,9 +150,9 @@ function convertRecord(list: HeaderList, record: object): void {
   }
 }
 
-/** What the iterators yield is the tenant's; what gets into the list are strings that were checked. */
+/** The iterators are the tenant's; only checked strings get into the list. */
 function convertSequence(list: HeaderList, init: object, iterator: unknown): void {
-  // Looked up once, as Web IDL does: a getter would notice.
+  // Read once, as in Web IDL: a getter can observe it.
   const sequence = { [Symbol.iterator]: () => apply(iterator as () => Iterator<unknown>, init, []) };
   for (const pair of sequence) {
     if (!isObject(pair)) throw new TypeError('A header in a sequence is not a pair of name and value');
@@ -166,7 +167,7 @@ function convertSequence(list: HeaderList, init: object, iterator: unknown): voi
   }
 }
 
-/** Throws where a method was taken from Headers and called on something else. */
+/** @throws TypeError if a method of Headers is called on another object */
 function brand(headers: Headers): Headers {
   headerListOf(headers);
   return headers;

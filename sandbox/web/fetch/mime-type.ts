@@ -1,6 +1,7 @@
 /**
- * MIME types: parsing and serialising (https://mimesniff.spec.whatwg.org/), and picking the type of a message from its
- * Content-Type headers (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type). It sniffs nothing.
+ * MIME types: parsing and serialising (https://mimesniff.spec.whatwg.org/), and extracting the type
+ * of a message from its Content-Type headers
+ * (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type). It sniffs nothing.
  */
 import { trimHttpSpace, trimHttpSpaceEnd } from './header-list.ts';
 
@@ -14,7 +15,7 @@ export interface MimeType {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** @returns undefined where the text is no MIME type. */
+/** @returns undefined unless the text is a MIME type */
 export function parseMimeType(text: string): MimeType | undefined {
   const input = trimHttpSpace(text);
   const semicolon = input.indexOf(';');
@@ -40,7 +41,7 @@ export function parseMimeType(text: string): MimeType | undefined {
       while (at < input.length && input[at] !== ';') at++;
     } else {
       const end = input.indexOf(';', at);
-      // Blanks at its end alone are dropped: those before it are part of the value.
+      // White space is dropped at the end only: before the value it is part of it.
       value = trimHttpSpaceEnd(input.slice(at, end < 0 ? input.length : end));
       at = end < 0 ? input.length : end;
       if (value === '') continue;
@@ -59,7 +60,7 @@ export function serializeMimeType({ essence, parameters }: MimeType): string {
   return text;
 }
 
-/** The type a Content-Type header (several joined with commas) stands for: the last one that is usable. */
+/** The type of a Content-Type header (several are joined with commas): the last valid one. */
 export function extractMimeType(contentType: string | null): MimeType | undefined {
   if (contentType === null) return undefined;
   let found: MimeType | undefined;
@@ -78,7 +79,7 @@ export function extractMimeType(contentType: string | null): MimeType | undefine
   return found;
 }
 
-/** Reads a quoted string that starts at `start`; answers its value and the position behind it. */
+/** Reads a quoted string at `start`. @returns its value and the position after it */
 function quotedString(input: string, start: number): [string, number] {
   let value = '';
   let at = start + 1;

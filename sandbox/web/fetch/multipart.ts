@@ -1,11 +1,12 @@
 /**
  * multipart/form-data, both ways: the encoder of HTML
- * (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data) and the parser of the
- * fetch standard for what such encoders send (RFC 7578). Bytes of files pass untouched.
+ * (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data) and
+ * the parser of the fetch standard for what such encoders send (RFC 7578). Bytes of files pass
+ * untouched.
  *
- * The parser knows one level and the two headers that a form uses; it ignores others, and refuses what is cut short or
- * out of shape. It does not undo the escapes of names: the encoder leaves `%` as it is, so they do not tell a line break
- * from the text `%0A`.
+ * The parser knows one level and the two headers that a form uses; it ignores others, and refuses
+ * truncated or malformed input. It does not unescape names: the encoder leaves `%` as it is, so
+ * `%0A` is ambiguous.
  */
 
 import { type Bytes, joinBytes, subBytes } from '../encoding/bytes.ts';
@@ -36,13 +37,13 @@ const LINE_BREAK = /[\n\r]/;
 const EXTENDED_VALUE = /^utf-8'[^']*'(.*)$/i;
 
 /**
- * A fresh boundary. It is random because whoever could foretell it could put parts of his own into a value; the dice
- * are the engine's, not what the tenant may have made of `Math.random`.
+ * A fresh boundary. Attack: a predictable boundary, with which a value can contain parts of its
+ * own. It is random, from the engine's captured `Math.random`.
  */
 export const makeBoundary = (): string => `----AnnexFormBoundary${dice()}${dice()}${dice()}`;
 const dice = (): number => floor(random() * 9e9) + 1e9;
 
-/** By captured built-ins alone: what it answers leaves the isolate as a body. */
+/** Uses captured built-ins only: its result leaves the isolate as a body. */
 export function encodeMultipart(entries: ArrayLike<FormEntry>, boundary: string): Bytes {
   const pieces = new List<Bytes>();
   for (let i = 0; i < entries.length; i++) {
@@ -94,15 +95,15 @@ function escapeQuotes(text: string): string {
 }
 
 /**
- * The files that it answers share the memory of `bytes`, which nobody may change any more.
+ * Parses a form. Its files share the memory of `bytes`, which must not change any more.
  *
- * @throws TypeError where the bytes are not a complete form with this boundary.
+ * @throws TypeError unless the bytes are a complete form with this boundary
  */
 export function parseMultipart(bytes: Bytes, boundary: string): FormEntry[] {
   if (boundary === '') throw broken('its boundary is empty');
   const delimiter = utf8Encode(`\r\n--${boundary}`);
   const entries: FormEntry[] = [];
-  // The first delimiter stands at the very start, without its line break, or after empty lines.
+  // The first delimiter is at the start, without its line break, or after empty lines.
   let at = 0;
   while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
   if (!matches(bytes, at, subBytes(delimiter, 2, delimiter.length)))
@@ -131,7 +132,7 @@ interface PartHead {
   name: string;
   filename: string | undefined;
   type: string;
-  /** Where the part's body starts. */
+  /** Start of the part's body. */
   start: number;
 }
 
@@ -164,7 +165,7 @@ function parsePartHead(bytes: Bytes, start: number): PartHead {
   return { name, filename, type: partType(contentType), start: at + 2 };
 }
 
-/** "Extract a MIME type" of the part; plain text where it names none. */
+/** "Extract a MIME type" of the part; plain text by default. */
 function partType(contentType: string | undefined): string {
   if (contentType === undefined) return 'text/plain';
   const type = extractMimeType(contentType);
@@ -185,7 +186,7 @@ function headerLine(bytes: Bytes, start: number): Bytes {
 /** The parameters of Content-Disposition, in lower case; a quoted value ends at the next quote. */
 function dispositionParameters(disposition: string): Map<string, string> {
   const parameters = new Map<string, string>();
-  // From one parameter to the next, so that `filename="; name=x"` is not taken for a name.
+  // Parameter by parameter. Attack: `filename="; name=x"` taken for a name.
   const pattern = /;\s*([^\s;="]+)\s*=\s*(?:"([^"]*)"|([^\s;"]*))/g;
   for (let match = pattern.exec(disposition); match !== null; match = pattern.exec(disposition)) {
     const key = (match[1] as string).toLowerCase();
@@ -194,7 +195,7 @@ function dispositionParameters(disposition: string): Map<string, string> {
   return parameters;
 }
 
-/** What RFC 8187 encodes, as far as it is UTF-8. */
+/** Decodes RFC 8187 text in UTF-8. */
 function extendedValue(text: string | undefined): string | undefined {
   const encoded = text === undefined ? undefined : regExpExec(EXTENDED_VALUE, text)?.[1];
   try {
@@ -204,7 +205,7 @@ function extendedValue(text: string | undefined): string | undefined {
   }
 }
 
-/** Where `needle`, which starts with CR, occurs next; the engine's own search finds the candidates. */
+/** Next position of `needle`, which starts with CR; the engine's search finds candidates. */
 function find(bytes: Bytes, needle: Bytes, start: number): number {
   for (let at = start; ; at++) {
     at = typedArrayIndexOf(bytes, CR, at);

@@ -1,6 +1,6 @@
 /**
- * RequestInit (https://fetch.spec.whatwg.org/#requestinit): the conversion of its members, in the order of Web IDL, and
- * the checks that the constructor of Request makes of them.
+ * RequestInit (https://fetch.spec.whatwg.org/#requestinit): the conversion of its members, in the
+ * order of Web IDL, and the checks that the constructor of Request makes of them.
  */
 import type { AbortSignal } from '../events/abort.ts';
 import { abort } from '../lazy.ts';
@@ -11,7 +11,7 @@ import { type Body, extractBody } from './body.ts';
 import { HeaderList } from './header-list.ts';
 import { convertHeaders } from './headers.ts';
 
-/** A token of RFC 9110, section 5.6.2: what a method may be. */
+/** A token of RFC 9110, section 5.6.2: what a method may have. */
 export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NORMALIZED_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
 const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
@@ -26,7 +26,7 @@ const REDIRECT = /^(?:error|follow|manual)$/;
 const REFERRER_POLICY =
   /^(?:|no-referrer|no-referrer-when-downgrade|origin|origin-when-cross-origin|same-origin|strict-origin|strict-origin-when-cross-origin|unsafe-url)$/;
 
-/** What a request says beside method, URL, headers, body and signal. */
+/** Options of a request besides method, URL, headers, body and signal. */
 export interface RequestOptions {
   readonly cache: string;
   readonly credentials: string;
@@ -38,7 +38,7 @@ export interface RequestOptions {
   readonly referrerPolicy: string;
 }
 
-/** Shared by all requests that were told nothing else. */
+/** Shared by all requests without options. */
 export const DEFAULT_OPTIONS: RequestOptions = {
   cache: 'default',
   credentials: 'same-origin',
@@ -50,21 +50,21 @@ export const DEFAULT_OPTIONS: RequestOptions = {
   referrerPolicy: '',
 };
 
-/** A RequestInit after conversion. What was not given is undefined. */
+/** A RequestInit after conversion. Absent members are undefined. */
 export interface ConvertedInit {
   readonly body: Body | undefined;
-  /** What the body was made from. */
+  /** The BodyInit from which the body is made. */
   readonly bodyInit: unknown;
   readonly duplex: string | undefined;
-  /** Raw: `normalizeHeaders` is still to come. */
+  /** Raw: `normalizeHeaders` has not run. */
   readonly headers: HeaderList | undefined;
   readonly method: string | undefined;
-  /** Null detaches the request from the signal of the one it is made from. */
+  /** Null detaches the request from the signal of the request it is made from. */
   readonly signal: AbortSignal | null | undefined;
-  /** Undefined where the init says nothing of them. */
+  /** Undefined if the init has none of them. */
   readonly options: { readonly [Key in keyof RequestOptions]: RequestOptions[Key] | undefined } | undefined;
   readonly window: unknown;
-  /** No member is there at all. */
+  /** Whether the init has no member at all. */
   readonly empty: boolean;
 }
 
@@ -122,9 +122,9 @@ export function convertInit(init: unknown): ConvertedInit {
 }
 
 /**
- * What `init` makes of the options of the request it is made from, or of the default ones.
+ * Merges `init` into the options of the base request, or into the defaults.
  *
- * @throws TypeError for what the standard forbids
+ * @throws TypeError for a combination that the standard forbids
  */
 export function mergeOptions(base: RequestOptions, init: ConvertedInit): RequestOptions {
   const { window, empty, options } = init;
@@ -148,7 +148,7 @@ export function mergeOptions(base: RequestOptions, init: ConvertedInit): Request
   return merged;
 }
 
-/** An integration has no origin of its own, so no referrer is of another: each is shown as it was parsed. */
+/** An integration has no origin, so no referrer is cross-origin: each is shown as parsed. */
 function toReferrer(referrer: string): string {
   if (referrer === '') return '';
   const url = normalizeUrl(referrer);
@@ -157,7 +157,7 @@ function toReferrer(referrer: string): string {
   return url.href;
 }
 
-/** @throws TypeError where the method is none, or not one that a script may use */
+/** @throws TypeError if the method is not a token, or is forbidden */
 export function checkMethod(method: string): string {
   if (method === 'GET' || method === 'POST') return method;
   if (regExpExec(TOKEN, method) === null || regExpExec(FORBIDDEN_METHOD, method) !== null) {
@@ -166,13 +166,13 @@ export function checkMethod(method: string): string {
   return regExpExec(NORMALIZED_METHOD, method) === null ? method : toUpperCase(method);
 }
 
-/** @throws TypeError where the mode allows no such method */
+/** @throws TypeError if the mode does not allow the method */
 export function checkMode(mode: string, method: string): void {
   if (mode === 'no-cors' && regExpExec(SIMPLE_METHOD, method) === null)
     throw new TypeError(`Request: the mode "no-cors" does not allow the method "${slice(method, 0, 64)}"`);
 }
 
-/** @throws TypeError where the text is no absolute URL, or one that holds credentials */
+/** @throws TypeError unless the text is an absolute URL without credentials */
 export function parseUrl(text: string): string {
   const url = normalizeUrl(text);
   if (url === undefined) throw new TypeError(`Request: "${slice(text, 0, 64)}" is not an absolute URL`);

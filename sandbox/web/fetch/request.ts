@@ -1,10 +1,10 @@
 /**
- * Request (https://fetch.spec.whatwg.org/#request-class), and the ways a call of the host becomes one and a fetch of the
- * tenant leaves as one.
+ * Request (https://fetch.spec.whatwg.org/#request-class), and the conversions of a call into a
+ * Request, and of a Request into an outbound fetch.
  *
- * What only steers a browser (mode, credentials, cache, referrer, …) is checked, kept and shown, and changes nothing.
- * URLs must be absolute: there is no page to resolve against. The guards that keep a page from forging headers protect a
- * browser's user and are not here: a server sets `Cookie` and `Host` as its daily work.
+ * Options for browsers (mode, credentials, cache, referrer, …) are checked, kept and shown, without
+ * effect. URLs must be absolute: there is no page to resolve against. Guards on headers, which
+ * protect a browser's user from a page, do not exist: a server sets `Cookie` and `Host`.
  */
 
 import type { AbortSignal } from '../events/abort.ts';
@@ -36,21 +36,21 @@ import {
   type RequestOptions,
 } from './request-init.ts';
 
-/** What the host says about a call. All of it was checked outside. */
+/** The parts of a call's request, checked by the host. */
 export interface RequestParts {
   readonly method: string;
   /** Absolute and serialised. */
   readonly url: string;
-  /** Record, or name, value, name, value, … */
+  /** Record, or list of name, value, name, value, … */
   readonly headers: Readonly<Record<string, string>> | readonly string[];
-  /** Belongs to the request from now on. A string stands for its UTF-8 bytes and is read without decoding. */
+  /** Belongs to the request then. A string means its UTF-8 bytes, and is read without decoding. */
   readonly body?: ArrayBuffer | string | ByteSource | undefined;
   /**
-   * Answers `formData()` directly. Whoever asks for the bytes instead gets the same form as multipart, under the
-   * boundary that the Content-Type header names from the start.
+   * Result of `formData()`. The bytes of the body are the same form as multipart, with the boundary
+   * that the Content-Type header has from the start.
    */
   readonly formData?: (() => FormData | Promise<FormData>) | undefined;
-  /** Makes what `signal` is, when somebody first asks for it. */
+  /** Makes the signal at the first read of `signal`. */
   readonly signal?: (() => AbortSignal) | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface OutgoingRequest {
   readonly headers: string;
   /** As in `TakenResponse`. */
   readonly body: string | ArrayBuffer | ByteSource | undefined;
-  /** Undefined where there is none that anybody holds: one that nobody has seen cannot abort. */
+  /** Undefined if no code holds the signal, so that it cannot abort. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -73,15 +73,15 @@ export interface OutgoingRequest {
 export let makeRequest: (parts: RequestParts) => Request;
 
 /**
- * What `fetch(input, init)` is to send: the body of the request counts as used from here on.
+ * The request of `fetch(input, init)`. Its body counts as used then.
  *
- * @throws whatever the constructor of Request throws; TypeError for a header value that HTTP cannot carry
+ * @throws errors of the constructor of Request; TypeError for a header value that HTTP cannot carry
  */
 export let takeRequest: (input: unknown, init: unknown) => OutgoingRequest;
 
 type Follows = AbortSignal | Request | (() => AbortSignal) | undefined;
 
-/** Marks a call of the constructor from inside. */
+/** Marks a constructor call of the prelude. */
 const INSIDE = Symbol();
 
 export class Request implements BodyMixin {
@@ -102,7 +102,7 @@ export class Request implements BodyMixin {
   #headers: Headers | undefined;
   #body: Body | undefined;
   #signal: AbortSignal | undefined;
-  /** What the signal depends on, or how it is made, until somebody asks for it. */
+  /** Sources of the signal, or a function that makes it, until `signal` is read. */
   #follows: Follows;
 
   static {
@@ -142,7 +142,7 @@ export class Request implements BodyMixin {
       };
     };
 
-    /** The signal that somebody holds, nearest first: the request's own, or the one it depends on. */
+    /** The signal that code can hold: the request's own, or the one it depends on. */
     const heldSignal = (request: Request): AbortSignal | undefined => {
       let at: Follows = request;
       while (at !== undefined && #method in at) at = at.#signal ?? at.#follows;
@@ -210,7 +210,7 @@ export class Request implements BodyMixin {
     return this.#headers;
   }
 
-  /** Empty: who made this request was a script. */
+  /** Empty, as for every request that a script makes. */
   get destination(): string {
     void this.#method;
     return '';
@@ -263,7 +263,7 @@ export class Request implements BodyMixin {
     return 'half';
   }
 
-  /** Made when somebody first asks: most requests are never aborted. */
+  /** Made at the first read: most requests are never aborted. */
   get signal(): AbortSignal {
     return this.#ownSignal();
   }
@@ -294,7 +294,7 @@ export class Request implements BodyMixin {
     return abort().dependentSignal([#method in follows ? follows.#ownSignal() : follows]);
   }
 
-  /** What the standard asks of a body that is a stream. */
+  /** The standard's checks of a body that is a stream. */
   #acceptBody(body: Body, duplex: string | undefined): void {
     if (body.source !== undefined) return;
     if (this.#options.keepalive) throw new TypeError('Request: a keepalive request takes no stream');

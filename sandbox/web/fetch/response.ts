@@ -1,8 +1,10 @@
 /**
- * Response (https://fetch.spec.whatwg.org/#response-class), and the ways an answer leaves the isolate and comes into it.
+ * Response (https://fetch.spec.whatwg.org/#response-class), and the conversions of a Response into
+ * an answer, and of a fetch's answer into a Response.
  *
- * Everything a response is lives in private fields and is primitive or ours, so that `takeResponse` reads nothing a
- * tenant could have replaced. The Headers object is made only when somebody asks for it.
+ * The state of a response is in private fields, primitive or made by the prelude, so that
+ * `takeResponse` reads nothing that a tenant could have replaced. The Headers object is made at the
+ * first read of `headers`.
  */
 
 import { indexOf, jsonStringify, regExpExec, slice, Uint8ArrayIntrinsic } from '../primordials.ts';
@@ -54,35 +56,35 @@ export interface TakenResponse {
   /** `name\nvalue\nname\nvalue…`, lower-case names, in the order of insertion; empty for none. */
   readonly headers: string;
   /**
-   * A string where the response was made from one, a source where bytes are still to come; else a buffer that nobody
-   * else holds; undefined for no body.
+   * A string if the response was made from one; a source if bytes follow; otherwise a buffer that
+   * no other code holds; undefined for no body.
    */
   readonly body: string | ArrayBuffer | ByteSource | undefined;
 }
 
-/** What the host says about an answer of the network. */
+/** The parts of a fetch's answer, from the host. */
 export interface ResponseParts {
   readonly status: number;
   readonly statusText: string;
   /** As in `TakenResponse`. */
   readonly headers: string;
-  /** Where the answer came from, after all redirects. */
+  /** URL of the answer, after all redirects. */
   readonly url: string;
   readonly redirected: boolean;
-  /** Belongs to the response from now on. */
+  /** Belongs to the response then. */
   readonly body?: ArrayBuffer | ByteSource | undefined;
   readonly type?: ResponseType | undefined;
 }
 
 /**
- * Takes a response out of the tenant's hands: its body counts as used from here on.
+ * Takes a response over from the tenant. Its body counts as used then.
  *
- * @returns undefined where `value` is not a Response of this isolate, or its body was used before.
+ * @returns undefined if `value` is not a Response of this isolate, or its body was used before
  * @throws TypeError for `Response.error()` and for a header value that HTTP cannot carry.
  */
 export let takeResponse: (value: unknown) => TakenResponse | undefined;
 
-/** Makes the response that a fetch answers. */
+/** Makes the response of a fetch. */
 export let makeResponse: (parts: ResponseParts) => Response;
 
 export class Response implements BodyMixin {
@@ -169,7 +171,7 @@ export class Response implements BodyMixin {
     return response;
   }
 
-  /** A redirect to an absolute URL: there is no page here that a relative one could refer to. */
+  /** A redirect to an absolute URL; there is no page to resolve a relative one against. */
   static redirect(url: unknown, status: unknown = 302): Response {
     requireArguments(arguments.length, 1, 'Response.redirect');
     const text = toUSVString(url);
@@ -188,7 +190,7 @@ export class Response implements BodyMixin {
     return this.#type;
   }
 
-  /** Empty for a response that a script has made. */
+  /** Empty for a response that a script made. */
   get url(): string {
     return this.#url;
   }
@@ -230,7 +232,7 @@ export class Response implements BodyMixin {
     return clone;
   }
 
-  /** Takes the members of a ResponseInit, in the order of their names. */
+  /** Converts the members of a ResponseInit, in the order of their names. */
   #convert(init: unknown): void {
     const members = toDictionary(init, 'Response: parameter 2');
     const { headers } = members;
@@ -241,7 +243,7 @@ export class Response implements BodyMixin {
     if (statusText !== undefined) this.#statusText = toByteString(statusText, 'Response: statusText');
   }
 
-  /** "Initialize a response": looks at what was converted. */
+  /** "Initialize a response": checks the converted members. */
   #initialize(body: Body | undefined): void {
     const status = this.#status;
     if (status < 200 || status > 599)

@@ -1,6 +1,6 @@
 /**
- * Bytes that are there already, or will be at once, for those who read piece by piece: the stream of a Blob, or of a
- * body that was made from one, from a string, from bytes or from a form.
+ * A byte source over bytes in memory: for the stream of a Blob, or of a body made from a Blob, a
+ * string, bytes or a form.
  */
 import { Box } from '../box.ts';
 import { type Bytes, copyBytes, subBytes } from '../encoding/bytes.ts';
@@ -8,7 +8,7 @@ import { utf8Encode } from '../encoding/utf8.ts';
 import { isView, min, typedArrayByteLength } from '../primordials.ts';
 import { ByteSource } from '../streams/byte-source.ts';
 
-/** A stream's reader gets no more at once: each piece is a copy, because streams take the buffers of their chunks away. */
+/** Bytes of one piece. Each is a copy, because streams transfer the buffers of their chunks. */
 const PIECE_BYTES = 64 * 1024;
 
 export class WholeSource extends ByteSource {
@@ -16,7 +16,7 @@ export class WholeSource extends ByteSource {
   #bytes: Bytes | undefined;
   #at = 0;
 
-  /** @param load asked once, by the first `take`; its bytes are only read */
+  /** @param load called once, by the first `take`; its bytes are only read */
   constructor(load: () => string | Bytes | Promise<Box>) {
     super();
     this.#load = load;

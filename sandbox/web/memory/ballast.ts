@@ -1,37 +1,38 @@
 /**
- * Makes an isolate's own account count memory that the engine takes beside it.
+ * Makes the memory accounting of an isolate count memory that the engine allocates outside of it.
  *
- * The engine counts its heap, and the buffers that its allocator hands out; what a library inside it allocates, it does
- * not. So each object that holds such memory carries a buffer of about the same size, which nothing reads or writes: its
- * pages are never touched, it counts, it is freed with the object, and where it does not fit, it is refused before the
- * real memory is taken. Attack: an installation that holds a gigabyte which no limit sees.
+ * Attack: holding a gigabyte that no limit counts. The engine counts its heap and the buffers of
+ * its allocator, but not what libraries inside it allocate. So each object that holds such memory
+ * carries a buffer of about the same size, which nothing reads or writes: its pages are never
+ * touched, it counts, it is freed with the object, and if it does not fit, it is refused before the
+ * real memory is allocated.
  */
 
 import { arrayBufferByteLength } from '../primordials.ts';
 import { noteRefusal } from './memory-refusals.ts';
 
-/** Ours replaces the global one, and is the tenant's to replace. */
+/** Captured: the global one is replaced by the prelude, and possibly by the tenant. */
 const ArrayBufferIntrinsic = ArrayBuffer;
 const ArrayIntrinsic = Array;
 const BYTES_PER_SLOT = 8;
 
-/** A class whose instances are whatever it is given: its subclasses add private state to objects of others. */
+/** A class that returns its argument, so that subclasses add private state to existing objects. */
 class Given {
   constructor(object: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: this is what makes `super` answer the object itself
+    // biome-ignore lint/correctness/noConstructorReturn: `super` returns the object itself
     return object;
   }
 }
 
-/** One of the things that an object carries. */
+/** One buffer that an object carries. */
 interface Load {
   readonly held: object;
   readonly next: Load | undefined;
-  /** Of all of them, bytes. */
+  /** Bytes of all of them. */
   readonly bytes: number;
 }
 
-/** Holds what an object carries. Out of reach of any script, it goes with the object and not before. */
+/** Holds the buffers of an object, out of reach of scripts, until the object is collected. */
 class Carrier extends Given {
   #load: Load;
 
@@ -56,7 +57,7 @@ class Carrier extends Given {
 /**
  * Counts so many bytes until the buffer is collected.
  *
- * @throws RangeError where the isolate has no room for them
+ * @throws RangeError if they do not fit the isolate
  */
 export function ballast(bytes: number): ArrayBuffer {
   try {
@@ -67,17 +68,17 @@ export function ballast(bytes: number): ArrayBuffer {
   }
 }
 
-/** Counts so many bytes for as long as an object lives, beside those that it carries already. */
+/** Counts bytes for the life of an object, in addition to those that it carries already. */
 export function carry<T>(object: T, buffer: ArrayBuffer): T {
   if (typeof object === 'object' && object !== null)
     Carrier.add(object, buffer, arrayBufferByteLength(buffer));
   return object;
 }
 
-/** The same for an object of so few bytes that a buffer of its own would cost more: they are taken of the heap. */
+/** `carry` for few bytes, for which a buffer would cost more: they are allocated in the heap. */
 export function carryInHeap(object: object, bytes: number): void {
   Carrier.add(object, new ArrayIntrinsic(bytes / BYTES_PER_SLOT), bytes);
 }
 
-/** What an object carries, bytes. */
+/** Bytes that an object carries. */
 export const carriedBy = (object: unknown): number => Carrier.bytesOf(object);

@@ -1,6 +1,7 @@
 /**
- * Has every built-in that needs a buffer tell where it is refused one (`memory-refusals.ts`): the constructors of typed
- * arrays, and the methods that copy, grow or decode into a new buffer. In all else they are the engine's.
+ * Wraps every built-in that allocates a buffer, so that a refusal is noted (`memory-refusals.ts`):
+ * the constructors of typed arrays, and methods that copy, grow or decode into a new buffer.
+ * Otherwise they behave as the engine's.
  */
 
 import {
@@ -28,7 +29,7 @@ const KINDS = [
   'Uint8ClampedArray',
 ] as const;
 
-/** Prepares one global object. */
+/** Wraps the built-ins of one global object. */
 export function tellRefusals(target: object): void {
   const shared = getPrototypeOf(Uint8Array.prototype) as object;
   for (const key of ['slice', 'toReversed', 'toSorted', 'with', 'map', 'filter'])
@@ -44,7 +45,8 @@ export function tellRefusals(target: object): void {
 }
 
 function replace(target: object, kind: string, Intrinsic: Uint8ArrayConstructor): void {
-  // A function and not a class that extends the engine's, whose objects are the same and as quick to make.
+  // A function, not a class that extends the engine's: its objects are the same, and as fast to
+  // make.
   const Made = function (first: number, offset?: number, length?: number): Uint8Array {
     if (new.target === undefined) throw new TypeError(`Constructor ${kind} requires 'new'`);
     try {

@@ -1,15 +1,16 @@
 /**
- * Counts what the engine takes beside the heap while it compiles code that a script made of texts.
+ * Counts memory that the engine allocates outside of the heap while it compiles code from texts.
  *
- * Attack: `Function('{}'.repeat(5_000_000))` needs 20 MB of heap and 1.8 GB of parser memory, which no limit counts, in one
- * call that nothing interrupts. So a long text counts beforehand as much as compiling it takes at most, and is refused where
- * that does not fit the isolate.
+ * Attack: `Function('{}'.repeat(5_000_000))` needs 20 MB of heap and 1.8 GB of parser memory, which
+ * no limit counts, in one call that nothing interrupts. So a long text counts beforehand as much as
+ * compiling it takes at most, and is refused where that does not fit the isolate.
  *
- * Regular expressions stay as they are: to replace `RegExp.prototype.constructor` makes each use of every expression ten
- * times as slow, and seconds of compiling stand before a gigabyte, which the watchdog sees.
+ * Regular expressions stay as they are: to replace `RegExp.prototype.constructor` makes each use of
+ * every expression ten times as slow, and seconds of compiling stand before a gigabyte, which the
+ * watchdog sees.
  *
- * `eval` evaluates in the global scope only: the engine has no way to look at the text of a direct `eval`, which is the one
- * that is called by its own name.
+ * `eval` evaluates in the global scope only: the engine has no way to look at the text of a direct
+ * `eval`, which is the one that is called by its own name.
  */
 
 import {
@@ -23,12 +24,15 @@ import {
 import { ballast } from './ballast.ts';
 import { named } from './memory-refusals.ts';
 
-/** What the parser takes for one character: the most that was measured is 310, of classes in a list. */
+/** Bytes of the parser for one character: the measured maximum is 310, for classes in a list. */
 const BYTES_PER_CHAR = 320;
-/** Texts below this length count nothing: they come to 5 MiB at most, and most programs have no longer ones. */
+/**
+ * Texts below this length are not counted: they take at most 5 MiB, and most programs have no
+ * longer ones.
+ */
 const LONG_CHARS = 16 * 1024;
 
-/** Closes the ways on one global object. */
+/** Wraps the constructors of one global object. */
 export function countCompiledText(target: typeof globalThis): void {
   const FunctionIntrinsic = target.Function;
   const counted = countFunctions(FunctionIntrinsic);
@@ -36,13 +40,13 @@ export function countCompiledText(target: typeof globalThis): void {
   for (const made of [async () => undefined, function* () {}, async function* () {}]) {
     const Intrinsic = (getPrototypeOf(made) as { constructor: Function }).constructor;
     countFunctions(Intrinsic);
-    // Otherwise what each inherits from leads to the engine's own.
+    // Otherwise the prototype of each leads to the engine's constructor.
     setPrototypeOf(Intrinsic, counted);
   }
   countEval(target);
 }
 
-/** One of the four constructors that make functions of texts. */
+/** Wraps one of the four constructors that compile functions from texts. */
 function countFunctions(Intrinsic: Function): Function {
   const counted = new Proxy(Intrinsic, {
     __proto__: null,
@@ -58,7 +62,7 @@ function countFunctions(Intrinsic: Function): Function {
   return counted;
 }
 
-/** The parameters and the body, read once, so that what was counted is what is compiled. */
+/** The parameters and the body, read once, so that exactly the counted texts are compiled. */
 function texts(args: unknown[]): unknown[] {
   let chars = 0;
   for (let i = 0; i < args.length; i++) {
@@ -82,7 +86,7 @@ function countEval(target: typeof globalThis): void {
   expose(target, 'eval', named(evaluate, native));
 }
 
-/** @throws RangeError where compiling so long a text does not fit the isolate */
+/** @throws RangeError if compiling a text of this length does not fit the isolate */
 function count(chars: number): void {
   if (chars >= LONG_CHARS) ballast(BYTES_PER_CHAR * chars);
 }

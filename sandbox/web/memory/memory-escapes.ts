@@ -1,15 +1,19 @@
 /**
- * Takes away what lets a script use memory, or time, that no limit counts, before any tenant code runs.
+ * Removes built-ins that use memory or time that no limit counts, before any tenant code runs.
  *
- * - `new ArrayBuffer(1, { maxByteLength: 1 << 30 }).resize(…)` grows outside the accounting (0.6–2 GB measured), so no
- *   resizable buffer can come into being: every way to the engine's own constructor leads to ours, which drops the
- *   option, as an engine older than resizable buffers does.
+ * - `new ArrayBuffer(1, { maxByteLength: 1 << 30 }).resize(…)` grows outside the accounting (0.6–2
+ *   GB measured), so no resizable buffer can come into being: every way to the engine's own
+ *   constructor leads to ours, which drops the option, as an engine older than resizable buffers
+ *   does.
  * - `SharedArrayBuffer` grows in the same way, and `Atomics.wait` on one blocks a thread.
- * - A `FinalizationRegistry` runs its callbacks in whatever happens to collect garbage: outside every entry, on nobody's
- *   account, and on the cell's own main thread where that asks for heap statistics. `for (;;)` in one stopped the cell.
- * - The built-ins of `Intl` hold memory beside the heap; `native-memory.ts` has it counted.
- * - The parser takes memory beside the heap while it compiles a text; `compiled-text.ts` has it counted.
- * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the tenant.
+ * - A `FinalizationRegistry` runs its callbacks during any garbage collection: outside of every
+ *   entry, charged to no call, and on the cell's main thread if that reads heap statistics. `for
+ *   (;;)` in one stopped the cell.
+ * - The built-ins of `Intl` hold memory outside of the heap; `native-memory.ts` counts it.
+ * - The parser allocates memory outside of the heap while it compiles a text; `compiled-text.ts`
+ *   counts it.
+ * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the
+ *   tenant.
  */
 
 import { apply, construct, defineProperty, getOwnPropertyDescriptor } from '../primordials.ts';
@@ -18,16 +22,18 @@ import { countCompiledText } from './compiled-text.ts';
 import { noteRefusal } from './memory-refusals.ts';
 import { countNativeMemory } from './native-memory.ts';
 
-/** In a cell this is V8's collector (`--expose-gc-as`): a way to hold a thread for long, in a tenant's hands. */
+/**
+ * In a cell this is V8's collector (`--expose-gc-as`). Attack: occupying a thread with collections.
+ */
 const { Atomics: gc } = globalThis as { Atomics?: unknown };
 
-/** Gives back all memory that can be given back. To be called while no tenant code runs. */
+/** Collects garbage. Called while no tenant code runs. */
 export function collectGarbage(): void {
   if (typeof gc === 'function')
     apply(gc, undefined, [{ __proto__: null, type: 'major', execution: 'sync', flavor: 'last-resort' }]);
 }
 
-/** Closes the ways on one global object. */
+/** Removes or replaces the built-ins of one global object. */
 export function closeMemoryEscapes(target: object): void {
   for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly', 'FinalizationRegistry'])
     Reflect.deleteProperty(target, name);
@@ -42,13 +48,14 @@ export function closeMemoryEscapes(target: object): void {
   countCompiledText(target as typeof globalThis);
 }
 
-/** A constructor of fixed buffers in the shape of the engine's. */
+/** A constructor of fixed-length buffers in the shape of the engine's. */
 function fixedArrayBuffer(): Function {
   const Intrinsic = ArrayBuffer;
-  // A function and not a class that extends the engine's: its prototype would lead to what it replaces.
+  // A function, not a class that extends the engine's: its prototype would lead to the engine's.
   const Fixed = function (length: unknown): ArrayBuffer {
     if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
-    // Whatever stands in new.target, only the length goes on: `Reflect.construct` and subclasses gain nothing.
+    // Only the length is passed on, whatever `new.target` is: `Reflect.construct` and subclasses
+    // gain nothing.
     try {
       return construct(Intrinsic, [length], new.target) as ArrayBuffer;
     } catch (thrown) {
@@ -62,7 +69,7 @@ function fixedArrayBuffer(): Function {
   }
   defineProperty(Fixed, 'name', { value: 'ArrayBuffer', configurable: true });
   defineProperty(Fixed, 'prototype', { value: Intrinsic.prototype, writable: false });
-  // `buffer.constructor` of any buffer, and the species that `slice` asks for, come from here.
+  // `buffer.constructor` of any buffer, and the species of `slice`, are read from here.
   defineProperty(Intrinsic.prototype, 'constructor', {
     value: Fixed,
     writable: true,

@@ -1,22 +1,22 @@
 /**
- * Learns that the isolate had no memory left for a buffer, also where the script catches the `RangeError` and goes on.
+ * Detects that the isolate had no memory for a buffer, even if the script catches the `RangeError`.
  *
- * The engine ends an isolate whose heap is full. A buffer that does not fit is refused instead, and the script decides what
- * its users see of that. What the author and the operator see is decided here: the call ran out of memory.
+ * The engine ends an isolate whose heap is full, but only refuses a buffer that does not fit; the
+ * script decides how it answers. For the author and the operator, the call ran out of memory.
  */
 import { apply, defineProperty, getOwnPropertyDescriptor, isError } from '../primordials.ts';
 
-/** The engine's own words, for every kind of buffer. */
+/** The engine's message, for every kind of buffer. */
 const REFUSED = 'Array buffer allocation failed';
 
 let tell: () => void = () => undefined;
 
-/** @param listener hears of each refusal */
+/** @param listener called for each refusal */
 export function setRefusalListener(listener: () => void): void {
   tell = listener;
 }
 
-/** @param thrown any value; what a script has made itself can only accuse the script */
+/** @param thrown any value; a script that makes such an error blames only itself */
 export function noteRefusal(thrown: unknown): void {
   if (isError(thrown) && getOwnPropertyDescriptor(thrown, 'message')?.value === REFUSED) tell();
 }
@@ -26,7 +26,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 /**
  * Replaces a built-in method by one of the same name and length.
  *
- * @param run answers for it; `native` is the engine's
+ * @param run the replacement; `native` is the engine's method
  */
 export function wrapMethod(
   holder: object,
@@ -45,13 +45,13 @@ export function wrapMethod(
   defineProperty(holder, key, { ...descriptor, value: method });
 }
 
-/** Gives a function the name and length of the one that it stands for. */
+/** Gives a function the name and length of the one that it replaces. */
 export function named<T extends Function>(made: T, { name, length }: Function): T {
   defineProperty(made, 'name', { value: name, configurable: true });
   return defineProperty(made, 'length', { value: length, configurable: true });
 }
 
-/** Runs a built-in that may need a buffer. */
+/** Runs a built-in that may allocate a buffer, and notes a refusal. */
 export function calling(native: Function, self: unknown, args: unknown[]): unknown {
   try {
     return apply(native, self, args);

@@ -1,10 +1,13 @@
 /**
- * Counts what the built-ins of internationalization take beside the heap, and bounds what they copy.
+ * Counts memory that internationalization built-ins allocate outside of the heap, and bounds their
+ * copies.
  *
- * Measured, none of it in any of the engine's figures: `segment(text)` and each iterator over its result copy the text (a
- * gigabyte in one call, kept between calls), a `DateTimeFormat` has 30 to 300 KB, a `DisplayNames` 40 KB, and a `ListFormat`
- * copies its texts four times. The weights below are what the survey in `native-memory.test.ts` measures, rounded up. What
- * does not fit the isolate is refused with the `RangeError` of a buffer that does not fit; all else is as the standard has it.
+ * Measured, none of it in any of the engine's figures: `segment(text)` and each iterator over its
+ * result copy the text (a gigabyte in one call, kept between calls), a `DateTimeFormat` has 30 to
+ * 300 KB, a `DisplayNames` 40 KB, and a `ListFormat` copies its texts four times. The weights below
+ * are what the survey in `native-memory.test.ts` measures, rounded up. Beyond the isolate's memory
+ * they throw the `RangeError` of a buffer that does not fit; otherwise they behave as in the
+ * standard.
  */
 
 import { temporal } from '../lazy.ts';
@@ -23,7 +26,7 @@ import { ballast, carriedBy, carry } from './ballast.ts';
 import { named, wrapMethod } from './memory-refusals.ts';
 
 const KIB = 1024;
-/** What one object of each kind takes, bytes. */
+/** Bytes of one object of each kind. */
 const WEIGHTS = {
   Collator: 4 * KIB,
   DateTimeFormat: 64 * KIB,
@@ -36,21 +39,21 @@ const WEIGHTS = {
   RelativeTimeFormat: 16 * KIB,
   Segmenter: 8 * KIB,
 };
-/** What a `DateTimeFormat` takes beyond that once it has formatted a range. */
+/** Additional bytes of a `DateTimeFormat` that has formatted a range. */
 const RANGE_BYTES = 320 * KIB;
-/** A copy of a text, and the iterator that walks it. */
+/** Bytes for each character of a copied text, and of the iterator over it. */
 const BYTES_PER_CHAR = 2;
 const WALKER_BYTES = 4 * KIB;
-/** The library copies each text of a list, and the list twice. */
+/** Bytes for each character of a list: the library copies each text, and the list twice. */
 const LIST_BYTES_PER_CHAR = 8;
 const LIST_BYTES_PER_TEXT = 128;
-/** Texts that are copied for the time of one call count from this length on. */
+/** Length from which temporary copies of texts count. */
 const LONG_CHARS = 64 * KIB;
-/** How many times as long a text can become in a canonical normal form (Unicode, UAX 15: U+0390), and in a compatible one (U+FDFA). */
+/** Growth of a text by canonical (U+0390) and by compatible (U+FDFA) normalization (UAX 15). */
 const CANONICAL_GROWTH = 4;
 const COMPATIBLE_GROWTH = 18;
 
-/** Closes the ways on one global object. */
+/** Wraps the built-ins of one global object. */
 export function countNativeMemory(target: { readonly Intl: typeof Intl }): void {
   const intl = target.Intl;
   const kinds = objectKeys(WEIGHTS);
@@ -67,13 +70,13 @@ export function countNativeMemory(target: { readonly Intl: typeof Intl }): void 
       ballast(WEIGHTS.DateTimeFormat);
       return apply(native, self, args);
     });
-  // A date leads to the engine's `Temporal` past the global one.
+  // A date reaches the engine's `Temporal` without the global.
   wrapMethod(Date.prototype, 'toTemporalInstant', (native, self, args) =>
     temporal().weighed(apply(native, self, args)),
   );
 }
 
-/** Each object of one kind carries what it takes. */
+/** Makes each object of one kind carry its bytes. */
 function countObjects(intl: typeof Intl, kind: keyof typeof WEIGHTS): void {
   const Intrinsic = intl[kind];
   const weight = WEIGHTS[kind];
@@ -89,18 +92,18 @@ function countObjects(intl: typeof Intl, kind: keyof typeof WEIGHTS): void {
     },
   } as ProxyHandler<Function>);
   defineProperty(intl, kind, { value: counted, writable: true, configurable: true });
-  // Otherwise every object of its kind leads to the engine's own.
+  // Otherwise every object of the kind leads to the engine's constructor.
   defineProperty(Intrinsic.prototype, 'constructor', { value: counted, writable: true, configurable: true });
 }
 
-/** The result of `segment`, and each iterator over it, has a copy of the whole text. */
+/** The result of `segment`, and each iterator over it, holds a copy of the whole text. */
 function countSegments(segmenter: object): void {
   let known: object | undefined;
   wrapMethod(segmenter, 'segment', (native, self, args) => {
     const text = `${args[0] as string}`;
     const bytes = ballast(WALKER_BYTES + BYTES_PER_CHAR * text.length);
     const segments = apply(native, self, [text]) as object;
-    // The only way to their prototype: no script has seen it before.
+    // The only way to their prototype; no script can have changed it yet.
     if (known === undefined) {
       known = getPrototypeOf(segments) as object;
       countIterators(known);
@@ -116,20 +119,20 @@ function countIterators(segments: object): void {
   });
 }
 
-/** The first range makes a second formatter, which is kept with the first. */
+/** The first range makes a second formatter, which lives as long as the first. */
 function countRanges(format: object): void {
   for (const key of ['formatRange', 'formatRangeToParts'])
     wrapMethod(format, key, (native, self, args) => {
       if (carriedBy(self) >= RANGE_BYTES) return apply(native, self, args);
       const bytes = ballast(RANGE_BYTES);
       const range = apply(native, self, args);
-      // What is no formatter has thrown by now.
+      // Any other receiver has thrown by now.
       carry(self, bytes);
       return range;
     });
 }
 
-/** The texts of a list are read once, here, so that what was counted is what is copied. */
+/** The texts of a list are read once, so that exactly the counted texts are copied. */
 function countLists(format: object): void {
   for (const key of ['format', 'formatToParts'])
     wrapMethod(format, key, (native, self, [list]) => {
@@ -155,7 +158,7 @@ function iteratorOf(texts: Record<number, string>, count: number): object {
   };
 }
 
-/** Two long texts are copied to be compared. */
+/** Comparing copies two long texts. */
 function countComparing(collator: object): void {
   const descriptor = getOwnPropertyDescriptor(collator, 'compare');
   const getter = descriptor?.get;
@@ -163,7 +166,7 @@ function countComparing(collator: object): void {
   const made = new WeakMap<Function, Function>();
   const counted = {
     get compare(): unknown {
-      // The same function each time, as the engine's is.
+      // The same function each time, like the engine's.
       const native = apply(getter, this, []) as Function;
       const last = weakMapGet(made, native);
       if (last !== undefined) return last;
@@ -180,7 +183,7 @@ function countComparing(collator: object): void {
   defineProperty(collator, 'compare', { ...descriptor, get: named(get, getter) as () => unknown });
 }
 
-/** What normalizing a text makes of it, which a script keeps or not: many times as long, at worst, and copied twice. */
+/** Normalizing: the result may be many times as long, and is copied twice. */
 function countNormalizing(): void {
   wrapMethod(String.prototype, 'normalize', (native, self, [form]) => {
     if (self === undefined || self === null) return apply(native, self, [form]);
@@ -192,7 +195,7 @@ function countNormalizing(): void {
   });
 }
 
-/** A method of texts that copies them. */
+/** Counts the copies of a method of texts. */
 function countCopies(prototype: object, key: string): void {
   wrapMethod(prototype, key, (native, self, args) => {
     if (self === undefined || self === null) return apply(native, self, args);
@@ -203,7 +206,7 @@ function countCopies(prototype: object, key: string): void {
   });
 }
 
-/** Counts the copies of a text for as long as it takes to collect them. */
+/** Counts the copies of a text until they are collected. */
 function countCopy(chars: number): void {
   if (chars >= LONG_CHARS) ballast(2 * BYTES_PER_CHAR * chars);
 }

@@ -1,6 +1,6 @@
 /**
- * A run of bytes that is still coming, as the body of a Request or Response holds it: what the host sends, or what a
- * tenant's stream gives. It is not yet a ReadableStream, because most bodies are read whole and need none.
+ * A source of bytes for the body of a Request or Response: a stream from the host, or a tenant's
+ * stream. Not a ReadableStream, because most bodies are read whole and need none.
  */
 import { Box } from '../box.ts';
 import { type Bytes, joinBytes } from '../encoding/bytes.ts';
@@ -9,7 +9,7 @@ import { PromiseIntrinsic } from '../primordials.ts';
 import { isObject } from '../web-idl.ts';
 import { chunkBytes, newByteStream, notBytes, type StreamReader } from './stream.ts';
 
-/** Brands the sources: a tenant has none of its own making, because no class of these is reachable. */
+/** Brand of the sources: a tenant cannot make one, because it reaches none of their classes. */
 export abstract class ByteSource {
   readonly #genuine = true;
 
@@ -18,18 +18,19 @@ export abstract class ByteSource {
   }
 
   /**
-   * The next bytes, which belong to the caller, or undefined at the end. To be called again when it has settled. Attack: a
-   * `then` on `Object.prototype` answers other bytes, or an end; a box has no such member.
+   * The next bytes, which belong to the caller; undefined at the end. May be called again once it
+   * has settled. Attack: a `then` on `Object.prototype` that answers other bytes, or an end; a box
+   * has no prototype.
    */
   abstract take(): Promise<Box | undefined>;
 
-  /** Nobody wants the rest. */
+  /** The reader does not want the rest. */
   abstract cancel(reason: unknown): void;
 }
 
 export const isByteSource = (value: unknown): value is ByteSource => ByteSource.is(value);
 
-/** All that is still to come, as one. */
+/** Reads the source to its end. */
 export async function collectBytes(source: ByteSource): Promise<Box> {
   const pieces = new List<Bytes>();
   for (let piece = await source.take(); piece !== undefined; piece = await source.take())
@@ -51,7 +52,7 @@ export const streamOver = (source: ByteSource): ReadableStream =>
     },
   });
 
-/** What a reader of a tenant's stream gives: anything but a Uint8Array ends it. */
+/** Source over a reader of a tenant's stream. A chunk that is not a Uint8Array ends it. */
 export class ReaderSource extends ByteSource {
   readonly #reader: StreamReader;
 
@@ -80,7 +81,7 @@ export class ReaderSource extends ByteSource {
   }
 
   cancel(reason: unknown): void {
-    // A source that fails to be cancelled has nothing left to tell.
+    // The error of a cancelled stream is of no use.
     void settle(this.#reader.cancel(reason));
   }
 }

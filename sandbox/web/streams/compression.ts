@@ -1,9 +1,10 @@
 /**
  * CompressionStream and DecompressionStream (https://compression.spec.whatwg.org/).
  *
- * What a stream makes goes to its reader in pieces of at most 64 KiB, and the next piece is not made before the reader
- * asks for it. Attack: a megabyte of gzip that inflates to a gigabyte. It holds one piece at a time; and where its reader
- * keeps all of it, the stream fails at `DECOMPRESSED_BYTES_MAX`. Brotli, which the standard has since got, is not there.
+ * Attack: a megabyte of gzip that inflates to a gigabyte. Output goes to the reader in pieces of at
+ * most 64 KiB, each made only when the reader asks for it; if the reader keeps everything, the
+ * stream fails at `DECOMPRESSED_BYTES_MAX`. Brotli, a recent addition to the standard, is not
+ * supported.
  */
 import { type Bytes, copyBytes, subBytes, viewBytes } from '../encoding/bytes.ts';
 import { part } from '../parts.ts';
@@ -11,13 +12,13 @@ import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
 import { newTransform, type TransformOutput, type TransformPair } from './stream.ts';
 
 const MIB = 1024 * 1024;
-/** Most bytes that one DecompressionStream makes. */
+/** Output bytes of one DecompressionStream. */
 export const DECOMPRESSED_BYTES_MAX = 256 * MIB;
 
-/** Most bytes of one chunk of output. */
+/** Bytes of one chunk of output. */
 const PIECE_BYTES_MAX = 64 * 1024;
 
-/** zlib's `windowBits`, which also say what is around the deflated data. */
+/** zlib's `windowBits`, which also select the format around the deflated data. */
 const WINDOW_BITS: Readonly<Record<string, number | undefined>> = {
   __proto__: null as never,
   deflate: 15,
@@ -34,7 +35,7 @@ const NO_FLUSH = 0;
 const FINISH = 4;
 const OK = 0;
 const STREAM_END = 1;
-/** Nothing to do: there is no more input, or no more room for output. */
+/** Status for no more input, or no more room for output. */
 const BUFFER_ERROR = -5;
 
 export class CompressionStream {
@@ -80,7 +81,7 @@ function windowBitsOf(format: unknown, what: string): number {
   return bits;
 }
 
-/** The bytes of a chunk, as a copy: the writer may change or detach his own while the stream waits for its reader. */
+/** A copy of a chunk's bytes: the writer may change or detach its own while the stream waits. */
 function bytesOf(chunk: unknown): Bytes {
   const bytes = viewBytes(chunk);
   if (bytes === undefined) throw new TypeError('A chunk is neither an ArrayBuffer nor a view of one');
@@ -97,7 +98,8 @@ function compress(windowBits: number): TransformPair {
       return pump(machine, output);
     },
     flush: (output) => {
-      // What zlib still holds is at most a few pieces: it is not worth the wait, which a cancelled reader would never end.
+      // zlib holds at most a few more pieces. They do not wait for the reader: a cancelled one
+      // never asks.
       for (;;) {
         const piece = machine.step(FINISH);
         if (piece === undefined) break;
@@ -128,7 +130,7 @@ function decompress(windowBits: number): TransformPair {
   });
 }
 
-/** Makes pieces until the input is used up, each one only when the reader wants it. */
+/** Makes pieces until the input is used up, each only when the reader asks for it. */
 async function pump(machine: Machine, output: TransformOutput): Promise<void> {
   for (;;) {
     const piece = machine.step(NO_FLUSH);
@@ -142,11 +144,11 @@ async function pump(machine: Machine, output: TransformOutput): Promise<void> {
 
 type ZState = InstanceType<ReturnType<typeof part<'deflate'>>['ZStream']>;
 
-/** zlib's state machine: input is fed to it, and each step makes one piece of output. */
+/** zlib's state machine: takes input, and makes one piece of output at each step. */
 class Machine {
   readonly state: ZState;
   status = OK;
-  /** The last step has used all input and had room left: the next one would make nothing. */
+  /** Whether the last step used all input and had room left, so that the next one makes nothing. */
   idle = false;
   readonly #run: (state: ZState, flush: 0 | 4) => number;
   #bytesLeft: number;
@@ -164,7 +166,7 @@ class Machine {
     this.state.avail_in = input.length;
   }
 
-  /** @throws TypeError where the data is corrupt, or inflates beyond all measure */
+  /** @throws TypeError if the data is corrupt, or inflates beyond the bound */
   step(flush: 0 | 4): Bytes | undefined {
     const { state } = this;
     state.output = this.#room;

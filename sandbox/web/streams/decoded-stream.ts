@@ -1,7 +1,7 @@
-/** A stream of bytes as a stream of text, which is what `textStream()` of a blob or a body answers. */
+/** A stream of bytes as a stream of text, the result of `textStream()` of a blob or a body. */
 import { textStreams } from '../lazy.ts';
 
-/** Locks the stream. By public methods of streams: what comes of it stays with the tenant. */
+/** Locks the stream. Uses public methods of streams, because the result stays with the tenant. */
 export function decodedStream(stream: ReadableStream): ReadableStream<string> {
   const { TextDecoderStream } = textStreams();
   return stream.pipeThrough(new TextDecoderStream()) as ReadableStream<string>;

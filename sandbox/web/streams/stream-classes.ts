@@ -1,9 +1,11 @@
 /**
- * The classes of https://streams.spec.whatwg.org/ as scripts see them: web-streams-polyfill with its deviations mended.
+ * The classes of https://streams.spec.whatwg.org/ as scripts see them: web-streams-polyfill with
+ * its deviations corrected.
  *
- * Bundled into the part `streams`: what is captured here is captured before the tenant sees a class. `ReadableStream` is a
- * constructor of ours over the library's: so every stream, whoever makes it, carries a mark that no script can give to an
- * object of its own. Attack: an object with the prototype and the properties of a stream, passed for a stream.
+ * Bundled into the part `streams`, which captures methods before the tenant sees a class. Attack:
+ * an object with the prototype and the properties of a stream, passed off as a stream.
+ * `ReadableStream` is a constructor over the library's, so that every stream carries a brand that
+ * no script can give to an object of its own.
  */
 import * as library from 'web-streams-polyfill';
 import {
@@ -36,7 +38,7 @@ const PromiseIntrinsic = Promise;
 const Library = library.ReadableStream;
 export type LibraryStream = library.ReadableStream<unknown>;
 
-/** Makes a derived constructor put its private members on any object. */
+/** Returns its argument, so that a subclass adds private members to any object. */
 class Anything {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: the purpose of this class.
@@ -51,10 +53,10 @@ class Mark extends Anything {
   }
 }
 
-/** Made here and nowhere else, whatever its prototype says. */
+/** Whether the library made an object, whatever its prototype. */
 export const isGenuine = (value: object): value is LibraryStream => Mark.on(value);
 
-/** Marks what the library made. */
+/** Brands an object of the library. */
 export function genuine<T extends object>(stream: T): T {
   if (!Mark.on(stream)) new Mark(stream);
   return stream;
@@ -67,11 +69,11 @@ export const ReadableStream = function ReadableStream(): object {
 
 const { from } = Library;
 const { tee } = Library.prototype;
-/** Gives its halves without a mark. */
+/** The library's `tee`; its branches have no brand. */
 export const libraryTee: unknown = tee;
 const readable = getOwnPropertyDescriptor(library.TransformStream.prototype, 'readable')?.get as Function;
 
-/** Members that replace the library's: as methods of an object literal, they are no constructors. */
+/** Members that replace the library's. Methods of an object literal are not constructors. */
 const statics = {
   from(asyncIterable: unknown): unknown {
     return genuine(apply(from, Library, [toIterable(asyncIterable)]));
@@ -120,7 +122,7 @@ defineProperty(Library.prototype, 'constructor', { value: ReadableStream });
 replace(ReadableStream, statics);
 replace(Library.prototype, members);
 replace(library.TransformStream.prototype, transformMembers);
-// Not in the standard (any more).
+// Not in the standard, or not any more.
 delete (library.WritableStreamDefaultController.prototype as { abortReason?: unknown }).abortReason;
 mendIterator(getPrototypeOf(new Library().values()) as object);
 for (const [name, value] of Object.entries(library)) {
@@ -134,13 +136,17 @@ function replace(target: object, replacements: object): void {
   }
 }
 
-/** What `from` reads of its argument: an iterator, and never a `getReader` of something that only looks like a stream. */
+/**
+ * Argument of `from`: reads its iterator, and never `getReader` of an object that only looks like a
+ * stream.
+ */
 function toIterable(value: unknown): unknown {
   const object = value as Record<symbol, unknown>;
   for (const key of [Symbol.asyncIterator, Symbol.iterator]) {
     const method = object[key];
     if (method === undefined || method === null) continue;
-    if (typeof method !== 'function') throw new TypeError('ReadableStream.from: the iterator is no function');
+    if (typeof method !== 'function')
+      throw new TypeError('ReadableStream.from: the iterator is not a function');
     return { __proto__: null, [key]: () => apply(method, value, []) };
   }
   throw new TypeError('ReadableStream.from: parameter 1 is not iterable');
@@ -185,12 +191,12 @@ type Signals = Pick<
 >;
 let signals: (() => Signals) | undefined;
 
-/** Hands in what the prelude knows about signals: loaded with the first signal. */
+/** Sets the functions for signals, which are evaluated with the first signal. */
 export function setSignals(load: () => Signals): void {
   signals = load;
 }
 
-/** The signal as a pipe sees it: its events are not dispatched, so that no script can fake or stop one. */
+/** A signal for a pipe: without events, which a script could fake or stop. */
 function toSignal(value: unknown): PipeSignal {
   const known = signals?.();
   if (!known?.isAbortSignal(value)) throw new TypeError('The option "signal" is not an AbortSignal');
@@ -205,7 +211,10 @@ function toSignal(value: unknown): PipeSignal {
   };
 }
 
-/** Web IDL's asynchronous iterator prototype object (https://webidl.spec.whatwg.org/#es-asynchronous-iterator-prototype-object). */
+/**
+ * Web IDL's asynchronous iterator prototype object
+ * (https://webidl.spec.whatwg.org/#es-asynchronous-iterator-prototype-object).
+ */
 function mendIterator(prototype: object): void {
   const generator = getPrototypeOf(async function* () {}.prototype) as object;
   setPrototypeOf(prototype, getPrototypeOf(generator));
@@ -216,10 +225,10 @@ function mendIterator(prototype: object): void {
   });
 }
 
-/** The library's own bound: its queue reads this many elements of a node, then goes on to the next. */
+/** The library's constant: elements of one node of its queue. */
 const NODE_ELEMENTS = 16_384;
 
-/** The library's queue, as far as it is used here. */
+/** The library's queue, with the members that are used here. */
 interface Queue {
   _size: number;
   _back: QueueNode;
@@ -231,8 +240,8 @@ interface QueueNode {
 }
 
 /**
- * Lets the library's queue store its elements without a look at `Array.prototype`. Attack: a `push` of the tenant's, or a
- * setter for index 0, that drops a chunk of ours or keeps the reads that wait for one.
+ * Attack: a `push` or a setter for index 0 on `Array.prototype` that drops chunks of the prelude or
+ * keeps pending reads. Makes the library's queue store its elements without `Array.prototype`.
  */
 function hardenQueue(): void {
   const { _readableStreamController } = new Library() as unknown as {

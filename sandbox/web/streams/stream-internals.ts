@@ -1,9 +1,11 @@
 /**
- * What our own code does with streams (`stream.ts` is its face): through methods of the library that are captured here,
- * before the tenant sees a class, and never through one that it can replace afterwards. Evaluated with the first stream.
+ * Operations of the prelude on streams (`stream.ts` is their interface): through methods of the
+ * library that are captured here, before the tenant sees a class, and never through one that it can
+ * replace. Evaluated with the first stream.
  *
- * A source of ours is handed to the library as its algorithms, not as a dictionary with callbacks: those it would call
- * through `Function.prototype.apply`, where a tenant could take them away.
+ * A source of the prelude is passed to the library as its algorithms, not as a dictionary of
+ * callbacks. Attack: a replaced `Function.prototype.apply`, through which the library calls such
+ * callbacks.
  */
 import { part } from '../parts.ts';
 import {
@@ -92,7 +94,7 @@ function methodsOf(kind: 'Default' | 'Byte') {
   };
 }
 
-/** For an inspection: how a stream is doing. @throws TypeError for anything that is none */
+/** State of a stream for an inspection. @throws TypeError for any other value */
 export const states = {
   readableState: (of: object) => ({
     locked: stream.locked(of),
@@ -109,14 +111,13 @@ export const states = {
 export const isReadableStream = (value: object): boolean => isGenuine(value);
 export const isLocked = (of: Stream): boolean => stream.locked(of);
 export const isDisturbed = (of: Stream): boolean => Boolean(slots(of)._disturbed);
-export const stateOf = (of: Stream): 'readable' | 'closed' | 'errored' => slots(of)._state;
-export const errorOf = (of: Stream): unknown => slots(of)._storedError;
+const stateOf = (of: Stream): 'readable' | 'closed' | 'errored' => slots(of)._state;
 export const cancelStream = (of: Stream, reason: unknown): Promise<unknown> => stream.cancel(of, reason);
 export const isByteStream = (of: Stream): boolean =>
   methodsFor(slots(of)._readableStreamController) === controllers.bytes;
 export const acquireReader = (of: Stream): StreamReader => new OwnReader(of);
 
-// Dictionaries without a prototype have no members that a tenant put on `Object.prototype`.
+// Attack: members on `Object.prototype`. The dictionaries have no prototype.
 export const newReadableStream = (source: StreamSource, highWaterMark: number): Stream =>
   withSource(
     new Library({ __proto__: null } as object, { __proto__: null, highWaterMark } as object),
@@ -138,7 +139,7 @@ function withSource(made: object, source: StreamSource): Stream {
   const start = methodOf(source, 'start');
   let pulling = false;
   let cancelled = false;
-  // A tenant finds both on the controller: called out of turn, they do nothing.
+  // A tenant finds both on the controller; called at the wrong time, they do nothing.
   controller._pullAlgorithm = () => {
     if (pulling || cancelled) return DONE;
     pulling = true;
@@ -158,7 +159,9 @@ function withSource(made: object, source: StreamSource): Stream {
   return of;
 }
 
-/** A method of a source, but none that a tenant has put on `Object.prototype`: it would be handed the controller. */
+/**
+ * A method of a source. Attack: a method on `Object.prototype`, which would receive the controller.
+ */
 function methodOf<Key extends keyof StreamSource>(source: StreamSource, key: Key): StreamSource[Key] {
   for (let object: unknown = source; object !== null && object !== ObjectPrototype; ) {
     const descriptor = getOwnPropertyDescriptor(object, key);
@@ -200,7 +203,7 @@ class Control implements SourceController {
     const controller = this.#open();
     if (controller === undefined) return;
     methodsFor(controller).close(controller);
-    // A read into the reader's own buffer is still open: it ends with nothing in it.
+    // An open read into the reader's own buffer ends empty.
     if ((controller._pendingPullIntos?.length ?? 0) > 0) respond(byobRequest(controller), 0);
   }
 
@@ -209,14 +212,14 @@ class Control implements SourceController {
     methodsFor(controller).error(controller, reason);
   }
 
-  /** The controller, while the stream takes anything. */
+  /** The controller, while the stream accepts chunks. */
   #open(): ControllerSlots | undefined {
     const { _state, _readableStreamController: controller } = slots(this.#stream);
     return _state === 'readable' && !controller._closeRequested ? controller : undefined;
   }
 }
 
-/** What the library is told to do with the answer to one read. Once told, it forgets: a second answer finds nothing. */
+/** The library's read request for one read. It answers once; a second answer does nothing. */
 class Request {
   #steps: ReadSteps | undefined;
   constructor(steps: ReadSteps) {
@@ -239,7 +242,7 @@ class Request {
   }
 }
 
-/** A read that is to be made. */
+/** A read that waits. */
 interface Turn {
   readonly steps: ReadSteps;
   next: Turn | undefined;
@@ -249,7 +252,7 @@ class OwnReader implements StreamReader {
   readonly #stream: Stream;
   readonly #reader: object;
   #released = false;
-  /** The last of the reads that are being made. */
+  /** The last of the waiting reads. */
   #last: Turn | undefined;
 
   constructor(of: Stream) {
@@ -257,7 +260,10 @@ class OwnReader implements StreamReader {
     this.#reader = new Reader(of as never);
   }
 
-  /** Where a chunk makes its taker ask for the next, that waits here for its turn: else a long queue would be a deep stack. */
+  /**
+   * A read from inside of a chunk's callback waits here: recursion over a long queue would overflow
+   * the stack.
+   */
   read(steps: ReadSteps): void {
     const turn: Turn = { steps, next: undefined };
     if (this.#last !== undefined) {
@@ -304,7 +310,7 @@ class OwnReader implements StreamReader {
     reader.releaseLock(this.#reader);
   }
 
-  /** Tells when the stream fails, whether or not somebody reads. */
+  /** Calls back when the stream fails, even without a pending read. */
   onError(listener: (reason: unknown) => void): void {
     promiseThen(reader.closed(this.#reader), undefined, listener);
   }
@@ -326,7 +332,7 @@ interface TransformSlots {
 const { TransformStream, TransformStreamDefaultController } = library;
 const enqueueTransformed = uncurry<void>(TransformStreamDefaultController.prototype.enqueue);
 
-/** A TransformStream over steps of our own: what the standards call a generic transform stream. */
+/** A TransformStream over steps of the prelude: a generic transform stream of the standards. */
 export function newTransform(steps: TransformSteps): TransformPair {
   const of = new TransformStream() as unknown as TransformSlots;
   const controller = of._transformStreamController;

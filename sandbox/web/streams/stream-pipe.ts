@@ -1,9 +1,11 @@
 /**
- * ReadableStreamPipeTo (https://streams.spec.whatwg.org/#readable-stream-pipe-to), in the place of the library's.
+ * ReadableStreamPipeTo (https://streams.spec.whatwg.org/#readable-stream-pipe-to), instead of the
+ * library's.
  *
- * The library writes a chunk inside the call that enqueued it, and inside `pipeTo` itself: the code of one side ran in
- * the middle of the other's. Here each write has a turn of its own. No promise of a pipe is resolved with an object, so a
- * `then` on `Object.prototype` is never asked. Part of `streams`: methods are captured before a script sees a class.
+ * The library writes a chunk inside the call that enqueued it, and inside `pipeTo` itself, so that
+ * the code of one side runs in the middle of the other's. Here each write has a microtask of its
+ * own. Attack: a `then` on `Object.prototype`; no promise of a pipe is resolved with an object.
+ * Part of `streams`: methods are captured before a script sees a class.
  */
 import * as library from 'web-streams-polyfill';
 
@@ -20,12 +22,15 @@ const readerClosed = getterOf(Reader.prototype, 'closed');
 const writerClosed = getterOf(Writer.prototype, 'closed');
 const writerReady = getterOf(Writer.prototype, 'ready');
 
-/** How the library reads from a controller of either kind: `[[PullSteps]]`, by the symbol that both share. */
+/**
+ * How the library reads from a controller of either kind: `[[PullSteps]]`, by the symbol that both
+ * share.
+ */
 const PULL = getOwnPropertySymbols(library.ReadableStreamDefaultController.prototype).find(
   ({ description }) => description === '[[PullSteps]]',
 ) as symbol;
 
-/** @throws TypeError for what is no stream of the kind */
+/** @throws TypeError unless the value is a stream of the kind */
 export const readableLocked = getterOf(library.ReadableStream.prototype, 'locked') as (
   of: unknown,
 ) => boolean;
@@ -52,11 +57,11 @@ interface ReadRequest {
   _errorSteps(reason: unknown): void;
 }
 
-/** A signal that is genuine, as far as a pipe needs it. */
+/** The part of a genuine signal that a pipe needs. */
 export interface PipeSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
-  /** Returns what takes the algorithm back. */
+  /** Returns a function that removes the algorithm. */
   onAbort(algorithm: () => void): () => void;
 }
 
@@ -67,25 +72,30 @@ export interface PipeOptions {
   readonly signal: PipeSignal | undefined;
 }
 
-/** What ends a pipe. The error is boxed, because `undefined` may be one. */
+/** End of a pipe. The error is boxed, because `undefined` may be one. */
 type Failure = { readonly error: unknown } | undefined;
 type Action = () => Promise<unknown> | undefined;
+
+/** Settles the promise of a pipe. */
+interface Settle {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
 
 /** Both streams are genuine and unlocked. The promise is resolved with undefined. */
 export const pipe = (source: object, target: object, options: PipeOptions): Promise<void> =>
   new PromiseIntrinsic((resolve, reject) => {
-    new Pipe(source, target, options, resolve as () => void, reject).start();
+    new Pipe(source, target, options, { resolve: resolve as () => void, reject }).start();
   });
 
-/** Marks a promise whose rejection nobody needs to handle. */
+/** Marks a promise whose rejection needs no handler. */
 export const ignore = (promise: Promise<unknown>): void => upon(promise, undefined, () => {});
 
 class Pipe {
   readonly #source: ReadableSlots;
   readonly #target: WritableSlots;
   readonly #options: PipeOptions;
-  readonly #resolve: () => void;
-  readonly #reject: (reason: unknown) => void;
+  readonly #settle: Settle;
   readonly #reader: object;
   readonly #writer: object;
   #shuttingDown = false;
@@ -93,18 +103,11 @@ class Pipe {
   #written: Promise<unknown> = DONE;
   #forgetSignal: (() => void) | undefined;
 
-  constructor(
-    source: object,
-    target: object,
-    options: PipeOptions,
-    resolve: () => void,
-    reject: (reason: unknown) => void,
-  ) {
+  constructor(source: object, target: object, options: PipeOptions, settle: Settle) {
     this.#source = source as ReadableSlots;
     this.#target = target as WritableSlots;
     this.#options = options;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#settle = settle;
     this.#reader = new Reader(source as never);
     this.#writer = new Writer(target as never);
     this.#source._disturbed = true;
@@ -141,7 +144,7 @@ class Pipe {
       refused(new TypeError('The destination of the pipe closed before all of the source was written to it'));
   }
 
-  /** Reads one chunk as soon as the destination wants one. */
+  /** Reads one chunk as soon as the destination is ready. */
   #next(): void {
     if (this.#shuttingDown) return;
     upon(writerReady(this.#writer), () => this.#read(), undefined);
@@ -150,11 +153,11 @@ class Pipe {
   #read(): void {
     if (this.#shuttingDown) return;
     const { _state, _readableStreamController: controller } = this.#source;
-    // Its end, and its failure, come by the promise of the reader.
+    // The reader's promise reports end and failure.
     if (_state !== 'readable') return;
     const request: ReadRequest = {
       _chunkSteps: (chunk) => {
-        // The source may be in the middle of its `enqueue`: the sink's code waits for the next turn.
+        // The source may be inside of its `enqueue`: the sink's code waits for the next microtask.
         this.#written = chain(DONE, () => {
           const writing = apply(write, this.#writer, [chunk]) as Promise<unknown>;
           this.#next();
@@ -167,7 +170,7 @@ class Pipe {
     apply(controller[PULL] as (request: ReadRequest) => void, controller, [request]);
   }
 
-  /** "Shutdown", "with an action" where there is one: once everything that was read has been written. */
+  /** "Shutdown", or "shutdown with an action": after everything that was read is written. */
   #shutDown(action: Action | undefined, failure: Failure): void {
     if (this.#shuttingDown) return;
     this.#shuttingDown = true;
@@ -188,8 +191,8 @@ class Pipe {
     apply(releaseWriter, this.#writer, []);
     apply(releaseReader, this.#reader, []);
     this.#forgetSignal?.();
-    if (failure === undefined) this.#resolve();
-    else this.#reject(failure.error);
+    if (failure === undefined) this.#settle.resolve();
+    else this.#settle.reject(failure.error);
   }
 
   #aborted(error: unknown): void {
@@ -231,7 +234,7 @@ function chain(
   return apply(then, promise, [fulfilled, rejected] as never) as Promise<unknown>;
 }
 
-/** Hears of a promise. What comes of it is undefined: a value of a callback would be asked for its `then`. */
+/** Reacts to a promise. The result is undefined: the `then` of an object would be called. */
 function upon(
   promise: unknown,
   fulfilled: (() => void) | undefined,
@@ -248,7 +251,7 @@ function upon(
   );
 }
 
-/** Settles when both have, with the first rejection if there is one. */
+/** Settles when both have settled, with the first rejection if any. */
 function both(one: Promise<unknown>, other: Promise<unknown>): Promise<unknown> {
   return new PromiseIntrinsic<void>((resolve, reject) => {
     let open = 2;

@@ -1,4 +1,7 @@
-/** `tee` as our own code uses it: also with chunks of their own for the second stream, as the fetch standard asks for a body. */
+/**
+ * `tee` for the prelude, also with copied chunks for the second stream, as the fetch standard
+ * requires of a body.
+ */
 import { part } from '../parts.ts';
 import { PromiseIntrinsic, promiseThen, uncurryThis } from '../primordials.ts';
 import type { SourceController, StreamPair } from './stream.ts';
@@ -8,14 +11,17 @@ type Stream = ReadableStream;
 const { genuine, libraryTee } = part('streams');
 const tee = uncurryThis(libraryTee as (this: unknown) => [object, object]);
 
-/** @param cloneChunk makes the second stream's chunk out of the first's; may throw, which fails both */
+/** @param cloneChunk makes the second stream's chunk from the first's; if it throws, both fail */
 export function teeStream(of: Stream, cloneChunk: ((chunk: unknown) => unknown) | undefined): StreamPair {
   if (cloneChunk !== undefined && !isByteStream(of)) return teeCloning(of, cloneChunk);
   const pair = tee(of);
   return { first: genuine(pair[0]) as Stream, second: genuine(pair[1]) as Stream };
 }
 
-/** "ReadableStreamDefaultTee" with cloneForBranch2 (https://streams.spec.whatwg.org/#abstract-opdef-readablestreamdefaulttee). */
+/**
+ * "ReadableStreamDefaultTee" with cloneForBranch2
+ * (https://streams.spec.whatwg.org/#abstract-opdef-readablestreamdefaulttee).
+ */
 function teeCloning(of: Stream, cloneChunk: (chunk: unknown) => unknown): StreamPair {
   const source = acquireReader(of);
   const controls: (SourceController | undefined)[] = [undefined, undefined];

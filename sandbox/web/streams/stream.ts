@@ -1,47 +1,49 @@
 /**
- * Streams as the rest of the sandbox uses them: made, read, teed and cancelled without a look at any property that a
- * tenant can replace.
+ * Streams for the rest of the sandbox: made, read, teed and cancelled without reading any property
+ * that a tenant can replace.
  *
- * The library itself is a part, evaluated at the first stream (`../../parts/streams.ts`); what is asked of a value before
- * that is answered without it. `stream-internals.ts` captures its methods before the tenant sees its classes. Attack:
- * `ReadableStream.prototype.getReader = () => hostile`. The library keeps its state in ordinary properties, though, and
- * runs after the tenant's script, so a tenant can confuse a stream it holds: what a reader hands out, the promises of
- * `cancel` included, is to be treated as hostile, and the callbacks of a source do no harm at the wrong time.
+ * The library is a part, evaluated at the first stream (`../../parts/streams.ts`); before that, no
+ * value is a stream. `stream-internals.ts` captures its methods before the tenant sees its classes.
+ * Attack: `ReadableStream.prototype.getReader = () => hostile`. But the library keeps its state in
+ * ordinary properties, and runs after the tenant's script, so a tenant can corrupt a stream that it
+ * holds. So everything from a reader is hostile, the promises of `cancel` included, and callbacks
+ * of a source must be harmless at any time.
  */
 
 import { describeStreams } from '../console/inspect-stream.ts';
-import { type Bytes, copyBytes, joinBytes } from '../encoding/bytes.ts';
+import { type Bytes, copyBytes } from '../encoding/bytes.ts';
 import { abort, streamInternals, streamTee, structuredClone } from '../lazy.ts';
-import { List, push } from '../list.ts';
 import { part } from '../parts.ts';
-import { isView, PromiseIntrinsic, typedArrayName } from '../primordials.ts';
+import { isView, typedArrayName } from '../primordials.ts';
 import { isObject } from '../web-idl.ts';
 
-/** What a source tells its stream by. */
+/** Controls the stream of a source. */
 export interface SourceController {
-  /** What the queue still wants; 0 or less where it is full, null where the stream has failed. */
+  /** Free capacity of the queue; 0 or less if it is full, null if the stream has failed. */
   readonly desiredSize: number | null;
-  /** Adds a chunk. A stream of bytes takes the chunk's buffer away (it is transferred). Ignored once the stream has ended. */
+  /**
+   * Adds a chunk. A byte stream transfers the chunk's buffer. Ignored once the stream has ended.
+   */
   enqueue(chunk: unknown): void;
-  /** Ends the stream behind what is queued. Ignored once the stream has ended. */
+  /** Ends the stream after the queued chunks. Ignored once the stream has ended. */
   close(): void;
   /** Fails the stream at once. Ignored once the stream has ended. */
   error(reason: unknown): void;
 }
 
-/** Where a stream's chunks come from. Either function may throw, which fails the stream. */
+/** Source of a stream. If a function throws, the stream fails. */
 export interface StreamSource {
-  /** Called once, before the stream is returned: the place to keep the controller. */
+  /** Called once, before the stream is returned, with its controller. */
   start?(controller: SourceController): void;
-  /** Called when a chunk is wanted, and not again before the promise it returned is fulfilled. */
+  /** Called when the queue has room, and not again before its promise is fulfilled. */
   pull?(controller: SourceController): undefined | Promise<unknown>;
-  /** Called when the reader has lost interest. */
+  /** Called when the reader cancels. */
   cancel?(reason: unknown): undefined | Promise<unknown>;
 }
 
 /**
- * What becomes of one read; exactly one of them is called, once, possibly before `read` returns. None may throw; each may
- * read on.
+ * Callbacks of one read: exactly one is called, once, possibly before `read` returns. They must not
+ * throw; each may read again.
  */
 export interface ReadSteps {
   chunk(value: unknown): void;
@@ -51,14 +53,14 @@ export interface ReadSteps {
 
 /** A lock on a stream. */
 export interface StreamReader {
-  /** Asks for the next chunk. Reads are answered in their order. */
+  /** Reads the next chunk. Reads are answered in order. */
   read(steps: ReadSteps): void;
-  /** The next chunk as a promise; for code that serves the tenant alone. */
+  /** The next chunk as a promise; for code that serves the tenant only. */
   next(): Promise<StreamChunk>;
   cancel(reason: unknown): Promise<unknown>;
-  /** Tells once when the stream fails, whether or not somebody reads. */
+  /** Calls back once when the stream fails, even without a pending read. */
   onError(listener: (reason: unknown) => void): void;
-  /** Gives the lock back; reads that are still open fail. */
+  /** Releases the lock; pending reads fail. */
   release(): void;
 }
 
@@ -67,18 +69,18 @@ export interface StreamChunk {
   readonly value: unknown;
 }
 
-/** What a transform makes of its chunks. Either function may throw or reject, which fails both sides. */
+/** Steps of a transform. If a function throws or rejects, both sides fail. */
 export interface TransformSteps {
   transform(chunk: unknown, output: TransformOutput): undefined | Promise<unknown>;
-  /** The writer has closed its side. */
+  /** Called when the writer has closed its side. */
   flush(output: TransformOutput): undefined | Promise<unknown>;
 }
 
 export interface TransformOutput {
   enqueue(chunk: unknown): void;
-  /** Settles when the reader asks for more, or never will; undefined where it asks already. */
+  /** Settles when the reader wants more, or never will; undefined if it wants more now. */
   drained(): Promise<unknown> | undefined;
-  /** False once either side has failed or was cancelled. */
+  /** Whether both sides are intact: false once either has failed or was cancelled. */
   wanted(): boolean;
 }
 
@@ -136,86 +138,66 @@ function internals(): Internals {
   return loaded;
 }
 
-/** A genuine ReadableStream, whatever its prototype says. Never loads the library: without it there is no stream. */
+/**
+ * A genuine ReadableStream, whatever its prototype says. Never evaluates the library: without it
+ * there is no stream.
+ */
 export const isReadableStream = (value: unknown): value is ReadableStream =>
   loaded !== undefined && isObject(value) && loaded.isReadableStream(value);
 
-/** A stream of any values. @param highWaterMark how many chunks it asks for ahead of its reader */
+/** A stream of any values. @param highWaterMark how many chunks it queues ahead of its reader */
 export const newReadableStream = (source: StreamSource, highWaterMark = 1): ReadableStream =>
   internals().newReadableStream(source, highWaterMark);
 
-/** A stream of bytes that can also be read into the reader's own buffers; asks its source only when somebody reads. */
+/** A byte stream; pulls its source only for a pending read. */
 export const newByteStream = (source: StreamSource, highWaterMark = 0): ReadableStream =>
   internals().newByteStream(source, highWaterMark);
 
-/** Somebody holds a reader of it. */
+/** Whether a reader locks it. */
 export const isLocked = (stream: ReadableStream): boolean => internals().isLocked(stream);
 
-/** It was read from or cancelled once (https://streams.spec.whatwg.org/#is-readable-stream-disturbed). */
+/**
+ * Whether it was read from or cancelled
+ * (https://streams.spec.whatwg.org/#is-readable-stream-disturbed).
+ */
 export const isDisturbed = (stream: ReadableStream): boolean => internals().isDisturbed(stream);
 
-export const streamState = (stream: ReadableStream): 'readable' | 'closed' | 'errored' =>
-  internals().stateOf(stream);
-
-/** What an errored stream failed with. */
-export const streamError = (stream: ReadableStream): unknown => internals().errorOf(stream);
-
-/** @throws TypeError where the stream is locked */
+/** @throws TypeError if the stream is locked */
 export const acquireReader = (stream: ReadableStream): StreamReader => internals().acquireReader(stream);
 
 /**
- * Two streams that give what this one would have given. Locks and disturbs it.
+ * Splits a stream into two with the same chunks. Locks and disturbs it.
  *
- * @param clone the second stream's chunks are copies, as the fetch standard asks of a body; else both get the same values
- * @throws TypeError where the stream is locked
+ * @param clone whether the second stream gets copies of the chunks, as the fetch standard requires
+ *   of a body
  */
 export const teeStream = (stream: ReadableStream, clone = false): StreamPair =>
   streamTee().teeStream(stream, clone ? cloneChunk : undefined);
 
 const cloneChunk = (chunk: unknown): unknown => structuredClone().structuredClone(chunk);
 
-/** The two sides of a transform of our own. */
+/** The two sides of a transform of the prelude. */
 export const newTransform = (steps: TransformSteps): TransformPair => internals().newTransform(steps);
 
-/** Cancels an unlocked stream; rejects with a TypeError where it is locked. */
+/** Cancels an unlocked stream; rejects with a TypeError if it is locked. */
 export const cancelStream = (stream: ReadableStream, reason: unknown): Promise<unknown> =>
   internals().cancelStream(stream, reason);
 
-/** What a chunk of a body must be (https://fetch.spec.whatwg.org/#incrementally-read-loop): undefined for anything else. */
+/**
+ * The bytes of a chunk of a body (https://fetch.spec.whatwg.org/#incrementally-read-loop):
+ * undefined unless it is a Uint8Array.
+ */
 export const chunkBytes = (chunk: unknown): Bytes | undefined =>
   isView(chunk) && typedArrayName(chunk) === 'Uint8Array' ? copyBytes(chunk as Uint8Array) : undefined;
 
-/** What a chunk is that is no `Uint8Array`, told without asking it: what an object says of itself is the tenant's code. */
+/**
+ * Describes a chunk that is not a `Uint8Array`, without reading it: its members may be the tenant's
+ * code.
+ */
 export function notBytes(what: 'body' | 'stream', chunk: unknown): TypeError {
   const type = typeof chunk;
   let kind = type === 'undefined' ? type : `a ${type}`;
   if (chunk === null) kind = 'null';
   else if (type === 'object') kind = isView(chunk) ? `a ${typedArrayName(chunk) ?? 'DataView'}` : 'an object';
   return new TypeError(`A chunk of the ${what} is not a Uint8Array but ${kind}`);
-}
-
-/**
- * Everything the reader still gives, as one run of bytes (https://streams.spec.whatwg.org/#read-loop). Does not release.
- * For the tenant: its `Object.prototype.then` can put something else in the place of the bytes.
- *
- * @throws (rejects with) TypeError for a chunk that is no Uint8Array, or with what the stream fails with
- */
-export function readAllBytes(reader: StreamReader): Promise<Bytes> {
-  const pieces = new List<Bytes>();
-  return new PromiseIntrinsic((resolve, reject) => {
-    const steps: ReadSteps = {
-      chunk: (value) => {
-        const bytes = chunkBytes(value);
-        if (bytes === undefined) {
-          reject(notBytes('stream', value));
-          return;
-        }
-        push(pieces, bytes);
-        reader.read(steps);
-      },
-      close: () => resolve(joinBytes(pieces)),
-      error: reject,
-    };
-    reader.read(steps);
-  });
 }

@@ -1,4 +1,7 @@
-/** TextDecoderStream (https://encoding.spec.whatwg.org/#interface-textdecoderstream): bytes in, strings out. */
+/**
+ * TextDecoderStream (https://encoding.spec.whatwg.org/#interface-textdecoderstream): bytes in,
+ * strings out.
+ */
 
 import { decodeText, TextDecoder, type TextDecoderTraits, traitsOf } from '../encoding/text-decoder.ts';
 import { defineInterface } from '../web-idl.ts';

@@ -1,4 +1,7 @@
-/** TextEncoderStream (https://encoding.spec.whatwg.org/#interface-textencoderstream): strings in, UTF-8 out. */
+/**
+ * TextEncoderStream (https://encoding.spec.whatwg.org/#interface-textencoderstream): strings in,
+ * UTF-8 out.
+ */
 
 import { utf8Encode } from '../encoding/utf8.ts';
 import { defineInterface, toDOMString } from '../web-idl.ts';
@@ -6,7 +9,7 @@ import { newTransform, type TransformPair } from './stream.ts';
 
 export class TextEncoderStream {
   readonly #pair: TransformPair;
-  /** A high surrogate at the end of a chunk, which waits for the low one in the next. */
+  /** A high surrogate at the end of a chunk; the low one is in the next. */
   #high = '';
 
   constructor() {

@@ -1,3 +1,3 @@
-/** The two text codecs as streams, which are evaluated together. */
+/** The text codec streams as one lazy module. */
 export { TextDecoderStream } from './text-decoder-stream.ts';
 export { TextEncoderStream } from './text-encoder-stream.ts';

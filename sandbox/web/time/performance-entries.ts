@@ -1,9 +1,11 @@
 /**
- * Performance Timeline and User Timing (https://w3c.github.io/performance-timeline/, https://w3c.github.io/user-timing/):
- * marks and measures that a script makes and reads itself. Times have whole milliseconds, like those of `performance.now`.
+ * Performance Timeline and User Timing (https://w3c.github.io/performance-timeline/,
+ * https://w3c.github.io/user-timing/): marks and measures that a script makes and reads itself.
+ * Times have whole milliseconds, like those of `performance.now`.
  *
- * The buffer is bounded: it lives as long as the isolate, over all calls, and a script that marks each of them and clears
- * nothing would fill the heap. The oldest entry gives way to the newest. There is no PerformanceObserver.
+ * The buffer is bounded, because it lives as long as the isolate: a script that marks each call and
+ * never clears would fill the heap. The newest entry replaces the oldest. There is no
+ * PerformanceObserver.
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -25,24 +27,16 @@ const ENTRIES_MAX = 1_000;
 
 type Kind = 'mark' | 'measure';
 
-/** Marks a call of a constructor from inside. */
+/** Marks a constructor call of the prelude. */
 const INSIDE = Symbol();
 
-/** What an entry holds. */
-class Timing {
+/** Private state of an entry. */
+interface Timing {
   readonly kind: Kind;
   readonly name: string;
   readonly startTime: number;
   readonly duration: number;
   readonly detail: unknown;
-
-  constructor(kind: Kind, name: string, startTime: number, duration: number, detail: unknown) {
-    this.kind = kind;
-    this.name = name;
-    this.startTime = startTime;
-    this.duration = duration;
-    this.detail = detail;
-  }
 }
 
 let timingOf: (entry: PerformanceEntry) => Timing;
@@ -117,21 +111,21 @@ function markTiming(name: string, markOptions: unknown): Timing {
   const { detail, startTime } = toDictionary(markOptions, 'PerformanceMark: parameter 2');
   const start = startTime === undefined ? sinceOrigin() : toTime(startTime, 'startTime');
   if (start < 0) throw new TypeError('PerformanceMark: "startTime" is negative');
-  return new Timing('mark', name, start, 0, copyOf(detail));
+  return { kind: 'mark', name, startTime: start, duration: 0, detail: copyOf(detail) };
 }
 
-/** A copy, as the standard asks; null for what was not given. */
+/** A structured clone, as in the standard; null if absent. */
 const copyOf = (detail: unknown): unknown =>
   detail === undefined || detail === null ? null : structuredClone().structuredClone(detail);
 
-/** Web IDL `double`. @throws TypeError for what is no finite number */
+/** Web IDL `double`. @throws TypeError unless the value is a finite number */
 function toTime(value: unknown, what: string): number {
   const time = +(value as number);
   if (time - time !== 0) throw new TypeError(`"${what}" is not a finite number`);
   return time;
 }
 
-/** The entries that were made and not cleared, the oldest first. */
+/** The entries that are not cleared, oldest first. */
 export class PerformanceTimeline {
   readonly #entries = new List<PerformanceEntry>();
 
@@ -163,10 +157,8 @@ export class PerformanceTimeline {
     else if (length !== undefined) from = to - length;
     else if (options === undefined && startOrOptions !== undefined && startOrOptions !== null)
       from = this.#timeOf(startOrOptions);
-    const measure = new PerformanceMeasure(
-      INSIDE,
-      new Timing('measure', name, from, to - from, copyOf(detail)),
-    );
+    const timing = { kind: 'measure', name, startTime: from, duration: to - from, detail: copyOf(detail) };
+    const measure = new PerformanceMeasure(INSIDE, timing);
     this.#keep(measure);
     return measure;
   }
@@ -185,7 +177,7 @@ export class PerformanceTimeline {
     truncate(entries, kept);
   }
 
-  /** Those of a name and a type, where they are given, in the order of their start. */
+  /** Entries by optional name and type, in the order of their start. */
   entries(name: unknown, type: unknown): PerformanceEntry[] {
     const onlyName = name === undefined ? undefined : toDOMString(name);
     const onlyType = type === undefined ? undefined : toDOMString(type);
@@ -227,7 +219,7 @@ export class PerformanceTimeline {
   }
 }
 
-/** Puts an entry behind those that start no later: entries nearly always come in that order. */
+/** Inserts an entry after those that start no later; nearly always at the end. */
 function insert(list: List<PerformanceEntry>, entry: PerformanceEntry, startTime: number): void {
   let at = list.length;
   push(list, entry);

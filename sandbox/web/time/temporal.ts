@@ -1,11 +1,12 @@
 /**
- * `Temporal` (https://tc39.es/proposal-temporal/) with a `Temporal.Now` in whole milliseconds, like every clock here.
+ * `Temporal` (https://tc39.es/proposal-temporal/) with a `Temporal.Now` in whole milliseconds, like
+ * every clock here.* Attack: measuring caches and other tenants by the nanoseconds of the engine's
+ * `Temporal.Now` (`clock.ts`).
  *
- * Attack: the engine's `Temporal.Now` counts nanoseconds, fine enough to measure caches and other tenants (`clock.ts`).
- *
- * The engine makes its Temporal, 170 KB of it, when somebody first reads the global; so does this. `globals.ts` has deleted
- * the engine's by then, unread, and with it the only way to its `Now`. What is left of it is found through a date. That a
- * tenant may have replaced the methods on this way is his own loss: none of them leads to a clock.
+ * The engine makes its Temporal, of 170 KB, at the first read of the global; so does this.
+ * `globals.ts` has deleted the engine's by then, unread, and with it the only way to its `Now`. The
+ * classes are reached through a date. A tenant may have replaced the methods on this way; none of
+ * them leads to a clock.
  */
 import { ballast, carriedBy, carryInHeap } from '../memory/ballast.ts';
 import { wrapMethod } from '../memory/memory-refusals.ts';
@@ -26,14 +27,17 @@ const Instant = epoch.constructor as typeof globalThis.Temporal.Instant;
 const zoned = epoch.toZonedDateTimeISO('UTC');
 const dateTime = zoned.toPlainDateTime();
 const date = dateTime.toPlainDate();
-/** What the engine keeps beside the heap for each object of `Temporal`, and for a formatter while it formats one: bytes. */
+/**
+ * Bytes outside of the heap for each object of `Temporal`, and for a formatter while it formats
+ * one.
+ */
 const OBJECT_BYTES = 320;
 const FORMATTER_BYTES = 64 * 1024;
 
 /**
- * One of the engine's classes, each of whose objects counts what it takes.
+ * Wraps one of the engine's classes, so that each object counts its bytes.
  *
- * Attack: a heap full of dates holds five times as much beside it, which no limit counts.
+ * Attack: a heap full of dates, which hold five times as much outside of it that no limit counts.
  */
 function counted(Intrinsic: Function): Function {
   const Counted = new Proxy(Intrinsic, {
@@ -54,7 +58,7 @@ function counted(Intrinsic: Function): Function {
   return Counted;
 }
 
-/** Has an object carry what it takes. */
+/** Makes an object carry its bytes. */
 export function weighed<T>(made: T): T {
   if (typeof made === 'object' && made !== null && carriedBy(made) === 0) carryInHeap(made, OBJECT_BYTES);
   return made;

@@ -1,9 +1,9 @@
 /**
- * Timers for interfaces that are evaluated only when a script needs them (`AbortSignal.timeout`): the source is handed in
- * at the start, by whoever keeps the timers of a call.
+ * Timers for lazy modules, such as `AbortSignal.timeout`. The source is set at the start by the
+ * timers of calls (`../../timers.ts`).
  */
 
-/** Runs the callback once, unless the call that is running now ends before. */
+/** Runs the callback once, unless the running call ends before. */
 export type TimerSource = (callback: () => void, delayMs: number) => void;
 
 let source: TimerSource = () => {};
@@ -13,9 +13,9 @@ export function setTimerSource(timers: TimerSource): void {
 }
 
 /**
- * Runs the callback once, at least `delayMs` later, on the account of the running call and while it lasts. One with a delay
- * of 0 is a task that is due at once, behind the others of its kind.
+ * Runs the callback once, at least `delayMs` later, as a task of the running call. A delay of 0 is
+ * a task that is due at once, after earlier ones.
  *
- * @throws RangeError where the call has too many timers already
+ * @throws RangeError if the call has too many timers
  */
 export const later: TimerSource = (callback, delayMs) => source(callback, delayMs);

@@ -1,8 +1,8 @@
 /**
- * Stands in for @exodus/bytes in the bundle of whatwg-url: percent-encodes a query after encoding it
- * (https://url.spec.whatwg.org/#string-percent-encode-after-encoding).
+ * Stands in for @exodus/bytes in the bundle of whatwg-url: percent-encodes a query after encoding
+ * it (https://url.spec.whatwg.org/#string-percent-encode-after-encoding).
  *
- * Always as UTF-8: the URL API knows no other encoding, and the tables of the others weigh 150 KB.
+ * Always UTF-8: the URL API has no other encoding, and the tables of others take 150 KB.
  */
 import { utf8Encode } from '../encoding/utf8.ts';
 
@@ -11,7 +11,7 @@ const HEX = Array.from(
   (_, byte) => `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`,
 );
 
-/** @param encoded the printable characters to encode, beside everything that is not printable ASCII */
+/** @param encoded printable characters to encode, besides everything that is not printable ASCII */
 export function percentEncodeAfterEncoding(_encoding: string, input: string, encoded: string): string {
   let output = '';
   for (const byte of utf8Encode(input)) {

@@ -1,22 +1,24 @@
 /**
- * URLs that parse to themselves: what most programs write is an absolute http(s) URL in lower case with nothing to escape.
+ * Fast path for URLs that parse to themselves: most are absolute http(s) URLs in lower case with
+ * nothing to escape.
  *
- * One linear expression takes such a text apart, far cheaper than the state machine; as long as no other URL comes along,
- * an isolate need not even load that. Everything unusual is left to the state machine: this file knows no normalisation.
+ * One linear expression parses such a text, far cheaper than the state machine, which an isolate
+ * need not load until it parses another URL. Everything unusual is left to the state machine: this
+ * file does not normalise.
  */
 import { indexOf, regExpExec, split } from '../primordials.ts';
 import type { UrlRecord } from './url-machine.ts';
 
 /**
- * Groups: scheme, host, port, path without its slash, query, fragment. The host is a name whose last label is no number, or
- * an IPv4 address as it is serialised. The classes hold what its part leaves unescaped: none of them holds what ends its part,
- * so the time it takes is in proportion to the text.
+ * Groups: scheme, host, port, path without its slash, query, fragment. The host is a name whose
+ * last label is not a number, or a serialised IPv4 address. Each class has the unescaped characters
+ * of its part, without those that end it, so matching is linear.
  */
 const PLAIN =
   /^(https?):\/\/((?:[a-z0-9-]+\.){0,9}[a-z][a-z0-9-]*|(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?=\d)|(?![\d.]))){4})(?::([1-9]\d{3}|[1-5]\d{4}))?(?:\/([!$-.\d:;=@A-Z[\]_a-z|~/]*))?(?:\?([!$-&(-;=?-~]*))?(?:#([!#-;=?-_a-~]*))?$/;
-/** What comes behind the authority alone: the same groups from the path on. */
+/** The text after the authority: the same groups from the path on. */
 const PLAIN_PATH = /^\/(?!\/)([!$-.\d:;=@A-Z[\]_a-z|~/]*)(?:\?([!$-&(-;=?-~]*))?(?:#([!#-;=?-_a-~]*))?$/;
-/** A segment that may mean this folder or the one above. */
+/** A segment `.` or `..`, also percent-encoded. */
 const DOTS = /(?:^|\/)(?:\.|%2[Ee]){1,2}(?:\/|$)/;
 
 /** The record of a plain URL; undefined for any other text. */
@@ -58,7 +60,10 @@ export function plainReference(text: string, base: UrlRecord): UrlRecord | undef
   };
 }
 
-/** What a plain URL serialises to, which is itself, but for the slash of an empty path; undefined for any other text. */
+/**
+ * The serialised form of a plain URL: itself, plus the slash of an empty path; undefined for any
+ * other text.
+ */
 export function plainHref(text: string): string | undefined {
   const plain = regExpExec(PLAIN, text);
   if (plain === null || !isPlainHost(plain[2] as string)) return undefined;
@@ -66,7 +71,7 @@ export function plainHref(text: string): string | undefined {
   return path !== undefined && isPlainPath(path) ? text : undefined;
 }
 
-/** A label in Punycode is checked, and may be refused. */
+/** A Punycode label, which needs validation. */
 const isPlainHost = (host: string): boolean => indexOf(host, 'xn--') < 0;
 
 const isPlainPath = (path: string): boolean =>

@@ -1,6 +1,7 @@
 /**
- * The URL parser: the state machine of whatwg-url, the reference implementation of https://url.spec.whatwg.org/. A part,
- * evaluated when the first URL is parsed: it costs memory and time that many integrations never need to spend.
+ * The URL parser: the state machine of whatwg-url, the reference implementation of
+ * https://url.spec.whatwg.org/. A part, evaluated when the first URL is parsed: many integrations
+ * never need its memory and time.
  */
 
 import { utf8DecodeWithoutBom, utf8Encode } from '../encoding/utf8.ts';
@@ -8,7 +9,7 @@ import { part } from '../parts.ts';
 import { toASCII } from './domain.ts';
 import { percentEncodeAfterEncoding } from './percent-encode.ts';
 
-/** What the part is handed: nothing of it is looked up where a tenant could have put something else. */
+/** Values of the prelude for the part; none is looked up where a tenant could have replaced it. */
 export interface UrlNeeds {
   readonly toASCII: typeof toASCII;
   readonly percentEncodeAfterEncoding: typeof percentEncodeAfterEncoding;

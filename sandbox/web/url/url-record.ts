@@ -1,7 +1,7 @@
 /**
  * URL records (https://url.spec.whatwg.org/#concept-url): parsing and serialising.
  *
- * Plain URLs are taken apart by `plain-url.ts`, all others by the state machine.
+ * `plain-url.ts` parses plain URLs, the state machine all others.
  */
 
 import { indexOf } from '../primordials.ts';
@@ -9,8 +9,8 @@ import { plainHref, plainRecord, plainReference } from './plain-url.ts';
 import { type UrlRecord, urlMachine } from './url-machine.ts';
 
 /**
- * whatwg-url 16.0.1 counts the characters of a user name and reads its code units. Escapes are its own result for
- * characters beyond U+FFFF, wherever they may stand, so those come to it escaped.
+ * whatwg-url counts the characters of a user name but reads its code units. Characters
+ * beyond U+FFFF are escaped before, which is also its own result everywhere.
  */
 const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
 
@@ -28,7 +28,10 @@ const escapeAstral = (url: string): string =>
 
 const isHttp = ({ scheme }: UrlRecord): boolean => scheme === 'https' || scheme === 'http';
 
-/** What an absolute URL serialises to, without a record where the text is that already; undefined where it is none. */
+/**
+ * The serialised form of an absolute URL, without a record for a plain one; undefined for any other
+ * text.
+ */
 export function normalizeUrl(text: string): { href: string; credentials: boolean } | undefined {
   const href = plainHref(text);
   if (href !== undefined) return { href, credentials: false };
@@ -46,7 +49,7 @@ export function serializeRecord(url: UrlRecord): string {
     }
     text += serializeHostAndPort(url);
   } else if (typeof url.path !== 'string' && url.path.length > 1 && url.path[0] === '') {
-    // Keeps a path that starts with two slashes from reading as a host.
+    // Without this, a path that starts with two slashes would be read as a host.
     text += '/.';
   }
   text += serializePath(url);

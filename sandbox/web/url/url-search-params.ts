@@ -6,9 +6,9 @@ import { type NameValue, parseUrlencoded, serializeUrlencoded } from './urlencod
 export let isURLSearchParams: (value: unknown) => value is URLSearchParams;
 /** The pairs behind the parameters. */
 export let pairsOf: (params: URLSearchParams) => readonly NameValue[];
-/** Makes the parameters of a URL; `update` is told the new query after each change. */
+/** Makes the parameters of a URL; `update` receives the new query after each change. */
 export let paramsOver: (query: string, update: (query: string | null) => void) => URLSearchParams;
-/** Sets anew what the parameters of a URL hold, after the URL has changed. */
+/** Replaces the parameters of a URL after the URL has changed. */
 export let resetParams: (params: URLSearchParams, query: string) => void;
 
 export class URLSearchParams {
@@ -70,7 +70,7 @@ export class URLSearchParams {
     return this.#list.some(matcher(name, value));
   }
 
-  /** Replaces the first pair of the name, drops the others; appends where there is none. */
+  /** Replaces the first pair of the name and drops the others, or appends. */
   set(name: unknown, value: unknown): void {
     requireArguments(arguments.length, 2, 'URLSearchParams.set');
     const pair: NameValue = [toUSVString(name), toUSVString(value)];
@@ -144,13 +144,14 @@ function toPairs(init: object): NameValue[] {
     const record = new Map<string, string>();
     for (const key of Reflect.ownKeys(init)) {
       if (!Object.getOwnPropertyDescriptor(init, key)?.enumerable) continue;
-      // Two keys may become one name, where lone surrogates are replaced: the later value wins, in the earlier place.
+      // Two keys may become one name when lone surrogates are replaced: the later value wins, at
+      // the earlier position.
       record.set(toUSVString(key), toUSVString((init as Record<PropertyKey, unknown>)[key]));
     }
     return [...record];
   }
   const pairs: NameValue[] = [];
-  // Read once, as Web IDL has it.
+  // Read once, as in Web IDL.
   const sequence = { [Symbol.iterator]: () => Reflect.apply(iterator, init, []) as Iterator<unknown> };
   for (const pair of sequence) {
     const items = isObject(pair) ? [...(pair as Iterable<unknown>)].map(toUSVString) : [];

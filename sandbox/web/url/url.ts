@@ -1,4 +1,7 @@
-/** URL (https://url.spec.whatwg.org/#url-class): the interface; `url-record.ts` and `url-machine.ts` do the work. */
+/**
+ * URL (https://url.spec.whatwg.org/#url-class): the interface; `url-record.ts` and `url-machine.ts`
+ * do the work.
+ */
 
 import { defineInterface, requireArguments, toUSVString } from '../web-idl.ts';
 import { type UrlRecord, urlMachine } from './url-machine.ts';
@@ -14,7 +17,7 @@ import {
 } from './url-record.ts';
 import { paramsOver, resetParams, type URLSearchParams } from './url-search-params.ts';
 
-/** Marks a call of the constructor from inside. */
+/** Marks a constructor call of the prelude. */
 class Parsed {
   readonly record: UrlRecord;
   constructor(record: UrlRecord) {
@@ -24,7 +27,7 @@ class Parsed {
 
 export class URL {
   #url: UrlRecord;
-  /** Made when first asked for. */
+  /** Made at first use. */
   #searchParams: URLSearchParams | undefined;
 
   constructor(url: unknown, base: unknown = undefined) {
@@ -168,7 +171,7 @@ export class URL {
     return serializeRecord(this.#url);
   }
 
-  /** Parses into this URL from a given state on; what does not fit there changes nothing. */
+  /** Parses into this URL from a given state on; invalid input changes nothing. */
   #override(input: string, stateOverride: string): void {
     urlMachine().basicURLParse(input, { url: this.#url, stateOverride });
   }

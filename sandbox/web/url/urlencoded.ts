@@ -1,19 +1,22 @@
-/** application/x-www-form-urlencoded, both ways (https://url.spec.whatwg.org/#application/x-www-form-urlencoded). */
+/**
+ * application/x-www-form-urlencoded, both ways
+ * (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
+ */
 
 import { utf8DecodeWithoutBom, utf8Encode } from '../encoding/utf8.ts';
 import { fromCharCode, indexOf, regExpExec, slice, typedArrayLength } from '../primordials.ts';
 
 export type NameValue = [name: string, value: string];
 
-/** What needs no escape: ASCII letters and digits, and four signs. */
+/** Text that needs no escape: ASCII letters and digits, and four signs. */
 const PLAIN = /^[\w*.-]*$/;
 const HEX = '0123456789ABCDEF';
 const HEX_DIGITS = /^[0-9A-Fa-f]{2}$/;
 
-/** Every text is a form: what is malformed stays as it is. */
+/** Every text is a valid form: malformed escapes stay as they are. */
 export function parseUrlencoded(text: string): NameValue[] {
   const pairs: NameValue[] = [];
-  // Attack: megabytes of nothing but `&`. `split` would make a list of all of it at one stroke.
+  // Attack: megabytes of `&`, of which `split` would make a list without interruption.
   for (let at = 0; at < text.length; ) {
     const found = indexOf(text, '&', at);
     const end = found < 0 ? text.length : found;
@@ -53,7 +56,7 @@ function decode(text: string): string {
   return utf8DecodeWithoutBom(bytes.subarray(0, length));
 }
 
-/** By captured built-ins alone: what it answers leaves the isolate as a body. */
+/** Uses captured built-ins only: its result leaves the isolate as a body. */
 function encode(text: string): string {
   if (regExpExec(PLAIN, text) !== null) return text;
   const bytes = utf8Encode(text);

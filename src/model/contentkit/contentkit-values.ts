@@ -77,7 +77,7 @@ export const source = (url: TSchema, description: string): TSchema => shape({ ur
 
 export const icon = (description: string): TSchema => ref('icon', description);
 export const press = (description: string): TSchema => ref('press', description);
-export const buttonStyle = Type.Enum([...BUTTON_STYLES], { description: 'How much weight it has.' });
+export const buttonStyle = Type.Enum([...BUTTON_STYLES], { description: 'Prominence of the button.' });
 
 /** One of the actions that the platform carries out itself. */
 const builtIn = (action: string, members: Record<string, TSchema>, description: string): TSchema =>
@@ -87,17 +87,25 @@ const BUILT_IN_ACTIONS: readonly TSchema[] = [
   builtIn(
     '@ui.modal.open',
     {
-      componentId: text('Component that draws the modal.', { minLength: 1 }),
-      props: anyObject('Its props.'),
+      componentId: text('Id of the component that renders the modal.', { minLength: 1 }),
+      props: anyObject('Props of that component.'),
     },
     'Opens a modal.',
   ),
-  builtIn('@ui.modal.close', { returnValue: anyObject('For whoever opened it.') }, 'Closes the modal.'),
-  builtIn('@ui.url.open', { url: linkUrl('What is opened.') }, 'Opens a URL.'),
-  builtIn('@link.unfurl', { url: webUrl('What is looked at.') }, 'Turns a URL into a block.'),
+  builtIn(
+    '@ui.modal.close',
+    { returnValue: anyObject('Value for the opener of the modal.') },
+    'Closes the modal.',
+  ),
+  builtIn('@ui.url.open', { url: linkUrl('URL to open: http, https or mailto.') }, 'Opens a URL.'),
+  builtIn(
+    '@link.unfurl',
+    { url: webUrl('URL to turn into a block: http or https.') },
+    'Turns a URL into a block.',
+  ),
   builtIn(
     '@editor.node.updateProps',
-    { props: anyObject('The next props.') },
+    { props: anyObject('Props that replace those of the block.') },
     'Replaces the props of the block in the document.',
   ),
 ];
@@ -106,49 +114,53 @@ const BUILT_IN_ACTIONS: readonly TSchema[] = [
 export const VALUES: Readonly<Record<string, TSchema>> = {
   binding: shape(
     { $state: text('Name of the client state.', { minLength: 1 }) },
-    'Taken from client state before anything is dispatched. Whoever resolves a URL has to check its scheme then.',
+    'A binding: replaced by the value of client state before an action is dispatched. The scheme of a URL has to be checked then.',
   ),
-  icon: Type.Enum([...ICONS], { description: 'A drawing of the platform.' }),
+  icon: Type.Enum([...ICONS], { description: 'An icon of the platform.' }),
   press: Type.Union(
     [
       ...BUILT_IN_ACTIONS,
       Type.Object(
-        { action: Type.String({ description: 'Names it.', pattern: OWN_ACTION }) },
         {
-          description: 'An action of the component, with whatever it needs.',
+          action: Type.String({
+            description: 'Name of the action; it does not begin with `@`.',
+            pattern: OWN_ACTION,
+          }),
+        },
+        {
+          description: 'An action of the component, with any further members.',
           additionalProperties: Type.Unknown(),
         },
       ),
     ],
     {
-      description:
-        'What using an element does: an action of the component, or one that the platform carries out itself.',
+      description: 'Action of an element: one of the component, or one that the platform carries out (`@…`).',
     },
   ),
   confirm: shape(
     {
-      title: text('What is asked.', { maxLength: 100 }),
-      text: text('What it means.', { maxLength: 300 }),
-      confirm: text('The button that goes on.', { maxLength: 30 }),
+      title: text('Heading of the question.', { maxLength: 100 }),
+      text: text('Text of the question.', { maxLength: 300 }),
+      confirm: text('Label of the button that confirms.', { maxLength: 30 }),
       style: Type.Optional(buttonStyle),
     },
     'A question before an action is dispatched.',
   ),
   control: shape(
     {
-      label: text('What it says.'),
+      label: text('Label of the entry.'),
       icon: Type.Optional(icon('Before the label.')),
-      onPress: press('What it does.'),
-      confirm: Type.Optional(ref('confirm', 'Asked first.')),
+      onPress: press('Dispatched when the entry is chosen.'),
+      confirm: Type.Optional(ref('confirm', 'Question before the action is dispatched.')),
     },
     "An entry of a block's menu.",
   ),
   option: shape(
     {
-      id: text('The value, as the state has it.'),
-      label: text('What is shown.'),
+      id: text('Value in the client state.'),
+      label: text('Label of the choice.'),
       icon: Type.Optional(icon('Before the label.')),
     },
-    'A choice of a select.',
+    'A choice of a `<select>`.',
   ),
 };

@@ -74,40 +74,44 @@ const listOf = (elements: readonly string[], description: string): TSchema =>
 const optional = (attributes: Record<string, TSchema>): Record<string, TSchema> =>
   Object.fromEntries(Object.entries(attributes).map(([name, schema]) => [name, Type.Optional(schema)]));
 
-const buttons = { buttons: listOf(['button'], 'Beside it.') };
-const align = Type.Enum(['start', 'center', 'end'], { description: 'Where they are across.' });
-const disabled = dynamic(Type.Boolean(), 'Cannot be used.');
-const confirm = ref('confirm', 'Asked before the action is dispatched.');
-const state = text('Name of the client state that has the value.', { minLength: 1 });
-const aspectRatio = Type.Number({ description: 'Width by height.', exclusiveMinimum: 0 });
+const buttons = { buttons: listOf(['button'], 'Buttons of the element.') };
+const align = Type.Enum(['start', 'center', 'end'], {
+  description: 'Alignment across the direction of the stack.',
+});
+const disabled = dynamic(Type.Boolean(), 'Whether the element cannot be used.');
+const confirm = ref('confirm', 'Question before the action is dispatched.');
+const state = text('Name of the client state that holds the value.', { minLength: 1 });
+const aspectRatio = Type.Number({ description: 'Width divided by height; above 0.', exclusiveMinimum: 0 });
 const textHint = Type.Union([Type.String(), ref('text'), ref('link'), ref('hint')], {
-  description: 'A remark below.',
+  description: 'Remark below.',
 });
 const choiceValue = Type.Union([Type.String(), Type.Number()], {
-  description: 'What the state has when it is chosen.',
+  description: 'Value in the client state when it is chosen.',
 });
 const changed = press('Dispatched when the value changes.');
 
 /** Tag → what it is. In the order of the documentation. */
 export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   block: {
-    description: 'What a component draws in a document.',
-    attributes: optional({ controls: Type.Array(ref('control'), { description: 'The menu of the block.' }) }),
+    description: 'Root element of a component in a document.',
+    attributes: optional({
+      controls: Type.Array(ref('control'), { description: 'Entries of the menu of the block.' }),
+    }),
     children: { ...descendants, required: true },
   },
   modal: {
-    description: 'What a component draws in a window of its own.',
+    description: 'Root element of a component in a modal window.',
     attributes: optional({
-      title: text('Head of the window.'),
-      subtitle: text('Below the title.'),
-      size: Type.Enum(['medium', 'xlarge', 'fullscreen'], { description: 'How large it is.' }),
-      returnValue: anyObject('For whoever opened it, when it is closed.'),
-      submit: ref('button', 'The button that is meant to be pressed: a `<button>`.'),
+      title: text('Title of the window.'),
+      subtitle: text('Text below the title.'),
+      size: Type.Enum(['medium', 'xlarge', 'fullscreen'], { description: 'Size of the window.' }),
+      returnValue: anyObject('Value for the opener when the window is closed.'),
+      submit: ref('button', 'Main button of the window: a `<button>`.'),
     }),
     children: { ...descendants, required: true },
   },
   configuration: {
-    description: 'What a configuration component draws.',
+    description: 'Root element of a configuration component.',
     attributes: {},
     children: { ...descendants, elements: ['stepper', ...DESCENDANTS], alone: 'stepper' },
   },
@@ -115,7 +119,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     description: 'A configuration in steps.',
     attributes: {
       activeStep: text('`id` of the step that is shown.'),
-      onStepChange: press('Dispatched when another step is asked for.'),
+      onStepChange: press('Dispatched when the user goes to another step.'),
       onComplete: press('Dispatched after the last step.'),
     },
     children: { elements: ['step'], text: false, required: false },
@@ -123,10 +127,10 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   step: {
     description: 'One step of a stepper.',
     attributes: {
-      id: text('Names it.', { minLength: 1 }),
+      id: text('Id of the step, unique in the stepper.', { minLength: 1 }),
       ...optional({
-        title: text('Name that is shown.', { maxLength: 50 }),
-        next: ref('button', 'Leads on: a `<button>`.'),
+        title: text('Title of the step.', { maxLength: 50 }),
+        next: ref('button', 'Button to the next step: a `<button>`.'),
       }),
     },
     children: descendants,
@@ -142,28 +146,28 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     children: descendants,
   },
   box: {
-    description: 'Room for elements.',
+    description: 'Container for elements.',
     attributes: optional({
-      grow: Type.Number({ description: 'Share of the room that is left.', minimum: 0 }),
+      grow: Type.Number({ description: 'Share of the free space; from 0.', minimum: 0 }),
     }),
     children: descendants,
   },
   divider: {
     description: 'A line between elements.',
     attributes: optional({
-      size: Type.Enum(['small', 'medium', 'large'], { description: 'Room around it.' }),
+      size: Type.Enum(['small', 'medium', 'large'], { description: 'Space around the line.' }),
     }),
   },
   text: {
     description: 'Text.',
     attributes: optional({
-      style: Type.Enum(['bold', 'italic', 'code', 'strikethrough'], { description: 'How it is written.' }),
+      style: Type.Enum(['bold', 'italic', 'code', 'strikethrough'], { description: 'Style of the text.' }),
     }),
     children: words,
   },
   link: {
-    description: 'Text that leads somewhere.',
-    attributes: { target: source(linkUrl('Where to: http, https or mailto.'), 'Where it leads.') },
+    description: 'Link to a URL.',
+    attributes: { target: source(linkUrl('URL: http, https or mailto.'), 'Destination of the link.') },
     children: words,
   },
   hint: { description: 'A remark.', attributes: {}, children: inline },
@@ -173,14 +177,17 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   },
   image: {
     description: 'A picture.',
-    attributes: { source: source(webUrl('http or https.'), 'Where it is.'), aspectRatio },
+    attributes: {
+      source: source(webUrl('URL of the picture: http or https.'), 'Location of the picture.'),
+      aspectRatio,
+    },
   },
   card: {
     description: 'Elements in a frame.',
     attributes: optional({
-      title: text('Its head.'),
+      title: text('Title of the card.'),
       hint: textHint,
-      icon: Type.Union([ref('icon'), ref('image')], { description: 'Before the title; or an `<image>`.' }),
+      icon: Type.Union([ref('icon'), ref('image')], { description: 'Icon or `<image>` before the title.' }),
       onPress: press('Dispatched when it is pressed.'),
       ...buttons,
     }),
@@ -191,11 +198,11 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     attributes: {
       onPress: press('Dispatched when it is pressed.'),
       ...optional({
-        label: dynamic(Type.String(), 'What it says.'),
+        label: dynamic(Type.String(), 'Label of the button.'),
         style: buttonStyle,
-        icon: icon('Before the label.'),
-        trailingIcon: icon('After the label.'),
-        tooltip: text('Shown beside the pointer.'),
+        icon: icon('Icon before the label.'),
+        trailingIcon: icon('Icon after the label.'),
+        tooltip: text('Text beside the pointer.'),
         confirm,
         disabled,
       }),
@@ -204,7 +211,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   input: {
     description: 'A form element with its label.',
     attributes: {
-      label: text('What is asked for.'),
+      label: text('Label of the form element.'),
       ...optional({ hint: textHint }),
       element: oneOf(INPUT_ELEMENTS, {
         description: `One of ${INPUT_ELEMENTS.map((name) => `\`<${name}>\``).join(', ')}.`,
@@ -216,44 +223,44 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     attributes: {
       state,
       ...optional({
-        initialValue: dynamic(Type.String(), 'The text at first.'),
-        placeholder: text('Shown while it is empty.'),
-        multiline: flag('Several lines.'),
-        inputType: Type.Enum(['text', 'password', 'email'], { description: 'What is typed.' }),
+        initialValue: dynamic(Type.String(), 'Initial text.'),
+        placeholder: text('Text while the field is empty.'),
+        multiline: flag('Whether the field has several lines.'),
+        inputType: Type.Enum(['text', 'password', 'email'], { description: 'Kind of text.' }),
         disabled,
       }),
     },
   },
   select: {
-    description: 'A choice of a list.',
+    description: 'A choice from a list.',
     attributes: {
       state,
       options: Type.Union(
         [
           Type.Array(ref('option')),
-          source(webUrl('Answers with the list: http or https.'), 'Where they are fetched.'),
+          source(webUrl('URL that answers the list: http or https.'), 'Location of the choices.'),
         ],
-        { description: 'The choices, or where to fetch them.' },
+        { description: 'The choices, or the URL to fetch them from.' },
       ),
       ...optional({
         initialValue: dynamic(
           Type.Union([Type.String(), Type.Array(Type.String())]),
-          '`id` of what is chosen at first; a list with `multiple`.',
+          '`id` of the initial choice; a list with `multiple`.',
         ),
         onValueChange: changed,
-        placeholder: text('Shown while nothing is chosen.'),
-        multiple: flag('More than one.'),
-        acceptInput: flag('Other values, too.'),
+        placeholder: text('Text while nothing is chosen.'),
+        multiple: flag('Whether several can be chosen.'),
+        acceptInput: flag('Whether values outside of the list can be entered.'),
         disabled,
       }),
     },
   },
   switch: {
-    description: 'On or off.',
+    description: 'A switch: on or off.',
     attributes: {
       state,
       ...optional({
-        initialValue: dynamic(Type.Boolean(), 'What it is at first.'),
+        initialValue: dynamic(Type.Boolean(), 'Initial value.'),
         onValueChange: changed,
         confirm,
         disabled,
@@ -261,14 +268,14 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     },
   },
   radio: {
-    description: 'One choice of those that share a state.',
+    description: 'Radio button: one of those with the same `state` is chosen.',
     attributes: {
       state,
       value: choiceValue,
       ...optional({
         initialValue: dynamic(
           Type.Union([Type.String(), Type.Number()]),
-          'Value of the one that is chosen at first.',
+          '`value` of the radio button that is chosen initially.',
         ),
         onValueChange: changed,
         confirm,
@@ -277,14 +284,14 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     },
   },
   checkbox: {
-    description: 'Some choices of those that share a state.',
+    description: 'Checkbox: any of those with the same `state` are chosen.',
     attributes: {
       state,
       value: choiceValue,
       ...optional({
         initialValue: dynamic(
           Type.Union([Type.Boolean(), Type.Array(Type.Union([Type.String(), Type.Number()]))]),
-          'Whether it is chosen at first; or the values of those that are.',
+          'Whether it is chosen initially, or the values of those that are.',
         ),
         onValueChange: changed,
         confirm,
@@ -297,30 +304,30 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     attributes: {
       content: dynamic(Type.String(), 'The code.'),
       ...optional({
-        syntax: text('Its language.'),
+        syntax: text('Language for syntax highlighting.'),
         lineNumbers: Type.Union([Type.Boolean(), Type.Number()], {
-          description: 'Whether they are shown; or the first of them.',
+          description: 'Whether line numbers are shown, or the number of the first line.',
         }),
-        state: text('Name of the client state that has the code; with it, it can be edited.', {
+        state: text('Name of the client state that holds the code. With it, the code can be edited.', {
           minLength: 1,
         }),
         onContentChange: press('Dispatched when the code changes.'),
         ...buttons,
-        header: listOf(DESCENDANTS, 'Above the code.'),
-        footer: listOf(DESCENDANTS, 'Below the code.'),
+        header: listOf(DESCENDANTS, 'Elements above the code.'),
+        footer: listOf(DESCENDANTS, 'Elements below the code.'),
       }),
     },
   },
   webframe: {
-    description: 'A page of its own, in a frame.',
+    description: 'A web page in a frame.',
     attributes: {
-      source: source(webUrl('http or https.'), 'Where it is.'),
+      source: source(webUrl('URL of the page: http or https.'), 'Location of the page.'),
       ...optional({
         aspectRatio,
         data: Type.Object(
           {},
           {
-            description: 'Sent to the page, again whenever it changes.',
+            description: 'Data that is sent to the page at first and after each change.',
             additionalProperties: dynamic(Type.String(), 'A text.'),
           },
         ),

@@ -1,4 +1,7 @@
-/** What a hostile upload costs: itself. Every limit from both sides, and each known way to bring a bundler down. */
+/**
+ * A hostile upload harms only itself: both sides of every limit, and each known way to crash a
+ * bundler.
+ */
 import { expect, test } from 'vitest';
 import { UploadJob } from '../../../src/bundle/bundler.ts';
 import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
@@ -8,7 +11,7 @@ import { publisherOf } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { bundle, bundled, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
 
-/** Each member is twice the one before: thirty-odd of them ask esbuild for all the memory there is. */
+/** Each member is twice the one before: some thirty of them use all memory of esbuild. */
 const DOUBLING_ENUM = `enum E { A0 = 'aaaaaaaaaaaaaaaa', ${Array.from(
   { length: 40 },
   (_, index) => `A${index + 1} = A${index} + A${index}`,
@@ -124,7 +127,7 @@ test('constants that double each other run into the memory limit, not into the h
   });
 });
 
-test("a megabyte of brackets brings down its own bundler and nobody else's", async () => {
+test('a megabyte of brackets crashes its own bundler and no other', async () => {
   const neighbour = uploaded({ 'a.ts': 'export default 1' });
   const [hostile, ...others] = await Promise.all([
     bundled(uploaded({ 'a.ts': '['.repeat(1_000_000) }), 'a.ts'),
@@ -135,7 +138,7 @@ test("a megabyte of brackets brings down its own bundler and nobody else's", asy
   for (const result of others) expect(result).toMatchObject({ ok: true });
 });
 
-test('a publisher who goes away stops the build', async () => {
+test('a publisher that disconnects stops the build', async () => {
   const abort = new AbortController();
   const running = bundle(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', {
     limits: DEFAULT_LIMITS,
@@ -149,7 +152,7 @@ test('a publisher who goes away stops the build', async () => {
   await expect(late).rejects.toThrow('gone');
 });
 
-test('places are given in the order of arrival, and no more wait than may', async () => {
+test('places are given in the order of arrival, and the queue is bounded', async () => {
   const slots = new BundlerSlots(1, 8);
   const order: string[] = [];
   const leave = await slots.enter('acme');
@@ -168,7 +171,7 @@ test('places are given in the order of arrival, and no more wait than may', asyn
   (await slots.enter('acme'))();
 });
 
-test('publishers take turns: one who uploads without pause keeps nobody else waiting', async () => {
+test('publishers take turns: one that uploads without pause does not delay the others', async () => {
   const slots = new BundlerSlots(1, 8);
   const order: string[] = [];
   const leave = await slots.enter('busy');
@@ -198,7 +201,7 @@ test('one publisher never holds all places: the upload of another begins at once
   const second = enter('busy', 'busy 2');
   const leaveOther = await enter('other', 'other 1');
   expect(order).toEqual(['busy 1', 'other 1']);
-  // With both places taken, whoever leaves makes room for a publisher that holds none.
+  // With both places taken, the next free place goes to a publisher that holds none.
   const third = enter('third', 'third 1');
   leaveOther();
   const leaveThird = await third;
@@ -220,7 +223,8 @@ test('three publishers that upload without pause have turns of equal number', as
       leave();
     }
   };
-  // The first has four uploads at once, as far as the queue takes them; the others have one at a time.
+  // The first has four uploads at once, as far as the queue takes them; the others have one at a
+  // time.
   await Promise.all([...Array.from({ length: 4 }, () => upload('a')), upload('b'), upload('c')]);
   const early = turns.slice(0, 30);
   for (const publisher of ['b', 'c'])

@@ -1,4 +1,7 @@
-/** What an author gets from the bundler: one script of their files and the SDK, and their own line in every problem. */
+/**
+ * Bundling an upload: one script of the author's files and the SDK, and the author's line in every
+ * problem.
+ */
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import {
@@ -79,7 +82,7 @@ describe('a script', () => {
     expect(await evaluate(files)).toBe(1);
   });
 
-  test('sees its mode, "production" unless told, and leaves out what only other modes need', async () => {
+  test('sees its mode, "production" by default, and leaves out branches of other modes', async () => {
     const files = uploaded({
       'index.js': 'if (process.env.NODE_ENV !== "production") require("./check.js"); export default MODE;',
       'check.js': 'console.log("only in development");',
@@ -101,7 +104,7 @@ describe('a script', () => {
     expect(await scriptOf(uploaded(files), 'index.js')).toContain('function chargeCard()');
   });
 
-  test('leaves out what is not used of the SDK', async () => {
+  test('leaves out unused parts of the SDK', async () => {
     const script = await scriptOf(fixture('confirmation'), 'src/index.ts');
     expect(script).not.toContain('createComponent:');
   });
@@ -169,7 +172,8 @@ describe('problems', () => {
 });
 
 describe('the host', () => {
-  // Each names a file that exists on this machine: served, it would be a leak of the operator's files.
+  // Each names a file that exists on this machine: served, it would be a leak of the operator's
+  // files.
   test.each([
     '/etc/passwd',
     '/etc/hostname',
@@ -194,7 +198,7 @@ describe('the host', () => {
     expect(required).toMatchObject({ file: 'index.js', line: 1 });
   });
 
-  test("does not obey a tenant's tsconfig", async () => {
+  test("ignores a tenant's tsconfig", async () => {
     const script = await scriptOf(
       uploaded({
         'tsconfig.json':
@@ -212,7 +216,7 @@ describe('the host', () => {
     }
   });
 
-  test('serves its own SDK even where the upload brings one of the same name', async () => {
+  test('uses its own SDK even if the upload has one of the same name', async () => {
     const files = {
       'index.ts': 'import { createIntegration } from "@annex/sdk"; export default createIntegration.name;',
       'node_modules/@annex/sdk/index.js': 'export const createIntegration = "forged";',

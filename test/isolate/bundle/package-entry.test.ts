@@ -1,4 +1,7 @@
-/** Packages in an uploaded `node_modules` resolve by their package.json, and never outside of themselves. */
+/**
+ * Packages in an uploaded `node_modules` resolve by their package.json, and never outside of
+ * themselves.
+ */
 import { describe, expect, test } from 'vitest';
 import { packageEntry } from '../../../src/bundle/package-entry.ts';
 import { resolveImport } from '../../../src/bundle/resolve-import.ts';
@@ -88,13 +91,13 @@ describe('exports', () => {
     expect(packageEntry({ exports }, subpath, kind)?.path).toBe(path);
   });
 
-  test('may be one file or conditions alone, and then offers no subpath', () => {
+  test('may be one file or only conditions, and then has no subpaths', () => {
     expect(packageEntry({ exports: './a.js' }, '.', 'import')?.path).toBe('./a.js');
     expect(packageEntry({ exports: { default: './a.js' } }, '.', 'import')?.path).toBe('./a.js');
     expect(packageEntry({ exports: './a.js' }, './b', 'import')).toBeUndefined();
   });
 
-  test('nested without end are given up', () => {
+  test('nested too deep are given up', () => {
     let nested: object = { default: './a.js' };
     for (let depth = 0; depth < 10; depth++) nested = { default: nested };
     expect(packageEntry({ exports: nested }, '.', 'import')?.path).toBe('./a.js');

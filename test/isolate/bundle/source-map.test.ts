@@ -1,4 +1,4 @@
-/** Stack traces name the author's own file and line, whatever the text around them says. */
+/** Stack traces name the author's file and line, whatever the text around them. */
 import { expect, test } from 'vitest';
 import { SOURCE_MAP_BYTES_MAX } from '../../../src/bundle/bundle-result.ts';
 import { createStackMapper } from '../../../src/bundle/source-map.ts';
@@ -41,7 +41,8 @@ test('frames of the SDK carry its package name', async () => {
   );
 });
 
-// Attack: dense code that throws, published many times over, makes the host decode maps until its heap is full.
+// Attack: dense code that throws, published many times over, makes the host decode maps until its
+// heap is full.
 test('a map of the largest size is kept, and a larger one is left out with a warning', async () => {
   const line = 'f(a=>{({b:[1,2,3].map(x=>x+1)})});\n';
   const dense = async (lines: number) => {

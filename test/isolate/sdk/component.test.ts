@@ -1,4 +1,7 @@
-/** Components: state in, action, state and drawing out (SPEC "Component state", REFERENCE 5). */
+/**
+ * Components: from state and action to the next state and an element
+ * (docs/contract/components.md#state).
+ */
 import { describe, expect, test } from 'vitest';
 import {
   type ComponentDefinition,
@@ -38,7 +41,7 @@ const answer = async (integration: Integration, event: object) =>
   JSON.parse((await call(integration, event)).text);
 
 describe('the state', () => {
-  test("is the event's, where it has one", async () => {
+  test("is the event's, if it has one", async () => {
     const integration = withComponent({ initialState: { s: 'initial' } });
     expect(await answer(integration, render({ state: { s: 'sent' } }))).toEqual({
       type: 'element',
@@ -48,7 +51,7 @@ describe('the state', () => {
     });
   });
 
-  test('else what initialState makes of props, place and context', async () => {
+  test('otherwise the result of initialState for props, render context and context', async () => {
     const initialState: Definition['initialState'] = (props, place, context) => ({
       props,
       place,
@@ -64,7 +67,7 @@ describe('the state', () => {
     });
   });
 
-  test('else initialState itself, else an empty object', async () => {
+  test('otherwise initialState itself, otherwise an empty object', async () => {
     expect((await answer(withComponent({ initialState: { s: 1 } }), render())).state).toEqual({ s: 1 });
     expect((await answer(withComponent({}), render())).state).toEqual({});
   });
@@ -74,7 +77,7 @@ describe('an action', () => {
   const act = (result: unknown) => answer(withComponent({ action: () => result as never }), ACTION);
   const ACTION = render({ state: { a: 1, b: 2 }, action: { action: 'press', extra: 3 } });
 
-  test('replaces state and props by what it returns, and then it is drawn', async () => {
+  test('replaces state and props by its result, and the component is rendered', async () => {
     expect(await act({ state: { a: 9 } })).toMatchObject({ state: { a: 9 }, element: { state: { a: 9 } } });
     expect((await act({ state: { a: 9 } })).state).not.toHaveProperty('b');
     expect(await act({ props: { q: 2 } })).toMatchObject({ props: { q: 2 }, state: { a: 1, b: 2 } });
@@ -94,7 +97,7 @@ describe('an action', () => {
     expect(seen).toEqual([{ a: 1, b: 2 }, { p: 1 }, { place: 'document' }, { action: 'press', extra: 3 }]);
   });
 
-  test('may complete, and then nothing is drawn', async () => {
+  test('may complete, and nothing is rendered', async () => {
     const complete = { type: 'complete', returnValue: { picked: 1 } };
     const integration = withComponent({
       action: () => complete as never,
@@ -142,7 +145,7 @@ test('props and context that are not sent are empty', async () => {
   expect(await answer(integration, event)).toMatchObject({ props: {}, element: { props: {}, context: {} } });
 });
 
-describe('a component that breaks its word is 500, and the error says how, where the component is defined', () => {
+describe('an invalid result of a component is 500, and the error names the fault, with the stack of the definition', () => {
   const draw = (result: unknown): Definition => ({ render: () => result as never });
   const act = (result: unknown): Definition => ({ action: () => result as never });
   test.each<[Definition, string]>([
@@ -199,7 +202,7 @@ test('events.ui_render runs after, and the answer does not wait for it', async (
   await Promise.all(waiting);
 });
 
-test('events.ui_render is told of renderings alone, and not of what the user did', async () => {
+test('events.ui_render receives renderings only, without the action', async () => {
   const told: object[] = [];
   const action: Definition['action'] = (_element, { action: name }) =>
     name === 'done' ? { type: 'complete' as const } : { state: { s: 2 } };
@@ -239,13 +242,13 @@ test.each([
 });
 
 describe('JSX', () => {
-  test('makes plain elements; only what had children gets a list of them', () => {
+  test('makes plain elements; only an element with children has a list of them', () => {
     expect(jsx('divider', { size: 'small' })).toEqual({ type: 'divider', size: 'small' });
     expect(jsx('text', { children: 'a' })).toEqual({ type: 'text', children: ['a'] });
     expect(jsx('block', { children: false })).toEqual({ type: 'block', children: [] });
   });
 
-  test('opens lists and fragments, drops what is empty, and writes numbers as text', () => {
+  test('flattens lists and fragments, drops empty values, and writes numbers as text', () => {
     const fragment = jsx(Fragment as never, { children: ['b', ['c', null]] });
     const list = ['a', [fragment, [undefined, true, [0]]], false, '', 1n];
     expect(jsxs('text', { children: list })).toEqual({
@@ -275,7 +278,7 @@ describe('JSX', () => {
   });
 });
 
-test('the example counter counts (SPEC "Component state")', async () => {
+test('the example counter counts', async () => {
   const counter = await runScript<Integration>(await scriptOf(fixture('counter'), 'src/index.tsx'));
   const drawn = (count: number) => ({
     type: 'element',

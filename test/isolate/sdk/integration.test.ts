@@ -1,4 +1,7 @@
-/** `createIntegration` routes by the event's type and answers as REFERENCE D2 says, by either way in. */
+/**
+ * `createIntegration` routes by the event's type, for envelopes in parts and as multipart
+ * (docs/contract/calls.md#routing).
+ */
 import { describe, expect, test } from 'vitest';
 import {
   createComponent,
@@ -42,7 +45,7 @@ describe('a fetch event', () => {
     });
   });
 
-  test.each(['GET', 'HEAD'])('of %s is given no body, whatever was sent', async (method) => {
+  test.each(['GET', 'HEAD'])('of %s has no body, whatever was sent', async (method) => {
     const integration = createIntegration({ fetch: (received) => new Response(String(received.body)) });
     expect((await call(integration, fetchEvent(method), bytes(1))).text).toBe('null');
   });
@@ -104,7 +107,7 @@ describe('a fetch event', () => {
 });
 
 describe('a throw', () => {
-  test('answers 500 with nothing of its message, and is reported', async () => {
+  test('answers 500 without its message, and is reported', async () => {
     const error = new Error('token sk_live_123 was refused');
     const { response, text, reported } = await call(
       createIntegration({ fetch: () => Promise.reject(error) }),
@@ -163,7 +166,7 @@ describe('any other event', () => {
     expect(seen).toEqual(event);
   });
 
-  test('runs several handlers together, and all to their end though one fails', async () => {
+  test('runs several handlers at the same time, each to its end although one fails', async () => {
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
     const first = new Error('first');
@@ -232,7 +235,7 @@ describe('a definition', () => {
     expect(create).toThrow(message);
   });
 
-  test('tells the platform its components and events', () => {
+  test('exposes its components and events to the platform', () => {
     const integration = createIntegration({
       components: [component('a'), component('b')],
       events: { space_view: () => {}, site_view: [] },
@@ -285,7 +288,7 @@ describe('a multipart envelope', () => {
 });
 
 describe('the example', () => {
-  test('hello greets as it is configured and counts what its isolate served', async () => {
+  test('hello greets as configured and counts the requests of its isolate', async () => {
     const hello = await runScript<typeof empty>(await scriptOf(fixture('hello'), 'src/index.ts'));
     await call(hello, fetchEvent());
     expect(JSON.parse((await call(hello, fetchEvent())).text)).toEqual({
@@ -298,7 +301,7 @@ describe('the example', () => {
     });
   });
 
-  test('confirmation confirms a POST and refuses the rest (SPEC "Handler pattern for a JSON confirmation")', async () => {
+  test('confirmation confirms a POST and refuses the rest (docs/contract/calls.md#json-confirmation)', async () => {
     const confirmation = await runScript<typeof empty>(
       await scriptOf(fixture('confirmation'), 'src/index.ts'),
     );

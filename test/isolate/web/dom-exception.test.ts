@@ -1,4 +1,7 @@
-/** DOMException inside an isolate, as Web IDL has it, and the functions that throw it: `atob` and `btoa`. */
+/**
+ * DOMException inside an isolate, as in Web IDL, and the functions that throw it: `atob` and
+ * `btoa`.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 
@@ -82,7 +85,7 @@ test('it can be extended, and its stack begins where it was made', async () => {
   ).toEqual([true, true, 'MineError', 'MineError: m', ['AbortError: text', 'at here']]);
 });
 
-test('atob takes what a forgiving decoder takes, and nothing else', async () => {
+test('atob accepts exactly the input of a forgiving decoder', async () => {
   expect(
     await isolate.run(`
       const attempt = (data) => { try { return atob(data); } catch (error) { return error instanceof DOMException ? error.code : error.name; } };

@@ -1,10 +1,10 @@
-/** The global object of an isolate: what is there, and that nothing is left that escapes the memory limit. */
+/** The global object of an isolate: its members, and that none of them escapes the memory limit. */
 import ivm from 'isolated-vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestService } from '../../support/service.ts';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 
-/** What the language brings, of which nothing but the ways out of the memory limit is taken away. */
+/** Globals of the language, except those that escape the memory limit. */
 const ENGINE = `
   AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array BigUint64Array Boolean DataView Date
   DisposableStack Error EvalError Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array
@@ -15,7 +15,7 @@ const ENGINE = `
   .trim()
   .split(/\s+/);
 
-/** What the sandbox adds: the web platform as far as it exists here. */
+/** Globals of the web platform. */
 const PLATFORM = `
   AbortController AbortSignal Blob ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey
   CustomEvent DOMException DecompressionStream ErrorEvent Event EventTarget File FormData Headers MessageChannel
@@ -29,8 +29,9 @@ const PLATFORM = `
   .split(/\s+/);
 
 /**
- * Inside an isolate: the paths of the functions made of machine code that can be reached from some globals over
- * properties, accessors and prototypes, and from what only syntax makes. "seen" is what has been visited already.
+ * Inside an isolate: the paths of the functions made of machine code that can be reached from some
+ * globals over properties, accessors and prototypes, and from what only syntax makes. "seen" is
+ * what has been visited already.
  */
 const WALK = `
   function nativesFrom(names, seen) {
@@ -62,7 +63,7 @@ afterAll(() => isolate.dispose());
 test('globals are defined as in a browser', async () => {
   expect(
     await isolate.run(`
-      // A handler of events is an accessor, there as here; the rest comes from the bridge.
+      // An event handler attribute is an accessor, as in a browser.
       const names = ${JSON.stringify([...PLATFORM, 'ArrayBuffer'])}.filter((name) => name !== 'onerror' && name in globalThis);
       for (const name of names) globalThis[name];
       const odd = names.filter((name) => {
@@ -87,7 +88,7 @@ test('queueMicrotask runs before the next macrotask, and what it throws is repor
   ).toEqual([['sync', 'micro'], ['Error: in a microtask'], 'TypeError']);
 });
 
-test('attack: WebAssembly, SharedArrayBuffer and Atomics are gone', async () => {
+test('attack: WebAssembly, SharedArrayBuffer and Atomics are absent', async () => {
   expect(
     await isolate.run(`return [typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics, Object.getOwnPropertyNames(globalThis)
       .filter((name) => /wasm|shared|atomic/i.test(name))]`),
@@ -202,7 +203,7 @@ describe('the global object of an integration', () => {
     );
     bare.dispose();
     expect(known.size).toBeGreaterThan(800);
-    // Some of the engine's have one of ours in their place, which counts their memory.
+    // Some built-ins are replaced by wrappers that count their memory.
     expect(answer.engine.length).toBeGreaterThan(700);
     expect(answer.engine.filter((path) => !known.has(path))).toEqual([]);
     // All machine code that the platform leads to is the engine's own.
@@ -210,7 +211,7 @@ describe('the global object of an integration', () => {
   });
 });
 
-test('navigator knows its user agent and nothing else, and cannot be made', async () => {
+test('navigator has only its user agent, and cannot be constructed', async () => {
   expect(
     await isolate.run(`
       const { get, set, enumerable } = Object.getOwnPropertyDescriptor(Navigator.prototype, 'userAgent');

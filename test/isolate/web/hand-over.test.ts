@@ -1,4 +1,4 @@
-/** What crosses between the prelude and a tenant who has replaced its built-ins. */
+/** Values that cross between the prelude and a tenant that has replaced built-ins. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 
@@ -32,7 +32,7 @@ test('a response is taken once, as status, flat headers in order and the body it
   ]);
 });
 
-test('what only looks like a response is not taken, and runs nothing', async () => {
+test('an imitation of a response is refused, and runs no code', async () => {
   expect(
     await isolate.run(`
       let ran = 0;
@@ -42,7 +42,7 @@ test('what only looks like a response is not taken, and runs nothing', async () 
   ).toEqual([...Array(8).fill(true), 0]);
 });
 
-test('a subclass of Response is taken for what it was built as, whatever it overrides', async () => {
+test('a subclass of Response is taken by its internal state, whatever it overrides', async () => {
   expect(
     await isolate.run(`
       class Mine extends Response { get status() { return 'evil'; } get headers() { throw 1; } }
@@ -130,7 +130,7 @@ test('a request of the host reads its body as bytes, text or JSON, and its heade
   ]);
 });
 
-test('an envelope answers formData() from its parts, and becomes multipart bytes only for who asks', async () => {
+test('an envelope returns formData() from its parts, and becomes multipart bytes only when they are read', async () => {
   expect(
     await isolate.run(`
       let built = 0;
@@ -162,7 +162,7 @@ const drain = `const drain = async (source) => { const out = []; for (let piece;
   const streamOf = (...chunks) => new ReadableStream({ start(c) { for (const chunk of chunks) c.enqueue(new TextEncoder().encode(chunk)); c.close(); } });
   const at = 'https://a.example/';`;
 
-test('only what is a stream of the tenant leaves as one that is still coming; all else comes out whole, though it was shown as a stream', async () => {
+test('only a stream of the tenant leaves as a stream; any other body leaves whole, even if its stream was read as a member', async () => {
   expect(
     await isolate.run(`${show}${drain}
       const whole = ['text', new TextEncoder().encode('bytes'), new Blob(['blob']), new URLSearchParams('a=b')].map((body) => {
@@ -197,7 +197,7 @@ test('only what is a stream of the tenant leaves as one that is still coming; al
   ]);
 });
 
-test('a stream that leaves ends at a chunk that is no bytes, and is cancelled with it', async () => {
+test('a stream that leaves is cancelled at a chunk that is not bytes', async () => {
   expect(
     await isolate.run(`
       let cancelled;
@@ -258,7 +258,7 @@ test('a fetch leaves as the constructor of Request understands it, its body used
   ]);
 });
 
-test('a request of the host may have a body and a form that are still coming, and a signal that nobody has asked for', async () => {
+test('a request of the host may have a streamed body, a form that is a promise, and a signal that is made at first use', async () => {
   expect(
     await isolate.run(`${drain}
       const source = (text) => new prelude.WholeSource(() => new TextEncoder().encode(text));
@@ -278,7 +278,7 @@ test('a request of the host may have a body and a form that are still coming, an
   ).toEqual([[0, true, 'pass'], 1, true, 'twice', 'twice', 'b', true, true, 'b', 'piped', true, true, 1]);
 });
 
-test('bodies that are read whole need no library of streams', async () => {
+test('bodies that are read whole do not load the streams library', async () => {
   expect(
     await isolate.run(`
       prelude.setParts(['streams'], ['throw "loaded"']);
@@ -342,7 +342,7 @@ test('attack: with every built-in replaced, forms, blobs and parameters leave as
   });
 });
 
-test('a form that is still coming is asked for once, and each clone gets a form of its own', async () => {
+test('a form that is a promise is requested once, and each clone gets a form of its own', async () => {
   expect(
     await isolate.run(`
       let asked = 0;

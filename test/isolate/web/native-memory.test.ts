@@ -1,7 +1,7 @@
 /**
- * Memory that built-ins take beside the heap: an isolate's own bound holds for it, however its code comes by it.
+ * Memory that built-ins allocate outside of the heap: the bound of the isolate holds for it.
  *
- * Each case has a process of its own, which is asked how far it grew. Without the counting, what is kept here takes from
+ * Each case has a process of its own, whose growth is measured. Without the counting, it grows by
  * five to fifty times the bound.
  */
 import { execFile } from 'node:child_process';
@@ -13,7 +13,10 @@ import { createWebIsolate } from '../../support/web/web-isolate.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/web/native-memory-process.ts', import.meta.url));
 const HEAP_MIB = 48;
-/** What counts is there twice, at worst: once itself, once as what stands for it. The rest is the allocator's. */
+/**
+ * Counted memory exists twice at worst: itself, and the buffer that counts it. The rest is the
+ * allocator's.
+ */
 const GROWTH_MIB_MAX = 3 * HEAP_MIB + 32;
 
 const TEXT = `const text = 'ab cd '.repeat(1 << 16);`;
@@ -41,7 +44,8 @@ const CASES = {
 
 async function grown(code: string): Promise<{ grewMib: number; thrown: string }> {
   const args = ['--no-node-snapshot', PROGRAM, String(HEAP_MIB), code];
-  // The engine's own teardown asserts now and then. A cell never gets there: it is killed, and so is this process.
+  // The engine's teardown sometimes fails an assertion. A cell never gets there: it is killed, and
+  // so is this process.
   const { stdout } = await promisify(execFile)(process.execPath, args).catch(
     (cause: { stdout: string }) => cause,
   );
@@ -59,7 +63,7 @@ describe('attack: memory that the engine does not count stays within a small mul
   );
 });
 
-test('what does not fit is refused like a buffer that does not fit', async () => {
+test('memory that does not fit is refused like a buffer that does not fit', async () => {
   for (const name of [
     'results of segment, kept',
     'one list of one long text',
@@ -72,7 +76,7 @@ test('a method without a receiver fails as the engine’s does', async () => {
   expect((await grown('String.prototype.normalize.call(null)')).thrown).toContain('TypeError');
 });
 
-/** What a script sees of `Intl` and of what counts here: shapes, and some answers. */
+/** Shapes and some results of `Intl` and the other counted built-ins. */
 const SHAPE = `(() => {
   const shape = (target) => Reflect.ownKeys(target).map((key) => {
     const { value, get, enumerable, configurable, writable } = Object.getOwnPropertyDescriptor(target, key);
@@ -104,7 +108,7 @@ const SHAPE = `(() => {
   ]);
 })()`;
 
-test('for a script all of it is the engine’s own, in shape and in what it answers', async () => {
+test('counted built-ins have the shape and the results of the engine’s', async () => {
   const bare = new ivm.Isolate();
   const expected: unknown = JSON.parse(String(await (await bare.createContext()).eval(SHAPE)));
   bare.dispose();

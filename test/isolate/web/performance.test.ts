@@ -1,4 +1,4 @@
-/** Marks and measures of `performance`, and the bound of what is kept of them. */
+/** Marks and measures of `performance`, and the bound of their buffer. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 
@@ -78,7 +78,7 @@ test('a measure lies between marks, times, or the beginning and now', async () =
   ]);
 });
 
-test('what makes no sense is refused by name', async () => {
+test('invalid arguments are refused with named errors', async () => {
   expect(
     await isolate.run(`${TOOLS}
       return [() => performance.mark(), () => performance.mark('m', { startTime: -1 }), () => performance.mark('m', { startTime: 'x' }), () => performance.mark('m', { detail: () => {} }),
@@ -114,7 +114,7 @@ test('entries are found by name and type, in the order of their start, and clear
   ).toEqual(['ae0,ba1,aa2,aa3', 'ba1,aa2,aa3', 'ae0,aa2,aa3', 'ae0', '', 'ae0,ba1', 'ba1', '']);
 });
 
-test('both sides of the bound: the last 1,000 are kept, the oldest gives way', async () => {
+test('both sides of the bound: the last 1,000 are kept, the oldest is dropped', async () => {
   expect(
     await isolate.run(`
       for (let i = 0; i < 1_000; i++) performance.mark('m' + i, { startTime: i });

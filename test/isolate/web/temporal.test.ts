@@ -1,4 +1,4 @@
-/** `Temporal.Now` of an isolate: right, and no finer than any other clock there. */
+/** `Temporal.Now` of an isolate: correct, and no finer than the other clocks. */
 import ivm from 'isolated-vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => isolate.dispose());
 
-test('attack: no function of Temporal.Now tells parts of a millisecond', async () => {
+test('attack: no function of Temporal.Now has fractions of a millisecond', async () => {
   expect(
     await isolate.run(`
       const finer = new Set();
@@ -22,7 +22,7 @@ test('attack: no function of Temporal.Now tells parts of a millisecond', async (
   ).toEqual([]);
 });
 
-test('Temporal.Now tells the time, in any zone, in the shape of the engine’s own', async () => {
+test('Temporal.Now has the time in any zone, in the shape of the engine’s', async () => {
   expect(
     await isolate.run(`
       const near = (time) => Math.abs(time - Date.now()) < 1000;
@@ -46,7 +46,7 @@ test('Temporal.Now tells the time, in any zone, in the shape of the engine’s o
   ]);
 });
 
-test('Temporal is otherwise the engine’s, whole and in its shape', async () => {
+test('Temporal is otherwise the engine’s, complete and in its shape', async () => {
   const bare = new ivm.Isolate();
   const SHAPE = `(() => {
     const shape = (target) => Reflect.ownKeys(target).map((key) => {
@@ -61,7 +61,7 @@ test('Temporal is otherwise the engine’s, whole and in its shape', async () =>
   expect(JSON.parse(String(await isolate.run(`return ${SHAPE};`)))).toEqual(expected);
 });
 
-test('attack: a way to the engine’s Temporal.Now is found nowhere', async () => {
+test('attack: the engine’s Temporal.Now cannot be reached', async () => {
   expect(
     await isolate.run(`
       const seen = new Set();

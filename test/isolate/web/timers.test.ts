@@ -1,4 +1,4 @@
-/** Timers of a real cell, as HTML's section 8.6 has them, and what becomes of their exceptions. */
+/** Timers of a real cell, as in HTML, section 8.6, and their exceptions. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -14,7 +14,7 @@ function handler(body: string): Promise<Installed> {
   deployed += 1;
   return annex.deploy(`timers-${deployed}`, `export default { async fetch() { ${body} } };`);
 }
-/** What such a handler answers, as JSON. */
+/** The answer of such a handler, as JSON. */
 async function answer(body: string): Promise<unknown> {
   const { endpoint } = await handler(
     `const value = await (async () => { ${body} })(); return Response.json(value);`,
@@ -49,7 +49,7 @@ test('a handler gets its arguments, and the global scope as this', async () => {
   ).toEqual([true, ['a', null], 'number', true, true]);
 });
 
-test('a handler that is no function is refused, also a text', async () => {
+test('a handler that is not a function is refused, also a text', async () => {
   expect(
     await answer(`return [[], [undefined], [null], ['1 + 1'], [{}]].flatMap((parameters) => [setTimeout, setInterval].map((set) => {
       try { return set(...parameters); } catch (error) { return error.name; }
@@ -57,7 +57,7 @@ test('a handler that is no function is refused, also a text', async () => {
   ).toEqual(Array(10).fill('TypeError'));
 });
 
-test('a delay becomes 32 signed bits: what is negative, huge or no number is due at once', async () => {
+test('a delay becomes 32 signed bits: a negative or huge one, and any other value, is due at once', async () => {
   expect(
     await answer(`
       const seen = [];
@@ -106,7 +106,7 @@ test('an interval repeats until it is cleared, by itself or by the function of t
 describe('timers that are cleared', () => {
   const FLOOD = 5_000;
 
-  test('do not count, however many there were in a turn, and leave room for others', async () => {
+  test('do not count, however many there were in one entry', async () => {
     expect(
       await answer(`
         let fired = 0;
@@ -116,7 +116,7 @@ describe('timers that are cleared', () => {
     ).toEqual([0, 1_000]);
   });
 
-  test('do not count where they guarded a promise that was settled soon', async () => {
+  test('do not count if they guarded a promise that settled soon', async () => {
     expect(
       await answer(`
         const guarded = async (work) => {
@@ -144,7 +144,7 @@ describe('timers that are cleared', () => {
     ).toBe(0);
   });
 
-  test('a delay counts from where the timer was set, not from where the cell hears of it', async () => {
+  test('a delay counts from the time at which the timer was set, not from its arrival in the cell', async () => {
     const [early, late] = (await answer(`
       const from = Date.now();
       const order = [];
@@ -177,7 +177,7 @@ test('from the sixth timer that sets a timer on, each waits for 4 ms', async () 
 });
 
 describe('an exception in a handler', () => {
-  test('is logged on the account of its call, which goes on', async () => {
+  test('is logged for its call, which goes on', async () => {
     const worker = await handler(`
       ${WAIT}
       setTimeout(() => { throw new Error('in a timer'); });
@@ -189,7 +189,7 @@ describe('an exception in a handler', () => {
     ]);
   });
 
-  test('is told to global listeners first, who may keep it out of the log', async () => {
+  test('goes to global listeners first, which may keep it out of the log', async () => {
     const worker = await handler(`
       ${WAIT}
       const seen = [];
@@ -229,7 +229,7 @@ test('a timer ends with its call', async () => {
   expect(await (await fetch(worker.endpoint)).text()).toBe('0');
 });
 
-test('attack: a frame of our own in a stack hands out neither its function nor its receiver', async () => {
+test('attack: a frame of the prelude in a stack exposes neither its function nor its receiver', async () => {
   expect(
     await answer(`
       const found = [];

@@ -1,6 +1,6 @@
 /**
- * jose, unchanged, inside an installation of a real service: tokens that are signed or encrypted on one side of the wall
- * are read on the other, where the same library runs on Node's own Web Crypto.
+ * jose, unchanged, inside an installation of a real service: tokens that are signed or encrypted
+ * inside are read outside, by the same library on Node's Web Crypto, and the other way round.
  */
 import { webcrypto } from 'node:crypto';
 import * as jose from 'jose';
@@ -30,7 +30,7 @@ describe('jose', () => {
          ? new TextEncoder().encode(${JSON.stringify(SECRET)})
          : await jose.generateKeyPair(alg, { extractable: true }));
        const routes = {
-         // Signs, verifies what it has signed, and hands out the token with the public key.
+         // Signs, verifies its own token, and answers the token with the public key.
          async sign({ alg }) {
            const pair = await keysFor(alg);
            const token = await new jose.SignJWT({ scope: 'read' }).setProtectedHeader({ alg }).setSubject('ada').setIssuer('annex')
@@ -84,7 +84,7 @@ describe('jose', () => {
     };
   };
 
-  test.each(KINDS)('%s: what is signed inside is verified inside, and outside', async (alg) => {
+  test.each(KINDS)('%s: a token signed inside is verified inside and outside', async (alg) => {
     const {
       token,
       subject,
@@ -105,7 +105,7 @@ describe('jose', () => {
     });
   });
 
-  test.each(KINDS)('%s: what is signed outside is verified inside, and a forgery is not', async (alg) => {
+  test.each(KINDS)('%s: a token signed outside is verified inside, and a forgery is refused', async (alg) => {
     const pair = alg === 'HS256' ? undefined : await generated(alg);
     const key = pair?.privateKey ?? new TextEncoder().encode(SECRET);
     const token = await new jose.SignJWT({ n: 1 }).setProtectedHeader({ alg }).setAudience('annex').sign(key);
@@ -118,7 +118,7 @@ describe('jose', () => {
     });
   });
 
-  test('a token that is out of date, or for somebody else, is refused inside with the reason', async () => {
+  test('a token that has expired, or has another audience, is refused inside with the reason', async () => {
     const key = new TextEncoder().encode(SECRET);
     const signed = (token: jose.SignJWT) => token.setProtectedHeader({ alg: 'HS256' }).sign(key);
     const old = await signed(new jose.SignJWT({}).setAudience('annex').setExpirationTime(1));

@@ -1,6 +1,7 @@
 /**
- * Libraries of npm, unchanged, inside an installation of a real service: what people build with has to work, and finds
- * more in a platform than tests written for it. Here routers, a validator and a parser of uploads.
+ * Libraries of npm, unchanged, inside an installation of a real service: real libraries have to
+ * work, and find faults that tests of the platform miss. Here: routers, a validator and a parser of
+ * uploads.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -43,7 +44,7 @@ describe('itty-router', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example');
   });
 
-  test('lets middleware answer in the handler’s place', async () => {
+  test('runs middleware that answers instead of the handler', async () => {
     const response = await fetch(`${router.endpoint}/hello/grace`);
     expect([response.status, await response.json()]).toEqual([403, { status: 403, error: 'only ada' }]);
   });
@@ -161,7 +162,7 @@ describe('hono', () => {
     expect((await fetch(`${hono.endpoint}/claims`, { headers: forged })).status).toBe(401);
   });
 
-  test('makes tags of contents, and leaves out what has not changed', async () => {
+  test('makes entity tags of contents, and answers 304 for an unchanged one', async () => {
     const first = await fetch(`${hono.endpoint}/etag`);
     const tag = first.headers.get('etag') ?? '';
     expect(tag).toMatch(/^"[0-9a-f]{40}"$/);
@@ -177,10 +178,10 @@ describe('hono', () => {
     ]);
   });
 
-  test('sets cookies, signed ones too, and knows its own again', async () => {
+  test('sets cookies, signed ones too, and reads them back', async () => {
     const first = await fetch(`${hono.endpoint}/cookie`);
     const [plain, signed = ''] = first.headers.getSetCookie();
-    // Below its own endpoint, and no other's: they share an origin.
+    // Confined to its own endpoint: endpoints share an origin.
     expect(plain).toBe(`plain=a%20b; HttpOnly; Path=${new URL(hono.endpoint).pathname}`);
     const cookie = signed.split(';')[0] ?? '';
     const seen = async (sent: string): Promise<unknown> => {
@@ -201,7 +202,7 @@ describe('hono', () => {
     expect((await messages.next()).done).toBe(true);
   });
 
-  test('gives up on a handler that takes too long, and makes exceptions into answers', async () => {
+  test('times out a slow handler, and turns exceptions into answers', async () => {
     expect((await fetch(`${hono.endpoint}/slow`)).status).toBe(504);
     const refused = await fetch(`${hono.endpoint}/refused`);
     expect([refused.status, await refused.text()]).toEqual([451, 'refused']);
@@ -259,7 +260,7 @@ describe('zod', () => {
     });
   });
 
-  test('tells what is wrong, and where', async () => {
+  test('reports each fault with its path', async () => {
     const response = await ask({
       ...ORDER,
       email: 'nobody',
@@ -298,7 +299,7 @@ describe('zod', () => {
 });
 
 describe('a multipart parser', () => {
-  test('takes a streamed upload apart, a binary file of a megabyte included', async () => {
+  test('parses a streamed upload, including a binary file of a megabyte', async () => {
     const parser = await deployWithLibrary(
       annex,
       'multipart-app',
@@ -320,7 +321,7 @@ describe('a multipart parser', () => {
     form.append('title', 'größe\r\nzwei');
     form.append('binary', new Blob([binary], { type: 'application/x-binary' }), 'bytes.bin');
     form.append('note', new Blob(['short'], { type: 'text/plain' }), 'note.txt');
-    // Without a length, in pieces: as a client sends what it does not hold itself.
+    // Without a length, in pieces, like a client that streams a file.
     const whole = new Request('http://example.com', { method: 'POST', body: form });
     const response = await fetch(parser.endpoint, {
       method: 'POST',

@@ -1,6 +1,7 @@
 /**
- * Streams of tokens, as a chat answers: pipelines of transforms that SDKs of language models are made of, from a stream of
- * the integration's own or from an upstream's server-sent events, to a client that reads each event as it is made.
+ * Streams of tokens, as in answers of a chat: the pipelines of transforms in SDKs of language
+ * models, from a stream of the integration or from server-sent events of an upstream, to a client
+ * that reads each event as it is made.
  */
 import type { Server } from 'node:http';
 import type { EventSourceMessage } from 'eventsource-parser';
@@ -17,11 +18,12 @@ afterAll(() => annex.stop());
 describe('streams of tokens, as a chat answers', () => {
   let chat: Installed;
   let model: Server;
-  /** What opens the gate of the request that is being answered. */
+  /** Opens the gate of the running request. */
   let release: () => void;
 
   beforeAll(async () => {
-    // A language model: two events at once, cut in the middle of a character, the last one when the test says so.
+    // A language model: two events at once, cut in the middle of a character, the last one when the
+    // test says so.
     model = await serve(async (_request, response) => {
       const { promise: gate, resolve } = Promise.withResolvers<void>();
       release = resolve;
@@ -95,7 +97,7 @@ describe('streams of tokens, as a chat answers', () => {
   const data = async (messages: AsyncGenerator<EventSourceMessage>): Promise<string> =>
     ((await messages.next()).value as EventSourceMessage).data;
 
-  test('tokens of its own go out one by one, the first before the last is made', async () => {
+  test('tokens of the integration leave one by one, the first before the last is made', async () => {
     const messages = messagesOf(await ask('own'));
     expect([await data(messages), await data(messages), await data(messages)]).toEqual([
       '"HEL"',
@@ -107,7 +109,7 @@ describe('streams of tokens, as a chat answers', () => {
     expect((await messages.next()).done).toBe(true);
   });
 
-  test('an upstream’s events are relayed as they come', async () => {
+  test('events of an upstream are relayed as they arrive', async () => {
     const messages = messagesOf(await ask('relay'));
     expect([await data(messages), await data(messages)]).toEqual(['"Gr"', '"öße"']);
     release();
@@ -126,7 +128,7 @@ describe('streams of tokens, as a chat answers', () => {
       .toContain('whole answer Größe 👋');
   });
 
-  test('a client that leaves takes the upstream’s connection with it', async () => {
+  test('a client that disconnects closes the connection to the upstream', async () => {
     const gone = Promise.withResolvers<void>();
     model.once('request', (_request, response) => response.once('close', () => gone.resolve()));
     const leaving = new AbortController();

@@ -339,7 +339,7 @@ describe('failures elsewhere change nothing', () => {
   test.each([
     ['throws', 'the answer names no team'],
     ['rejects', 'the team is unknown'],
-    ['numbers', 'extractCredentials gave an access_token that is no text'],
+    ['numbers', 'extractCredentials returned an access_token that is not a text'],
     ['nothing', 'extractCredentials must return {configuration: {oauth_credentials: {…}}}'],
   ])('an extractCredentials that %s', async (name, line) => {
     const browser = new Browser();
@@ -369,7 +369,7 @@ describe('failures elsewhere change nothing', () => {
   );
 
   test('a configuration without a web server, and methods outside the flow', async () => {
-    await expectUnchanged('OAuth: authorizeURL is no URL of the web', async () =>
+    await expectUnchanged('OAuth: authorizeURL is not an allowed http or https URL', async () =>
       expectPage(await new Browser().open(`${here.endpoint}/nowhere`), 502, 'could not be connected'),
     );
     const posted = await fetch(`${here.endpoint}/oauth`, { method: 'POST' });

@@ -1,4 +1,4 @@
-/** `context.api`: the runtime API as code of an integration asks it, from within its isolate (REFERENCE D8, D9). */
+/** `context.api` from inside an isolate, against a real API (docs/contract/runtime.md#sdk). */
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { Api } from '../../../sandbox/sdk/api.ts';
 import {
@@ -53,7 +53,7 @@ async function asks(of: Installed, route: string, options?: object) {
 }
 
 describe('a request', () => {
-  test('knows what the call is for', async () => {
+  test('takes the names of its route from the target of the call', async () => {
     const own = await asks(here, 'GET /integrations/{name}/installations/{id}');
     expect(own).toMatchObject({ status: 200, body: { id: here.id, configuration: { note: 'hello' } } });
     expect(await asks(here, 'GET /integrations/{name}')).toMatchObject({ body: { name: 'asking' } });
@@ -61,7 +61,7 @@ describe('a request', () => {
     expect(below).toMatchObject({ status: 200, body: { space: 'sp-1', installation: here.id } });
   });
 
-  test('changes what it says, on condition of what was read', async () => {
+  test('edits a target, on condition of its entity tag', async () => {
     const route = 'PATCH /integrations/{name}/installations/{id}';
     const { etag } = await asks(here, 'GET /integrations/{name}/installations/{id}');
     const options = { body: { configuration: { note: 'changed' } }, headers: { 'if-match': etag } };
@@ -84,7 +84,7 @@ describe('a request', () => {
     expect(seen.sort()).toEqual([here.id, sibling.id].sort());
   });
 
-  test('of another installation gets what the integration as a whole may see, and no more', async () => {
+  test('for another installation sees only what the integration token may see', async () => {
     const options = { path: { id: sibling.id } };
     const { body } = await asks(here, 'GET /integrations/{name}/installations/{id}', options);
     expect(body).toMatchObject({ id: sibling.id, organization: 'other' });
@@ -94,7 +94,7 @@ describe('a request', () => {
     expect(refused).toMatchObject({ status: 403, code: 'TOKEN_FORBIDDEN' });
   });
 
-  test('that lacks a name, or has one that would lead elsewhere, is not sent', async () => {
+  test('without a name of its path, or with one that leaves the path, is not sent', async () => {
     const route = 'GET /integrations/{name}/installations/{id}/spaces/{space}';
     const missing = { thrown: expect.stringContaining('"space" of /integrations') };
     for (const value of [undefined, '', '.', '..'])
@@ -104,7 +104,7 @@ describe('a request', () => {
   });
 });
 
-test('what answers and is not the API makes an error, too', async () => {
+test('an answer that is not the API’s is an error too', async () => {
   const environment = {
     ...{ apiEndpoint: `${annex.service.controlUrl}/metrics-of-nobody`, apiTokens: { integration: 'x' } },
     integration: { name: 'asking' },
@@ -114,7 +114,7 @@ test('what answers and is not the API makes an error, too', async () => {
   await expect(failing).rejects.toMatchObject({ status: 404 });
 });
 
-test('an integration that is called with multipart has it as well', async () => {
+test('an integration that is called with multipart has it too', async () => {
   const { body } = await ask(annex, 'GET', `/integrations/asking/installations/${here.id}`);
   const environment = {
     ...{ apiEndpoint: `${annex.service.controlUrl}/v1`, apiTokens: { integration: annex.admin } },
@@ -147,7 +147,7 @@ test('routes have the types of the description', () => {
     void api.request('PATCH /integrations/{name}/installations/{id}', { body: { status: 'active' } });
     // @ts-expect-error: a limit is a number
     void api.request('GET /integrations/{name}/installations', { query: { limit: 'all' } });
-    // @ts-expect-error: whose lease is not known by itself
+    // @ts-expect-error: the call has no lease of its own
     void api.request('DELETE /integrations/{name}/installations/{id}/credentials/lease/{lease}');
     void api.request('GET /integrations/{name}/installations/{id}/spaces/{space}', {
       path: { space: 'sp-1' },

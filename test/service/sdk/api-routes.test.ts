@@ -1,9 +1,9 @@
-/** The types of the SDK's API client say what the service itself says of its routes. */
+/** The types of the SDK's API client agree with the service's OpenAPI description. */
 import { expect, test } from 'vitest';
 import { apiRouteTypes, apiShapeTypes, type Description } from '../../support/sdk/api-route-types.ts';
 import { startTestService } from '../../support/service.ts';
 
-test('the routes that code of an integration may ask are those of the description, with their shapes', async () => {
+test('the routes for runtime tokens are those of the description, with their shapes', async () => {
   const { service } = await startTestService();
   const description = (await (await fetch(`${service.controlUrl}/v1/openapi.json`)).json()) as Description;
   await expect(apiShapeTypes(description)).toMatchFileSnapshot('../../../sandbox/sdk/api-shapes.ts');

@@ -1,4 +1,4 @@
-/** The URL utilities of the SDK, with what strangers put into URLs (REFERENCE D2). */
+/** The URL utilities of the SDK, with hostile URLs (docs/contract/runtime.md#url-utilities). */
 import { describe, expect, test } from 'vitest';
 import {
   type Environment,
@@ -113,7 +113,7 @@ describe('endpointURL', () => {
     },
   );
 
-  test('never leads out, whatever it is given', () => {
+  test('never leaves the endpoint, whatever the path', () => {
     for (const path of WAYS_OUT) {
       for (const environment of [SHARED, OWN]) {
         let url = '';
@@ -142,11 +142,11 @@ describe('resolveInEndpoint', () => {
     expect(resolveInEndpoint(SHARED, reference, from)).toBe(expected);
   });
 
-  test.each(WAYS_OUT)('has nothing to say of %j', (reference) => {
+  test.each(WAYS_OUT)('is undefined for %j', (reference) => {
     expect(resolveInEndpoint(SHARED, reference)).toBeUndefined();
   });
 
-  test('has nothing to say of documents that are elsewhere', () => {
+  test('is undefined for documents elsewhere', () => {
     for (const elsewhere of ['https://evil.example/', 'https://apps.example.com/other/', 'none://'])
       expect(resolveInEndpoint(SHARED, 'a', elsewhere)).toBeUndefined();
     expect(resolveInEndpoint(OWN, '/anything')).toBe('https://key.apps.example.com/anything');
@@ -168,7 +168,7 @@ test.each([
 });
 
 describe('queries', () => {
-  test('are read: the first of each name, decoded, and no name has a meaning of its own', () => {
+  test('are read: the first of each name, decoded, and no name is special', () => {
     const query = readQuery('/x?a=1&a=2&b=x+y%20z&empty&__proto__=p&constructor=c&bad=%zz#?a=3');
     expect({ ...query }).toEqual({
       ...{ a: '1', b: 'x y z', empty: '', constructor: 'c', bad: '%zz' },
@@ -205,7 +205,7 @@ describe('safeRedirect', () => {
   const locationOf = (to: string, options?: Parameters<typeof safeRedirect>[2]) =>
     safeRedirect(SHARED, to, options).headers.get('location');
 
-  test('goes on below the endpoint, and to origins that are allowed', () => {
+  test('redirects below the endpoint, and to allowed origins', () => {
     const response = safeRedirect(SHARED, 'done?x=1');
     expect({ status: response.status, location: response.headers.get('location') }).toEqual({
       ...{ status: 302, location: 'https://apps.example.com/key/done?x=1' },
@@ -234,13 +234,15 @@ describe('safeRedirect', () => {
     expect(() => safeRedirect(SHARED, to, { allow: ['https://app.example.com'] })).toThrow(ExposableError);
   });
 
-  test('says which of the origins is none', () => {
+  test('names the member of allow that is not an origin', () => {
     for (const origin of ['app.example.com', 'https://app.example.com/path', '*', 'javascript:'])
-      expect(() => safeRedirect(SHARED, 'https://app.example.com', { allow: [origin] })).toThrow(/no origin/);
+      expect(() => safeRedirect(SHARED, 'https://app.example.com', { allow: [origin] })).toThrow(
+        /not an origin/,
+      );
   });
 });
 
-test('in an isolate, whose URLs are made of other code, the same ways out lead nowhere', async () => {
+test('in an isolate, which has another URL parser, the same ways out are refused', async () => {
   const annex = await startTestService();
   const { endpoint } = await annex.deploy(
     'urls',

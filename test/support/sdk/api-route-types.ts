@@ -1,9 +1,10 @@
 /**
- * The types of the SDK's API client, made of the service's own description: the texts of `sandbox/sdk/api-routes.ts` and
- * `api-shapes.ts`. Of all routes, those that code of an integration may ask.
+ * The types of the SDK's API client, generated from the service's OpenAPI description: the texts of
+ * `sandbox/sdk/api-routes.ts` and `api-shapes.ts`, for the routes that runtime tokens may use.
  */
+import { docComment } from './doc-comment.ts';
 
-/** What is read of a JSON Schema. */
+/** The part of a JSON Schema that is read. */
 interface Rules {
   readonly type?: string;
   readonly description?: string;
@@ -15,7 +16,7 @@ interface Rules {
 }
 
 interface Content {
-  /** Of the body of a request. */
+  /** Whether a request needs the body. */
   readonly required?: boolean;
   readonly content?: { readonly 'application/json'?: { readonly schema: Rules } };
 }
@@ -39,25 +40,26 @@ export interface Description {
 }
 
 const HEAD = `/**
- * The routes of the API that code of an integration may ask, as the service describes them at \`/v1/openapi.json\`. Types
- * only.
+ * The routes of the API that code of an integration may use
+ * (docs/contract/environment.md#runtime-tokens),
+ * from the service's description at \`/v1/openapi.json\`. Types only.
  *
  * Generated: \`npx vitest run test/service/sdk/api-routes.test.ts -u\`.
  */
 `;
 
 const SHAPES_HEAD = `/**
- * What the routes of the API answer that code of an integration may ask: the shapes that several of them share. Types only.
+ * Shapes that several routes of \`api-routes.ts\` answer with. Types only.
  *
  * Generated: \`npx vitest run test/service/sdk/api-routes.test.ts -u\`.
  */
 `;
 
-const ROUTES = `/** Method and path → what goes in, what comes out. A member that is not there, the route does not take. */
+const ROUTES = `/** Method and path → the parts of a request that the route takes, and its answer. */
 export interface ApiRoutes {
 `;
 
-/** Shapes that several routes answer with, by members that no other has: name → members it has. */
+/** Shapes that several routes answer with: name → members by which a schema is recognised. */
 const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
   ['ApiInstallation', ['id', 'space_selection', 'status']],
   ['ApiSpaceInstallation', ['installation', 'space', 'status']],
@@ -69,11 +71,11 @@ const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
   ['ApiSpentState', ['isFirst']],
 ];
 
-/** How wide a line may be. */
+/** Width of a line of code. */
 const COLUMNS = 110;
 const PREFIX = '/v1';
 
-/** Routes that code of an integration may ask. */
+/** Routes that runtime tokens may use. */
 const routesOf = ({ paths }: Description) =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
@@ -104,7 +106,7 @@ export function apiRouteTypes(description: Description): string {
   return `${HEAD}\n${shapes}\n${ROUTES}${texts.join('')}}\n`;
 }
 
-/** The schemas of this name in a schema: itself, or the items of the list that it is a page of. */
+/** The schemas of this name in a schema: itself, or the items of the list of which it is a page. */
 function shapesIn(rules: Rules | undefined, name: string): readonly Rules[] {
   if (rules === undefined) return [];
   return nameOf(rules) === name ? [rules] : shapesIn(rules.properties?.['items']?.items, name);
@@ -130,7 +132,7 @@ function operationText(operation: Operation): string {
       required: own.filter(({ required }) => required).map(({ name }) => name),
     };
   };
-  // What stands in the path, the name of the route says.
+  // Parameters of the path are in the name of the route.
   const parts: readonly [string, Rules | undefined][] = [
     ['query', members('query')],
     ['headers', members('header')],
@@ -190,4 +192,4 @@ function membersText({ properties = {}, required = [] }: Rules, indent: string):
 }
 
 const doc = (text: string | undefined, indent: string): string =>
-  text === undefined ? '' : `${indent}/** ${text.replace(/\.?$/, '.')} */\n`;
+  text === undefined ? '' : docComment(text.replace(/\.?$/, '.'), indent);

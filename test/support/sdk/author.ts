@@ -1,5 +1,5 @@
 /**
- * An author at work: a folder of an integration, `npm run types` in it, and the real compiler over what is there.
+ * An author's folder of an integration, with `npm run types` and the real compiler.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export class AuthorFolder {
     this.path = path;
   }
 
-  /** One that goes away with the test. */
+  /** Makes a folder that is removed after the test. */
   static async make(files: Record<string, string> = {}): Promise<AuthorFolder> {
     const path = await mkdtemp(join(tmpdir(), 'annex-author-'));
     onTestFinished(() => rm(path, { recursive: true, force: true }));
@@ -39,7 +39,7 @@ export class AuthorFolder {
     return folder;
   }
 
-  /** With everything that a fixture has. */
+  /** Makes a folder with the files of a fixture. */
   static async ofFixture(name: string): Promise<AuthorFolder> {
     const folder = await AuthorFolder.make();
     const made = /annex-(env|sdk)\.d\.ts$|tsconfig\.json$/;
@@ -62,14 +62,15 @@ export class AuthorFolder {
     return readFile(join(this.path, name), 'utf8');
   }
 
-  /** `npm run types` with this folder and more flags, as npm runs it from here. */
+  /** Runs `npm run types` with this folder and more flags. */
   types(...flags: string[]): Promise<Ran> {
     return runTypes([this.path, ...flags], this.path);
   }
 
-  /** What `tsc` finds, with the settings of the folder and every declaration looked at. */
+  /** Findings of `tsc`, with the settings of the folder, in declarations too. */
   async compile(): Promise<readonly Finding[]> {
-    // An author's settings leave declarations out, for those of libraries; ours are looked at.
+    // An author's settings skip declarations, because of libraries; here those of the SDK are
+    // checked.
     const flags = ['-p', '.', '--skipLibCheck', 'false'];
     const { stdout } = await run([join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags], this.path);
     const pattern = /^(.+?)\((\d+),\d+\): error (.*)$/gm;

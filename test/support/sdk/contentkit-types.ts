@@ -1,8 +1,9 @@
 /**
- * The catalogue of ContentKit as TypeScript: the text of `sandbox/sdk/contentkit-elements.ts`, by which JSX is checked.
+ * The catalogue of ContentKit as TypeScript: the text of `sandbox/sdk/contentkit-elements.ts`, by
+ * which JSX is type-checked.
  *
- * The SDK imports nothing of the host, so its types are written out; a test holds the file to what this yields. TypeScript
- * knows one type of element only, so which element stands where is left to the host's check.
+ * The SDK does not import the host, so its types are generated; a test compares the file with this
+ * text. JSX has one type for all elements, so the host validates which element stands where.
  */
 import type { TSchema } from 'typebox';
 import {
@@ -13,19 +14,21 @@ import {
 } from '../../../src/model/contentkit/contentkit.ts';
 import { referred, VALUES } from '../../../src/model/contentkit/contentkit-values.ts';
 import { elementNames } from '../../../src/model/contentkit/contentkit-values-check.ts';
+import { docComment } from './doc-comment.ts';
 
 const HEAD = `/**
- * The elements of ContentKit and their attributes (REFERENCE 5), as \`src/model/contentkit/contentkit.ts\` has them. Types only.
+ * The elements of ContentKit and their attributes (docs/contract/components.md#elements), from the
+ * catalogue in \`src/model/contentkit/contentkit.ts\`. Types only.
  *
  * Generated: \`npx vitest run test/unit/sdk/contentkit-elements.test.ts -u\`.
  */
 import type { Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
 `;
 
-/** How wide a line may be. */
+/** Width of a line of code. */
 const COLUMNS = 110;
 
-/** Definition → the name that authors import. A binding is always a part of `Dynamic`. */
+/** Name of a definition → the type that authors import. A binding is always a part of `Dynamic`. */
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   icon: 'Icon',
   press: 'Press',
@@ -34,14 +37,14 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   option: 'SelectOption',
 };
 
-/** The file, formatted as the rest of the source is. */
+/** The text of the file, formatted like the rest of the source. */
 export function contentKitTypes(): string {
   const values = Object.entries(VALUES).filter(([name]) => name in TYPE_NAMES);
   const elements = Object.entries(ELEMENTS).map(([name, kind]) => elementText(name, kind));
   return [
     HEAD,
     ...values.map(([name, schema]) => definitionText(TYPE_NAMES[name] ?? name, schema)),
-    `/** Tag → attributes. */\nexport interface Elements {\n${elements.join('')}}\n`,
+    `/** Tag → attributes. The host answers 422 for what does not fit. */\nexport interface Elements {\n${elements.join('')}}\n`,
   ].join('\n');
 }
 
@@ -54,12 +57,12 @@ interface Shape {
 
 function definitionText(name: string, schema: TSchema): string {
   const { description = '', properties } = schema as Shape;
-  const doc = `/** ${description} */\n`;
+  const doc = docComment(description, '');
   if (properties) return `${doc}export interface ${name} {\n${membersText(schema, '  ')}}\n`;
   return `${doc}export type ${name} =\n${variants(schema, '  ')};\n`;
 }
 
-/** The members of a union, one a line. */
+/** The members of a union, one on each line. */
 const variants = (schema: TSchema, indent: string): string =>
   parts(schema)
     .map((part) => `${indent}| ${typeText(part, `${indent}  `)}`)
@@ -68,7 +71,7 @@ const variants = (schema: TSchema, indent: string): string =>
 function elementText(name: string, { description, children }: ElementKind): string {
   const members = membersText(DEFINITIONS[name] ?? {}, '    ', ['type', 'children']);
   const own = `${members}${childrenText(children)}`;
-  const doc = `  /** ${description} */\n`;
+  const doc = docComment(description, '  ');
   return own === '' ? `${doc}  ${name}: Record<never, never>;\n` : `${doc}  ${name}: {\n${own}  };\n`;
 }
 
@@ -98,7 +101,7 @@ function docText(schema: TSchema, indent: string): string {
   const { description, maxLength } = schema as Shape;
   const bound = maxLength === undefined ? [] : [`At most ${maxLength} characters.`];
   const words = [...(description ? [description] : []), ...bound].join(' ');
-  return words === '' ? '' : `${indent}/** ${words} */\n`;
+  return docComment(words, indent);
 }
 
 interface Rules {
@@ -111,7 +114,7 @@ interface Rules {
   readonly additionalProperties?: TSchema | false;
 }
 
-/** What a union is made of: its schemas, or its words as schemas. */
+/** The members of a union: its schemas, or its words as schemas. */
 function parts(schema: TSchema): readonly TSchema[] {
   const { anyOf, enum: words } = schema as Rules;
   return anyOf ?? (words ?? []).map((word) => ({ type: 'string', const: word }));
@@ -134,7 +137,7 @@ function unionText(schemas: readonly TSchema[], indent: string): string {
   return others.length === schemas.length ? text : `Dynamic<${text}>`;
 }
 
-/** The host opens nested lists of elements, and takes one for a list of one. */
+/** The host flattens nested lists of elements, and takes one element as a list of one. */
 function listText(items: TSchema, indent: string): string {
   if (elementNames(items, { value: (name) => VALUES[name] }).length > 0) return 'ElementChildren';
   const item = typeText(items, indent);

@@ -1,15 +1,15 @@
 /**
- * Calls an integration the two ways the platform does: with an envelope in parts, and with a multipart request. What it
- * reports and what it leaves running is recorded.
+ * Calls an integration in the two ways of the platform: with an envelope in parts, and with a
+ * multipart request. Records reported errors and `waitUntil` promises.
  */
 import type { Integration } from '../../../sandbox/sdk/index.ts';
 
-/** Answer of one call, all `waitUntil` promises settled. */
+/** Answer of one call, after all `waitUntil` promises have settled. */
 export interface Called {
   readonly response: Response;
   /** Body as text. */
   readonly text: string;
-  /** What was given to `reportError`. */
+  /** Arguments of `reportError`. */
   readonly reported: unknown[];
   /** Promises given to `waitUntil`. */
   readonly waiting: Promise<unknown>[];
@@ -24,7 +24,7 @@ interface Offered {
   readonly events: string[];
 }
 
-/** What `createIntegration` offers the platform beside `fetch`. */
+/** The platform's interface to `createIntegration`, besides `fetch`. */
 export const offered = (integration: Integration): Offered =>
   (integration as unknown as Record<symbol, Offered>)[Symbol.for('annex.integration')] as Offered;
 
@@ -41,7 +41,7 @@ export const call = (integration: Integration, event: object, body?: ArrayBuffer
 export const request = (integration: Integration, envelope: Request): Promise<Called> =>
   record((execution) => integration.fetch(envelope, {}, execution));
 
-/** A multipart request out of parts. */
+/** Makes a multipart request. */
 export function envelope(parts: Record<string, string | Blob>, url = 'https://e.example/key/v1'): Request {
   const form = new FormData();
   for (const [name, value] of Object.entries(parts)) form.append(name, value);

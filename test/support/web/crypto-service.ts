@@ -1,11 +1,14 @@
 /**
- * A real service with an integration that runs whatever it is posted: what the tests of Web Crypto run against, because
- * the work is the cell's and a bare isolate has none.
+ * A real service with an integration that runs posted snippets, for tests of Web Crypto: the cell
+ * does the work, and a bare isolate has no cell.
  */
 import type { Limits } from '../../../src/limits.ts';
 import { type Installed, TestService } from '../service.ts';
 
-/** The body of an async function comes in, what it returns goes out; buffers become lists of numbers. */
+/**
+ * Runs the posted body of an async function and answers its result; buffers become lists of
+ * numbers.
+ */
 const EVALUATOR = `
   const AsyncFunction = (async () => {}).constructor;
   const { stringify } = JSON;
@@ -20,7 +23,7 @@ const EVALUATOR = `
     return new ResponseIntrinsic(stringify(value, plain));
   } };`;
 
-/** What a snippet may use: hexadecimal both ways, and the name of what a promise is rejected with. */
+/** Helpers of snippets: hexadecimal in both directions, and the name of a promise's rejection. */
 const TOOLS = `
   const { subtle } = crypto;
   const hex = (bytes) => new Uint8Array(bytes).toHex();
@@ -49,7 +52,7 @@ export class CryptoService {
     return this.service.install('evaluator');
   }
 
-  /** Runs a snippet inside. @returns what it returns @throws what it throws, and where the call was ended */
+  /** Runs a snippet inside. @returns its result @throws its error, or that the call was ended */
   async run(body: string, where = this.installed): Promise<unknown> {
     const response = await this.post(body, where);
     const answer = await response.text();

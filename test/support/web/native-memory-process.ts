@@ -1,5 +1,5 @@
 /**
- * A process with one isolate of the project in it, in which a piece of code runs; it says how far the process grew.
+ * A process that runs code in one isolate of the project, and reports the growth of its memory.
  *
  * `node native-memory-process.ts <MiB of heap> <code>`; prints `{ "grewMib": …, "thrown": … }`.
  */
@@ -11,7 +11,7 @@ import { buildCell } from '../../../src/launch/cell-build.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 
 const [heapMib = '64', code = ''] = process.argv.slice(2);
-/** The most that the process has ever held, MiB. */
+/** Peak memory of the process, MiB. */
 const peakMib = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
 
 const build = await buildCell();

@@ -1,6 +1,6 @@
 /**
- * A bare isolate with the web platform of `sandbox/web` in it, and nothing of the host: what the unit tests of the
- * sandbox run against. The bundle is made as for a cell; snippets are evaluated inside, results cross as JSON text.
+ * A bare isolate with the web platform of `sandbox/web` and nothing of the host, for tests of the
+ * sandbox. Bundled as for a cell; snippets are evaluated inside, and results cross as JSON text.
  */
 import { domainToASCII } from 'node:url';
 import { build } from 'esbuild';
@@ -10,7 +10,9 @@ import { builtOnce, cellSources } from '../built-once.ts';
 
 const SANDBOX = new URL('../../../sandbox/', import.meta.url).pathname;
 
-/** What a test sees beside the globals: the entry points that only the prelude calls. */
+/**
+ * What a snippet sees as `prelude`, besides the globals: entry points that only the prelude calls.
+ */
 const ENTRY = `
   import { createConsole } from './web/console/console.ts';
   import * as byteSources from './web/streams/byte-source.ts';
@@ -36,10 +38,13 @@ const ENTRY = `
     console: createConsole((level, text) => lines.push([level, text])),
     onUncaught: (error) => thrown.push(formatError(error)),
   });
-  globalThis.prelude = { ...byteSources, setParts, WholeSource, makeResponse, takeRequest, fileOver, formOf, formatError, inspect, lines, makeRequest, setDomainToAscii, streams, stringify: JSON.stringify, takeResponse, thrown };
+  const readAllBytes = async (reader) =>
+    (await byteSources.collectBytes(new byteSources.ReaderSource(reader))).bytes;
+  const streamState = (stream) => /state: '(\\w+)'/.exec(inspect(stream))[1];
+  globalThis.prelude = { ...byteSources, readAllBytes, streamState, setParts, WholeSource, makeResponse, takeRequest, fileOver, formOf, formatError, inspect, lines, makeRequest, setDomainToAscii, streams, stringify: JSON.stringify, takeResponse, thrown };
 `;
 
-/** The script that makes the web platform, minified as in a cell. */
+/** The script of the web platform, minified as in a cell. */
 export const webBundle: Promise<string> = builtOnce('web-bundle.json', async () => {
   const result = await build({
     stdin: { contents: ENTRY, resolveDir: SANDBOX, loader: 'ts' },
@@ -60,7 +65,7 @@ const partSources = cellSources().then(({ isolate: [, ...parts] }) =>
 );
 
 export interface WebIsolate {
-  /** Runs the body of an async function inside and answers what it returns. */
+  /** Runs the body of an async function inside. @returns its result */
   run(body: string): Promise<unknown>;
   dispose(): void;
 }

@@ -1,9 +1,12 @@
-/** The catalogue as types: the committed file is what the schema yields, and the compiler holds JSX to it. */
+/**
+ * The catalogue as types: the committed file is generated from the schema, and JSX is type-checked
+ * by it.
+ */
 import { expect, test } from 'vitest';
 import { AuthorFolder } from '../../support/sdk/author.ts';
 import { contentKitTypes } from '../../support/sdk/contentkit-types.ts';
 
-test('the types of the SDK are what the schema yields', async () => {
+test('the types of the SDK are those of the schema', async () => {
   await expect(contentKitTypes()).toMatchFileSnapshot('../../../sandbox/sdk/contentkit-elements.ts');
 });
 
@@ -16,7 +19,7 @@ scopes: []
 script: index.tsx
 `;
 
-/** A component that draws this. */
+/** A component that renders this. */
 const drawing = (jsx: string): string => `
 import { type ComponentChildren, createComponent, createIntegration, type ElementChildren } from '@annex/sdk';
 const Field = ({ label, state }: { label: string; state: string }) => (
@@ -95,7 +98,7 @@ const BAD: readonly [jsx: string, complaint: RegExp][] = [
   ['names', /not assignable/],
 ];
 
-test('what agrees with the catalogue compiles, and what does not is refused where it is', async () => {
+test('JSX that agrees with the catalogue compiles, and other JSX is refused at its position', async () => {
   const files = [...GOOD, ...BAD.map(([jsx]) => jsx)].map(
     (jsx, index) => [`use-${index}.tsx`, drawing(jsx)] as const,
   );

@@ -1,11 +1,11 @@
-/** `deliverTo`: what a handler returns becomes a destination and bytes, and nothing else does. */
+/** `deliverTo`: only its result becomes a destination and a payload. */
 import { describe, expect, test } from 'vitest';
 import { createIntegration, deliverTo } from '../../../sandbox/sdk/index.ts';
 import { call } from '../../support/sdk/integration-call.ts';
 
 const event = { eventId: 'evt_1', type: 'site_view', siteId: 'site_1', url: 'https://docs.example/' };
 
-/** The answer to an event of handlers that return these. */
+/** The answer to an event whose handlers return these values. */
 async function answered(...returned: readonly unknown[]) {
   const handlers = returned.map((value) => () => value);
   const { response, reported } = await call(createIntegration({ events: { site_view: handlers } }), event);
@@ -13,7 +13,7 @@ async function answered(...returned: readonly unknown[]) {
   return { status: response.status, headers: Object.fromEntries(response.headers), body, reported };
 }
 
-describe('what a handler returns', () => {
+describe('the result of a handler', () => {
   test('names the destination in the answer, with the payload as its body', async () => {
     const { status, headers, body } = await answered(deliverTo('https://in.example/hook?a=1', { n: 1 }));
     expect([status, body]).toEqual([200, '{"n":1}']);
@@ -42,7 +42,7 @@ describe('what a handler returns', () => {
     expect((await answered(deliverTo('https://in.example/', payload))).body).toBe(body);
   });
 
-  test('is the payload as it was then, whatever becomes of it afterwards', async () => {
+  test('is the payload as it was then, also if it is changed later', async () => {
     const given = { n: 1 };
     const bytes = new TextEncoder().encode('{"n":1}');
     const first = deliverTo('https://in.example/', given);
@@ -63,12 +63,12 @@ describe('what a handler returns', () => {
     expect([status, body, headers['annex-deliver-to']]).toEqual([200, 'OK', undefined]);
   });
 
-  test('may be one among several handlers', async () => {
+  test('may come from one of several handlers', async () => {
     const { headers } = await answered(undefined, deliverTo('https://in.example/', {}), 'done');
     expect(headers['annex-deliver-to']).toBe('https://in.example/');
   });
 
-  test('is refused where it is two: one event goes to one destination', async () => {
+  test('is refused if there are two: one event goes to one destination', async () => {
     const one = deliverTo('https://in.example/', {});
     const { status, reported } = await answered(one, undefined, one);
     expect(status).toBe(500);
@@ -77,7 +77,7 @@ describe('what a handler returns', () => {
     );
   });
 
-  test('is not posted where another handler of the event fails', async () => {
+  test('is not posted if another handler of the event fails', async () => {
     const integration = createIntegration({
       events: {
         site_view: [() => deliverTo('https://in.example/', {}), () => Promise.reject(new Error('no'))],
@@ -108,7 +108,7 @@ describe('deliverTo', () => {
     );
   });
 
-  test('throws where a payload refers to itself, at the line that calls it', () => {
+  test('throws for a cyclic payload, at the line of its call', () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
     expect(() => deliverTo('https://in.example/', loop)).toThrow(/circular/i);

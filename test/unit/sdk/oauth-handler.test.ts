@@ -1,4 +1,7 @@
-/** What `createOAuthHandler` is given and what it keeps in a browser, without a provider (SPEC "OAuth handler", REFERENCE 6). */
+/**
+ * Parameters of `createOAuthHandler` and its cookie, without a provider
+ * (docs/contract/oauth.md#parameters).
+ */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Context, createOAuthHandler, type OAuthConfig } from '../../../sandbox/sdk/index.ts';
 
@@ -26,14 +29,14 @@ describe('the definition', () => {
     [{ clientSecret: '' }, 'clientSecret must be a text or a function'],
     [{ authorizeURL: 1 }, 'authorizeURL must be a text or a function'],
     [{ accessTokenURL: null }, 'accessTokenURL must be a text or a function'],
-    [{ authorizeUrl: 'https://provider.example' }, '"authorizeUrl" is none of clientId, clientSecret'],
+    [{ authorizeUrl: 'https://provider.example' }, '"authorizeUrl" is not one of clientId, clientSecret'],
   ])('with %j is refused at once, so that publishing fails', (wrong, message) => {
     const config = { ...CONFIG, ...wrong } as unknown as OAuthConfig;
     expect(() => createOAuthHandler(config)).toThrow(message);
   });
 });
 
-test('takes members of the answer as they are', () => {
+test('accepts unchecked members of the answer', () => {
   const handlers: OAuthConfig[] = [
     {
       ...CONFIG,
@@ -69,7 +72,7 @@ describe('the beginning', () => {
     });
   });
 
-  test('keeps the parameters that the provider’s URL has, and leaves out what is not asked for', async () => {
+  test('keeps the parameters of the provider’s URL, and leaves out options that are not set', async () => {
     const location = new URL((await begin(contextAt(SHARED))).headers.get('location') ?? '');
     expect([...location.searchParams.keys()]).toEqual([
       ...['audience', 'client_id', 'redirect_uri', 'response_type', 'state'],
@@ -86,7 +89,7 @@ describe('the beginning', () => {
     expect((await begin(contextAt(endpoint))).headers.get('set-cookie')).toMatch(cookie);
   });
 
-  test('leaves two windows of one browser the same cookie, and takes none that it has not made', async () => {
+  test('gives two windows of one browser the same cookie, and accepts no cookie of another form', async () => {
     const cookieOf = async (sent?: string) =>
       /=([\w-]+);/.exec((await begin(contextAt(SHARED), sent)).headers.get('set-cookie') ?? '')?.[1];
     const first = await cookieOf();
@@ -95,7 +98,7 @@ describe('the beginning', () => {
       expect(await cookieOf(`__Secure-annex_oauth=${strange}`)).not.toBe(strange);
   });
 
-  test('is never the same: neither the state nor the challenge tells of another', async () => {
+  test('is never the same: state and challenge are fresh each time', async () => {
     const seen = new Set<string>();
     for (let turn = 0; turn < 5; turn += 1) {
       const { searchParams } = new URL((await begin(contextAt(SHARED))).headers.get('location') ?? '');
@@ -104,7 +107,7 @@ describe('the beginning', () => {
     expect(seen.size).toBe(10);
   });
 
-  test('asks for the settings of the installation, each time', async () => {
+  test('calls the functions of settings each time', async () => {
     const config: Partial<OAuthConfig> = {
       clientId: async ({ id }) => `client of ${id}`,
       authorizeURL: ({ configuration }) => `https://${configuration?.['domain']}/authorize`,

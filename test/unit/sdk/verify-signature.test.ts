@@ -1,6 +1,7 @@
 /**
- * `verifySignature`, as integrations import it and as receivers elsewhere copy it: the six rules of the specification
- * (SPEC "Webhook signature", REFERENCE D25), the checks beyond them, and agreement with what the host itself believes.
+ * `verifySignature`, as integrations import it and as receivers copy it: the rules of
+ * docs/contract/webhooks.md#signature, the further checks, and agreement with the host's own
+ * verification.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -30,7 +31,7 @@ const digest = (secret = SECRET, time: string | number = TIME, body = BODY) =>
 const GOOD = `t=${TIME},v1=${digest()}`;
 const ZEROS = '0'.repeat(64);
 
-describe('the rules of the specification', () => {
+describe('the rules of the signature', () => {
   test('a header of known digits: openssl dgst -sha256 -hmac key over `1700000000.{}`', async () => {
     const known = '9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae';
     expect(await verifySignature(`t=1700000000,v1=${known}`, '{}', 'key')).toBe(true);
@@ -84,7 +85,7 @@ describe('the rules of the specification', () => {
     expect(await verifySignature(header, BODY, SECRET)).toBe(true);
   });
 
-  test('each single bit of body and digest counts', async () => {
+  test('each bit of body and digest counts', async () => {
     const body = Buffer.from(BODY);
     for (let bit = 0; bit < body.length * 8; bit += 1) {
       const flipped = Buffer.from(body);
@@ -107,7 +108,7 @@ describe('the rules of the specification', () => {
     expect(await verifySignature(header, body, ['a third one'])).toBe(false);
   });
 
-  // By name of the mechanism: the comparison itself cannot be timed from here.
+  // Checks the source: the comparison cannot be timed here.
   test('no comparison ends at the first difference', async () => {
     const source = await readFile(join(FILES, 'verify-signature.js'), 'utf8');
     const [, compare = ''] = /function isSame\(.*?\) \{(.*?)\n\}/s.exec(source) ?? [];
@@ -137,7 +138,7 @@ describe('the raw body', () => {
       expect(await verifySignature(signatureHeader([SECRET], TIME, body), body, SECRET)).toBe(true);
   });
 
-  test('is what it was at the time of the call: what is put into it afterwards is not verified', async () => {
+  test('is copied at the time of the call: later changes are not verified', async () => {
     const body = Buffer.from(BODY.replace('evt_1', 'evt_2'));
     const verifying = verifySignature(GOOD, body, SECRET);
     body.write(BODY);
@@ -155,8 +156,8 @@ describe('the raw body', () => {
 });
 
 describe('the secret', () => {
-  // Attack: a receiver whose secret is not set would take everything that is signed with the empty one.
-  test.each([[''], [[]], [[SECRET, '']], [undefined], [null], [[1]]])('%j is none', async (secret) => {
+  // Attack: signing with the empty secret of a receiver whose secret is not set.
+  test.each([[''], [[]], [[SECRET, '']], [undefined], [null], [[1]]])('%j is refused', async (secret) => {
     const header = `t=${TIME},v1=${digest('')}`;
     await expect(verifySignature(header, BODY, secret as string)).rejects.toThrow(TypeError);
     await expect(verifySignature(undefined, BODY, secret as string)).rejects.toThrow('must be a text');
@@ -170,7 +171,7 @@ describe('the secret', () => {
 describe('the age', () => {
   const at = (seconds: number) => ({ now: () => (TIME + seconds) * 1_000 });
 
-  test('counts for nothing unless a tolerance is given', async () => {
+  test('is not checked without a tolerance', async () => {
     for (const age of [-1e9, 1e9])
       expect(await checkSignature(GOOD, BODY, SECRET, at(age))).toEqual({ valid: true, timestamp: TIME });
   });
@@ -187,14 +188,14 @@ describe('the age', () => {
     );
   });
 
-  test('is by the clock of the machine unless another one is given', async () => {
+  test('is by the clock of the machine by default', async () => {
     const now = Math.floor(Date.now() / 1_000);
     const header = `t=${now},v1=${digest(SECRET, now)}`;
     expect(await verifySignature(header, BODY, SECRET, { toleranceSeconds: 300 })).toBe(true);
     expect(await verifySignature(GOOD, BODY, SECRET, { toleranceSeconds: 300 })).toBe(false);
   });
 
-  test('is told of genuine requests alone', async () => {
+  test('is checked only for genuine requests', async () => {
     const forged = `t=1,v1=${ZEROS}`;
     expect(await checkSignature(forged, BODY, SECRET, { toleranceSeconds: 1 })).toMatchObject({
       reason: 'mismatch',
@@ -207,8 +208,8 @@ describe('the age', () => {
   });
 });
 
-describe('what has been here before', () => {
-  /** Remembers, as an option. */
+describe('a request that was seen before', () => {
+  /** An option `seen` that remembers. */
   function memory() {
     const ids: string[] = [];
     const seen = (id: string) => ids.includes(id) || ids.push(id) === 0;
@@ -223,13 +224,14 @@ describe('what has been here before', () => {
     expect(await verifySignature(later, BODY, SECRET, { seen })).toBe(true);
   });
 
-  test('may be asked elsewhere, which takes its time', async () => {
+  test('may be looked up asynchronously', async () => {
     expect(await verifySignature(GOOD, BODY, SECRET, { seen: async () => true })).toBe(false);
     expect(await verifySignature(GOOD, BODY, SECRET, { seen: async () => false })).toBe(true);
   });
 
-  // Attack: of a recorded request with two digests, one is taken out, so that it looks like another request.
-  test('is the same, whichever of its digests are left', async () => {
+  // Attack: removing one of two digests of a recorded request, so that it looks like another
+  // request.
+  test('is the same, whichever digests are left', async () => {
     const both = [SECRET, OTHER];
     for (const signers of [both, [SECRET], [OTHER], [OTHER, SECRET]]) {
       const { ids, seen } = memory();
@@ -240,8 +242,8 @@ describe('what has been here before', () => {
     }
   });
 
-  // Attack: requests that are not genuine fill the memory, or take the place of one that is yet to come.
-  test('is asked of genuine requests alone', async () => {
+  // Attack: forged requests that fill the memory, or block a genuine request.
+  test('is checked only for genuine requests', async () => {
     const { ids, seen } = memory();
     for (const header of [undefined, '', `t=${TIME},v1=${ZEROS}`, `t=1,v1=${digest()}`])
       await verifySignature(header, BODY, SECRET, { seen });
@@ -250,7 +252,7 @@ describe('what has been here before', () => {
   });
 });
 
-test('believes what the host believes, and nothing else', async () => {
+test('accepts exactly the requests that the host accepts', async () => {
   const secrets = [SECRET, OTHER];
   const headers = [
     GOOD,
@@ -275,8 +277,8 @@ test('believes what the host believes, and nothing else', async () => {
   expect(believed).toBeGreaterThan(500);
 });
 
-describe('as files of their own', () => {
-  test('they import nothing, and ask for Web Crypto and TextEncoder alone', async () => {
+describe('as copied files', () => {
+  test('they import nothing, and use only Web Crypto and TextEncoder', async () => {
     const source = await readFile(join(FILES, 'verify-signature.js'), 'utf8');
     for (const file of [source, await readFile(join(FILES, 'recent-ids.js'), 'utf8')])
       expect(file).not.toMatch(/^import |import\(|require\(/m);
@@ -316,7 +318,7 @@ describe('recentIds', () => {
     return { clock, recent: recentIds(windowMs, max === undefined ? { now } : { now, max }) };
   }
 
-  test('knows an id for two minutes, and not longer', () => {
+  test('remembers an id for two minutes, and not longer', () => {
     const { clock, recent } = memory();
     expect(recent.add('evt_1')).toBe(true);
     clock.ms += 119_999;
@@ -325,7 +327,7 @@ describe('recentIds', () => {
     expect(recent.add('evt_1')).toBe(true);
   });
 
-  test('counts from the first time: what keeps coming is taken again after the window', () => {
+  test('counts from the first time: an id that keeps coming is accepted again after the window', () => {
     const { clock, recent } = memory(10);
     const taken = Array.from({ length: 25 }, () => {
       clock.ms += 1;
@@ -340,7 +342,7 @@ describe('recentIds', () => {
     for (const id of ['evt_1', 'evt_2', '__proto__', 'constructor', '']) expect(recent.add(id)).toBe(false);
   });
 
-  test('forgets one that could not be handled, so that it may come again', () => {
+  test('forgets the id of an event that could not be handled', () => {
     const { recent } = memory();
     recent.add('evt_1');
     expect([recent.delete('evt_1'), recent.delete('evt_1'), recent.add('evt_1')]).toEqual([
@@ -350,7 +352,7 @@ describe('recentIds', () => {
     ]);
   });
 
-  test('has at most so many, and forgets the oldest first', () => {
+  test('is bounded, and forgets the oldest first', () => {
     const { recent } = memory(1_000, 3);
     for (const id of ['a', 'b', 'c']) recent.add(id);
     expect(recent.size).toBe(3);
@@ -364,14 +366,14 @@ describe('recentIds', () => {
     ]);
   });
 
-  test('is empty again when all of it is old, without anybody asking', () => {
+  test('reports a size without expired ids', () => {
     const { clock, recent } = memory(10);
     for (let at = 0; at < 100; at += 1) recent.add(`evt_${at}`);
     clock.ms += 10;
     expect(recent.size).toBe(0);
   });
 
-  test('holds ten thousand unless told otherwise', () => {
+  test('holds ten thousand by default', () => {
     const { recent } = memory();
     for (let at = 0; at < 10_001; at += 1) recent.add(`evt_${at}`);
     expect(recent.size).toBe(10_000);

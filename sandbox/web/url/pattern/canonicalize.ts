@@ -2,11 +2,12 @@
  * Components of a URL as the URL parser would write them
  * (https://urlpattern.spec.whatwg.org/#canon-encoding-callbacks).
  *
- * The standard runs the parser on a made-up URL from a given state on. So does a setter of the URL class, which is
- * what does the work here; a setter says nothing where the parser fails, hence the detours.
+ * The standard runs the parser on a made-up URL from a given state on. A setter of the URL class
+ * does the same and is used here; but it does not report a failure of the parser, hence the
+ * detours.
  */
 
-/** The class as it is when the first pattern is made, whatever becomes of the global. */
+/** The class at the time of the first pattern, also if the global is replaced later. */
 const CapturedURL = URL;
 
 /** Special schemes (https://url.spec.whatwg.org/#special-scheme) and their default ports. */
@@ -47,7 +48,7 @@ export function canonicalizeHostname(value: string): string {
   for (const host of ['dummy.invalid', 'other.invalid']) {
     const url = dummyUrl(host);
     url.hostname = value;
-    // What leaves each of two hosts as it was has failed.
+    // A value that changes neither of two hosts has failed.
     if (url.hostname !== host) return url.hostname;
   }
   throw new TypeError(`Invalid hostname: ${value.slice(0, 128)}`);
@@ -58,7 +59,7 @@ export function canonicalizeIpv6Hostname(value: string): string {
   return value.toLowerCase();
 }
 
-/** What the parser reads is the digits at the start. */
+/** The parser reads the digits at the start. */
 export function canonicalizePort(value: string, protocol = ''): string {
   if (value === '') return value;
   const digits = /^[0-9]+/.exec(withoutLineBreaks(value))?.[0];
@@ -76,12 +77,16 @@ export function canonicalizePathname(value: string): string {
     url.pathname = value;
     return url.pathname;
   }
-  // A piece of a path: the parser must neither put a slash before it nor take a leading dot for a segment.
+  // A piece of a path: the parser must not add a slash before it, nor take a leading dot for a
+  // segment.
   url.pathname = `/-${value}`;
   return url.pathname.slice(2);
 }
 
-/** The opaque path state, which no setter reaches: it encodes what is not printable ASCII and ends at `?` or `#`. */
+/**
+ * The opaque path state, which no setter reaches: it encodes what is not printable ASCII and ends
+ * at `?` or `#`.
+ */
 export function canonicalizeOpaquePathname(value: string): string {
   const [path = ''] = withoutLineBreaks(value).split(/[?#]/, 1);
   const ended = path.length < withoutLineBreaks(value).length;
@@ -101,5 +106,5 @@ export function canonicalizeHash(value: string): string {
   return url.hash.slice(1);
 }
 
-/** The parser drops them wherever they stand. */
+/** The parser drops these characters everywhere. */
 const withoutLineBreaks = (value: string): string => value.replace(/[\t\n\r]/g, '');

@@ -1,4 +1,7 @@
-/** How each component of a URLPattern is compiled (https://urlpattern.spec.whatwg.org/#url-pattern-create). */
+/**
+ * How each component of a URLPattern is compiled
+ * (https://urlpattern.spec.whatwg.org/#url-pattern-create).
+ */
 import {
   canonicalizeHash,
   canonicalizeHostname,
@@ -29,7 +32,10 @@ export function matchesSpecialScheme({ expression }: Component): boolean {
   return false;
 }
 
-/** "Create", from processed components: those that are absent match anything. @throws TypeError */
+/**
+ * "Create", from processed components; absent ones match anything. @throws TypeError for an invalid
+ * pattern
+ */
 export function compileComponents(
   init: URLPatternInit,
   ignoreCase: boolean,

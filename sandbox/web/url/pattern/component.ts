@@ -1,4 +1,7 @@
-/** One component of a URLPattern, compiled (https://urlpattern.spec.whatwg.org/#compile-a-component). */
+/**
+ * One component of a URLPattern, compiled
+ * (https://urlpattern.spec.whatwg.org/#compile-a-component).
+ */
 import {
   type Encode,
   FULL_WILDCARD,
@@ -16,13 +19,13 @@ export interface Component {
   readonly hasRegExpGroups: boolean;
 }
 
-/** What `exec` answers about one component. */
+/** Result of `exec` for one component. */
 export interface ComponentResult {
   groups: Record<string, string | undefined>;
   input: string;
 }
 
-/** @throws TypeError */
+/** @throws TypeError for an invalid pattern */
 export function compileComponent(input: string, encode: Encode, options: PatternOptions): Component {
   const parts = parsePattern(input, options, encode);
   const source = parts.map((part) => partSource(part, options)).join('');
@@ -40,11 +43,11 @@ export function compileComponent(input: string, encode: Encode, options: Pattern
   };
 }
 
-/** "Create a component match result"; null where the component does not match. */
+/** "Create a component match result"; null if the component does not match. */
 export function matchComponent({ expression, names }: Component, input: string): ComponentResult | null {
   const found = expression.exec(input);
   if (found === null) return null;
-  // A group may be named `__proto__`: its value is a property all the same.
+  // A group may be named `__proto__`: it becomes an own property too.
   return { groups: Object.fromEntries(names.map((name, i) => [name, found[i + 1]])), input };
 }
 
@@ -62,7 +65,7 @@ function partSource(part: Part, options: PatternOptions): string {
     return repeats ? `((?:${value})${modifier})` : `(${value})${modifier}`;
   }
   if (!repeats) return `(?:${prefix}(${value})${suffix})${modifier}`;
-  // Prefix and suffix stand between the repetitions, and outside of what is captured.
+  // Prefix and suffix are between the repetitions, outside of the captured group.
   const repeated = `(?:${prefix}((?:${value})(?:${suffix}${prefix}(?:${value}))*)${suffix})`;
   return modifier === '*' ? `${repeated}?` : repeated;
 }

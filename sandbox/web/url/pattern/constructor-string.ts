@@ -1,9 +1,9 @@
 /**
- * A pattern for a whole URL, taken apart into its components
+ * Parses a pattern for a whole URL into its components
  * (https://urlpattern.spec.whatwg.org/#constructor-string-parsing).
  *
- * Follows the states of the URL parser, on tokens instead of characters, so that `:name` is no port and `?` after a
- * group no search.
+ * Follows the states of the URL parser, on tokens instead of characters, so that `:name` is not a
+ * port, and `?` after a group not a search.
  */
 import { compileProtocol, matchesSpecialScheme } from './component-kinds.ts';
 import type { URLPatternInit } from './init.ts';
@@ -22,7 +22,7 @@ type State =
   | 'hash'
   | 'done';
 
-/** @throws TypeError where the protocol is no pattern */
+/** @throws TypeError if the protocol is not a valid pattern */
 export const parseConstructorString = (input: string): URLPatternInit =>
   new ConstructorStringParser(input).parse();
 
@@ -50,7 +50,7 @@ class ConstructorStringParser {
       this.#step();
       if (!this.#moved) this.#index++;
     }
-    // Who names a host and no port means the default one.
+    // A host without a port means the default port.
     if (this.#result.hostname !== undefined) this.#result.port ??= '';
     return this.#result;
   }
@@ -75,7 +75,7 @@ class ConstructorStringParser {
 
   #end(): void {
     if (this.#state === 'init') {
-      // There was no protocol: the pattern is relative.
+      // Without a protocol, the pattern is relative.
       this.#rewind('init');
       if (this.#is('#')) this.#change('hash', 1);
       else if (this.#isSearchPrefix()) this.#change('search', 1);
@@ -130,7 +130,10 @@ class ConstructorStringParser {
     else this.#change(this.#special ? 'authority' : 'pathname', 1);
   }
 
-  /** "Change state". Components passed over on the way become empty, those that follow stay wildcards. */
+  /**
+   * "Change state". Components passed over on the way become empty, those that follow stay
+   * wildcards.
+   */
   #change(next: State, skip: number): void {
     const state = this.#state;
     if (isComponent(state)) this.#result[state] = this.#component();
@@ -162,7 +165,7 @@ class ConstructorStringParser {
     return this.#chars.slice(start, this.#token(this.#index).index).join('');
   }
 
-  /** "Get a safe token": past the end it is the last. */
+  /** "Get a safe token": the last one past the end. */
   #token(index: number): Token {
     return this.#tokens[Math.min(index, this.#tokens.length - 1)] as Token;
   }
@@ -173,7 +176,7 @@ class ConstructorStringParser {
     return value === char && (type === 'char' || type === 'escaped-char' || type === 'invalid-char');
   }
 
-  /** A `?` that is no modifier of what precedes it. */
+  /** Whether `?` begins the search, and is not a modifier. */
   #isSearchPrefix(): boolean {
     if (this.#is('?')) return true;
     if (this.#token(this.#index).value !== '?') return false;
@@ -183,7 +186,7 @@ class ConstructorStringParser {
   }
 }
 
-/** As they stand in a URL. */
+/** Prefix characters of components in a URL. */
 const ORDER: readonly State[] = [
   'protocol',
   'authority',

@@ -31,7 +31,7 @@ export const COMPONENTS = [
 export type ComponentName = (typeof COMPONENTS)[number];
 
 export type URLPatternInit = { [Name in ComponentName | 'baseURL']?: string };
-/** Whether components are patterns, to be left as they are, or a URL's, to be canonicalised. */
+/** Whether components are patterns, which stay as they are, or a URL's, which are canonicalised. */
 export type InitKind = 'pattern' | 'url';
 
 /** In the order in which Web IDL reads the members of a dictionary. */
@@ -49,7 +49,10 @@ export function toInput(value: unknown): string | URLPatternInit {
   return init;
 }
 
-/** "Process a URLPatternInit", where a URL starts from empty components. @throws TypeError */
+/**
+ * "Process a URLPatternInit"; a URL starts from empty components. @throws TypeError for an invalid
+ * component
+ */
 export function processInit(init: URLPatternInit, kind: InitKind): URLPatternInit {
   const result: URLPatternInit = {};
   if (kind === 'url') for (const name of COMPONENTS) result[name] = '';
@@ -68,7 +71,7 @@ export function processInit(init: URLPatternInit, kind: InitKind): URLPatternIni
   if (port !== undefined) result.port = encode(port, (value) => canonicalizePort(value, scheme));
   if (init.pathname !== undefined) {
     const pathname = resolvePathname(init.pathname, base, kind);
-    // Without a protocol, most likely a path of the web.
+    // Without a protocol, a path is taken as that of a special scheme.
     const hierarchical = scheme === '' || SPECIAL_PORTS.has(scheme);
     result.pathname = encode(pathname, hierarchical ? canonicalizePathname : canonicalizeOpaquePathname);
   }
@@ -77,12 +80,12 @@ export function processInit(init: URLPatternInit, kind: InitKind): URLPatternIni
   return result;
 }
 
-/** Takes from the base URL what no component in `init` is more specific than. */
+/** Inherits components of the base URL, up to the first that `init` has. */
 function inherit(result: URLPatternInit, init: URLPatternInit, base: URL, kind: InitKind): void {
   const lacks = (...names: ComponentName[]): boolean => names.every((name) => init[name] === undefined);
   const take = (value: string): string => (kind === 'pattern' ? escapePattern(value) : value);
   if (lacks('protocol')) result.protocol = take(base.protocol.slice(0, -1));
-  // Credentials belong to a URL and never to a pattern that did not name them.
+  // A pattern never inherits credentials.
   if (kind === 'url' && lacks('protocol', 'hostname', 'port', 'username')) {
     result.username = base.username;
     if (lacks('password')) result.password = base.password;
@@ -98,7 +101,9 @@ function inherit(result: URLPatternInit, init: URLPatternInit, base: URL, kind: 
   if (lacks('hash')) result.hash = take(base.hash.slice(1));
 }
 
-/** A relative path goes after the last slash of the base URL's, unless that has an opaque one. */
+/**
+ * A relative path is resolved after the last slash of the base URL's path, unless that is opaque.
+ */
 function resolvePathname(pathname: string, base: URL | undefined, kind: InitKind): string {
   if (base === undefined || !base.pathname.startsWith('/') || isAbsolute(pathname, kind)) return pathname;
   const basePath = kind === 'pattern' ? escapePattern(base.pathname) : base.pathname;

@@ -4,24 +4,24 @@
  */
 import { type Token, type TokenType, tokenize } from './tokens.ts';
 
-/** Named by their characters in a pattern. */
+/** Modifiers by their characters in a pattern. */
 export type Modifier = '' | '?' | '*' | '+';
 
 export interface Part {
   readonly type: 'fixed-text' | 'regexp' | 'segment-wildcard' | 'full-wildcard';
-  /** The text, or the expression; empty for wildcards. */
+  /** Fixed text, or expression; empty for wildcards. */
   readonly value: string;
   readonly modifier: Modifier;
-  /** Of a matching group; empty for fixed text. */
+  /** Name of a matching group; empty for fixed text. */
   readonly name: string;
   readonly prefix: string;
   readonly suffix: string;
 }
 
 export interface PatternOptions {
-  /** Where `:name` stops matching; empty for nowhere. */
+  /** Code point at which `:name` stops matching; empty for none. */
   readonly delimiter: '' | '.' | '/';
-  /** What belongs to the group it precedes; empty for nothing. */
+  /** Code point that belongs to the group after it; empty for none. */
   readonly prefix: '' | '/';
   readonly ignoreCase: boolean;
 }
@@ -70,7 +70,7 @@ class PatternParser {
           prefix = '';
         }
         this.#flushText();
-        this.#addGroup(prefix, name, matcher, '', this.#takeModifier());
+        this.#addGroup(prefix, name, matcher, '');
         continue;
       }
       const fixed = char ?? this.#take('escaped-char');
@@ -92,17 +92,12 @@ class PatternParser {
     const matcher = this.#takeMatcher(name);
     const suffix = this.#takeText();
     this.#require('close');
-    this.#addGroup(prefix, name, matcher, suffix, this.#takeModifier());
+    this.#addGroup(prefix, name, matcher, suffix);
   }
 
-  /** "Add a part". */
-  #addGroup(
-    prefix: string,
-    nameToken: Token | undefined,
-    matcher: Token | undefined,
-    suffix: string,
-    modifier: Modifier,
-  ): void {
+  /** "Add a part", with the modifier that follows. */
+  #addGroup(prefix: string, nameToken: Token | undefined, matcher: Token | undefined, suffix: string): void {
+    const modifier = this.#takeModifier();
     if (nameToken === undefined && matcher === undefined) {
       if (modifier === '') {
         this.#pendingText += prefix;

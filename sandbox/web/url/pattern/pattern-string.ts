@@ -1,5 +1,5 @@
 /**
- * Parts written as a pattern again, in the one form that the attributes of a URLPattern show
+ * Serialises parts to the pattern that the attributes of a URLPattern show
  * (https://urlpattern.spec.whatwg.org/#converting-part-lists-to-pattern-strings).
  */
 import { FULL_WILDCARD, type Part, type PatternOptions, segmentWildcard } from './part-list.ts';
@@ -46,14 +46,14 @@ function groupString(
   } else if (!customName) {
     text += `(${segmentWildcard(options)})`;
   } else if (part.suffix !== '' && isNamePart(firstChar(part.suffix))) {
-    // Keeps the suffix from reading as the rest of the name.
+    // Separates the suffix from the name.
     text += '\\';
   }
   text += escapePattern(part.suffix);
   return (grouped ? `{${text}}` : text) + part.modifier;
 }
 
-/** Whether the group, written without braces, would take in what stands beside it. */
+/** Whether the group needs braces, so that it does not include adjacent text. */
 function needsBraces(
   part: Part,
   previous: Part | undefined,

@@ -18,12 +18,12 @@ export type TokenType =
 
 export interface Token {
   readonly type: TokenType;
-  /** Where it begins, in code points. */
+  /** Start of the token, in code points. */
   readonly index: number;
   readonly value: string;
 }
 
-/** What to do about text that is no pattern: throw, or let it through as `invalid-char`. */
+/** Policy for invalid text: throw, or make an `invalid-char` token. */
 export type TokenizePolicy = 'strict' | 'lenient';
 
 const NAME_START = /[$_\p{ID_Start}]/u;
@@ -41,13 +41,13 @@ const SINGLE: Readonly<Record<string, TokenType | undefined>> = {
 /** "Is a valid name code point", past the first place. */
 export const isNamePart = (char: string): boolean => NAME_PART.test(char);
 
-/** @throws TypeError with the strict policy, where the text is no pattern */
+/** @throws TypeError for an invalid pattern, with the strict policy */
 export function tokenize(input: string, policy: TokenizePolicy): Token[] {
   const chars = [...input];
   const tokens: Token[] = [];
   let index = 0;
 
-  /** Adds what stands from `valueStart` to `valueEnd`, and goes on at `next`. */
+  /** Adds a token for the text from `valueStart` to `valueEnd`, and continues at `next`. */
   function add(type: TokenType, next: number, valueStart: number, valueEnd: number): void {
     tokens.push({ type, index, value: chars.slice(valueStart, valueEnd).join('') });
     index = next;
@@ -85,7 +85,7 @@ function nameEnd(chars: readonly string[], start: number): number {
   return end;
 }
 
-/** Where the bracket closes that was opened before `start`; undefined where that holds no expression allowed here. */
+/** Position of the closing bracket of an expression; undefined if the expression is not allowed. */
 function regExpEnd(chars: readonly string[], start: number): number | undefined {
   let depth = 1;
   for (let at = start; at < chars.length; at++) {

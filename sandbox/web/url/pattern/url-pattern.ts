@@ -1,8 +1,8 @@
 /**
- * URLPattern (https://urlpattern.spec.whatwg.org/#urlpattern-class): the interface.
- *
- * Our own, because no published implementation follows the standard of today: how components are inherited from a base
- * URL, `ignoreCase`, `hasRegExpGroups`.
+ * URLPattern (https://urlpattern.spec.whatwg.org/#urlpattern-class): the interface.* An own
+ * implementation, because no published one follows the current standard
+ * (docs/decisions/url-pattern.md): how components are inherited from a base URL, `ignoreCase`,
+ * `hasRegExpGroups`.
  */
 import { defineInterface, isObject, toDictionary, toUSVString } from '../../web-idl.ts';
 import { parseUrl } from './canonicalize.ts';
@@ -110,7 +110,7 @@ function match(
   return inOrder(result as Result);
 }
 
-/** The components of what is to be matched; null where it is no URL. */
+/** The components of the input; null unless it is a URL. */
 function toComponents(input: string | URLPatternInit, baseUrl: string | undefined): URLPatternInit | null {
   if (typeof input === 'string') {
     const url = parseUrl(input, baseUrl);
@@ -131,13 +131,14 @@ function toComponents(input: string | URLPatternInit, baseUrl: string | undefine
   try {
     return processInit(input, 'url');
   } catch (error) {
-    // Any other error is no verdict on the input: a bound was met, such as that on look-ups of domains.
+    // Any other error, such as a used-up bound on domain look-ups, does not mean that the input is
+    // invalid.
     if (!(error instanceof TypeErrorIntrinsic)) throw error;
     return null;
   }
 }
 const TypeErrorIntrinsic = TypeError;
 
-/** Web IDL gives a script the members of a dictionary in lexicographical order. */
+/** The members of a dictionary in lexicographical order, as in Web IDL. */
 const inOrder = (result: Result): Result =>
   Object.fromEntries(Object.entries(result).sort(([a], [b]) => (a < b ? -1 : 1))) as Result;

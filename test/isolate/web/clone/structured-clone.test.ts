@@ -1,4 +1,4 @@
-/** `structuredClone` inside an isolate: what is copied, what is refused, and what a script cannot do to it. */
+/** `structuredClone` inside an isolate: copies, refusals, and resistance to a hostile script. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => isolate.dispose());
 
-/** `attempt(run)` answers the name of what it throws, with an asterisk for a DOMException. */
+/** `attempt(run)` returns the name of the error thrown, with an asterisk for a DOMException. */
 const ATTEMPT = `const attempt = (run) => {
   try { run(); return 'done'; } catch (error) { return (error instanceof DOMException ? '*' : '') + error.name; }
 };`;
@@ -40,7 +40,7 @@ test('boxes, dates and expressions become new ones of their kind, without their 
   ]);
 });
 
-test('an object of a subclass, or with another prototype, is what its internal slots say', async () => {
+test('an object of a subclass, or with another prototype, is cloned by its internal slots', async () => {
   expect(
     await isolate.run(`
       const tagged = (Class, ...parameters) => new (class extends Class { get [Symbol.toStringTag]() { return 'Mine'; } })(...parameters);
@@ -104,7 +104,7 @@ test('arrays keep their length, holes and further properties', async () => {
   ).toEqual([10, ['1', '3', 'extra'], 'x', true, 4294967295, ['5'], 3]);
 });
 
-test('maps and sets keep the order and the identity of what they hold', async () => {
+test('maps and sets keep the order and the identity of their values', async () => {
   expect(
     await isolate.run(`
       const key = { k: 1 };
@@ -117,7 +117,7 @@ test('maps and sets keep the order and the identity of what they hold', async ()
   ).toEqual([true, 1, true, true, true, false, [3, 1, 2], true, 4]);
 });
 
-test('cycles and shared objects stay what they are', async () => {
+test('cycles and shared objects are preserved', async () => {
   expect(
     await isolate.run(`
       const shared = {}; const list = [shared, shared]; const circle = { list, shared }; circle.self = circle; list.push(list);
@@ -126,7 +126,7 @@ test('cycles and shared objects stay what they are', async () => {
   ).toEqual([true, true, true, true, true]);
 });
 
-test('getters run depth first, in the order of the keys; what one deletes is left out, what it throws comes out', async () => {
+test('getters run depth first, in the order of keys; deleted members are left out, errors are rethrown', async () => {
   expect(
     await isolate.run(`
       const order = [];
@@ -209,7 +209,7 @@ test('blobs, files and DOMExceptions are cloned, as the nearest class that can b
   ).toEqual([true, 'foo', 'text/x-bar', true, 'näme', 42, 'a/b', '\0é', true, 'AbortError', 'm', 20, true]);
 });
 
-test('what cannot be cloned is a DataCloneError, wherever it stands', async () => {
+test('an object that cannot be cloned is a DataCloneError at any depth', async () => {
   expect(
     await isolate.run(`${ATTEMPT}
       const values = { function: () => 1, class: class {}, symbol: Symbol(), boxedSymbol: Object(Symbol()), weakMap: new WeakMap(), weakSet: new WeakSet(), weakRef: new WeakRef({}),
@@ -228,7 +228,7 @@ test('what cannot be cloned is a DataCloneError, wherever it stands', async () =
   ).toEqual([]);
 });
 
-test('arguments are converted as Web IDL says', async () => {
+test('arguments are converted as in Web IDL', async () => {
   expect(
     await isolate.run(`${ATTEMPT}
       const outcomes = [() => structuredClone(), () => structuredClone(1, 1), () => structuredClone(1, null), () => structuredClone(1, {}), () => structuredClone(1, { transfer: undefined }),
@@ -260,7 +260,7 @@ test('arguments are converted as Web IDL says', async () => {
   ]);
 });
 
-test('a transferred buffer moves, with its views, wherever it stands', async () => {
+test('a transferred buffer moves, with its views, at any depth', async () => {
   expect(
     await isolate.run(`
       const buffer = Uint8Array.of(1, 2, 3, 4).buffer; const other = Uint8Array.of(9).buffer; const unused = new ArrayBuffer(5);
@@ -292,7 +292,7 @@ test('a transferred buffer moves, with its views, wherever it stands', async () 
   ]);
 });
 
-test('a transfer that is refused leaves the buffers where they are', async () => {
+test('a refused transfer leaves the buffers attached', async () => {
   expect(
     await isolate.run(`${ATTEMPT}
       const fresh = () => new ArrayBuffer(4);
@@ -342,7 +342,7 @@ test('attack: a prototype that has a name already changes neither the copy of it
   own.dispose();
 });
 
-test('attack: nesting of any depth is cloned, or refused with an error the script can catch', async () => {
+test('attack: nesting of any depth is cloned, or refused with an error that the script can catch', async () => {
   expect(
     await isolate.run(`
       let object = {}; let map = new Map(); let error = new Error('e');
@@ -353,7 +353,7 @@ test('attack: nesting of any depth is cloned, or refused with an error the scrip
   ).toEqual([20_000, 20_000, 2_000]);
 });
 
-test('unlike in a browser, a Proxy is cloned as what its traps show', async () => {
+test('unlike in a browser, a Proxy is cloned through its traps', async () => {
   expect(
     await isolate.run(`
       const proxy = new Proxy({ a: 1 }, { get: (target, name) => target[name] + 1 });
@@ -361,7 +361,7 @@ test('unlike in a browser, a Proxy is cloned as what its traps show', async () =
   ).toEqual([{ a: 2 }, [1, 2]]);
 });
 
-test('an array is copied in bulk where it has a value everywhere and nothing else; any other keeps what it has', async () => {
+test('an array without holes and other properties is copied in bulk; any other keeps its holes and properties', async () => {
   expect(
     await isolate.run(`
       const show = (array) => [array.length, Object.keys(array).join(), Array.isArray(array), Object.getPrototypeOf(array) === Array.prototype];

@@ -81,7 +81,7 @@ test('objects read as people expect', async () => {
   );
 });
 
-test('circles, depth, entries and length are bounded', async () => {
+test('cycles, depth, entries and length are bounded', async () => {
   expect(await isolate.run(`const a = { b: {} }; a.b.c = a; return prelude.inspect(a)`)).toBe(
     '{ b: { c: [Circular] } }',
   );
@@ -97,7 +97,7 @@ test('circles, depth, entries and length are bounded', async () => {
   for (const [, line] of lines) expect(line?.length).toBeLessThanOrEqual(8192);
 });
 
-test('no getter runs, and what a proxy throws is swallowed', async () => {
+test('no getter runs, and errors of a proxy are swallowed', async () => {
   expect(
     await isolate.run(`
       let ran = 0;
@@ -130,14 +130,14 @@ test('an error shows its stack and its causes', async () => {
   ).toMatch(/^AggregateError: both\n[\s\S]*\[errors\]: Error: one\n[\s\S]*\[errors\]: 2$/);
 });
 
-test('a DOMException and an object with a stack of its own read as errors', async () => {
+test('a DOMException, and an object with an own stack, are shown as errors', async () => {
   expect(
     await isolate.run(`return [prelude.formatError(new DOMException('m', 'AbortError')).split('\\n')[0],
       prelude.formatError({ stack: 'Foreign: m\\n    at x' })]`),
   ).toEqual(['AbortError: m', 'Foreign: m\n    at x']);
 });
 
-test('whatever is thrown becomes a bounded text', async () => {
+test('any thrown value becomes a bounded text', async () => {
   expect(
     await isolate.run(`
       const hostile = (members) => Object.defineProperties(new Error('m'), members);
@@ -178,7 +178,7 @@ test('the console is a namespace with all its operations', async () => {
   ).toEqual([true, [], true, '[object console]', [], true, 'undefined']);
 });
 
-test('labels are converted as texts, counters and timers tell what is missing', async () => {
+test('labels are converted to text, and a missing counter or timer is a warning', async () => {
   expect(
     await logged(`
       console.count({ toString: () => 'own' }); console.count('own'); console.countReset('own'); console.countReset('gone'); console.countReset(); console.count(undefined);

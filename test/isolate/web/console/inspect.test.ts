@@ -1,11 +1,14 @@
 /**
- * What the prelude does to a value that a script hands it is bounded by what is shown of it, and never by how big it is: a
- * built-in of the engine that walks the whole of a value cannot be interrupted.
+ * Work on a value that a script logs is bounded by what is shown of it, not by its size: a built-in
+ * of the engine that walks a whole value cannot be interrupted.
  */
 import { describe, expect, test } from 'vitest';
 import { createWebIsolate } from '../../../support/web/web-isolate.ts';
 
-/** Runs a body that counts the built-ins called on long values: `listed` are the lengths of the key lists that were made. */
+/**
+ * Runs a body that counts the built-ins called on long values: `listed` are the lengths of the key
+ * lists that were made.
+ */
 async function run(body: string): Promise<unknown> {
   const isolate = await createWebIsolate({ memoryMib: 256 });
   try {
@@ -50,14 +53,14 @@ const LOGS: Readonly<Record<string, string>> = {
 };
 
 describe.each(Object.keys(LONG))('%s', (name) => {
-  test.each(Object.keys(LOGS))('has no list of its keys made by %s, however long it is', async (log) => {
+  test.each(Object.keys(LOGS))('is not listed as a whole by %s, however long it is', async (log) => {
     const asked = (await run(`${COUNTED}
       return [2_000, 16_000].map((length) => logged(${LONG[name]?.replace('LENGTH', 'length')}, ${LOGS[log]}));`)) as {
       keys: number;
       all: number;
     }[];
     expect(asked.map(({ keys }) => keys)).toEqual([0, 0]);
-    // Eight times the length, and no step more.
+    // Eight times the length, and the same number of steps.
     expect(asked[1]?.all).toBe(asked[0]?.all);
   });
 });
@@ -77,7 +80,7 @@ describe('a short value', () => {
     ]);
   });
 
-  test('of indexes is shown by its first ones where it is long', async () => {
+  test('of indexes is shown by its first ones if it is long', async () => {
     const text = await run(`
       console.log(Object.assign({}, new Array(5_000).fill('x')));
       return prelude.lines[0][1];`);
@@ -122,7 +125,7 @@ describe('an object of very many names', () => {
     expect(all).toBe(first);
   });
 
-  test('is shown by its first names with the values they have now, and by none that is gone', async () => {
+  test('is shown by its first names with their present values, without deleted ones', async () => {
     const lines = await run(`${MANY}
       console.log(many);
       many.name1 = 'changed';
@@ -135,7 +138,7 @@ describe('an object of very many names', () => {
     ]);
   });
 
-  test('that is a list, too, is shown with its first names behind its elements', async () => {
+  test('that is also a list is shown with its first names after its elements', async () => {
     const text = await run(`${MANY}
       const list = Object.assign([1, 2, 3], many);
       console.log(list); console.log(list);
@@ -186,7 +189,7 @@ describe('texts', () => {
     ]);
   });
 
-  test('forms of nothing but separators make no list of them', async () => {
+  test('forms of separators only make no list of them', async () => {
     const pairs = await run(`
       const before = String.prototype.split;
       let split = 0;
@@ -196,7 +199,7 @@ describe('texts', () => {
     expect(pairs).toEqual([[['a', 'b']], 0]);
   });
 
-  test('line breaks of a text become line feeds, as a replacement of all would have it', async () => {
+  test('line breaks of a text become line feeds', async () => {
     const text = await run(`return new Blob(['a\\r\\nb\\rc\\n\\rd\\r'], { endings: 'native' }).text();`);
     expect(text).toBe('a\nb\nc\n\nd\n');
   });

@@ -1,6 +1,6 @@
 /**
- * Errors of Web Crypto inside an isolate: each case is run inside and on Node's own Web Crypto, which follows the
- * web-platform-tests, and must be refused with the same name.
+ * Errors of Web Crypto inside an isolate: each case is run inside and on Node's own Web Crypto,
+ * which follows the web-platform-tests, and must throw an error of the same name.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
@@ -38,7 +38,7 @@ const SETUP = `
   const nameOf = async (run) => { try { await run(); return 'none'; } catch (error) { return (error instanceof DOMException ? 'DOMException ' : error instanceof TypeError ? '' : '?') + error.name; } };
 `;
 
-/** Snippets by what they are about. Each is an expression. */
+/** Snippets by subject. Each is an expression. */
 const CASES: Record<string, string[]> = {
   'the name of an algorithm': [
     `subtle.digest('MD5', bytes(1))`,
@@ -243,7 +243,7 @@ const CASES: Record<string, string[]> = {
   ],
 };
 
-describe('the same error as the standard asks for', () => {
+describe('the error of the standard', () => {
   test.each(Object.entries(CASES))('%s', async (_about, cases) => {
     const script = `${SETUP} const names = []; ${cases.map((body) => `names.push(await nameOf(() => ${body}));`).join('\n')} return names;`;
     const AsyncFunction = (async () => undefined).constructor as new (
@@ -307,7 +307,7 @@ test('an argument is refused before the next microtask, an operation after it', 
   ]);
 });
 
-test('messages are ours: no function of OpenSSL, no path, no code', async () => {
+test('messages name no function of OpenSSL, no path and no code', async () => {
   const messages = await cell.run(`
     const messages = [];
     for (const run of [

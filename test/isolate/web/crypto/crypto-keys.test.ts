@@ -1,4 +1,4 @@
-/** Keys of Web Crypto inside an isolate: formats, wrapping, and what a CryptoKey shows of itself. */
+/** Keys of Web Crypto inside an isolate: formats, wrapping, and the attributes of a CryptoKey. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => cell.stop());
 
-test('a CryptoKey shows copies, the same ones each time, and what they are changed to changes nothing', async () => {
+test('a CryptoKey shows copies, the same each time, and changing them does not change the key', async () => {
   expect(
     await cell.run(`
       const { publicKey, privateKey } = await subtle.generateKey({ name: 'RSA-PSS', hash: 'sha-256', modulusLength: 1024, publicExponent: Uint8Array.of(1, 0, 1) }, false, ['verify', 'sign', 'sign']);
@@ -56,7 +56,7 @@ test('a CryptoKey shows copies, the same ones each time, and what they are chang
   ]);
 });
 
-test('every kind of key comes out of every format as it went in', async () => {
+test('every kind of key is exported from every format as it was imported', async () => {
   expect(
     await cell.run(`
       const rsa = { hash: 'SHA-384', modulusLength: 1024, publicExponent: Uint8Array.of(1, 0, 1) };
@@ -107,7 +107,7 @@ test('a JsonWebKey has the members of its algorithm, and no other', async () => 
 });
 
 describe('wrapping', () => {
-  test('every wrapping algorithm takes every format, and gives back the same key with the rights asked for', async () => {
+  test('every wrapping algorithm takes every format, and unwraps the same key with the requested usages', async () => {
     expect(
       await cell.run(`
         const both = ['wrapKey', 'unwrapKey'];
@@ -146,7 +146,7 @@ describe('wrapping', () => {
     });
   });
 
-  test('what was wrapped as not extractable by another party stays so', async () => {
+  test('a key that another party wrapped as not extractable stays so', async () => {
     expect(
       await cell.run(`
         const kek = await subtle.generateKey({ name: 'AES-GCM', length: 128 }, true, ['encrypt', 'unwrapKey']);
@@ -159,7 +159,7 @@ describe('wrapping', () => {
   });
 });
 
-test('a structured clone of a key is a key with the same rights, and of nothing that only looks like one', async () => {
+test('a structured clone of a key has the same usages, and an imitation is not cloned as a key', async () => {
   expect(
     await cell.run(`
       const key = await subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);

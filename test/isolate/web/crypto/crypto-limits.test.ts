@@ -1,11 +1,11 @@
-/** What Web Crypto may cost: both sides of each bound, floods, and neighbours that are served meanwhile. */
+/** Bounds of Web Crypto: both sides of each, floods, and neighbours that are served meanwhile. */
 import type { webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Installed } from '../../../support/service.ts';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
 
 let cell: CryptoService;
-/** One whose calls may use more CPU than they need. */
+/** A service whose calls may use more CPU than they need. */
 let patient: CryptoService;
 let neighbour: Installed;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([cell.stop(), patient.stop()]));
 
 describe('both sides of a bound', () => {
-  test('PBKDF2 with 100,000 iterations is done, with 100,001 refused by an error that names the bound', async () => {
+  test('PBKDF2 with 100,000 iterations runs; with 100,001 it is refused by an error that names the bound', async () => {
     const derive = (iterations: number, bits: number) =>
       cell.run(`
         const key = await subtle.importKey('raw', text('password'), 'PBKDF2', false, ['deriveBits', 'deriveKey']);
@@ -44,7 +44,7 @@ describe('both sides of a bound', () => {
       ['sign', 'verify'],
     )) as webcrypto.CryptoKeyPair;
     const { n = '' } = await crypto.subtle.exportKey('jwk', publicKey);
-    // A modulus need not be a product of two primes to be looked at.
+    // A modulus need not be a product of two primes to be checked.
     const longer = Buffer.concat([Buffer.from([1]), Buffer.from(n, 'base64url')]).toString('base64url');
     const importing = (modulus: string) =>
       cell.run(
@@ -59,7 +59,7 @@ describe('both sides of a bound', () => {
     ).rejects.toThrow('OperationError: An RSA key may have 4096 bits at most');
   });
 
-  test('RSA keys are made with the exponents 3 and 65537 alone', async () => {
+  test('RSA keys are made only with the exponents 3 and 65537', async () => {
     expect(
       await cell.run(`
         const generate = (...exponent) => nameOf(() => subtle.generateKey({ name: 'RSA-PSS', hash: 'SHA-1', modulusLength: 1024, publicExponent: Uint8Array.from(exponent) }, true, ['sign']));
@@ -82,7 +82,7 @@ describe('both sides of a bound', () => {
 });
 
 describe('floods', () => {
-  test('10,000 digests at once are all done, a few at a time', async () => {
+  test('10,000 digests at once all finish, a few at a time', async () => {
     expect(
       await patient.run(`
         const digests = await Promise.all(Array.from({ length: 10_000 }, (_, i) => subtle.digest('SHA-256', text(String(i)))));
@@ -103,7 +103,7 @@ describe('floods', () => {
       ),
     ).rejects.toThrow(/RangeError|exceededMemory/);
     expect(await patient.run('return (await subtle.digest("SHA-1", text("a"))).byteLength;')).toBe(20);
-    // One that has burnt this much CPU may have moved to a cell of its own kind since.
+    // An installation that has used this much CPU may have moved to another cell since.
     expect(patient.service.cellPids).toEqual(expect.arrayContaining(pids));
   });
 
@@ -139,7 +139,7 @@ describe('floods', () => {
     expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(500);
   });
 
-  test('an isolate lives on after a call that its jobs have ended, and forgets those that waited', async () => {
+  test('an isolate lives on after a call that its jobs ended, and drops the jobs that waited', async () => {
     const own = await cell.install();
     await cell.run('globalThis.kept = 1;', own);
     const spent = await cell.post(
@@ -153,7 +153,7 @@ describe('floods', () => {
     ).toEqual([1, 20]);
   });
 
-  test('the search for RSA primes cannot be stopped, and holds up nobody but who searches too', async () => {
+  test('the search for RSA primes cannot be stopped, and delays only other such searches', async () => {
     const strict = await CryptoService.start({ callCpuMs: 200 });
     try {
       const other = await strict.install();
@@ -192,7 +192,7 @@ test('a script may use it while it loads', async () => {
   expect(await (await fetch(installed.endpoint)).text()).toBe('da39a3ee5e6b4b0d3255bfef95601890afd80709');
 });
 
-test('a script that loads with more than a call may use is not published', async () => {
+test('a script that uses more than a call may use while it loads is not published', async () => {
   const { status, body } = await cell.service.tryPublish('greedy', {
     'index.js': `const key = await crypto.subtle.importKey('raw', new Uint8Array(1), 'PBKDF2', false, ['deriveBits']);
       for (;;) await crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(1), iterations: 100_000 }, key, 1_024);

@@ -1,4 +1,7 @@
-/** Web Crypto inside an isolate: known answers, and what is made inside is understood outside and the other way round. */
+/**
+ * Web Crypto inside an isolate: known answers, and exchange with Node's Web Crypto in both
+ * directions.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
 
@@ -103,7 +106,7 @@ describe('random values', () => {
     ]);
   });
 
-  test('are never given twice, and end where a call asks for them in a row without end', async () => {
+  test('are never given twice, and are refused to a call that asks for them in an endless loop', async () => {
     const result = (await cell.run(`
       const seen = new Set();
       for (let i = 0; i < 3000; i++) seen.add(crypto.randomUUID());
@@ -223,7 +226,7 @@ describe('known answers', () => {
 });
 
 const RSA = `hash: 'SHA-256', modulusLength: 2048, publicExponent: Uint8Array.of(1, 0, 1)`;
-/** What makes a key pair, what imports it, and what signs with it. */
+/** Parameters that make a key pair, import it, and sign with it. */
 const SIGNING: [name: string, generate: string, importing: string, signing: string][] = [
   [
     'RSASSA-PKCS1-v1_5',
@@ -254,7 +257,7 @@ function outside(body: string): Promise<unknown> {
   )();
 }
 
-describe('what is made on one side is good on the other', () => {
+describe('results of one side are valid on the other', () => {
   const places = [
     ['inside', 'outside'],
     ['outside', 'inside'],
@@ -368,7 +371,7 @@ describe('what is made on one side is good on the other', () => {
   });
 });
 
-test('bytes are taken as they are when the algorithm has been read, and not later', async () => {
+test('bytes are copied when the algorithm has been read, and not later', async () => {
   expect(
     await cell.run(`
       const data = text('abc');

@@ -1,4 +1,6 @@
-/** Text codecs inside an isolate: TextEncoder, TextDecoder, atob, btoa; Node's own are the measure. */
+/**
+ * Text codecs inside an isolate: TextEncoder, TextDecoder, atob, btoa; compared with those of Node.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
@@ -149,7 +151,7 @@ test('other labels: UTF-16 and single-byte decode, unknown ones and replacements
   ]);
 });
 
-/** The single-byte encodings, whose every byte Node decodes as the standard says. */
+/** The single-byte encodings that Node decodes as in the standard. */
 const SINGLE_BYTE =
   'ibm866 iso-8859-2 iso-8859-3 iso-8859-4 iso-8859-5 iso-8859-6 iso-8859-7 iso-8859-8 iso-8859-8-i iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15 koi8-r koi8-u macintosh windows-874 windows-1250 windows-1251 windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 x-mac-cyrillic'.split(
     ' ',
@@ -195,7 +197,7 @@ test('the East Asian encodings decode whole and byte by byte, and can be used ag
   ).toEqual(EAST_ASIAN.map(([label, , text]) => [label, text, text]));
 });
 
-/** Malformed input: what the standard makes of it, and that a fatal decoder refuses it. */
+/** Malformed input and its text in the standard; a fatal decoder refuses it. */
 const MALFORMED: [label: string, bytes: number[], text: string][] = [
   ['gbk', [0x81], '\ufffd'],
   ['gb18030', [0x81, 0x30], '\ufffd'],
@@ -230,7 +232,7 @@ test('a byte order mark is dropped once a text, unless it is asked for', async (
   ).toEqual(['\ufeffa', '', '\ufeff', '\ufeff']);
 });
 
-test('a buffer that the options detach is empty, and what is no buffer is a TypeError', async () => {
+test('a buffer that the options detach is empty, and any other value is a TypeError', async () => {
   expect(
     await isolate.run(`
       const bytes = new Uint8Array([0x61]);
@@ -313,7 +315,7 @@ test('the streams of both codecs have the attributes of their interfaces', async
   ]);
 });
 
-test('a write waits for the reader to take what the one before has made', async () => {
+test('a write waits until the reader has taken the output of the one before', async () => {
   expect(
     await isolate.run(`
       const stream = new TextEncoderStream();
@@ -395,7 +397,7 @@ test('atob and btoa of long texts go piece by piece, and agree with Node whereve
   ).toEqual([true, true, 'InvalidCharacterError']);
 });
 
-test('attack: built-ins replaced first change nothing of atob and btoa', async () => {
+test('attack: replaced built-ins do not change atob and btoa', async () => {
   const own = await createWebIsolate();
   try {
     expect(

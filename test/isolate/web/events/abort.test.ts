@@ -110,7 +110,7 @@ describe('AbortSignal.any', () => {
     ).toEqual([0, true, 1, true, 2, true, 3, true]);
   });
 
-  test('bears an abort from within an event of an abort', async () => {
+  test('allows an abort from inside of an abort event', async () => {
     expect(
       await isolate.run(`
         const [a, b] = [new AbortController(), new AbortController()];
@@ -134,13 +134,13 @@ describe('AbortSignal.any', () => {
     ).toEqual(Array(9).fill('TypeError'));
   });
 
-  test('short signals of one that lives long leave nothing behind, a listened-to one stays', async () => {
+  test('dependent signals of a long-lived one are collected, except those with a listener', async () => {
     const small = await createWebIsolate({ memoryMib: 16 });
     await small.run(`
       globalThis.long = new AbortController();
       globalThis.heard = 0;
       AbortSignal.any([long.signal]).addEventListener('abort', () => heard++);`);
-    // Weakly held objects live at least until the entry that saw them is over.
+    // Weakly held objects live at least until the end of the entry that used them.
     for (let entry = 0; entry < 60; entry++) {
       await small.run(`
         for (let i = 0; i < 400; i++) {
@@ -184,7 +184,7 @@ describe('AbortSignal.timeout', () => {
     }
   });
 
-  test('ends with the call that asked for it', async () => {
+  test('ends with its call', async () => {
     const annex = await TestService.start();
     try {
       const { endpoint } = await annex.deploy(
@@ -203,7 +203,7 @@ describe('AbortSignal.timeout', () => {
   });
 });
 
-test('attack: replaced prototypes change neither an abort nor what our own code sees of it', async () => {
+test('attack: replaced prototypes change neither an abort nor what the prelude sees of it', async () => {
   const other = await createWebIsolate();
   try {
     expect(

@@ -1,4 +1,4 @@
-/** Events inside an isolate: dispatch to listeners, and what becomes of an exception that nobody caught. */
+/** Events inside an isolate: dispatch to listeners, and uncaught exceptions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
@@ -11,7 +11,7 @@ beforeEach(async () => {
   await isolate.run('prelude.thrown.length = 0');
 });
 
-/** First lines of what reached the log as an exception. */
+/** First lines of the exceptions in the log. */
 const logged = (code: string): Promise<unknown> =>
   isolate.run(`${code}; return prelude.thrown.map((text) => text.split('\\n')[0]);`);
 
@@ -48,7 +48,7 @@ describe('an event', () => {
           read.push(name);
           return plain.includes(name) ? undefined : { toString() { read.push('to ' + name); return '1'; } };
         } });
-      // The interface is made when it is first used. From then on, what the script puts in the place of an iterator has no part.
+      // The interface is made at its first use. From then on, a replaced iterator has no effect.
       new ${kind}('x');
       const iterate = Array.prototype[Symbol.iterator];
       Array.prototype[Symbol.iterator] = function () { read.push('iterated'); return iterate.call(this); };
@@ -165,7 +165,7 @@ describe('a dispatch', () => {
     ).toEqual([true, ['twice', 'once', 'twice', 'twice', false, 'twice', false]]);
   });
 
-  test('stops where it is told to, and answers whether the default is prevented', async () => {
+  test('stops when propagation is stopped, and returns whether the default is prevented', async () => {
     expect(
       await isolate.run(`
         const seen = [];
@@ -244,8 +244,8 @@ describe('a dispatch', () => {
   });
 });
 
-describe('an exception that nobody caught', () => {
-  test('is told to the listeners of the global scope, and logged unless they prevent it', async () => {
+describe('an uncaught exception', () => {
+  test('is dispatched to the listeners of the global scope, and logged unless they prevent it', async () => {
     expect(
       await isolate.run(`
         const seen = [];
@@ -293,7 +293,7 @@ describe('an exception that nobody caught', () => {
     ]);
   });
 
-  test('attack: a listener that throws is not told of its own exception for ever', async () => {
+  test('attack: a listener that throws does not receive its own exception forever', async () => {
     expect(
       await logged(`
         let times = 0;

@@ -1,4 +1,7 @@
-/** MessageChannel, MessagePort and MessageEvent of a real cell: messages are tasks of the call that posted them. */
+/**
+ * MessageChannel, MessagePort and MessageEvent of a real cell: messages are tasks of the call that
+ * posted them.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestService } from '../../../support/service.ts';
 
@@ -28,7 +31,7 @@ async function deploy(before: string, body: string): Promise<() => Promise<unkno
 }
 const answer = async (body: string): Promise<unknown> => (await deploy('', body))();
 
-test('messages come in their order, each a task of its own, as copies, with what was transferred', async () => {
+test('messages arrive in order, each as a task of its own, as copies, with their transferred objects', async () => {
   expect(
     await answer(`
       const { port1, port2 } = new MessageChannel();
@@ -111,7 +114,7 @@ test('a port that was not started keeps its messages; one that is transferred ta
   ]);
 });
 
-test('closing ends both directions, and the other side is told', async () => {
+test('closing ends both directions, and the other side gets an event', async () => {
   expect(
     await answer(`
       const { port1, port2 } = new MessageChannel();
@@ -150,7 +153,7 @@ test('both sides of the bounds: 1,000 messages wait in a port or in a call, one 
   ).toEqual(['QuotaExceededError', 'RangeError', 999]);
 });
 
-test('a message ends with its call: a port that lives on hears those of the next call alone', async () => {
+test('a message ends with its call: a port that lives on receives only those of the next call', async () => {
   const call = await deploy(
     `const { port1, port2 } = new MessageChannel(); const heard = []; port2.onmessage = ({ data }) => heard.push(data); let calls = 0;`,
     `calls += 1;

@@ -1,4 +1,6 @@
-/** The class Request inside an isolate: what a script may ask for, in which order, and what it sees. */
+/**
+ * The class Request inside an isolate: conversion of arguments, their order, and the attributes.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
@@ -44,7 +46,7 @@ test('every attribute has its default, and cannot be written to', async () => {
   ]);
 });
 
-test('what an init says is kept, survives a copy, and what steers a page is reset by a further init', async () => {
+test('members of an init are kept and copied, and options for pages are reset by a further init', async () => {
   expect(
     await isolate.run(`${errorName}
       const init = { cache: 'no-store', credentials: 'omit', integrity: 'sha256-x', keepalive: 1, mode: 'same-origin', redirect: 'manual',
@@ -73,7 +75,7 @@ test('what an init says is kept, survives a copy, and what steers a page is rese
   ]);
 });
 
-test('a value outside its enumeration, and what a script may not ask for, is a TypeError', async () => {
+test('a value outside its enumeration, and a forbidden one, is a TypeError', async () => {
   expect(
     await isolate.run(`${errorName}
       const inits = [{ cache: 'x' }, { credentials: '' }, { duplex: 'full' }, { mode: 'x' }, { priority: 'x' }, { redirect: 'Follow' },
@@ -86,14 +88,14 @@ test('a value outside its enumeration, and what a script may not ask for, is a T
   ).toEqual([Array(22).fill('TypeError'), Array(5).fill('TypeError'), 'TypeError', 'none']);
 });
 
-test('the six methods of old are written in upper case, all others stay as they are', async () => {
+test('six methods are converted to upper case, all others stay as they are', async () => {
   expect(
     await isolate.run(`${errorName}
       return ['get', 'Post', 'put', 'delete', 'head', 'options', 'patch', 'Foo'].map((method) => new Request(at, { method }).method)`),
   ).toEqual(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'patch', 'Foo']);
 });
 
-test('the members of an init are read once, in the order of their names, before the URL is looked at', async () => {
+test('the members of an init are read once, in the order of their names, before the URL is parsed', async () => {
   expect(
     await isolate.run(`${errorName}
       const read = [];
@@ -187,7 +189,7 @@ test('a request made from another takes the body over, unless it brings its own 
   ]);
 });
 
-test('a body that somebody holds a reader of can neither be read, cloned nor taken over', async () => {
+test('a body that a reader locks can neither be read, cloned nor taken over', async () => {
   expect(
     await isolate.run(`${errorName}
       const request = new Request(at, { method: 'POST', body: 'x' });
@@ -198,7 +200,7 @@ test('a body that somebody holds a reader of can neither be read, cloned nor tak
   ).toEqual([[false, 'TypeError', 'TypeError', 'TypeError'], false, 'x', true, true]);
 });
 
-test('the signal follows the one that was given, through copies and clones', async () => {
+test('the signal follows that of the init, through copies and clones', async () => {
   expect(
     await isolate.run(`${errorName}
       const controller = new AbortController();

@@ -39,7 +39,7 @@ test('members of an init are read in order and checked in order: range of the st
   ]);
 });
 
-test('a body is a stream of bytes for who asks, whatever it was made from', async () => {
+test('the member body is a byte stream, whatever the body was made from', async () => {
   expect(
     await isolate.run(`${tools}
       const form = new FormData(); form.append('a', 'b');
@@ -93,7 +93,7 @@ test('a stream as a body is read whole by every method, and by its own reader', 
   ]);
 });
 
-test('a stream that fails, is locked, was read from, or gives anything but bytes, is no body', async () => {
+test('a stream that fails, is locked, was read from, or has chunks other than bytes, is refused as a body', async () => {
   expect(
     await isolate.run(`${tools}
       const locked = streamOf(); locked.getReader();
@@ -126,7 +126,7 @@ test('a response counts as used from the first read on, also through its stream'
   ).toEqual([false, true, 'TypeError', true, true, 'x', true, 'TypeError']);
 });
 
-test('clones are read apart from each other, whatever becomes of one', async () => {
+test('clones are read independently, also if one fails or is cancelled', async () => {
   expect(
     await isolate.run(`${tools}
       const shown = [];
@@ -146,7 +146,7 @@ test('clones are read apart from each other, whatever becomes of one', async () 
   ]);
 });
 
-test('an answer of the network says where it came from, and its headers are immutable', async () => {
+test('an answer of the network has its URL, and immutable headers', async () => {
   expect(
     await isolate.run(`${tools}
       const make = (body) => prelude.makeResponse({ status: 200, statusText: 'Fine', headers: 'content-type\\ntext/plain\\nset-cookie\\na=1\\nset-cookie\\nb=2',
@@ -176,7 +176,7 @@ test('an answer of the network says where it came from, and its headers are immu
   ]);
 });
 
-test('what Request and Response share has the shape of Web IDL on both', async () => {
+test('the shared members of Request and Response have the shape of Web IDL on both', async () => {
   expect(
     await isolate.run(`${tools}
       const shared = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'];
@@ -210,7 +210,7 @@ test('textStream gives the body as it is decoded, and uses it', async () => {
   ).toEqual([true, '€\ufffd', '', 'blob', 'r', 'TypeError', 'TypeError']);
 });
 
-test('attack: a "then" that somebody put on every object cannot slip other bytes under a body that is read', async () => {
+test('attack: a "then" on every object cannot replace the bytes of a body that is read', async () => {
   expect(
     await isolate.run(`${tools}
       const read = async (method) => {

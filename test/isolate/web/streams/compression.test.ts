@@ -1,4 +1,4 @@
-/** CompressionStream and DecompressionStream inside an isolate; Node's zlib is the measure. */
+/** CompressionStream and DecompressionStream inside an isolate; compared with Node's zlib. */
 import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
@@ -10,7 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => isolate.dispose());
 
-/** `through(stream, chunks)`: hex of all that comes out, or the name of the error and what came out before it. */
+/**
+ * `through(stream, chunks)`: hex of the output, or the name of the error and the output before it.
+ */
 const HELPERS = `
   globalThis.through = async (stream, chunks) => {
     const writer = stream.writable.getWriter();
@@ -39,21 +41,24 @@ const FORMATS = [
 ];
 const TEXT = 'Annex compresses what it is given. '.repeat(400);
 
-test.each(FORMATS)('$format goes both ways, in whole and byte by byte', async ({ format, pack, unpack }) => {
-  const packed = pack(Buffer.from(TEXT)).toString('hex');
-  const [made, whole, single] = (await isolate.run(`
+test.each(FORMATS)(
+  '$format works in both directions, whole and byte by byte',
+  async ({ format, pack, unpack }) => {
+    const packed = pack(Buffer.from(TEXT)).toString('hex');
+    const [made, whole, single] = (await isolate.run(`
     const text = new TextEncoder().encode(${JSON.stringify(TEXT)});
     return [
       await through(new CompressionStream('${format}'), [text.subarray(0, 5000), text.subarray(5000)]),
       await through(new DecompressionStream('${format}'), [bytes('${packed}')]),
       await through(new DecompressionStream('${format}'), Array.from(bytes('${packed}'), (byte) => new Uint8Array([byte]))),
     ]`)) as [string, string, string];
-  expect(unpack(Buffer.from(made, 'hex')).toString()).toBe(TEXT);
-  expect(Buffer.from(whole, 'hex').toString()).toBe(TEXT);
-  expect(single).toBe(whole);
-});
+    expect(unpack(Buffer.from(made, 'hex')).toString()).toBe(TEXT);
+    expect(Buffer.from(whole, 'hex').toString()).toBe(TEXT);
+    expect(single).toBe(whole);
+  },
+);
 
-test.each(FORMATS)('$format of nothing is a valid file, and nothing is no valid file', async (sample) => {
+test.each(FORMATS)('$format of no input is a valid file, and an empty file is not valid', async (sample) => {
   const { format, pack, unpack } = sample;
   const [made, opened, nothing] = (await isolate.run(`return [
     await through(new CompressionStream('${format}'), [new Uint8Array()]),
@@ -64,7 +69,7 @@ test.each(FORMATS)('$format of nothing is a valid file, and nothing is no valid 
   expect([opened, nothing]).toEqual(['', ['TypeError', '']]);
 });
 
-test.each(FORMATS)('$format: what is cut short, or has something behind it, is refused', async (sample) => {
+test.each(FORMATS)('$format: a truncated file, or one with trailing bytes, is refused', async (sample) => {
   const { format, pack } = sample;
   const packed = pack(Buffer.from('expected output')).toString('hex');
   const plain = Buffer.from('expected output').toString('hex');
@@ -80,7 +85,10 @@ test.each(FORMATS)('$format: what is cut short, or has something behind it, is r
   expect((results as unknown[])[3]).toBe(plain);
 });
 
-/** Single fields of a valid file set to one byte value: which of them a decompressor must refuse (RFC 1950, RFC 1952). */
+/**
+ * Single fields of a valid file set to one byte value: which of them a decompressor must refuse
+ * (RFC 1950, RFC 1952).
+ */
 const DAMAGES: [format: string, from: number, length: number, value: number, valid: boolean][] = [
   ['deflate', 0, 1, 0, false],
   ['deflate', 1, 1, 218, true],
@@ -178,7 +186,7 @@ test('every kind of BufferSource is taken, and copied: the writer may change its
 });
 
 const BOMB_MIB = 64;
-test('a bomb of 1000:1 waits for its reader, and never holds more than a piece of what it makes', async () => {
+test('attack: a bomb of 1000:1 waits for its reader, and never holds more than a piece of its output', async () => {
   const bomb = gzipSync(Buffer.alloc(BOMB_MIB * 1024 * 1024));
   expect(bomb.length).toBeLessThan((BOMB_MIB * 1024 * 1024) / 1000);
   const small = await createWebIsolate({ memoryMib: 16 });
@@ -199,7 +207,7 @@ test('a bomb of 1000:1 waits for its reader, and never holds more than a piece o
   expect(results).toEqual([Array(3).fill(65_536), true, BOMB_MIB * 1024 * 1024, true]);
 });
 
-test('a reader that has gone away ends the inflating', async () => {
+test('a reader that cancels ends the inflating', async () => {
   const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024)).toString('hex');
   expect(
     await isolate.run(`
@@ -229,7 +237,9 @@ test('a writer that aborts ends the inflating at the next read', async () => {
   ).toEqual(['enough', 3, 'aborted']);
 });
 
-test('a stream makes at most 256 MiB, then it fails and says so', { timeout: 60_000 }, async () => {
+test('a stream makes at most 256 MiB, then it fails with an error that names the bound', {
+  timeout: 60_000,
+}, async () => {
   const mib = Buffer.alloc(1024 * 1024);
   const bomb = gzipSync(Buffer.concat(Array(257).fill(mib)), { level: 9 }).toString('hex');
   expect(

@@ -1,4 +1,7 @@
-/** Streams inside an isolate: the library's classes as mended here, and the face by which our own code uses them. */
+/**
+ * Streams inside an isolate: the corrected classes of the library, and the operations of the
+ * prelude on them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
@@ -14,7 +17,7 @@ async function open(): Promise<WebIsolate> {
   return isolate;
 }
 
-/** In an isolate of its own, for what spoils the built-ins. */
+/** In an isolate of its own, for a body that replaces built-ins. */
 async function runAlone(body: string): Promise<unknown> {
   const isolate = await open();
   try {
@@ -113,7 +116,7 @@ describe('classes', () => {
     ).toEqual([true, ['next', 'return'], 0, 1, true, '[object ReadableStream AsyncIterator]', true]);
   });
 
-  test('leaving a loop cancels the stream, unless it is told not to', async () => {
+  test('leaving a loop cancels the stream, unless preventCancel is set', async () => {
     expect(
       await isolate.run(`
         const log = [];
@@ -152,7 +155,7 @@ describe('from', () => {
     ).toEqual([['a', '😀'], [1, 2], [3], [4]]);
   });
 
-  test('goes by the iterator, not by a method called getReader, and refuses what has no iterator', async () => {
+  test('reads the iterator, not a method called getReader, and refuses values without an iterator', async () => {
     expect(
       await isolate.run(`
         const alike = { getReader() { throw new Error('asked'); }, *[Symbol.iterator]() { yield 1; } };
@@ -163,7 +166,7 @@ describe('from', () => {
 });
 
 describe('bytes', () => {
-  test("a reader's own buffer is filled to the minimum it asks for, and taken from it", async () => {
+  test("a reader's own buffer is filled to the requested minimum, and transferred", async () => {
     expect(
       await isolate.run(`
         let next = 0;
@@ -215,7 +218,7 @@ describe('pipes', () => {
     ]);
   });
 
-  test('what is no signal, no destination or no pair is refused before anything is locked', async () => {
+  test('an invalid signal, destination or pair is refused before anything is locked', async () => {
     expect(
       await isolate.run(`
         const results = [];
@@ -257,7 +260,7 @@ describe('pipes', () => {
     ).toEqual(['enqueued', 'first', 'piped', true, true, 'second']);
   });
 
-  test('what was read is written before the destination is closed, and an error of either side reaches the other', async () => {
+  test('read chunks are written before the destination is closed, and an error of either side reaches the other', async () => {
     expect(
       await isolate.run(`
         const log = [];
@@ -277,7 +280,7 @@ describe('pipes', () => {
     ).toEqual([1, 2, 3, 'close', ['abort', 'broken'], 'broken', ['cancel', 'full'], 'full', false, false]);
   });
 
-  test('attack: a `then` on Object.prototype is not asked by a pipe, of a stream or of a body', async () => {
+  test('attack: a `then` on Object.prototype is not called by a pipe of a stream or of a body', async () => {
     expect(
       await isolate.run(`
         const log = [];
@@ -340,8 +343,8 @@ describe('pipes', () => {
   });
 });
 
-describe('our own use of streams', () => {
-  test('asking what is a stream does not load the library, and no imitation passes', async () => {
+describe('the operations of the prelude', () => {
+  test('checking for a stream does not load the library, and no imitation passes', async () => {
     expect(
       await runAlone(`
         const { isReadableStream } = prelude.streams;
@@ -356,10 +359,11 @@ describe('our own use of streams', () => {
     ).toEqual([false, true, Array(5).fill(true), false, false, true]);
   });
 
-  test('a stream of bytes asks its source only when somebody reads, and ends an open read into a buffer', async () => {
+  test('a byte stream pulls its source only for a pending read, and ends an open read into a buffer', async () => {
     expect(
       await isolate.run(`
-        const { acquireReader, isDisturbed, isLocked, newByteStream, readAllBytes, streamState } = prelude.streams;
+        const { readAllBytes, streamState } = prelude;
+        const { acquireReader, isDisturbed, isLocked, newByteStream } = prelude.streams;
         let pulls = 0;
         const stream = newByteStream({ pull(control) { if (pulls++ === 2) control.close(); else control.enqueue(new Uint8Array([pulls])); } });
         await flush();
@@ -371,10 +375,11 @@ describe('our own use of streams', () => {
     ).toEqual([[0, false, false], [1, 2], true, true, 'closed', true, 0]);
   });
 
-  test('a source is told when its reader is gone; what it says afterwards is ignored', async () => {
+  test('a source is cancelled with its reader; later calls of its controller are ignored', async () => {
     expect(
       await isolate.run(`
-        const { acquireReader, cancelStream, newReadableStream, streamState } = prelude.streams;
+        const { streamState } = prelude;
+        const { acquireReader, cancelStream, newReadableStream } = prelude.streams;
         const log = [];
         let control;
         const stream = newReadableStream({ start(given) { control = given; }, cancel(reason) { log.push(reason); } });
@@ -386,13 +391,15 @@ describe('our own use of streams', () => {
     ).toEqual([['gone'], 'closed', 'TypeError', 'TypeError']);
   });
 
-  test('what a source throws, and what a chunk of a body must not be, reaches the reader', async () => {
+  test('errors of a source and of invalid chunks reach the reader', async () => {
     expect(
       await isolate.run(`
-        const { acquireReader, newReadableStream, readAllBytes, streamError } = prelude.streams;
+        const { readAllBytes } = prelude;
+        const { acquireReader, newReadableStream } = prelude.streams;
         const failing = newReadableStream({ pull() { throw new RangeError('broken'); } });
+        const reader = acquireReader(failing);
         return [
-          await nameOf(() => readAllBytes(acquireReader(failing))), streamError(failing).name,
+          await nameOf(() => readAllBytes(reader)), await nameOf(() => (reader.release(), failing.getReader().closed)),
           await nameOf(() => readAllBytes(acquireReader(ReadableStream.from(['text'])))),
           await nameOf(() => readAllBytes(acquireReader(ReadableStream.from([new Uint16Array(1)])))),
         ]`),
@@ -402,7 +409,7 @@ describe('our own use of streams', () => {
   test('a long queue is read to its end without a deep stack', async () => {
     expect(
       await isolate.run(`
-        const { acquireReader, readAllBytes } = prelude.streams;
+        const { readAllBytes, streams: { acquireReader } } = prelude;
         const stream = new ReadableStream({ start(c) { for (let i = 0; i < 100_000; i++) c.enqueue(new Uint8Array([i])); c.close(); } });
         const bytes = await readAllBytes(acquireReader(stream));
         return [bytes.length, bytes[99_999]]`),
@@ -425,7 +432,7 @@ describe('our own use of streams', () => {
     ).toEqual([true, false, { list: [1] }, { list: [1] }, true, 'DataCloneError', 'DataCloneError']);
   });
 
-  test('both halves of a tee cancelled cancel the stream with both reasons; an error reaches both', async () => {
+  test('cancelling both branches of a tee cancels the stream with both reasons; an error reaches both', async () => {
     expect(
       await isolate.run(`
         const { acquireReader, cancelStream, newReadableStream, teeStream } = prelude.streams;
@@ -439,11 +446,12 @@ describe('our own use of streams', () => {
     ).toEqual([['a', 'b'], 'RangeError', 'RangeError']);
   });
 
-  test('a tenant that has replaced methods and built-ins changes nothing of it', async () => {
+  test('attack: replaced methods and built-ins have no effect on it', async () => {
     expect(
       await runAlone(`
-        const { acquireReader, cancelStream, isLocked, newByteStream, newReadableStream, readAllBytes, teeStream } = prelude.streams;
-        // Whoever runs this body calls the method "then" of its promise first.
+        const { readAllBytes } = prelude;
+        const { acquireReader, cancelStream, isLocked, newByteStream, newReadableStream, teeStream } = prelude.streams;
+        // The caller of this body calls the method "then" of its promise first.
         await undefined;
         let hostile = '';
         const trap = (target, key) => {
@@ -481,11 +489,11 @@ describe('our own use of streams', () => {
     ).toEqual(['', true, [1, 2], 'ab.', 'why']);
   });
 
-  test('built-ins replaced before the library is loaded are never handed a source, its callbacks or its controller', async () => {
+  test('attack: built-ins replaced before the library is loaded never receive a source, its callbacks or its controller', async () => {
     expect(
       await runAlone(`
         await undefined;
-        const { acquireReader, newByteStream, readAllBytes } = prelude.streams;
+        const { readAllBytes, streams: { acquireReader, newByteStream } } = prelude;
         let calls = 0, leaks = '', control;
         const source = { pull(given) { control = given; if (calls++ === 1) given.close(); else given.enqueue(new Uint8Array([7])); } };
         const { pull } = source;
@@ -512,7 +520,7 @@ describe('our own use of streams', () => {
     ).toEqual(['', [7]]);
   });
 
-  test('the callbacks that a tenant finds on a stream do no harm out of turn', async () => {
+  test('attack: callbacks that a tenant finds on a stream are harmless at any time', async () => {
     expect(
       await isolate.run(`
         const { cancelStream, newByteStream } = prelude.streams;
@@ -527,7 +535,7 @@ describe('our own use of streams', () => {
     ).toEqual([1, 1]);
   });
 
-  test('a read that the tenant answers twice is answered once', async () => {
+  test('attack: a read that the tenant answers twice is answered once', async () => {
     expect(
       await isolate.run(`
         const { acquireReader, newReadableStream } = prelude.streams;

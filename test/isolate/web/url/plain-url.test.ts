@@ -1,12 +1,12 @@
 /**
- * The shortcut for plain URLs against the full parser: whatever the shortcut takes, and whatever a setter then makes of it,
- * is what the reference implementation of the standard makes of the same text.
+ * The fast path for plain URLs compared with the reference implementation of the standard: the same
+ * results, also after a setter.
  */
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
-/** The library has no types; its class is that of Node, written in JavaScript. */
+/** The library has no types; its class has the interface of Node's. */
 const { URL: Reference } = createRequire(import.meta.url)('whatwg-url') as { URL: typeof URL };
 
 const MEMBERS = [
@@ -34,7 +34,7 @@ const SETTERS = [
   'hash',
 ] as const;
 
-/** Pieces of URLs: what the shortcut takes, and what is one step beside it. */
+/** Pieces of URLs: those of the fast path, and those just outside of it. */
 const PIECES = [
   ...['https://', 'http://', 'https:/', 'HTTP://', 'ftp://', 'file:///', '//', 'https:', 'mailto:'],
   ...[
@@ -124,7 +124,7 @@ const PIECES = [
   ...['\t', '\n', ' ', '\0', '\x7f', '\u00ad', '\ud800', '%', 'b', '9', 'Z'],
 ];
 
-/** A small generator with a seed: a run that fails can be repeated. */
+/** A seeded generator, so that a failed run can be repeated. */
 function chance(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -188,7 +188,7 @@ test('so do 8,000 of them beside a base', async () => {
   expect(wrong).toEqual([]);
 });
 
-test('a setter does to a plain URL what it does to one that was parsed in full', async () => {
+test('a setter has the same effect on a plain URL as on one that was parsed in full', async () => {
   const random = chance(3);
   const plain = [
     'https://a.example/x/y?q=1#f',
@@ -218,7 +218,7 @@ test('a setter does to a plain URL what it does to one that was parsed in full',
   expect(wrong).toEqual([]);
 });
 
-test('attack: built-ins replaced first change nothing of how a plain URL is read', async () => {
+test('attack: replaced built-ins do not change how a plain URL is parsed', async () => {
   const own = await createWebIsolate();
   try {
     expect(

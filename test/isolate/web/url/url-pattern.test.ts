@@ -13,10 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => isolate.dispose());
 
-/** Inputs of the data that do not give what the standard says, each with the reason. */
+/** Inputs of the data whose result is not that of the standard, each with the reason. */
 const KNOWN_WRONG: Readonly<Record<string, string>> = {};
 
-/** Judges one entry of the data, inside the isolate: answers what is wrong with it, or undefined. */
+/** Checks one entry of the data, inside the isolate. @returns the fault, or undefined */
 const JUDGE = `
   const COMPONENTS = ['protocol', 'username', 'password', 'hostname', 'port', 'pathname', 'search', 'hash'];
   const LESS_SPECIFIC = { protocol: [], hostname: ['protocol'], port: ['protocol', 'hostname'], username: [], password: [],
@@ -75,7 +75,7 @@ const JUDGE = `
   }`;
 
 describe.skipIf(!available)('web-platform-tests', () => {
-  test('every pattern of urlpatterntestdata.json is read and matched as the standard says', async () => {
+  test('every pattern of urlpatterntestdata.json is parsed and matched as in the standard', async () => {
     const data = readFileSync(new URL('urlpatterntestdata.json', WPT), 'utf8');
     const wrong = (await isolate.run(`${JUDGE}
       const wrong = [];
@@ -147,7 +147,7 @@ test('the members of an init are read once each, in the order of Web IDL', async
   ]);
 });
 
-test('a base URL gives what is less specific than the components at hand, credentials to a URL alone', async () => {
+test('components that are less specific are inherited from a base URL, credentials only by a URL', async () => {
   expect(
     await isolate.run(`
       const COMPONENTS = ['protocol', 'username', 'password', 'hostname', 'port', 'pathname', 'search', 'hash'];
@@ -173,7 +173,7 @@ test('a base URL gives what is less specific than the components at hand, creden
   ]);
 });
 
-test('what is special in a pattern is escaped where it comes from a base URL', async () => {
+test('special characters of a base URL are escaped in a pattern', async () => {
   expect(
     await isolate.run(`
       const pattern = new URLPattern({ search: 'x', baseURL: 'data:a*b:c/(d)' });
@@ -191,7 +191,7 @@ test('ignoreCase matches path, search and hash in any case', async () => {
   ).toEqual([false, false, true]);
 });
 
-test('hasRegExpGroups tells whether a component has an expression of its own', async () => {
+test('hasRegExpGroups is true if a component has a regular expression', async () => {
   expect(
     await isolate.run(`
       const patterns = [{}, { pathname: '/:a/*' }, { pathname: '/:a([^\\\\/]+?)' }, { pathname: '/(.*)' }, { pathname: '/:a(x|y)' },
@@ -200,7 +200,7 @@ test('hasRegExpGroups tells whether a component has an expression of its own', a
   ).toEqual([false, false, false, false, true, true, true, true, true]);
 });
 
-test('exec answers ordinary objects with the members in order, whatever the groups are called', async () => {
+test('exec returns ordinary objects with the members in order, whatever the names of groups', async () => {
   expect(
     await isolate.run(`
       const pattern = new URLPattern({ pathname: '/:__proto__/:constructor?' });
@@ -228,7 +228,7 @@ test('exec answers ordinary objects with the members in order, whatever the grou
   ]);
 });
 
-test('test and exec take what is no URL for no match, and a base URL beside components for a mistake', async () => {
+test('for test and exec, an invalid URL is no match, and a base URL with components is an error', async () => {
   expect(
     await isolate.run(`
       const pattern = new URLPattern({});
@@ -301,7 +301,7 @@ test('URLPattern has the shape of an interface', async () => {
   ]);
 });
 
-test('a pattern goes on to match after the script has replaced the URL class', async () => {
+test('a pattern still matches after the script has replaced the URL class', async () => {
   const own = await createWebIsolate();
   expect(
     await own.run(`
@@ -312,7 +312,7 @@ test('a pattern goes on to match after the script has replaced the URL class', a
   own.dispose();
 });
 
-test('a bound on look-ups of domains is an error of its own, and no answer', async () => {
+test('the bound on domain look-ups is an error, and not a result', async () => {
   const own = await createWebIsolate();
   try {
     expect(

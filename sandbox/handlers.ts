@@ -1,0 +1,92 @@
+/**
+ * The handlers of the tenant's script: loads the script, and runs a handler for each call.
+ *
+ * The answer of a handler goes out through `Calls`. Errors of the tenant end the call and never
+ * reach the cell as exceptions.
+ */
+import type { Emit, Entry } from '../src/protocol/bridge.ts';
+import type { Call, Calls } from './call.ts';
+import { type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
+import { type Integration, loadIntegration } from './load.ts';
+import { OWN_STREAM } from './traffic.ts';
+import { formatError } from './web/console/format-error.ts';
+import type { FormEntry } from './web/fetch/form-data.ts';
+import { takeResponse } from './web/fetch/response.ts';
+import { noteRefusal } from './web/memory/memory-refusals.ts';
+import { apply, jsonParse } from './web/primordials.ts';
+import { isByteSource } from './web/streams/byte-source.ts';
+
+type CallEntry = Extract<Entry, [kind: 'call', ...unknown[]]>;
+
+/** Index of the first text in an entry of kind `call`. */
+const TEXTS_AT = 6;
+
+export class Handlers {
+  readonly #calls: Calls;
+  readonly #emit: Emit;
+  #integration: Integration | undefined;
+
+  constructor(calls: Calls, emit: Emit) {
+    this.#calls = calls;
+    this.#emit = emit;
+  }
+
+  /** Runs the script and reports its handlers, or its error. */
+  async load(call: number, factory: unknown): Promise<void> {
+    try {
+      const integration = await loadIntegration(factory);
+      this.#integration = integration;
+      const { fetch, sdk, components, events } = integration;
+      this.#emit('loaded', call, fetch !== undefined, sdk !== undefined, components, events);
+    } catch (thrown) {
+      this.#emit('failed', call, formatError(thrown));
+    }
+    this.#calls.forget(call);
+  }
+
+  /** Runs a handler for an envelope, and sends its answer. */
+  async answer(call: Call, entry: CallEntry): Promise<void> {
+    try {
+      const response = takeResponse(await this.#invoke(call, entry));
+      if (response === undefined) {
+        throw new TypeError('The fetch handler must return a Response whose body has not been read.');
+      }
+      const { status, headers, body } = response;
+      if (isByteSource(body)) this.#calls.respondStream(call, status, headers, body);
+      else this.#calls.respond(call, status, headers, body);
+    } catch (thrown) {
+      noteRefusal(thrown);
+      this.#calls.fail(call, thrown);
+    }
+  }
+
+  #invoke(call: Call, entry: CallEntry): unknown {
+    const body = entry[4] ? this.#calls.traffic(call).receive(OWN_STREAM) : entry[3];
+    const environmentAt = TEXTS_AT + entry[5];
+    const event = textOf(entry, TEXTS_AT, environmentAt);
+    const environment = textOf(entry, environmentAt, entry.length);
+    if (this.#integration === undefined) throw new TypeError('The script has not been loaded.');
+    const { sdk, fetch, handler } = this.#integration;
+    const waitUntil = (promise: unknown) => this.#calls.waitUntil(call, promise);
+    if (sdk !== undefined) {
+      const envelope = { event: jsonParse(event), environment: jsonParse(environment) };
+      const request = (described: EventRequest | undefined) => requestOf(call, described, body);
+      return apply(sdk, handler, [envelope, { waitUntil, request }]);
+    }
+    if (fetch === undefined) throw new TypeError('The default export has no fetch function.');
+    const parts: FormEntry[] = [
+      ['event', event],
+      ['environment', environment],
+    ];
+    const request = envelopeRequest(call, entry[2], parts, body);
+    const env = (jsonParse(environment) as { secrets?: object }).secrets ?? {};
+    return apply(fetch, handler, [request, env, { waitUntil }]);
+  }
+}
+
+/** Joins the pieces of a text. */
+function textOf(entry: readonly unknown[], from: number, to: number): string {
+  let text = '';
+  for (let at = from; at < to; at += 1) text += entry[at] as string;
+  return text;
+}

@@ -1,0 +1,87 @@
+/**
+ * The fetches of one call: those without an answer, and a FIFO queue of those that wait because as
+ * many as the limit allows are in flight.
+ *
+ * Counts inside the isolate, because each fetch beyond would already hold memory outside its heap.
+ */
+import type { OutgoingRequest } from './web/fetch/request.ts';
+import type { Response } from './web/fetch/response.ts';
+import { abort } from './web/lazy.ts';
+import { List, push } from './web/list.ts';
+import { MapIntrinsic, mapForEach, PromiseIntrinsic } from './web/primordials.ts';
+
+/** A fetch that waits for the head of its answer. */
+export interface PendingFetch {
+  resolve(response: Response): void;
+  reject(reason: unknown): void;
+  /** Stops listening to the request's signal, which may outlive the fetch. */
+  readonly unwatch: (() => void) | undefined;
+  /** Whether the method is HEAD: the answer has no body, whatever its status. */
+  readonly head: boolean;
+}
+
+/** A fetch in the queue. */
+interface QueuedFetch {
+  begin(): void;
+  aborted: boolean;
+}
+
+export class PendingFetches {
+  /** Fetches of the call so far; the last one's id. */
+  begun = 0;
+  /** Fetches that are sent and have no answer. */
+  inFlight = 0;
+  /** By id. */
+  readonly pending: Map<number, PendingFetch> = new MapIntrinsic();
+  #queue = new List<QueuedFetch>();
+  #first = 0;
+
+  /**
+   * Takes a place among those in flight. `leave` gives it back.
+   *
+   * @returns undefined if a place is free; otherwise a promise that settles when the place is
+   *   taken, and rejects if the signal is aborted before
+   */
+  enter(inFlightMax: number, signal: OutgoingRequest['signal']): Promise<void> | undefined {
+    if (this.inFlight < inFlightMax) {
+      this.inFlight += 1;
+      return undefined;
+    }
+    return new PromiseIntrinsic((resolve, reject) => {
+      const unwatch =
+        signal &&
+        abort().onAbort(signal, () => {
+          queued.aborted = true;
+          reject(abort().abortReason(signal));
+        });
+      const queued: QueuedFetch = {
+        begin: () => {
+          unwatch?.();
+          resolve();
+        },
+        aborted: false,
+      };
+      push(this.#queue, queued);
+    });
+  }
+
+  /** Hands the place of a fetch that has ended to the next in the queue. */
+  leave(): void {
+    for (let next = this.#queue[this.#first]; next !== undefined; next = this.#queue[this.#first]) {
+      delete this.#queue[this.#first];
+      this.#first += 1;
+      if (next.aborted) continue;
+      next.begin();
+      return;
+    }
+    this.inFlight -= 1;
+  }
+
+  /** The call has ended: rejects all of its fetches. */
+  end(reason: unknown): void {
+    mapForEach(this.pending, ({ reject, unwatch }) => {
+      unwatch?.();
+      reject(reason);
+    });
+  }
+}
