@@ -2,7 +2,7 @@
 //
 //	WEBHOOK_SECRET='…' PORT=8080 go run receiver.go
 //
-// It listens on loopback, behind a proxy that ends TLS.
+// It listens on loopback, behind whatever ends TLS.
 package main
 
 import (
@@ -34,7 +34,7 @@ var (
 	isDigest    = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// isGenuine reports whether the secret signed these bytes, and with a tolerance above 0, whether recently.
+// isGenuine tells whether these bytes were signed with the secret, and, with a tolerance above 0, of late.
 func isGenuine(header string, body []byte, secret string, tolerance time.Duration) bool {
 	timestamp := ""
 	var digests []string
@@ -60,7 +60,7 @@ func isGenuine(header string, body []byte, secret string, tolerance time.Duratio
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)
 	expected := []byte(hex.EncodeToString(mac.Sum(nil)))
-	// There are two while a secret is being replaced. Each is compared in constant time.
+	// There are two while a secret is being replaced. Each is compared, in constant time.
 	genuine := false
 	for _, digest := range digests {
 		if hmac.Equal(expected, []byte(digest)) {
@@ -73,14 +73,14 @@ func isGenuine(header string, body []byte, secret string, tolerance time.Duratio
 	return genuine && (limit == 0 || (age <= limit && -age <= limit))
 }
 
-// recentIds holds the ids of recent events of this process, each for one to two windows.
+// recentIds are those of events that were received of late, by this process: each for one window at least, and two at most.
 type recentIds struct {
 	mutex           sync.Mutex
 	since           time.Time
 	added, previous map[string]bool
 }
 
-// add reports whether the id is new.
+// add tells whether it is new.
 func (recent *recentIds) add(id string) bool {
 	recent.mutex.Lock()
 	defer recent.mutex.Unlock()
@@ -98,8 +98,8 @@ type event struct {
 	Type    string `json:"type"`
 }
 
-// handle is where your own work goes. It runs after the answer, which Annex awaits for ten seconds: store an event that must
-// survive a crash of this process before you answer.
+// handle is where your own work goes. It does not hold up the answer, which Annex waits ten seconds for: an event that must
+// survive a crash of this process is stored first, and answered then.
 func handle(received event) {
 	fmt.Println(received.Type, received.EventID)
 }
@@ -142,7 +142,7 @@ func main() {
 		if err != nil {
 			return // The sender has gone, or is too slow.
 		}
-		// Nothing of the body is used before this.
+		// Nothing of the body is looked at before this.
 		if !isGenuine(request.Header.Get("X-Platform-Signature"), body, secret, tolerance) {
 			refuse(response, http.StatusUnauthorized, "Invalid signature")
 			return

@@ -3,8 +3,8 @@
  *
  *   WEBHOOK_SECRET='…' PORT=8080 node receiver.js
  *
- * Copy it together with `verify-signature.js` and `recent-ids.js`, and import them from './'. By default
- * Annex posts only to https URLs: this listens on loopback, behind a proxy that ends TLS.
+ * Copy it together with `verify-signature.js` and `recent-ids.js`, and import them from './'. Annex posts to https URLs only
+ * unless told otherwise: this listens on loopback, behind whatever ends TLS.
  */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -14,16 +14,16 @@ import { verifySignature } from '../../sandbox/sdk/verify-signature.js';
 const { WEBHOOK_SECRET = '', PORT = '8080' } = process.env;
 /** A recorded request can be sent again for this long. */
 const TOLERANCE_SECONDS = 300;
-/** Bound on a body whose signature is not verified yet. */
+/** Before the signature is known to be good, whoever sends may send anything. */
 const BODY_BYTES_MAX = 1_048_576;
 
-// Anyone could sign with an empty secret.
+// An empty secret is one that everybody knows.
 if (WEBHOOK_SECRET === '') throw new Error('WEBHOOK_SECRET is not set.');
 const recent = recentIds();
 
 /**
- * Put your own work here. It runs after the answer, which Annex awaits for ten seconds: store an event that must survive a
- * crash of this process before you answer.
+ * Put your own work here. It runs after the answer, which Annex waits ten seconds for: an event that must survive a crash of
+ * this process is stored first, and answered then.
  *
  * @param {{ eventId: string, type: string }} event
  */
@@ -45,7 +45,7 @@ async function receive(request) {
   const genuine = await verifySignature(String(header ?? ''), raw, WEBHOOK_SECRET, {
     toleranceSeconds: TOLERANCE_SECONDS,
   });
-  // Nothing of the body is used before this.
+  // Nothing of the body is looked at before this.
   if (!genuine) return { status: 401, body: { error: 'Invalid signature' } };
   const event = JSON.parse(raw.toString());
   const accepted = { status: 200, body: { received: true } };
@@ -55,10 +55,10 @@ async function receive(request) {
 const server = createServer(async (request, response) => {
   const { status, body, event } = await receive(request).catch((error) => {
     console.error(error);
-    // Annex retries.
+    // Annex tries again.
     return { status: 500, body: { error: 'Internal error' }, event: undefined };
   });
-  // The unread rest of a refused request would precede the next one on this connection.
+  // What has not been read of a refused request is in the way of the next one.
   const close = request.complete ? {} : { connection: 'close' };
   response.writeHead(status, { 'content-type': 'application/json', ...close });
   response.end(JSON.stringify(body));

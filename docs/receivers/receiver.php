@@ -4,15 +4,15 @@
  *
  *   WEBHOOK_SECRET='…' php -S 127.0.0.1:8080 receiver.php
  *
- * PHP keeps nothing from one request to the next: store `eventId` in your database, in a unique column, and answer 200
- * without any work if it is there already.
+ * PHP keeps nothing from one request to the next: put `eventId` into your database, in a column that is unique, and answer
+ * 200 without any work where it is there already.
  */
 declare(strict_types=1);
 
 const TOLERANCE_SECONDS = 300; // A recorded request can be sent again for this long.
 const BODY_BYTES_MAX = 1_048_576; // Before the signature is known to be good, whoever sends may send anything.
 
-/** Whether the secret signed these bytes and, with a tolerance in seconds, whether recently. */
+/** Whether these bytes were signed with the secret, and, with a tolerance in seconds, of late. */
 function isGenuine(string $header, string $body, string $secret, ?int $tolerance = null): bool
 {
     $timestamp = null;
@@ -35,7 +35,7 @@ function isGenuine(string $header, string $body, string $secret, ?int $tolerance
         return false;
     }
     $expected = hash_hmac('sha256', "$timestamp.$body", $secret);
-    // There are two while a secret is being replaced. Each is compared in constant time.
+    // There are two while a secret is being replaced. Each is compared, in constant time.
     $genuine = false;
     foreach ($digests as $digest) {
         $genuine = hash_equals($expected, $digest) || $genuine;
@@ -43,7 +43,7 @@ function isGenuine(string $header, string $body, string $secret, ?int $tolerance
     return $genuine && ($tolerance === null || abs(time() - (int) $timestamp) <= $tolerance);
 }
 
-/** Put your own work here, or into a queue: Annex awaits the answer for ten seconds. */
+/** Put your own work here, or into a queue: Annex waits ten seconds for the answer. */
 function handle(array $event): void
 {
     error_log("{$event['type']} {$event['eventId']}");
@@ -60,12 +60,12 @@ function receive(): array
     if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
         return [405, ['error' => 'Method not allowed']];
     }
-    // The raw body: $_POST is parsed already.
+    // The raw body: $_POST is what PHP has made of it.
     $body = (string) file_get_contents('php://input', length: BODY_BYTES_MAX + 1);
     if (strlen($body) > BODY_BYTES_MAX) {
         return [413, ['error' => 'Too large']];
     }
-    // Nothing of the body is used before this.
+    // Nothing of the body is looked at before this.
     if (!isGenuine($_SERVER['HTTP_X_PLATFORM_SIGNATURE'] ?? '', $body, $secret, TOLERANCE_SECONDS)) {
         return [401, ['error' => 'Invalid signature']];
     }

@@ -2,7 +2,7 @@
 
     WEBHOOK_SECRET='…' PORT=8080 python3 receiver.py
 
-It listens on loopback, behind a proxy that ends TLS. In a framework, take `is_genuine` and give it the raw body:
+It listens on loopback, behind whatever ends TLS. In a framework, take `is_genuine` and give it the raw body:
 `request.get_data()` in Flask, `request.body` in Django, `await request.body()` in FastAPI.
 """
 
@@ -23,7 +23,7 @@ WINDOW_SECONDS = 120  # How long an event that was received is remembered.
 
 
 def is_genuine(header, body, secret, tolerance=None):
-    """Whether the secret signed these bytes and, with a tolerance in seconds, whether recently."""
+    """Whether these bytes were signed with the secret, and, with a tolerance in seconds, of late."""
     timestamp, digests = None, []
     for pair in (header or "").split(","):
         key, _, value = pair.partition("=")
@@ -39,23 +39,23 @@ def is_genuine(header, body, secret, tolerance=None):
         return False
     signed = timestamp.encode() + b"." + body
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-    # There are two while a secret is being replaced. Each is compared in constant time.
+    # There are two while a secret is being replaced. Each is compared, in constant time.
     matches = [hmac.compare_digest(expected, digest) for digest in digests]
     return any(matches) and (tolerance is None or abs(time.time() - int(timestamp)) <= tolerance)
 
 
 class RecentIds:
-    """Ids of recent events of this process."""
+    """Ids of events that were received of late, by this process."""
 
     def __init__(self):
         self._added = {}
         self._lock = threading.Lock()
 
     def add(self, event_id):
-        """Whether the id is new."""
+        """Whether it is new."""
         with self._lock:
             now = time.monotonic()
-            # The first id is the oldest.
+            # The first is the oldest.
             while self._added and now - next(iter(self._added.values())) >= WINDOW_SECONDS:
                 del self._added[next(iter(self._added))]
             is_new = event_id not in self._added
@@ -82,7 +82,7 @@ class Receiver(BaseHTTPRequestHandler):
             return 413, {"error": "Too large"}, None
         body = self.rfile.read(int(length))
         header = self.headers.get("X-Platform-Signature")
-        # Nothing of the body is used before this.
+        # Nothing of the body is looked at before this.
         if not is_genuine(header, body, SECRET, TOLERANCE_SECONDS):
             return 401, {"error": "Invalid signature"}, None
         event = json.loads(body)

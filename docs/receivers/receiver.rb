@@ -2,7 +2,7 @@
 #
 #   WEBHOOK_SECRET='…' PORT=8080 ruby receiver.rb
 #
-# It listens on loopback, behind a proxy that ends TLS. In Rails or Sinatra, take `genuine?` and give it the raw body:
+# It listens on loopback, behind whatever ends TLS. In Rails or Sinatra, take `genuine?` and give it the raw body:
 # `request.raw_post` or `request.body.read`.
 
 require 'json'
@@ -13,7 +13,7 @@ TOLERANCE_SECONDS = 300 # A recorded request can be sent again for this long.
 BODY_BYTES_MAX = 1_048_576 # Before the signature is known to be good, whoever sends may send anything.
 WINDOW_SECONDS = 120 # How long an event that was received is remembered.
 
-# Whether the secret signed these bytes and, with a tolerance in seconds, whether recently.
+# Whether these bytes were signed with the secret, and, with a tolerance in seconds, of late.
 def genuine?(header, body, secret, tolerance: nil)
   timestamp = nil
   digests = []
@@ -33,23 +33,23 @@ def genuine?(header, body, secret, tolerance: nil)
   return false unless timestamp
 
   expected = OpenSSL::HMAC.hexdigest('SHA256', secret, "#{timestamp}.".b + body.b)
-  # There are two while a secret is being replaced. Each is compared in constant time.
+  # There are two while a secret is being replaced. Each is compared, in constant time.
   matches = digests.map { |digest| OpenSSL.fixed_length_secure_compare(expected, digest) }
   matches.any? && (tolerance.nil? || (Time.now.to_i - timestamp.to_i).abs <= tolerance)
 end
 
-# Ids of recent events of this process.
+# Ids of events that were received of late, by this process.
 class RecentIds
   def initialize
     @added = {}
     @lock = Mutex.new
   end
 
-  # Whether the id is new.
+  # Whether it is new.
   def add?(id)
     @lock.synchronize do
       now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # The first id is the oldest.
+      # The first is the oldest.
       @added.shift while @added.any? && now - @added.first.last >= WINDOW_SECONDS
       next false if @added.key?(id)
 
@@ -59,8 +59,8 @@ class RecentIds
   end
 end
 
-# Put your own work here. It runs after the answer, which Annex awaits for ten seconds: store an event that must survive a crash
-# of this process before you answer.
+# Put your own work here. It does not hold up the answer, which Annex waits ten seconds for: an event that must survive a crash
+# of this process is stored first, and answered then.
 def handle(event)
   puts "#{event['type']} #{event['eventId']}"
 end
@@ -74,7 +74,7 @@ def receive(request)
   return [413, { error: 'Too large' }] if request['content-length'].to_i > BODY_BYTES_MAX
 
   body = request.body.to_s
-  # Nothing of the body is used before this.
+  # Nothing of the body is looked at before this.
   unless genuine?(request['x-platform-signature'], body, SECRET, tolerance: TOLERANCE_SECONDS)
     return [401, { error: 'Invalid signature' }]
   end

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Verifies a recorded request, to find out why a receiver refuses it. Needs bash and openssl.
+# Tells whether a request that was written down is genuine, for finding out why a receiver refuses it. Needs bash and openssl.
 #
 #   WEBHOOK_SECRET='…' ./verify.sh "$HEADER" < body
 #
-# HEADER is the value of X-Platform-Signature, and `body` the raw body, byte for byte. Exits with 0 if the secret signed it,
-# otherwise with 1. Not for a shared machine: its users can see the arguments of openssl, and the secret is one.
+# HEADER is the value of X-Platform-Signature, and `body` the raw body, byte for byte. Exits with 0 where the secret signed it,
+# and with 1 where not. Not for a machine that others use: they see the arguments of openssl, and the secret is one.
 set -euo pipefail
 export LC_ALL=C
 
@@ -14,7 +14,7 @@ refuse() {
 }
 hmac() { openssl dgst -sha256 -hmac "$1" -r | cut -d ' ' -f 1; }
 
-# Anyone could sign with an empty secret.
+# With an empty secret anybody could sign.
 if [[ -z ${WEBHOOK_SECRET-} ]]; then
   echo 'WEBHOOK_SECRET is not set.' >&2
   exit 2
@@ -41,7 +41,7 @@ done
 ((${#digests[@]} > 0)) || refuse 'there is no v1'
 
 expected=$({ printf '%s.' "$timestamp" && cat; } | hmac "$WEBHOOK_SECRET")
-# A shell compares up to the first difference. These are unpredictable hashes, so the duration reveals nothing.
+# A shell compares up to the first difference. What it compares here are hashes that nobody can predict, so its time tells nothing.
 blind=$(openssl rand -hex 32)
 hidden=$(printf %s "$expected" | hmac "$blind")
 genuine=no
