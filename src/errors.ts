@@ -1,9 +1,9 @@
 /**
  * Every error that leaves the process: its code, its HTTP status, and whose fault it is.
  *
- * A message may be shown to whoever called; `detail` and `cause` go to the log only. Outcomes that are expected
- * (a manifest with problems, a call that ran out of CPU) are values elsewhere and become one of these at a door.
- * This file knows no HTTP framework and formats nothing.
+ * A message may be shown to whoever called; `detail` and `cause` go to the log only. Outcomes that
+ * are expected (a manifest with problems, a call that ran out of CPU) are values elsewhere and
+ * become one of these at a door. This file knows no HTTP framework and formats nothing.
  */
 
 import type { LimitMet } from './limits.ts';
@@ -25,7 +25,10 @@ export interface ErrorRow {
 const row = (status: number, blame: Blame, meaning: string): ErrorRow => ({ status, blame, meaning });
 const passing = (meaning: string): ErrorRow => ({ status: 503, blame: 'platform', meaning, retryAfterS: 1 });
 
-/** All codes, `NOUN_PROBLEM` (REFERENCE D9). docs/api.md lists them; a test keeps the two in step. */
+/**
+ * All codes, `NOUN_PROBLEM` (`docs/contract/api.md#errors`). docs/api.md lists them; a test keeps
+ * the two in step.
+ */
 export const ERRORS = {
   REQUEST_INVALID: row(
     400,
@@ -229,8 +232,9 @@ export type ErrorCode = keyof typeof ERRORS;
 const CAUSES_MAX = 4;
 
 /**
- * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of parsers carry along what
- * they were handed, such as the bytes of a request with its cookies and tokens.
+ * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of
+ * parsers carry along what they were handed, such as the bytes of a request with its cookies and
+ * tokens.
  */
 export function loggableError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
