@@ -174,7 +174,7 @@ export const DEFAULT_LIMITS = {
    * cannot be changed.
    */
   lifeEventsPendingPerInstallation: 1_000,
-  /** How long it is kept what became of an event. */
+  /** How long the outcome of a lifecycle event is kept. */
   lifeEventDays: 30,
   /** One event of the product, as JSON. */
   eventBytes: 256 * KIB,
@@ -195,7 +195,7 @@ export const DEFAULT_LIMITS = {
   webhookResponseKeptBytes: 16 * KIB,
   /** Connections to receivers, of all webhooks together. */
   webhookConnections: 1_280,
-  /** Deliveries under way at once. */
+  /** Deliveries in flight at once. */
   deliveriesInFlight: 256,
   /** Of those, what one organization may have. */
   deliveriesInFlightPerOrganization: 64,
@@ -203,7 +203,7 @@ export const DEFAULT_LIMITS = {
   deliveriesInFlightPerEndpoint: 5,
   /** Failed deliveries in a row, after which an endpoint gets one at a time until one succeeds. */
   failuresBeforeProbing: 10,
-  /** How long whoever claims a delivery has it to itself, unless it asks for longer. */
+  /** Time for which a claim reserves a delivery, unless it is extended. */
   deliveryLeaseMs: 30_000,
   /** Deliveries that one replay orders anew; it says where to go on. */
   deliveriesPerReplay: 10_000,
@@ -213,7 +213,7 @@ export const DEFAULT_LIMITS = {
   deliveryDays: 30,
   /** How long deliveries that succeeded are kept. */
   deliveredDays: 7,
-  /** How long it is kept who changed what. */
+  /** How long audit entries are kept. */
   auditDays: 365,
   /** Isolates one cell keeps. */
   isolatesPerCell: 100,
@@ -252,12 +252,12 @@ export const DEFAULT_LIMITS = {
 export type Limits = { readonly [K in keyof typeof DEFAULT_LIMITS]: number };
 export type LimitName = keyof Limits;
 
-/** A limit that something came up against, for whoever is to be told. */
+/** A limit that was reached, as it is reported. */
 export interface LimitMet {
   readonly name: LimitName;
   /** The limit, in the unit of its name. */
   readonly max: number;
-  /** What it came to, where that is known. */
+  /** The value that exceeded it, if it is known. */
   readonly used?: number;
 }
 

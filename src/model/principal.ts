@@ -1,5 +1,5 @@
 /**
- * Who is asking, and what each kind of token may do (`docs/contract/api.md#tokens`).
+ * Principals, and what each kind of token may do (`docs/contract/api.md#tokens`).
  *
  * Every rule about rights is one function here, so that the whole policy reads on one screen. The
  * doors turn a `false` into 403 where the caller may know that the thing exists, and into 404 where
