@@ -1,14 +1,14 @@
 /**
- * Every error that leaves the process: its code, its HTTP status, and whose fault it is.
+ * Every error that leaves the process: its code, its HTTP status, and the side that is to blame.
  *
- * A message may be shown to whoever called; `detail` and `cause` go to the log only. Outcomes that are expected
- * (a manifest with problems, a call that ran out of CPU) are values elsewhere and become one of these at a door.
- * This file knows no HTTP framework and formats nothing.
+ * A message may be shown to the caller; `detail` and `cause` go to the log only. Outcomes that
+ * are expected (a manifest with problems, a call that ran out of CPU) are values elsewhere and
+ * become one of these at a listener. This file knows no HTTP framework and formats nothing.
  */
 
 import type { LimitMet } from './limits.ts';
 
-/** Whose fault an error is: decides the log level and whom an operator should talk to. */
+/** Whose fault an error is: decides the log level and which side an operator contacts. */
 export type Blame = 'caller' | 'integration' | 'receiver' | 'platform';
 
 /** One row of the table. */
@@ -25,7 +25,10 @@ export interface ErrorRow {
 const row = (status: number, blame: Blame, meaning: string): ErrorRow => ({ status, blame, meaning });
 const passing = (meaning: string): ErrorRow => ({ status: 503, blame: 'platform', meaning, retryAfterS: 1 });
 
-/** All codes, `NOUN_PROBLEM` (REFERENCE D9). docs/api.md lists them; a test keeps the two in step. */
+/**
+ * All codes, `NOUN_PROBLEM` (`docs/contract/api.md#errors`). docs/api.md lists them; a test keeps
+ * the two in step.
+ */
 export const ERRORS = {
   REQUEST_INVALID: row(
     400,
@@ -48,7 +51,7 @@ export const ERRORS = {
     retryAfterS: 1,
   },
   EXPECTATION_UNKNOWN: row(417, 'caller', 'The only `Expect` that is understood is `100-continue`.'),
-  METHOD_REFUSED: row(405, 'caller', 'TRACE and CONNECT are answered by nobody here.'),
+  METHOD_REFUSED: row(405, 'caller', 'TRACE and CONNECT are not supported.'),
   HOST_UNKNOWN: row(421, 'caller', 'The listener does not answer to the name in `Host`.'),
   REQUEST_SHED: passing('Too many bodies are being held; try again after `Retry-After`.'),
   ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
@@ -79,20 +82,20 @@ export const ERRORS = {
   INSTALLATION_CHANGED: row(
     412,
     'caller',
-    'It is not what `If-Match` says any more: read it again, and change that.',
+    'The installation has changed since the version in `If-Match`: read it again and repeat the edit.',
   ),
   INSTALLATION_BUSY: {
     ...row(
       503,
       'integration',
-      'The integration has yet to hear of earlier changes; try again after `Retry-After`.',
+      'The integration has not received earlier changes yet; try again after `Retry-After`.',
     ),
     retryAfterS: 5,
   },
   CALL_TOO_DEEP: row(
     508,
     'integration',
-    'It was asked for inside of too many calls that come of each other: most likely a loop.',
+    'Too many nested calls: integrations call each other in what is most likely a loop.',
   ),
   INSTALLATION_LEVEL: row(
     409,
@@ -127,7 +130,7 @@ export const ERRORS = {
   RENDER_INVALID: row(
     422,
     'integration',
-    'What the component drew is no ContentKit; `problems` has each fault with its path in the tree.',
+    'The component returned invalid ContentKit; `problems` has each fault with its path in the tree.',
   ),
   RENDER_FAILED: row(
     502,
@@ -137,7 +140,7 @@ export const ERRORS = {
   UNFURL_UNMATCHED: row(
     404,
     'caller',
-    'No block that is installed there has made anything of the URL: leave it a link.',
+    'No installed block has turned the URL into a component: leave it a link.',
   ),
   SECRET_UNKNOWN: row(404, 'caller', 'The integration has no secret of this name.'),
   SECRET_NEEDED: row(
@@ -158,7 +161,7 @@ export const ERRORS = {
     'An event of this `eventId` was accepted before, with another body. Nothing of the request was accepted.',
   ),
   DELIVERY_UNKNOWN: row(404, 'caller', 'No delivery of this id that the token may see.'),
-  DELIVERY_PENDING: row(409, 'caller', 'The delivery is still under way or waits for its next attempt.'),
+  DELIVERY_PENDING: row(409, 'caller', 'The delivery is in flight or waits for its next attempt.'),
   DELIVERY_OVER: row(409, 'caller', 'The delivery is over: there is nothing left to cancel.'),
   WEBHOOK_UNKNOWN: row(
     404,
@@ -209,15 +212,15 @@ export const ERRORS = {
   INSTALLATION_COOLING: row(
     503,
     'integration',
-    'The installation has passed its limits again and again and is left alone until `Retry-After`; its log says why.',
+    'The installation has exceeded its limits repeatedly and is not called until `Retry-After`; its log says why.',
   ),
   INSTALLATION_QUARANTINED: row(
     503,
     'integration',
-    'The integration keeps crashing the process it runs in and is left alone until `Retry-After`; its log says why.',
+    'The integration keeps crashing its process and is not called until `Retry-After`; its log says why.',
   ),
   PUBLISH_BUSY: passing('Too many uploads are being bundled; try again after `Retry-After`.'),
-  CALL_CANCELED: row(499, 'caller', 'The caller went away before the answer.'),
+  CALL_CANCELED: row(499, 'caller', 'The caller disconnected before the answer.'),
   CELL_CRASHED: passing('The process that ran the call died; a new one has taken its place.'),
   SERVICE_STOPPING: passing('The service is shutting down.'),
   INTERNAL_ERROR: row(500, 'platform', 'A fault of Annex; the log has the cause under the same request id.'),
@@ -229,8 +232,9 @@ export type ErrorCode = keyof typeof ERRORS;
 const CAUSES_MAX = 4;
 
 /**
- * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of parsers carry along what
- * they were handed, such as the bytes of a request with its cookies and tokens.
+ * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of
+ * parsers carry along what they were handed, such as the bytes of a request with its cookies and
+ * tokens.
  */
 export function loggableError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
@@ -245,7 +249,9 @@ export function loggableError(thrown: unknown, depth = 0): unknown {
   };
 }
 
-/** An error with a code of the table. Thrown by services, turned into an answer by the doors. */
+/**
+ * An error with a code of the table. Thrown by services, turned into an answer by the listeners.
+ */
 export class AnnexError extends Error {
   override readonly name = 'AnnexError';
   readonly code: ErrorCode;

@@ -1,8 +1,10 @@
 /**
- * Every bound of the system, with its default (REFERENCE section 8) and its unit last in the name.
+ * Every bound of the system, with its default (`docs/contract/limits.md`) and its unit last in the
+ * name.
  *
- * Pure data: shared by the host and the cells. What enforces a limit imports it from here or is handed a `Limits`;
- * nothing else in the code may hold a bound of its own that an operator would want to change.
+ * Pure data: shared by the host and the cells. What enforces a limit imports it from here or is
+ * handed a `Limits`; nothing else in the code may hold a bound of its own that an operator would
+ * want to change.
  */
 
 const KIB = 1024;
@@ -13,11 +15,17 @@ export const DAY_MS = 24 * 60 * 60 * 1_000;
 export const DEFAULT_LIMITS = {
   /** Body of one request to a public endpoint. */
   requestBodyBytes: 10 * MIB,
-  /** Bodies of requests that the host holds at once, of all endpoints together; beyond this, 503 with `Retry-After`. */
+  /**
+   * Bodies of requests that the host holds at once, of all endpoints together; beyond this, 503
+   * with `Retry-After`.
+   */
   bufferedBodyBytes: 256 * MIB,
   /** Of those, envelopes whose signature is not verified yet. */
   bufferedUnverifiedBytes: 64 * MIB,
-  /** Bodies of answers that clients have not read yet, of all endpoints together; beyond this, 503 with `Retry-After`. */
+  /**
+   * Bodies of answers that clients have not read yet, of all endpoints together; beyond this, 503
+   * with `Retry-After`.
+   */
   bufferedAnswerBytes: 256 * MIB,
   /** What one installation's requests may take of all that are held, and what its answers may. */
   bufferedBodyBytesPerInstallation: 64 * MIB,
@@ -41,22 +49,31 @@ export const DEFAULT_LIMITS = {
   connections: 10_000,
   /** Of those, connections from one address; those from a trusted proxy are not counted. */
   connectionsPerAddress: 1_000,
-  /** Requests from one address to the public listener; those with a platform token are not counted. Beyond this, 429. */
+  /**
+   * Requests from one address to the public listener; those with a platform token are not counted.
+   * Beyond this, 429.
+   */
   requestsPerSecondPerAddress: 1_000,
   /** Requests to one endpoint; those with a platform token are not counted. Beyond this, 429. */
   requestsPerSecondPerEndpoint: 5_000,
   /**
-   * Chunks below 256 bytes in bodies: of requests from one address, of answers to the fetches of one installation; the first
-   * 64 of each body are free. A body beyond this is read no faster.
+   * Chunks below 256 bytes in bodies: of requests from one address, of answers to the fetches of
+   * one installation; the first 64 of each body are free. A body beyond this is read no faster.
    */
   smallChunksPerSecond: 16_384,
-  /** Requests with a wrong token or signature from one address, to either listener. Beyond this, 429. */
+  /**
+   * Requests with a wrong token or signature from one address, to either listener. Beyond this,
+   * 429.
+   */
   failedCredentialsPerMinutePerAddress: 120,
   /** Body of one answer of an integration. */
   responseBodyBytes: 10 * MIB,
   /** `event` or `environment` part of an envelope. */
   envelopePartBytes: 1 * MIB,
-  /** Age of the signature of an envelope, by its `t`, or how far ahead of the clock it is. Beyond this, 401. */
+  /**
+   * Age of the signature of an envelope, by its `t`, or how far ahead of the clock it is. Beyond
+   * this, 401.
+   */
   envelopeSignatureAgeMs: 300_000,
   /** One bundled script. */
   scriptBytes: 5 * MIB,
@@ -92,11 +109,17 @@ export const DEFAULT_LIMITS = {
   fetchHeaderBytes: 32 * KIB,
   /** Outbound connections, of all installations together; beyond this, fetches fail at once. */
   fetchConnections: 1_024,
-  /** Outbound fetches of one installation whose answer is not over, read or not; beyond this, they fail at once. */
+  /**
+   * Outbound fetches of one installation whose answer is not over, read or not; beyond this, they
+   * fail at once.
+   */
   fetchesInFlightPerInstallation: 256,
   /** Outbound connections of one installation to one origin; further fetches queue. */
   fetchConnectionsPerOrigin: 32,
-  /** How many calls a call may be inside of, where integrations fetch their own and each other's endpoints. */
+  /**
+   * How many calls a call may be inside of, where integrations fetch their own and each other's
+   * endpoints.
+   */
   callDepth: 8,
   /** Timers pending in one call. */
   timersPerCall: 1_000,
@@ -108,11 +131,17 @@ export const DEFAULT_LIMITS = {
   callsInFlightPerInstallation: 32,
   /** Calls of one installation waiting for a place; beyond this, 503 with `Retry-After`. */
   callsWaitingPerInstallation: 64,
-  /** Calls of all installations running at once; the last quarter is for installations that have nothing running. */
+  /**
+   * Calls of all installations running at once; the last quarter is for installations that have
+   * nothing running.
+   */
   callsInFlight: 512,
   /** Calls of all installations waiting for a place; beyond this, 503 with `Retry-After`. */
   callsWaiting: 2_048,
-  /** Calls that end over a limit, after which an installation has to cool down; fewer where they are long ago or others end well. */
+  /**
+   * Calls that end over a limit, after which an installation has to cool down; fewer where they are
+   * long ago or others end well.
+   */
   breachesBeforeCoolDown: 10,
   /** The first cool-down of an installation; the next ones are twice as long each. */
   coolDownMs: 1_000,
@@ -124,19 +153,28 @@ export const DEFAULT_LIMITS = {
   secretBytes: 5 * KIB,
   /** The configuration of one target, as JSON. */
   configurationBytes: 64 * KIB,
-  /** Changes of one installation and what is below it, by organizations and by its own code; beyond this, 429. */
+  /**
+   * Changes of one installation and what is below it, by organizations and by its own code; beyond
+   * this, 429.
+   */
   editsPerMinutePerInstallation: 600,
   /** Time for an integration to complete what is being typed into a configuration. */
   completionMs: 5_000,
   /** Versions of one integration that are kept; the active one and the one before it always are. */
   versionsPerIntegration: 50,
-  /** Integrations that one organization has installed: an event comes to no more deliveries than that. */
+  /**
+   * Integrations that one organization has installed: an event comes to no more deliveries than
+   * that.
+   */
   installationsPerOrganization: 1_000,
   /** Spaces, and sites, that one installation is installed in. */
   placesPerInstallation: 1_000,
-  /** Events of the life of one installation that its integration has not heard yet; beyond this, it cannot be changed. */
+  /**
+   * Events of the life of one installation that its integration has not heard yet; beyond this, it
+   * cannot be changed.
+   */
   lifeEventsPendingPerInstallation: 1_000,
-  /** How long it is kept what became of an event. */
+  /** How long the outcome of a lifecycle event is kept. */
   lifeEventDays: 30,
   /** One event of the product, as JSON. */
   eventBytes: 256 * KIB,
@@ -144,7 +182,10 @@ export const DEFAULT_LIMITS = {
   eventsPerBatch: 1_000,
   /** What is posted to a webhook's receiver. */
   webhookPayloadBytes: 256 * KIB,
-  /** Whole time of one attempt, from the look-up of the receiver's name to the last byte of its answer. */
+  /**
+   * Whole time of one attempt, from the look-up of the receiver's name to the last byte of its
+   * answer.
+   */
   webhookMs: 10_000,
   /** Time to connect to a receiver: look-up, TCP and TLS. */
   webhookConnectMs: 5_000,
@@ -154,7 +195,7 @@ export const DEFAULT_LIMITS = {
   webhookResponseKeptBytes: 16 * KIB,
   /** Connections to receivers, of all webhooks together. */
   webhookConnections: 1_280,
-  /** Deliveries under way at once. */
+  /** Deliveries in flight at once. */
   deliveriesInFlight: 256,
   /** Of those, what one organization may have. */
   deliveriesInFlightPerOrganization: 64,
@@ -162,27 +203,38 @@ export const DEFAULT_LIMITS = {
   deliveriesInFlightPerEndpoint: 5,
   /** Failed deliveries in a row, after which an endpoint gets one at a time until one succeeds. */
   failuresBeforeProbing: 10,
-  /** How long whoever claims a delivery has it to itself, unless it asks for longer. */
+  /** Time for which a claim reserves a delivery, unless it is extended. */
   deliveryLeaseMs: 30_000,
   /** Deliveries that one replay orders anew; it says where to go on. */
   deliveriesPerReplay: 10_000,
-  /** How long events, and deliveries that failed or were canceled, are kept with all their attempts. */
+  /**
+   * How long events, and deliveries that failed or were canceled, are kept with all their attempts.
+   */
   deliveryDays: 30,
   /** How long deliveries that succeeded are kept. */
   deliveredDays: 7,
-  /** How long it is kept who changed what. */
+  /** How long audit entries are kept. */
   auditDays: 365,
   /** Isolates one cell keeps. */
   isolatesPerCell: 100,
   /** V8 heaps of all isolates of one cell together; the least recently used go first. */
   cellHeapMib: 1_024,
-  /** Resident memory at which the host kills a cell; from three quarters of it on, the cell ends the isolate under which it has grown most. */
+  /**
+   * Resident memory at which the host kills a cell; from three quarters of it on, the cell ends the
+   * isolate under which it has grown most.
+   */
   cellRssMib: 2_048,
   /** Blank isolates, prelude loaded, that a cell keeps ready. */
   warmIsolatesPerCell: 2,
-  /** Cells in which installations that may have crashed one are tried, kept apart; started on demand. */
+  /**
+   * Cells in which installations that may have crashed one are tried, kept apart; started on
+   * demand.
+   */
   trialCells: 4,
-  /** Cells for installations that keep crashing theirs, one each as far as there are cells; started on demand. One organization, or integration, has half of them at most. */
+  /**
+   * Cells for installations that keep crashing theirs, one each as far as there are cells; started
+   * on demand. One organization, or integration, has half of them at most.
+   */
   quarantineCells: 4,
   /** How long a cell that is started on demand may have nothing to do before it is stopped. */
   spareCellIdleMs: 15_000,
@@ -200,19 +252,25 @@ export const DEFAULT_LIMITS = {
 export type Limits = { readonly [K in keyof typeof DEFAULT_LIMITS]: number };
 export type LimitName = keyof Limits;
 
-/** A limit that something came up against, for whoever is to be told. */
+/** A limit that was reached, as it is reported. */
 export interface LimitMet {
   readonly name: LimitName;
   /** The limit, in the unit of its name. */
   readonly max: number;
-  /** What it came to, where that is known. */
+  /** The value that exceeded it, if it is known. */
   readonly used?: number;
 }
 
-/** Limits that a value below them makes useless: an isolate of less cannot even be made. Others begin at 1. */
+/**
+ * Limits that a value below them makes useless: an isolate of less cannot even be made. Others
+ * begin at 1.
+ */
 export const LIMIT_MINIMA: Partial<Limits> = { isolateHeapMib: 8 };
 
-/** The limits that an isolate keeps for its calls: those of the deployment, unless its integration has lower ones. */
+/**
+ * The limits that an isolate keeps for its calls: those of the deployment, unless its integration
+ * has lower ones.
+ */
 export const ISOLATE_LIMITS = [
   'responseBodyBytes',
   'fetchesPerCall',
@@ -235,7 +293,9 @@ export const CALL_ENDING_LIMITS = [
   'responseBodyBytes',
 ] as const satisfies readonly LimitName[];
 
-/** The limits that a call can meet and go on: something of it is refused, dropped or has to wait. */
+/**
+ * The limits that a call can meet and go on: something of it is refused, dropped or has to wait.
+ */
 export const SOFT_LIMITS = [
   'fetchesPerCall',
   'fetchesInFlightPerCall',

@@ -1,7 +1,8 @@
 /**
- * The composition root: hands each part what it needs, starts them in order, stops them in the reverse order.
+ * The composition root: passes each part what it needs, starts the parts in order and stops them in
+ * the reverse order. `startService` shows the start order, `stopService` the order of a stop.
  *
- * No decision lives here. What a part does is in the part; what it may reach is what this file passes to it.
+ * No decision is made here. A part can reach only what this file passes to it.
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -16,18 +17,16 @@ import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
 import { Launcher } from './confinement/launch.ts';
 import { CELL_USERS } from './confinement/layers.ts';
-import { startDelivery, VERSION } from './delivery/start-delivery.ts';
+import { type StartedDelivery, startDelivery, VERSION } from './delivery/start-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
 import { ClientConnections } from './http/client-connections.ts';
-import { controlRoutes } from './http/control/control-routes.ts';
-import { Credentials } from './http/credentials.ts';
 import { controlHosts, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
-import { publicRoutes } from './http/public/public-routes.ts';
+import { ServiceOrigins } from './http/service-origins.ts';
 import { buildCell, type CellSources } from './launch/cell-build.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
 import { selfTestProgram } from './launch/cell-program.ts';
@@ -36,11 +35,12 @@ import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
+import { type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
 
-/** How long a start waits for the check of the database, so that the first look at `/healthz` can tell of damage. */
+/** How long a start waits for the database check, so that the first `/healthz` can report damage. */
 const INTEGRITY_WAIT_MS = 2_000;
 
 export interface Service {
@@ -49,252 +49,84 @@ export interface Service {
   readonly store: Store;
   readonly targets: TargetResolver;
   readonly pool: Pool;
-  /** The first admin token, where this start has made it. */
+  /** The first admin token, if this start has created it. */
   readonly firstAdminToken: string | undefined;
-  /** Stops accepting, finishes what is in flight within `limits.stopMs`, then lets go of everything. Idempotent. */
+  /** Finishes what is in flight within `limits.stopMs`, then releases all resources. Idempotent. */
   stop(): Promise<void>;
 }
 
+/** What every step of the start uses. */
+export interface Base {
+  readonly config: Config;
+  readonly limits: Config['limits'];
+  readonly log: Logger;
+  readonly metrics: CallMetrics;
+  readonly origins: ServiceOrigins;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Monotonic milliseconds. */
+  readonly ticks: () => number;
+}
+
+type Stop = () => void | Promise<void>;
+
 /**
- * @param built what cells run, where it has been built before
- * @throws where a port is taken, the data folder cannot be used, or a cell cannot be started
+ * Starts the service: confinement, store, cells, listeners, deliveries.
+ *
+ * @param built the sources of cells, if they have been built before
+ * @throws if a port is taken, the data folder cannot be used, or a cell cannot be started; every part
+ *   that was started is stopped before
  */
 export async function startService(config: Config, log: Logger, built?: CellSources): Promise<Service> {
-  const { limits } = config;
-  const clock = () => Date.now();
-  const ticks = () => performance.now();
-  const origins = { publicUrl: config.publicUrl ?? '', apiUrl: config.apiUrl ?? '' };
-  const stops: (() => void | Promise<void>)[] = [];
+  const base: Base = {
+    config,
+    limits: config.limits,
+    log,
+    metrics: new CallMetrics(),
+    origins: new ServiceOrigins(config),
+    clock: () => Date.now(),
+    ticks: () => performance.now(),
+  };
+  let stopping: Promise<void> | undefined;
+  // Run last to first, when the start fails and at the end of a stop.
+  const stops: Stop[] = [];
   const unwind = async () => {
     for (const stop of stops.reverse().splice(0)) await stop();
   };
   try {
-    const build = await buildCell(built);
-    stops.push(() => build.remove());
-    const hardening = {
-      sandbox: config.cellSandbox,
-      firstUser: config.cellUser,
-      users: CELL_USERS,
-      jitless: config.cellJitless,
-      cellRssMib: limits.cellRssMib,
-    };
-    const [{ confinement, layers }, bundlers] = await Promise.all([
-      confine('cells', hardening, (tried) => selfTestProgram(build, tried)),
-      confineBundlers(hardening, build.bundlerFiles),
-    ]);
-    log.info({ layers }, 'cells are confined');
-    log.info({ layers: bundlers.layers }, 'bundlers are confined');
-    const store = await openStore({
-      folder: config.dataFolder,
-      limits,
-      clock,
-      randomBytes,
-      keys: config.vaultKeys,
-      version: VERSION,
-      acceptLoss: config.acceptLoss ?? false,
-      webhookUrlRefusal: (url) => posting.refusalOf(url),
-      onWal: ({ level, message }) => log[level](message),
-      onIntegrity: ({ level, message, details }) => log[level](details, message),
-      onReseal: ({ level, message, details }) => log[level](details, message),
-      onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
-    });
+    const processes = await confineProcesses(base, built, stops);
+    // They listen at the end of the start; the egress needs them earlier, for fetches of this service.
+    const listeners = createListeners(base, () => stopping !== undefined);
+    const outbound = createOutbound(base, listeners);
+    const store = await openServiceStore(base, outbound.webhooks);
     stops.push(() => store.close());
-    const { targets, runtimeTokens } = openTargets(store, { origins, limits, clock });
-    // Beside the start of the cells. A large database is still being checked when the service listens.
-    const checked = within(INTEGRITY_WAIT_MS, store.integrityChecked);
-    const { registry, secrets, installations, installLinks, tokens, logs, lifeEvents, audit } = store;
-    const metrics = new CallMetrics();
-    const load = new CpuLoad(ticks);
-    const pool = new Pool({
-      build,
-      launcher: new CellLauncher(build, confinement),
-      limits,
-      cells: config.cells,
-      script: (key) => registry.script(key),
-      isHeavy: (id) => load.isHeavy(id),
-      events: {
-        cellDied: (reason, how, lastWords, suspects) => {
-          metrics.cellDied(reason);
-          log.warn({ reason, how, lastWords: withoutTokens(lastWords), suspects }, 'a cell died');
-        },
-        cellUnwell: (how) => log.warn({ how }, 'a cell is being replaced'),
-        contained: (change, script) => journal.contained(change, script),
-        callMoved: () => metrics.callMoved(),
-      },
-    });
-    stops.push(() => pool.stop());
-    const journal = new CallLog({
-      logs,
-      registry,
-      secrets: store.webhookSecrets,
-      metrics,
-      clock,
-      ticks,
-      after: later,
-      linesKept: limits.logLinesPerInstallation,
-      contained: (change) => log.warn(change, 'an installation may be crashing cells'),
-      failed: ({ installationId, integration, version }, requestId, { detail, ...end }) => {
-        // What an integration throws quotes what it was called with. It is in its own log.
-        const told = end.outcome === 'exception' ? end : { ...end, detail };
-        log.info({ requestId, installationId, integration, version, ...told }, 'a call failed');
-      },
-    });
-    stops.push(() => journal.close());
-    let stopping: Promise<void> | undefined;
-    const isStopping = () => stopping !== undefined;
-    const { publicUrl: knownUrl, apiUrl, controlHost, controlNames, trustedProxies } = config;
-    const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
-    const requests = chunkedRequests({
-      rate: new SmallChunkRate(limits, ticks),
-      trustedProxies,
-      held: (address) => {
-        metrics.limitMet('smallChunksPerSecond');
-        log.info({ address, limit: 'smallChunksPerSecond' }, 'a body in too many small chunks is held back');
-      },
-    });
-    const control = listener({
-      log,
-      limits,
-      requests,
-      isStopping,
-      answersTo: controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]),
-    });
-    const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(knownUrl) });
-    new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
-    const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
-    const outwards = {
-      policy: config.egress,
-      limits,
-      findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
-      controlPort: () => (control.server.address() as AddressInfo | null)?.port,
-    };
-    const egress = new Egress({ ...outwards, hostsRequired: config.egressManifest === 'required' });
-    watchEgress(metrics.registry, egress);
-    stops.push(() => egress.close());
-    const posting = new WebhookClient({
-      ...outwards,
-      allowHttp: config.webhookHttp === 'allow',
-      after: later,
-    });
-    stops.push(() => posting.close());
-    const dispatch = new Dispatch({
-      limits,
-      observer: journal,
-      egress,
-      load,
-      cellFor: (id, target) => pool.cellFor(id, target),
-      refusal: (id) => pool.refusal(id),
-    });
-    metrics.watch(pool, dispatch);
-
-    const publisher = new Publisher({
-      registry,
-      limits,
-      rules: {
-        egressRequired: config.egressManifest === 'required',
-        internalOrganizations: config.internalOrganizations,
-      },
-      bundlers: new Launcher(bundlers.program, bundlers.confinement),
-      probe: (script) => pool.probe(script),
-    });
-    controlRoutes(control, {
-      limits,
-      clock: ticks,
-      credentials,
-      origins,
-      targets,
-      runtimeTokens,
-      registry,
-      secrets,
-      installations,
-      installLinks,
-      tokens,
-      logs,
-      lifeEvents,
-      acceptedEvents: store.acceptedEvents,
-      audit,
-      credentialLeases: store.credentialLeases,
-      spentStates: store.spentStates,
-      installedBlocks: store.installedBlocks,
-      deliveries: store.deliveries,
-      webhookSecrets: store.webhookSecrets,
-      webhookTests: store.webhookTests,
-      dispatch,
-      observer: journal,
-      publisher,
-      metrics: metrics.registry,
-      cells: { count: config.cells, layers },
-      bundlers: { layers: bundlers.layers },
-      database: () => store.integrity.state,
-      limitMet: (limit) => metrics.limitMet(limit),
-    });
-    stops.push(() => control.close());
-    publicRoutes(open, {
-      limits,
-      targets,
-      credentials,
-      dispatch,
-      observer: journal,
-      trustedProxies,
-      limitMet: (limit) => metrics.limitMet(limit),
-      clock: ticks,
-      now: clock,
-      ...(knownUrl !== undefined && { publicUrl: knownUrl }),
-    });
-    stops.push(() => open.close());
-    // The cells start while the doors are made.
-    await pool.ready();
-    await checked;
-    if (config.builtIns === 'publish')
-      await publishBuiltIns({
-        publisher,
-        builtIns: store.builtIns,
-        tell: (level, details, message) => log[level](details, message),
-      });
-
-    const controlUrl = await listen(control, 'control', config.controlHost, config.controlPort);
-    const publicUrl = await listen(open, 'public', config.publicHost, config.publicPort);
-    origins.publicUrl ||= publicUrl;
-    origins.apiUrl ||= `${controlUrl}/v1`;
-    // Not before the URLs are known: they are part of what an integration is told.
-    const told = await startDelivery({
-      store,
-      targets,
-      dispatch,
-      webhookClient: posting,
-      callLog: journal,
-      metrics: metrics.registry,
-      limits,
-      clock,
-      ticks,
-      chance: Math.random,
-      after: later,
-      limitMet: (limit) => metrics.limitMet(limit),
-      onError: (cause, what) => log.error({ err: cause }, what),
-    });
-    const stop = async () => {
-      const silent = told.stop(limits.stopMs);
-      const closed = open.close();
-      const drained = await within(limits.stopMs, dispatch.drain());
-      if (!drained)
-        log.warn({ inFlight: dispatch.inFlight }, 'calls were still in flight at the end of the stop');
-      // Calls that did not end in time are answered before their connections are.
-      const ended = pool.stop();
-      await silent;
-      await hangUp(open, closed);
-      await hangUp(control, control.close());
-      await ended;
-      await unwind();
-    };
+    const targets = openTargets(store, base);
+    // In parallel with the start of the cells. A large database is still checked when the service listens.
+    const integrityChecked = within(INTEGRITY_WAIT_MS, store.integrityChecked);
+    const calls = startCalls(base, { processes, store, egress: outbound.egress });
+    stops.push(() => calls.pool.stop());
+    stops.push(() => calls.log.close());
+    // Closed before the store: attempts in flight end, and their outcomes are written.
+    stops.push(() => outbound.egress.close());
+    stops.push(() => outbound.webhooks.close());
+    const publisher = createPublisher(base, { processes, store, calls });
+    registerRoutes(base, { processes, store, targets, listeners, calls, publisher });
+    stops.push(() => listeners.control.close());
+    stops.push(() => listeners.public.close());
+    await calls.pool.ready();
+    await integrityChecked;
+    await publishConfigured(base, { publisher, store });
+    const urls = await listenOnBoth(base, listeners);
+    // Not before the URLs are known: they are part of the environments that handlers receive.
+    const delivery = await deliver(base, { store, targets, calls, webhooks: outbound.webhooks });
     return {
-      controlUrl,
-      publicUrl,
+      ...urls,
       store,
-      targets,
-      pool,
-      firstAdminToken: await tokens.firstAdmin(),
+      targets: targets.targets,
+      pool: calls.pool,
+      firstAdminToken: await store.tokens.firstAdmin(),
       stop: () => {
-        stopping ??= stop();
+        stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
         return stopping;
       },
     };
@@ -304,7 +136,224 @@ export async function startService(config: Config, log: Logger, built?: CellSour
   }
 }
 
-/** Runs something later, without keeping the process for it. @returns what calls it off */
+/** Ends deliveries, calls and connections. The rest is released by the stops of the start. */
+async function stopService(
+  { limits, log }: Base,
+  { delivery, listeners, calls }: { delivery: StartedDelivery; listeners: Listeners; calls: Calls },
+): Promise<void> {
+  const deliveryStopped = delivery.stop(limits.stopMs);
+  const closed = listeners.public.close();
+  const drained = await within(limits.stopMs, calls.dispatch.drain());
+  if (!drained)
+    log.warn({ inFlight: calls.dispatch.inFlight }, 'calls were still in flight at the end of the stop');
+  // Calls that did not end in time are answered before their connections are closed.
+  const cellsStopped = calls.pool.stop();
+  await deliveryStopped;
+  await hangUp(listeners.public, closed);
+  await hangUp(listeners.control, listeners.control.close());
+  await cellsStopped;
+}
+
+/** Finds out which layers confine cells and bundlers on this machine. */
+async function confineProcesses(
+  { config, limits, log }: Base,
+  built: CellSources | undefined,
+  stops: Stop[],
+) {
+  const build = await buildCell(built);
+  stops.push(() => build.remove());
+  const hardening = {
+    sandbox: config.cellSandbox,
+    firstUser: config.cellUser,
+    users: CELL_USERS,
+    jitless: config.cellJitless,
+    cellRssMib: limits.cellRssMib,
+  };
+  const [cells, bundlers] = await Promise.all([
+    confine('cells', hardening, (tried) => selfTestProgram(build, tried)),
+    confineBundlers(hardening, build.bundlerFiles),
+  ]);
+  log.info({ layers: cells.layers }, 'cells are confined');
+  log.info({ layers: bundlers.layers }, 'bundlers are confined');
+  return { build, cells, bundlers };
+}
+export type Processes = Awaited<ReturnType<typeof confineProcesses>>;
+
+/** Both listeners, without routes; they do not listen yet. */
+function createListeners({ config, limits, log, metrics, ticks }: Base, isStopping: () => boolean) {
+  const { apiUrl, publicUrl, controlHost, controlNames, trustedProxies } = config;
+  const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
+  const requests = chunkedRequests({
+    rate: new SmallChunkRate(limits, ticks),
+    trustedProxies,
+    held: (address) => {
+      metrics.limitMet('smallChunksPerSecond');
+      log.info({ address, limit: 'smallChunksPerSecond' }, 'a body in too many small chunks is held back');
+    },
+  });
+  const answersTo = controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]);
+  const control = listener({ log, limits, requests, isStopping, answersTo });
+  const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(publicUrl) });
+  new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
+  return { control, public: open };
+}
+export type Listeners = ReturnType<typeof createListeners>;
+
+/** The clients of outbound connections: `fetch` of integrations, and webhooks. */
+function createOutbound({ config, limits, metrics, origins }: Base, listeners: Listeners) {
+  const { control, public: open } = listeners;
+  const shared = {
+    policy: config.egress,
+    limits,
+    findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
+    controlPort: () => (control.server.address() as AddressInfo | null)?.port,
+  };
+  const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });
+  watchEgress(metrics.registry, egress);
+  const allowHttp = config.webhookHttp === 'allow';
+  return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after: later }) };
+}
+
+function openServiceStore({ config, limits, log, clock }: Base, webhooks: WebhookClient) {
+  return openStore({
+    folder: config.dataFolder,
+    limits,
+    clock,
+    randomBytes,
+    keys: config.vaultKeys,
+    version: VERSION,
+    acceptLoss: config.acceptLoss ?? false,
+    webhookUrlRefusal: (url) => webhooks.refusalOf(url),
+    onWal: ({ level, message }) => log[level](message),
+    onIntegrity: ({ level, message, details }) => log[level](details, message),
+    onReseal: ({ level, message, details }) => log[level](details, message),
+    onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
+  });
+}
+
+/** The call log, the cells and the dispatch. The cells start at once. */
+function startCalls(
+  base: Base,
+  { processes, store, egress }: { processes: Processes; store: Store; egress: Egress },
+) {
+  const { config, limits, log, metrics, ticks } = base;
+  const { build, cells } = processes;
+  const { registry } = store;
+  const load = new CpuLoad(ticks);
+  const callLog = createCallLog(base, store);
+  const pool = new Pool({
+    build,
+    launcher: new CellLauncher(build, cells.confinement),
+    limits,
+    cells: config.cells,
+    script: (key) => registry.script(key),
+    isHeavy: (id) => load.isHeavy(id),
+    events: {
+      cellDied: (reason, how, lastWords, suspects) => {
+        metrics.cellDied(reason);
+        log.warn({ reason, how, lastWords: withoutTokens(lastWords), suspects }, 'a cell died');
+      },
+      cellUnwell: (how) => log.warn({ how }, 'a cell is being replaced'),
+      contained: (change, script) => callLog.contained(change, script),
+      callMoved: () => metrics.callMoved(),
+    },
+  });
+  const dispatch = new Dispatch({
+    limits,
+    observer: callLog,
+    egress,
+    load,
+    cellFor: (id, target) => pool.cellFor(id, target),
+    refusal: (id) => pool.refusal(id),
+  });
+  metrics.watch(pool, dispatch);
+  return { pool, dispatch, log: callLog };
+}
+export type Calls = ReturnType<typeof startCalls>;
+
+function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Store): CallLog {
+  return new CallLog({
+    logs: store.logs,
+    registry: store.registry,
+    secrets: store.webhookSecrets,
+    metrics,
+    clock,
+    ticks,
+    after: later,
+    linesKept: limits.logLinesPerInstallation,
+    contained: (change) => log.warn(change, 'an installation may be crashing cells'),
+    failed: ({ installationId, integration, version }, requestId, { detail, ...end }) => {
+      // An exception of an integration quotes its input. It is in the integration's own log.
+      const shown = end.outcome === 'exception' ? end : { ...end, detail };
+      log.info({ requestId, installationId, integration, version, ...shown }, 'a call failed');
+    },
+  });
+}
+
+function createPublisher(
+  { config, limits }: Base,
+  { processes, store, calls }: { processes: Processes; store: Store; calls: Calls },
+): Publisher {
+  const { program, confinement } = processes.bundlers;
+  return new Publisher({
+    registry: store.registry,
+    limits,
+    rules: {
+      egressRequired: config.egressManifest === 'required',
+      internalOrganizations: config.internalOrganizations,
+    },
+    bundlers: new Launcher(program, confinement),
+    probe: (script) => calls.pool.probe(script),
+  });
+}
+
+/** Publishes the built-in integrations, unless the setting says otherwise. */
+async function publishConfigured(
+  { config, log }: Base,
+  { publisher, store }: { publisher: Publisher; store: Store },
+): Promise<void> {
+  if (config.builtIns !== 'publish') return;
+  await publishBuiltIns({
+    publisher,
+    builtIns: store.builtIns,
+    report: (level, details, message) => log[level](details, message),
+  });
+}
+
+/** @returns the URLs of both listeners, as seen from this machine */
+async function listenOnBoth({ config, origins }: Base, listeners: Listeners) {
+  const controlUrl = await listen(listeners.control, 'control', config.controlHost, config.controlPort);
+  const publicUrl = await listen(listeners.public, 'public', config.publicHost, config.publicPort);
+  origins.listening(controlUrl, publicUrl);
+  return { controlUrl, publicUrl };
+}
+
+interface DeliverParts extends Pick<RouteParts, 'store' | 'targets' | 'calls'> {
+  readonly webhooks: WebhookClient;
+}
+
+function deliver(
+  { limits, log, metrics, clock, ticks }: Base,
+  { store, targets: { targets }, calls, webhooks }: DeliverParts,
+): Promise<StartedDelivery> {
+  return startDelivery({
+    store,
+    targets,
+    dispatch: calls.dispatch,
+    webhookClient: webhooks,
+    callLog: calls.log,
+    metrics: metrics.registry,
+    limits,
+    clock,
+    ticks,
+    chance: Math.random,
+    after: later,
+    limitMet: (limit) => metrics.limitMet(limit),
+    onError: (cause, what) => log.error({ err: cause }, what),
+  });
+}
+
+/** Runs something later; the timer does not keep the process alive. @returns cancels it */
 function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms).unref();
   return () => clearTimeout(timer);

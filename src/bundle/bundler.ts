@@ -1,9 +1,10 @@
 /**
  * The host's side of one upload: a process that reads it and bundles its code into one script.
  *
- * The host parses nothing of the upload. It starts a process behind layers and under limits, hands it the parts as they
- * came, and waits for two answers until the time is up; both are checked before they are believed. Whatever the process dies
- * of costs that one upload. What the bundle exports is found out later, by running it.
+ * The host parses nothing of the upload. It starts a process behind layers and under limits, hands
+ * it the parts as they came, and waits for two answers until the time is up; both are checked
+ * before they are believed. Whatever the process dies of costs that one upload. What the bundle
+ * exports is found out later, by running it.
  */
 import { fileURLToPath } from 'node:url';
 import { Launcher } from '../confinement/launch.ts';
@@ -43,7 +44,9 @@ export interface BundlerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One upload while it has a process. `read` comes first, `bundle` once after it, and `end` always. */
+/**
+ * One upload while it has a process. `read` comes first, `bundle` once after it, and `end` always.
+ */
 export class UploadJob {
   readonly #options: BundlerOptions;
   readonly #child: BundlerChild;
@@ -81,7 +84,8 @@ export class UploadJob {
   /**
    * Reads the parts of an upload: what it is, but for its code, or every problem found.
    *
-   * @throws AnnexError where the process cannot be started, or says what it never should; the signal's reason
+   * @throws AnnexError where the process cannot be started, or says what it never should; the
+   * signal's reason
    */
   async read(form: UploadForm): Promise<Reading> {
     const { limits, rules = {} } = this.#options;
@@ -93,7 +97,8 @@ export class UploadJob {
   }
 
   /**
-   * Bundles the code of the upload, or of a ready script, which is an upload of one file (REFERENCE D10).
+   * Bundles the code of the upload, or of a ready script, which is an upload of one file
+   * (`docs/contract/api.md#publishing`).
    *
    * @param entry path of the entrypoint inside the upload
    * @param mode value of `MODE` and `process.env.NODE_ENV`

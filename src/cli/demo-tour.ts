@@ -1,6 +1,6 @@
 /**
- * The tour of `npm run demo`: publishes and installs the fixtures over HTTP and calls each in every way there is, showing
- * what was sent and what came back, and checking it.
+ * The tour of `npm run demo`: publishes and installs the fixtures over HTTP and calls each in every
+ * way there is, showing what was sent and what came back, and checking it.
  *
  * It is a client like any other: it knows two URLs and a token, and nothing of the inside.
  */
@@ -162,7 +162,10 @@ async function tourMenu({
   transcript.expect(drawn.text.includes('Pressed 7 times'), 'counter should have been drawn at 7.');
 }
 
-/** The parts of SPEC "Request envelope". The host ignores what `environment` claims and builds its own. */
+/**
+ * The parts of an envelope (`docs/contract/calls.md#envelope`). The host ignores what `environment`
+ * claims and builds its own.
+ */
 function envelopeForm(event: object, body?: string): FormData {
   const form = new FormData();
   form.append('event', JSON.stringify(event));

@@ -1,8 +1,9 @@
 /**
- * What an integration answers where it completes a setting: `[{label, value}]`, read as the hostile input that it is
- * (REFERENCE D9).
+ * What an integration answers where it completes a setting: `[{label, value}]`, read as the hostile
+ * input that it is (`docs/contract/configuration.md#completion`).
  *
- * Pure. An answer is taken whole or not at all, and what is wrong with it is said by its place, never by what it holds.
+ * Pure. An answer is taken whole or not at all, and what is wrong with it is said by its place,
+ * never by what it holds.
  */
 
 /** Options of one answer; what is more than that, `search` is there to narrow. */

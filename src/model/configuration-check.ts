@@ -1,11 +1,13 @@
 /**
- * What makes a configuration valid (REFERENCE D11): a JSON Schema made of what the manifest declares for a level, compiled
- * by ajv, and its findings in words, by property.
+ * What makes a configuration valid (`docs/contract/configuration.md#validity`): a JSON Schema made
+ * of what the manifest declares for a level, compiled by ajv, and its findings in words, by
+ * property.
  *
- * Names and choices come out of a stranger's manifest and end up in code that ajv generates, so nothing here relies on what
- * they look like: each is a string to ajv, which writes it as one. Values are not repeated in a finding, because a value may
- * be a password that was put into the wrong field; the one exception is a plain word in a list of choices, which nobody takes
- * for such a field (REFERENCE D33: what is not offered is refused by name).
+ * Names and choices come out of a stranger's manifest and end up in code that ajv generates, so
+ * nothing here relies on what they look like: each is a string to ajv, which writes it as one.
+ * Values are not repeated in a finding, because a value may be a password that was put into the
+ * wrong field; the one exception is a plain word in a list of choices, which nobody takes for such
+ * a field (`docs/contract/webhooks.md#selection`).
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { CREDENTIALS_PROPERTY } from './installation.ts';
@@ -46,8 +48,9 @@ export interface JsonSchema {
 /**
  * The JSON Schema of a level's whole configuration.
  *
- * A component that draws the settings itself decides what is in them: any object does. A level that nothing is declared for
- * takes no property at all. `oauth_credentials` is an object wherever it is.
+ * A component that draws the settings itself decides what is in them: any object does. A level that
+ * nothing is declared for takes no property at all. `oauth_credentials` is an object wherever it
+ * is.
  */
 export function configurationSchema(declared: Configuration | undefined): JsonSchema {
   if (declared?.componentId !== undefined)
@@ -58,7 +61,8 @@ export function configurationSchema(declared: Configuration | undefined): JsonSc
   );
   return {
     type: 'object',
-    // `fromEntries` defines members; assigning one named `__proto__` would set the prototype instead.
+    // `fromEntries` defines members; assigning one named `__proto__` would set the prototype
+    // instead.
     properties: Object.fromEntries(properties),
     required: [...required],
     additionalProperties: false,
@@ -67,7 +71,10 @@ export function configurationSchema(declared: Configuration | undefined): JsonSc
 
 type Property = Configuration['properties'][string];
 
-/** @returns false where no value is valid: a button starts something, and what comes of it has its own property. */
+/**
+ * @returns false where no value is valid: a button starts something, and what comes of it has its
+ * own property.
+ */
 function propertySchema(name: string, property: Property, required: boolean): JsonSchema | false {
   if (name === CREDENTIALS_PROPERTY) return { type: 'object' };
   if (property.type === 'button') return false;
@@ -83,13 +90,15 @@ const isList = (property: Property | undefined): property is StringProperty & { 
   property?.type === 'string' && property.multiple === true;
 
 /**
- * Compiles the check of a level's configuration. Costs milliseconds for a hundred properties: whoever checks often keeps it.
+ * Compiles the check of a level's configuration. Costs milliseconds for a hundred properties:
+ * whoever checks often keeps it.
  */
 export function configurationChecker(declared: Configuration | undefined): ConfigurationChecker {
   const schema = configurationSchema(declared);
   const known = Object.keys(declared?.properties ?? {});
-  // An instance keeps every schema it was ever given, so each checker has its own. `ownProperties`: without it a required
-  // property named `toString` would count as set in every object. `validateSchema`: the schema is this file's own.
+  // An instance keeps every schema it was ever given, so each checker has its own. `ownProperties`:
+  // without it a required property named `toString` would count as set in every object.
+  // `validateSchema`: the schema is this file's own.
   const ajv = new Ajv({
     strict: true,
     allErrors: true,
@@ -98,8 +107,9 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     validateSchema: false,
     logger: false,
     messages: false,
-    // The attack: a hundred properties of sixty choices each, unrolled and optimised, hold everybody up for a quarter of a
-    // second with each version that is published. Loops take a few milliseconds.
+    // The attack: a hundred properties of sixty choices each, unrolled and optimised, hold
+    // everybody up for a quarter of a second with each version that is published. Loops take a few
+    // milliseconds.
     loopEnum: 1,
     loopRequired: 1,
     code: { optimize: false },
@@ -111,7 +121,8 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     const problems = new Map<string, ConfigurationProblem>();
     for (const error of validate.errors ?? []) {
       const property = propertyOf(error);
-      // One finding a property: of a wrong type it need not be said that it is none of the choices, too.
+      // One finding a property: of a wrong type it need not be said that it is none of the choices,
+      // too.
       if (!problems.has(property))
         problems.set(property, problemOf(error, property, declared, known, configuration[property]));
       if (problems.size === PROBLEMS_MAX) break;
@@ -121,10 +132,12 @@ export function configurationChecker(declared: Configuration | undefined): Confi
 }
 
 /**
- * What of a configuration decides whether it is valid: all that is declared, and no more of the rest than is listed.
+ * What of a configuration decides whether it is valid: all that is declared, and no more of the
+ * rest than is listed.
  *
- * The attack: 64 KiB of properties that nothing declares, or of choices in one list, each of which would be a finding. A list
- * with more entries than there are choices is invalid by its first ones: one is not offered, or is there twice.
+ * The attack: 64 KiB of properties that nothing declares, or of choices in one list, each of which
+ * would be a finding. A list with more entries than there are choices is invalid by its first ones:
+ * one is not offered, or is there twice.
  */
 function excerpt(
   whole: Readonly<Record<string, unknown>>,
@@ -226,14 +239,16 @@ function propertyOf({ keyword, params, instancePath }: ErrorObject): string {
 }
 
 /**
- * What keeps a patch from being stored at all, whatever the manifest says: a sentence, or undefined where nothing does.
+ * What keeps a patch from being stored at all, whatever the manifest says: a sentence, or undefined
+ * where nothing does.
  *
  * @param patch parsed JSON of a stranger's
  */
 export function configurationFault(patch: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(patch)) {
     const at = `configuration: ${quoted(name)}`;
-    // A prototype in disguise: every copy of the configuration made by assigning would lose it, or obey it.
+    // A prototype in disguise: every copy of the configuration made by assigning would lose it, or
+    // obey it.
     if (name === '__proto__') return 'configuration: A property cannot be named "__proto__".';
     const fault = name.includes('\0') ? NUL : valueFault(value);
     if (fault !== undefined) return `${at} ${fault}`;
@@ -253,7 +268,8 @@ function valueFault(value: unknown): string | undefined {
     for (const one of level) {
       // PostgreSQL holds no U+0000, neither in text nor in JSON.
       if (typeof one === 'string' && one.includes('\0')) return NUL;
-      // `1e999` is JSON; what it is read as is not, and would be stored as `null`, which nobody has said.
+      // `1e999` is JSON; what it is read as is not, and would be stored as `null`, which nobody has
+      // said.
       if (typeof one === 'number' && !Number.isFinite(one)) return TOO_LARGE;
       if (typeof one !== 'object' || one === null) continue;
       if (depth === DEPTH_MAX) return TOO_DEEP;

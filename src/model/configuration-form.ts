@@ -1,9 +1,10 @@
 /**
- * A configuration as the host product draws it: the fields of a form, in the author's order, with what they hold
- * (SPEC "Configuration schema", REFERENCE 4).
+ * A configuration as the host product draws it: the fields of a form, in the author's order, with
+ * what they hold (`docs/contract/configuration.md#form`).
  *
- * Pure. What was granted by OAuth is not among the values: of that a form knows only whether it is there. Paths in a
- * manifest become URLs here and nowhere else, below the target's own endpoint or not at all.
+ * Pure. What was granted by OAuth is not among the values: of that a form knows only whether it is
+ * there. Paths in a manifest become URLs here and nowhere else, below the target's own endpoint or
+ * not at all.
  */
 
 import {
@@ -122,7 +123,10 @@ function heldValue(name: string, { configuration, hasCredentials }: FormTarget):
   return Object.hasOwn(configuration, name) ? { value: configuration[name] } : {};
 }
 
-/** The path, behind the endpoint, that completes this property; undefined where there is none, or no such property. */
+/**
+ * The path, behind the endpoint, that completes this property; undefined where there is none, or no
+ * such property.
+ */
 export function completionPath(schema: Configuration | undefined, name: string): string | undefined {
   const properties = schema?.properties ?? {};
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -130,8 +134,9 @@ export function completionPath(schema: Configuration | undefined, name: string):
 }
 
 /**
- * A path as a manifest writes it, as it follows an endpoint: with a slash in front. It was looked at when it was published,
- * and is again: what was published before there was such a look leads nowhere rather than elsewhere.
+ * A path as a manifest writes it, as it follows an endpoint: with a slash in front. It was looked
+ * at when it was published, and is again: what was published before there was such a look leads
+ * nowhere rather than elsewhere.
  */
 function belowEndpoint(written: unknown): string | undefined {
   if (typeof written !== 'string' || written.length > ENDPOINT_PATH_CHARS_MAX) return undefined;

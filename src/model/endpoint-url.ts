@@ -1,6 +1,7 @@
 /**
- * Where an endpoint lies in the world (REFERENCE D7): below one origin that all share, `{public URL}/{endpoint key}`, or,
- * where the public URL has `{endpoint}` as the first label of its host, on an origin of its own. Pure: text in, text out.
+ * Where an endpoint lies in the world (`docs/contract/endpoints.md#urls`): below one origin that
+ * all share, `{public URL}/{endpoint key}`, or, where the public URL has `{endpoint}` as the first
+ * label of its host, on an origin of its own. Pure: text in, text out.
  */
 
 /** Stands for the endpoint key in a public URL. */

@@ -1,9 +1,11 @@
 /**
- * The environment context: what code of one target may see of the world (SPEC "Environment context", REFERENCE 2).
+ * The environment context: what code of one target may see of the world
+ * (`docs/contract/environment.md#members`).
  *
- * Built by one pure function from what the store holds; nothing of another target can be in it, because nothing of another
- * target is passed in. A target in a space or a site is part of an installation and sees that, too; the installation sees
- * none of those below it. Members are in both shapes: nested, and flat for the most specific target.
+ * Built by one pure function from what the store holds; nothing of another target can be in it,
+ * because nothing of another target is passed in. A target in a space or a site is part of an
+ * installation and sees that, too; the installation sees none of those below it. Members are in
+ * both shapes: nested, and flat for the most specific target.
  */
 import type { InstallationStatus, Selection, TargetName } from './installation.ts';
 import type { PublishedManifest } from './manifest/manifest.ts';
@@ -61,7 +63,7 @@ export interface EnvironmentSite extends EnvironmentPlace {
   readonly site: string;
 }
 
-/** Runtime tokens (REFERENCE D8). */
+/** Runtime tokens (`docs/contract/environment.md#runtime-tokens`). */
 export interface ApiTokens {
   readonly integration: string;
   /** Absent where the installation is deleted: nothing is left that it could speak for. */
@@ -72,13 +74,15 @@ export interface Environment {
   readonly apiEndpoint: string;
   readonly apiTokens: ApiTokens;
   readonly secrets: Readonly<Record<string, string>>;
-  /** `installation` is the most specific target's own, and never that of the installation above it. */
+  /**
+   * `installation` is the most specific target's own, and never that of the installation above it.
+   */
   readonly signingSecrets: { readonly integration: string; readonly installation: string };
   readonly integration: EnvironmentIntegration;
   readonly installation: EnvironmentInstallation;
   readonly spaceInstallation?: EnvironmentSpace;
   readonly siteInstallation?: EnvironmentSite;
-  /** Flat keys of the specification's table, for the most specific target. */
+  /** Flat members (`docs/contract/environment.md#flat-members`), for the most specific target. */
   readonly id: string;
   readonly space?: string;
   readonly site?: string;
@@ -105,7 +109,9 @@ export interface EnvironmentParts {
   readonly apiEndpoint: string;
   readonly manifest: PublishedManifest;
   readonly version: number;
-  /** Values of the integration's secrets; those that this version's manifest does not name stay out. */
+  /**
+   * Values of the integration's secrets; those that this version's manifest does not name stay out.
+   */
   readonly secrets: ReadonlyMap<string, string>;
   readonly signingSecrets: { readonly integration: string; readonly installation: string };
   readonly installation: TargetParts & {
@@ -116,7 +122,10 @@ export interface EnvironmentParts {
     readonly createdAt: number;
     readonly updatedAt: number;
   };
-  /** What of the installation is in the space or the site that the environment is for; absent for its own. */
+  /**
+   * What of the installation is in the space or the site that the environment is for; absent for
+   * its own.
+   */
   readonly below?: TargetParts;
 }
 

@@ -1,6 +1,7 @@
 /**
- * An event for somebody who tries a webhook out: of the shape that real ones have (REFERENCE D4), with values that nobody takes for
- * real ones. Names and addresses are those that are reserved for examples (RFC 2606, RFC 5737).
+ * An event for somebody who tries a webhook out: of the shape that real ones have
+ * (`docs/contract/events.md#types`), with values that nobody takes for real ones. Names and
+ * addresses are those that are reserved for examples (RFC 2606, RFC 5737).
  */
 import { WEBHOOK_EVENT_TYPES } from './manifest/webhook.ts';
 

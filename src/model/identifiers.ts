@@ -1,20 +1,24 @@
 /**
  * The names and keys of the system: how they look, and how new ones are drawn.
  *
- * Chance is passed in, so that everything here is pure. What must not be guessed (endpoint keys, signing secrets) has
- * at least 160 random bits; ids of installations and tokens are names, not secrets, and only must not collide.
+ * Chance is passed in, so that everything here is pure. What must not be guessed (endpoint keys,
+ * signing secrets) has at least 160 random bits; ids of installations and tokens are names, not
+ * secrets, and only must not collide.
  */
 
 /** A source of cryptographic randomness, `node:crypto`'s `randomBytes` in the running service. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-/** Name of an integration (REFERENCE 4), short enough for a DNS label. */
+/** Name of an integration (`docs/contract/manifest.md#members`), short enough for a DNS label. */
 export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Letters of the id of an organization, a space or a site. */
 export const ID_CHARS_MAX = 128;
 
-/** Id or subdomain of an organization. Annex does not own organizations: the host product names them. */
+/**
+ * Id or subdomain of an organization. Annex does not own organizations: the host product names
+ * them.
+ */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Owner of the integrations that come with Annex. No token is made for it. */
@@ -26,12 +30,18 @@ export const PLACE_ID = ORGANIZATION_ID;
 /** What `endpointKey` makes: whatever does not match can be refused without asking the store. */
 export const ENDPOINT_KEY = /^[a-z2-7]{32}$/;
 
-/** Opaque key of a public endpoint (REFERENCE D7): 160 random bits, usable as a path segment and as a DNS label. */
+/**
+ * Opaque key of a public endpoint (`docs/contract/endpoints.md#urls`): 160 random bits, usable as a
+ * path segment and as a DNS label.
+ */
 export const endpointKey = (random: RandomBytes): string => base32(random(20));
 
 export const installationId = (random: RandomBytes): string => `ins_${base32(random(15))}`;
 
-/** Id of an event in the life of an installation, by which its integration knows one that it hears twice. */
+/**
+ * Id of an event in the life of an installation, by which its integration knows one that it hears
+ * twice.
+ */
 export const lifecycleEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
 
 /** Id of an event that the product has posted without one of its own. */
@@ -39,7 +49,10 @@ export const productEventId = lifecycleEventId;
 
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 
-/** A signing secret as its user sees it (REFERENCE D24): 43 characters, whose UTF-8 bytes are the HMAC key. */
+/**
+ * A signing secret as its user sees it (`docs/contract/webhooks.md#secret`): 43 characters, whose
+ * UTF-8 bytes are the HMAC key.
+ */
 export const signingSecret = (random: RandomBytes): string => base64url(random(32));
 
 export const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');

@@ -1,9 +1,9 @@
 /**
- * Installations and what lies below them: which levels there are, and what a new one starts as (SPEC "States and
- * transitions", REFERENCE D11).
+ * Installations and what lies below them: which levels there are, and what a new one starts as
+ * (`docs/contract/configuration.md#states`).
  *
- * Pure: the store keeps the rows, this file says what goes into them. What makes a configuration valid is in
- * `configuration-check.ts`.
+ * Pure: the store keeps the rows, this file says what goes into them. What makes a configuration
+ * valid is in `configuration-check.ts`.
  */
 import type { Configuration, Manifest, ManifestTarget } from './manifest/manifest.ts';
 
@@ -26,22 +26,33 @@ export const wholeInstallation = (installationId: string): TargetName => ({
   place: '',
 });
 
-/** `paused` is set and cleared by the API alone; `pending` waits for a valid configuration (REFERENCE D11). */
+/**
+ * `paused` is set and cleared by the API alone; `pending` waits for a valid configuration
+ * (`docs/contract/configuration.md#states`).
+ */
 export const INSTALLATION_STATUSES = ['active', 'pending', 'paused'] as const;
 export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
 
-/** Whether an installation speaks for all spaces (or sites) of its organization, or for those alone it is installed in. */
+/**
+ * Whether an installation speaks for all spaces (or sites) of its organization, or for those alone
+ * it is installed in.
+ */
 export const SELECTIONS = ['all', 'selected'] as const;
 export type Selection = (typeof SELECTIONS)[number];
 
-/** External ids of one target (REFERENCE 2), and the length of each. */
+/** External ids of one target (`docs/contract/environment.md#members`), and the length of each. */
 export const EXTERNAL_IDS_MAX = 5;
 export const EXTERNAL_ID_CHARS = 256;
 
-/** The one property whose value is sealed at rest and shown to nobody but the integration itself (REFERENCE D12). */
+/**
+ * The one property whose value is sealed at rest and shown to nobody but the integration itself
+ * (`docs/contract/configuration.md#credentials`).
+ */
 export const CREDENTIALS_PROPERTY = 'oauth_credentials';
 
-/** The levels that a manifest's `target` asks for; every integration is in an organization first. */
+/**
+ * The levels that a manifest's `target` asks for; every integration is in an organization first.
+ */
 export const admitsLevel = (target: ManifestTarget, level: Level): boolean =>
   level === 'organization' || target === 'all' || target === level;
 
@@ -58,8 +69,8 @@ export const configurationAt = (
 ): Configuration | undefined => configurations[level === 'organization' ? 'account' : level];
 
 /**
- * Applies the defaults of the level's configuration; what is required and still unset makes the target `pending`,
- * otherwise it is `active` at once.
+ * Applies the defaults of the level's configuration; what is required and still unset makes the
+ * target `pending`, otherwise it is `active` at once.
  */
 export function initialInstallation(
   manifest: Pick<Manifest, 'configurations'>,
@@ -78,6 +89,7 @@ function defaults(schema: Configuration | undefined): Record<string, unknown> {
     if (name === CREDENTIALS_PROPERTY) continue;
     if (property.default !== undefined) values.push([name, property.default]);
   }
-  // `fromEntries` defines members; assigning a property named `__proto__` would set the prototype instead.
+  // `fromEntries` defines members; assigning a property named `__proto__` would set the prototype
+  // instead.
   return Object.fromEntries(values);
 }

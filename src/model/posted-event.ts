@@ -1,9 +1,10 @@
 /**
- * Events that the host product posts: what each type looks like (REFERENCE D4), where it happens, and what to tell somebody who
- * posts something else.
+ * Events that the host product posts: what each type looks like (`docs/contract/events.md#types`),
+ * where it happens, and what to tell somebody who posts something else.
  *
- * Members that a type does not know pass through untouched: the product may say more than Annex has heard of. Three are Annex's
- * own: `eventId`, `organization`, whose installations the event is for, and `installationId`, where it is for one alone.
+ * Members that a type does not know pass through untouched: the product may say more than Annex has
+ * heard of. Three are Annex's own: `eventId`, `organization`, whose installations the event is for,
+ * and `installationId`, where it is for one alone.
  */
 import Type, { type TSchema } from 'typebox';
 import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
@@ -122,7 +123,8 @@ export function placeOfEvent({ type, spaceId, siteId }: SoundEvent): {
 }
 
 /**
- * What keeps a value from being an event that can be posted, in a sentence; undefined where nothing does.
+ * What keeps a value from being an event that can be posted, in a sentence; undefined where nothing
+ * does.
  *
  * @param at what the value is called: `body`, `body.events[3]`
  */

@@ -1,15 +1,18 @@
 /**
- * Who is asking, and what each kind of token may do (REFERENCE D8).
+ * Principals, and what each kind of token may do (`docs/contract/api.md#tokens`).
  *
- * Every rule about rights is one function here, so that the whole policy reads on one screen. The doors turn a `false`
- * into 403 where the caller may know that the thing exists, and into 404 where it may not. A rule lists who may; whoever
- * is not listed, may not.
+ * Every rule about rights is one function here, so that the whole policy reads on one screen. The
+ * doors turn a `false` into 403 where the caller may know that the thing exists, and into 404 where
+ * it may not. A rule lists who may; whoever is not listed, may not.
  */
 import type { TargetName } from './installation.ts';
 
 export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
 
-/** `admin`: the operator. `platform`: the host product. `organization`: one organization's members and authors. */
+/**
+ * `admin`: the operator. `platform`: the host product. `organization`: one organization's members
+ * and authors.
+ */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
 /** Of a token that is stored. */
@@ -21,8 +24,8 @@ export interface HolderPrincipal {
 }
 
 /**
- * Of a runtime token: code of an integration, while it runs. `integration` speaks for the integration, `installation` for
- * one installation of it and what lies below.
+ * Of a runtime token: code of an integration, while it runs. `integration` speaks for the
+ * integration, `installation` for one installation of it and what lies below.
  */
 export type RuntimePrincipal =
   | { readonly kind: 'integration'; readonly integration: string }
@@ -60,11 +63,16 @@ export const isPlatform = ({ kind }: Principal): boolean => kind === 'admin' || 
 const isOf = (principal: Principal, organization: string): boolean =>
   principal.kind === 'organization' && principal.organization === organization;
 
-/** Publish under, roll back, and read the versions of what `organization` owns. The host product publishes nothing. */
+/**
+ * Publish under, roll back, and read the versions of what `organization` owns. The host product
+ * publishes nothing.
+ */
 export const mayPublish = (principal: Principal, organization: string): boolean =>
   principal.kind === 'admin' || isOf(principal, organization);
 
-/** Know that an integration exists: its owner does, itself does, and everybody where it is public. */
+/**
+ * Know that an integration exists: its owner does, itself does, and everybody where it is public.
+ */
 export const maySee = (principal: Principal, { name, organization, visibility }: Owned): boolean =>
   isRuntime(principal)
     ? principal.integration === name
@@ -75,8 +83,9 @@ export const mayInstallFor = (principal: Principal, organization: string): boole
   isPlatform(principal) || isOf(principal, organization);
 
 /**
- * Read an installation and what lies below it: who may install it, and the code that it is of. A call for one space or site
- * reads that and the installation it is part of, as its environment does: what is in another is not its business.
+ * Read an installation and what lies below it: who may install it, and the code that it is of. A
+ * call for one space or site reads that and the installation it is part of, as its environment
+ * does: what is in another is not its business.
  */
 export function mayReadInstallation(principal: Principal, installed: InstalledIn): boolean {
   if (!isRuntime(principal)) return mayInstallFor(principal, installed.organization);
@@ -91,15 +100,17 @@ const isInReach = (own: TargetName, { installationId, level, place }: TargetName
   (own.level === 'organization' || level === 'organization' || (own.level === level && own.place === place));
 
 /**
- * See the configuration of an installation. An integration that speaks for itself as a whole does not: a configuration of
- * one organization would be in reach of a call for another (REFERENCE D12).
+ * See the configuration of an installation. An integration that speaks for itself as a whole does
+ * not: a configuration of one organization would be in reach of a call for another
+ * (`docs/contract/environment.md#runtime-tokens`).
  */
 export const mayReadConfiguration = (principal: Principal, installed: InstalledIn): boolean =>
   principal.kind !== 'integration' && mayReadInstallation(principal, installed);
 
 /**
- * Renew the credentials of a target, and so see them: code of a call whose environment shows them in any case. That is the
- * target of the call, and the installation that it is part of; never a space or a site beside it or below it (REFERENCE D12).
+ * Renew the credentials of a target, and so see them: code of a call whose environment shows them
+ * in any case. That is the target of the call, and the installation that it is part of; never a
+ * space or a site beside it or below it (`docs/contract/environment.md#runtime-tokens`).
  */
 export const mayRenewCredentials = (
   principal: Principal,
@@ -119,21 +130,25 @@ const EDITABLE_BY_CODE: Readonly<Record<RuntimePrincipal['kind'], readonly strin
 export const mayEdit = (principal: Principal, field: string): boolean =>
   !isRuntime(principal) || EDITABLE_BY_CODE[principal.kind].includes(field);
 
-/** Read the log of an installation: the author needs it as much as the organization that installed. */
+/**
+ * Read the log of an installation: the author needs it as much as the organization that installed.
+ */
 export const mayReadLog = (principal: Principal, installedIn: string, owner: string): boolean =>
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
 
 /**
- * Read what was to be delivered to what `organization` has installed, with what was posted and what receivers said to it, and
- * have it delivered again. Not for the author: it is the organization's content and the answers of its servers. Not for code
- * either, which could read there what was delivered to another space.
+ * Read what was to be delivered to what `organization` has installed, with what was posted and what
+ * receivers said to it, and have it delivered again. Not for the author: it is the organization's
+ * content and the answers of its servers. Not for code either, which could read there what was
+ * delivered to another space.
  */
 export const mayReadDeliveries = (principal: Principal, organization: string): boolean =>
   mayInstallFor(principal, organization);
 
 /**
- * See, replace and try out what webhooks of a target are signed with: whoever may install it, and the code that draws its
- * settings in a call for that very target; never in one for another, be it the installation that the target is part of.
+ * See, replace and try out what webhooks of a target are signed with: whoever may install it, and
+ * the code that draws its settings in a call for that very target; never in one for another, be it
+ * the installation that the target is part of.
  */
 export const maySeeWebhookSecret = (principal: Principal, installed: InstalledIn): boolean =>
   mayInstallFor(principal, installed.organization) ||
@@ -146,13 +161,15 @@ const isSame = (own: TargetName, { installationId, level, place }: TargetName): 
 export const mayPostEvents = (principal: Principal): boolean => isPlatform(principal);
 
 /**
- * Read what the product has said of an organization, and what came of it: that organization. Events name visitors, so whoever
- * wrote the code that hears of them sees none.
+ * Read what the product has said of an organization, and what came of it: that organization. Events
+ * name visitors, so whoever wrote the code that hears of them sees none.
  */
 export const mayReadEvents = (principal: Principal, organization: string): boolean =>
   mayInstallFor(principal, organization);
 
-/** Ask what a runtime token stands for: the host product, whose own API may be what it was sent to. */
+/**
+ * Ask what a runtime token stands for: the host product, whose own API may be what it was sent to.
+ */
 export const mayIntrospect = (principal: Principal): boolean => isPlatform(principal);
 
 /** Hand over envelopes for any endpoint. */

@@ -1,14 +1,18 @@
 /**
- * Takes what must stay secret out of a text that somebody may read: a log line, an explanation (REFERENCE D11).
+ * Takes what must stay secret out of a text that somebody may read: a log line, an explanation
+ * (`docs/contract/calls.md#logs`).
  *
- * A value is looked for as it is and in the shapes that code puts it into without thinking: escaped as in JSON, encoded as
- * in a URL, in base64 wherever in a longer text it begins. Annex's own tokens are known by their look. This is against
- * accidents. An author who wants a secret in a log can spell it backwards, and no search would find it.
+ * A value is looked for as it is and in the shapes that code puts it into without thinking: escaped
+ * as in JSON, encoded as in a URL, in base64 wherever in a longer text it begins. Annex's own
+ * tokens are known by their look. This is against accidents. An author who wants a secret in a log
+ * can spell it backwards, and no search would find it.
  *
- * The text is read in each of these ways (`text-views.ts`) and searched for all values at once (`secret-search.ts`), so the
- * cost is linear in the text, whatever the secrets are, and what is kept for them is about as large as they are.
+ * The text is read in each of these ways (`text-views.ts`) and searched for all values at once
+ * (`secret-search.ts`), so the cost is linear in the text, whatever the secrets are, and what is
+ * kept for them is about as large as they are.
  *
- * Values under six characters are not looked for: every log has them by chance, and the gaps would tell what they are.
+ * Values under six characters are not looked for: every log has them by chance, and the gaps would
+ * tell what they are.
  */
 import type { Environment } from './environment.ts';
 import { addSpan, SecretSearch, type Spans, type View } from './secret-search.ts';
@@ -26,22 +30,34 @@ const BASE64_BYTES_MIN = 4;
 const LINE_CHARS_MIN = 16;
 /** So long may the name of a host be, which is told in small letters. */
 const HOST_CHARS_MAX = 253;
-/** What stands behind a text that was cut off: an ellipsis, a number of characters, or the border of a table. */
+/**
+ * What stands behind a text that was cut off: an ellipsis, a number of characters, or the border of
+ * a table.
+ */
 const CUT = /…|'?\.\.\. \d+ more char| │/g;
 /** The end of a shorter text is its own. */
 const LONG_TEXT_CHARS = 4_096;
-/** Values, and lines of values, that are looked for; the longest. Attack: `oauth_credentials` of ten thousand words. */
+/**
+ * Values, and lines of values, that are looked for; the longest. Attack: `oauth_credentials` of ten
+ * thousand words.
+ */
 const PIECES_MAX = 256;
 /** So much of one is looked for. No secret and no configuration is longer. */
 const PIECE_CHARS_MAX = 64 * 1024;
 
-/** The look of Annex's own tokens, and of those in base64, which "annex_" makes begin in one of three ways. */
+/**
+ * The look of Annex's own tokens, and of those in base64, which "annex_" makes begin in one of
+ * three ways.
+ */
 const TOKENS =
   /annex_(?:admin|platform|organization|run|install)_[A-Za-z0-9_.-]{20,}|(?:YW5uZXhf|FubmV4X|hbm5leF)[A-Za-z0-9+/_-]{27,}/g;
 /** Without one of these there is no token: most lines are done with them. */
 const TOKEN_HEADS = ['annex_', 'YW5uZXhf', 'FubmV4X', 'hbm5leF'];
 
-/** Finds the secrets of one target. Its cost is bounded by the length of the text, whatever the secrets are. */
+/**
+ * Finds the secrets of one target. Its cost is bounded by the length of the text, whatever the
+ * secrets are.
+ */
 export class Redactor {
   /** What it weighs in memory, roughly. */
   readonly bytes: number;
@@ -88,7 +104,10 @@ function cutsIn(text: string): number[] {
   return cuts;
 }
 
-/** The text with `[redacted]` for every token of Annex's own, where it is not known whose text it is. */
+/**
+ * The text with `[redacted]` for every token of Annex's own, where it is not known whose text it
+ * is.
+ */
 export const withoutTokens = (text: string): string => {
   const tokens = tokensIn(text);
   return tokens.length === 0 ? text : without(text, tokens);
@@ -104,7 +123,10 @@ export function secretsOf(environment: Omit<Environment, 'apiTokens'>): string[]
   return [...Object.values(secrets), ...Object.values(signingSecrets), ...credentials];
 }
 
-/** All texts in a value of JSON. Not by recursion: what an extension of OAuth answers may be nested as deep as it likes. */
+/**
+ * All texts in a value of JSON. Not by recursion: what an extension of OAuth answers may be nested
+ * as deep as it likes.
+ */
 function textsIn(value: unknown): string[] {
   const texts: string[] = [];
   const waiting = [value];
@@ -134,7 +156,10 @@ function piecesOf(secrets: Iterable<string>): string[] {
   return [...pieces].sort((a, b) => b.length - a.length).slice(0, PIECES_MAX);
 }
 
-/** What is searched for in every view, in UTF-8. The views decode; here is what a view may hold of a secret beside itself. */
+/**
+ * What is searched for in every view, in UTF-8. The views decode; here is what a view may hold of a
+ * secret beside itself.
+ */
 function shapesOf(pieces: readonly string[]): Uint8Array[] {
   const shapes = new Set<string>();
   for (const piece of pieces) {

@@ -1,11 +1,13 @@
 /**
- * Runtime tokens: what an integration's code shows when it asks the API of its own service (REFERENCE D8).
+ * Runtime tokens: what an integration's code shows when it asks the API of its own service
+ * (`docs/contract/environment.md#runtime-tokens`).
  *
  *   annex_run_<payload> . <HMAC-SHA256 of the payload>          (both base64url)
  *
- * Signed rather than stored, because one is made for every target every half minute and lives only a little longer than a
- * call: what the payload says is believed because nobody else can sign. It is no secret; whoever holds a token may read
- * what it is for. Pure: keys and time are passed in. Whether what a token speaks for still exists is for the store to say.
+ * Signed rather than stored, because one is made for every target every half minute and lives only
+ * a little longer than a call: what the payload says is believed because nobody else can sign. It
+ * is no secret; whoever holds a token may read what it is for. Pure: keys and time are passed in.
+ * Whether what a token speaks for still exists is for the store to say.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { base64url } from './identifiers.ts';
@@ -24,8 +26,9 @@ export type RuntimeTokenKeys = readonly [Uint8Array, ...Uint8Array[]];
 interface Claims {
   readonly integration: string;
   /**
-   * When the integration was first published, in milliseconds since 1970: one of the same name that somebody else publishes
-   * after it was deleted is another integration, and a token of the old one is nothing to it.
+   * When the integration was first published, in milliseconds since 1970: one of the same name that
+   * somebody else publishes after it was deleted is another integration, and a token of the old one
+   * is nothing to it.
    */
   readonly since: number;
   /** Of the version that runs. */
@@ -48,7 +51,10 @@ export interface InstallationClaims extends Claims {
 
 export type RuntimeClaims = IntegrationClaims | InstallationClaims;
 
-/** The claims of a genuine token, whether or not it is over; undefined for what nobody here has signed. */
+/**
+ * The claims of a genuine token, whether or not it is over; undefined for what nobody here has
+ * signed.
+ */
 export type ReadRuntimeToken = { readonly claims: RuntimeClaims; readonly isExpired: boolean } | undefined;
 
 export const isRuntimeToken = (token: string): boolean => token.startsWith(RUNTIME_TOKEN_PREFIX);
@@ -60,7 +66,8 @@ export function mintRuntimeToken(keys: RuntimeTokenKeys, claims: RuntimeClaims):
 }
 
 /**
- * Reads what anybody may have sent. Nothing of the payload is looked at before its signature is known to be good.
+ * Reads what anybody may have sent. Nothing of the payload is looked at before its signature is
+ * known to be good.
  *
  * @param now milliseconds since 1970
  */
@@ -77,11 +84,13 @@ const signature = (key: Uint8Array, payload: string): Buffer =>
 
 function isSigned(keys: RuntimeTokenKeys, payload: string, signed: string): boolean {
   const claimed = Buffer.from(signed, 'base64url');
-  // The last character has two bits to spare. Were they ignored, one token could be written in four ways, and whoever lists
-  // tokens that are not to be believed any more would have listed one of them.
+  // The last character has two bits to spare. Were they ignored, one token could be written in four
+  // ways, and whoever lists tokens that are not to be believed any more would have listed one of
+  // them.
   if (base64url(claimed) !== signed) return false;
   let isGenuine = false;
-  // Every key is tried, in constant time, so that timing tells neither the signature nor which key it was.
+  // Every key is tried, in constant time, so that timing tells neither the signature nor which key
+  // it was.
   for (const key of keys) if (timingSafeEqual(signature(key, payload), claimed)) isGenuine = true;
   return isGenuine;
 }
@@ -107,8 +116,8 @@ function payloadOf(claims: RuntimeClaims): Payload {
 }
 
 /**
- * A signed payload of another form was signed by a version of this service that wrote others. It is refused whole: a member
- * that is not understood may be a restriction.
+ * A signed payload of another form was signed by a version of this service that wrote others. It is
+ * refused whole: a member that is not understood may be a restriction.
  */
 function claimsOf(text: string): RuntimeClaims | undefined {
   const payload = parse(text);

@@ -1,6 +1,7 @@
 /**
- * The signature of platform requests and of webhook deliveries, `X-Platform-Signature: t=<unix seconds>,v1=<hex>` (SPEC
- * "Webhook signature", REFERENCE D25). Only with secrets that are passed in; it knows no clock.
+ * The signature of platform requests and of webhook deliveries, `X-Platform-Signature: t=<unix
+ * seconds>,v1=<hex>` (`docs/contract/webhooks.md#signature`). Only with secrets that are passed in;
+ * it knows no clock.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -10,7 +11,8 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const HEADER_CHARS_MAX = 1_024;
 
 /**
- * @param secrets each signs; while one takes over from another the new one stands first. The key is the text's UTF-8.
+ * @param secrets each signs; while one takes over from another the new one stands first. The key is
+ * the text's UTF-8.
  * @param timestampS of this request: the same body sent again later is signed anew
  * @param body exactly the bytes that are sent
  * @returns the header's value
@@ -55,7 +57,8 @@ export function matchingDigests(
   const matching: Buffer[] = [];
   for (const secret of secrets) {
     const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
-    // Every pair is compared, in constant time, so that timing tells neither the digest nor which secret it was.
+    // Every pair is compared, in constant time, so that timing tells neither the digest nor which
+    // secret it was.
     for (const candidate of digests) if (timingSafeEqual(digest, candidate)) matching.push(candidate);
   }
   return matching;

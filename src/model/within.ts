@@ -1,4 +1,7 @@
-/** A bounded wait: what is waited for may never come, and whoever waits goes on all the same. It stops no work. */
+/**
+ * A bounded wait: the caller continues at the bound, whether or not the work is done. The work is
+ * not stopped.
+ */
 
 /** @returns whether the work was done in time @throws what the work throws in time */
 export async function within(boundMs: number, work: Promise<unknown>): Promise<boolean> {

@@ -1,10 +1,10 @@
 /**
- * Integrations that come with Annex: published when it starts, under an owner that no token is made for, public, and published
- * again when a release brings other content.
+ * Built-in integrations: published when Annex starts, public, under an owner that no token is made
+ * for, and published again when a release changes their content.
  *
- * What was published is known by a hash of its files and of the SDK that is bundled with them, so only the first start of a release
- * bundles anything. An operator who deletes one, or activates an older version, keeps it so until the next release. A name that
- * is taken stays with whoever has it.
+ * A hash of the files and of the SDK bundled with them identifies the content, so only the first
+ * start of a release bundles anything. If an operator deletes one or activates an older version, it
+ * stays so until the next release. A name that is taken stays with its owner.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,29 +19,29 @@ import type { BuiltIns } from '../store/integrations/built-ins.ts';
 import type { Publisher } from './publish.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-/** Folder of each, which is named as it is. */
+/** Their names, which are also the names of their folders. */
 const NAMES = ['webhook'] as const;
 const BY: Actor = { principal: { kind: 'admin', tokenId: 'built-in' }, requestId: 'start', depth: 0 };
 
 export interface BuiltInsParts {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
-  /** Told of each that was published, and of each that could not be. */
-  tell(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
+  /** Receives a log entry for each that was published, and for each that could not be. */
+  report(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Publishes what is not there yet. Never rejects: Annex runs without them, too. */
+/** Publishes those whose content is not published yet. Never rejects: Annex also runs without them. */
 export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
   for (const name of NAMES) {
     try {
       await publishOne(parts, name);
     } catch (err) {
-      parts.tell('warn', { integration: name, err }, 'a built-in integration was not published');
+      parts.report('warn', { integration: name, err }, 'a built-in integration was not published');
     }
   }
 }
 
-async function publishOne({ publisher, builtIns, tell }: BuiltInsParts, name: string): Promise<void> {
+async function publishOne({ publisher, builtIns, report }: BuiltInsParts, name: string): Promise<void> {
   const files = filesOf(join(FIXTURES, name));
   const contentHash = hashOf(files);
   if ((await builtIns.contentOf(name)) === contentHash) return;
@@ -57,14 +57,14 @@ async function publishOne({ publisher, builtIns, tell }: BuiltInsParts, name: st
   const published = await publisher.publish(form, BY);
   if (published.ok) {
     await builtIns.published(name, contentHash);
-    return tell(
+    return report(
       'info',
       { integration: name, version: published.version },
       'a built-in integration was published',
     );
   }
   const problems = published.problems.map(({ message }) => message);
-  tell('warn', { integration: name, problems }, 'a built-in integration was not published');
+  report('warn', { integration: name, problems }, 'a built-in integration was not published');
 }
 
 /** The manifest with the owner that it has here: its folder is an example, too, which anybody may publish as their own. */

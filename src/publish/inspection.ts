@@ -1,5 +1,6 @@
 /**
- * What running a script once says about it, held against its manifest (REFERENCE D10, D5).
+ * What running a script once says about it, held against its manifest
+ * (`docs/contract/manifest.md#checks-against-the-code`).
  */
 
 import { limitMet } from '../calls/outcome.ts';
@@ -16,7 +17,10 @@ import type { CallEnd, Outcome, ScriptExports } from '../protocol/wire.ts';
 /** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;
 
-/** Problems in one answer: an author who has more starts at the top, and a hostile upload gets no megabyte back. */
+/**
+ * Problems in one answer: an author who has more starts at the top, and a hostile upload gets no
+ * megabyte back.
+ */
 export const PROBLEMS_MAX = 100;
 /** Names of components listed in one message. */
 const NAMES_SHOWN = 10;
@@ -62,7 +66,9 @@ export function probeProblem(end: CallEnd, { limits, entry, toSource }: ProbeCon
   return problem(`${message} ${said}`, { file, ...place, hint });
 }
 
-/** The first place in the author's own code: a mistake in a call of the SDK is where the call is. */
+/**
+ * The first place in the author's own code: a mistake in a call of the SDK is where the call is.
+ */
 function authorFrame(said: string): RegExpMatchArray | undefined {
   const frames = [...said.matchAll(FRAMES).take(FRAMES_MAX)];
   return frames.find(([, file]) => !file?.startsWith('@annex/sdk')) ?? frames[0];
@@ -81,9 +87,11 @@ export interface InspectedManifest {
 }
 
 /**
- * Problems of a script that loads. Without a manifest, one that is broken itself, only the script is looked at.
+ * Problems of a script that loads. Without a manifest, one that is broken itself, only the script
+ * is looked at.
  *
- * Components are known where the SDK made the default export; a script without the SDK answers for its own.
+ * Components are known where the SDK made the default export; a script without the SDK answers for
+ * its own.
  *
  * @param entry path of the entrypoint inside the upload
  */
@@ -137,7 +145,8 @@ function missingComponents(
   return wantedComponents(manifest)
     .filter(({ id }) => !declared.has(id))
     .map(({ id, who, at }, index) => {
-      // A guess costs a look at every component; 1,500 missing blocks must not hold the host up with guesses nobody reads.
+      // A guess costs a look at every component; 1,500 missing blocks must not hold the host up
+      // with guesses nobody reads.
       const near = index < PROBLEMS_MAX ? nearest(id, components) : undefined;
       const hint = near === undefined ? 'Give a component this componentId.' : `Did you mean "${near}"?`;
       return problem(`${who} has no component. ${known}`, { ...placeOf(at), hint });
@@ -164,7 +173,10 @@ function handlersWithoutScope(
   });
 }
 
-/** Types of events that can be selected for a webhook, and are never posted because nobody handles them. */
+/**
+ * Types of events that can be selected for a webhook, and are never posted because nobody handles
+ * them.
+ */
 function selectableUnhandled(
   { events }: ScriptExports,
   { manifest: { configurations, webhook }, placeOf }: InspectedManifest,
@@ -184,7 +196,10 @@ function selectableUnhandled(
   });
 }
 
-/** Handlers of events that never come; the host product may send types of its own, so this is no mistake for sure. */
+/**
+ * Handlers of events that never come; the host product may send types of its own, so this is no
+ * mistake for sure.
+ */
 function unknownHandlers({ events }: ScriptExports, entry: string): Problem[] {
   return events
     .filter((event) => !HANDLED_EVENTS.includes(event))

@@ -1,12 +1,14 @@
 /**
- * Publishing (REFERENCE D10): an upload becomes a new active version, or a list of everything wrong with it.
+ * Publishing (`docs/contract/api.md#publishing`): an upload becomes a new active version, or a list
+ * of everything wrong with it.
  *
  *   parts → [ manifest, secrets, images ] → rights → [ bundle ] → probe → registry
  *
- * What stands in brackets runs in the process of the upload, not here. The steps that find problems run on past each other's
- * problems as far as they can, so that the author sees them all at once; rights come before the step that costs most.
- * Nothing is stored before the last step, which stores everything: a broken publish changes nothing. Tenant code runs
- * nowhere but in the probe, which is a cell's.
+ * What stands in brackets runs in the process of the upload, not here. The steps that find problems
+ * run on past each other's problems as far as they can, so that the author sees them all at once;
+ * rights come before the step that costs most. Nothing is stored before the last step, which stores
+ * everything: a broken publish changes nothing. Tenant code runs nowhere but in the probe, which is
+ * a cell's.
  */
 import { UploadJob } from '../bundle/bundler.ts';
 import type { Reading } from '../bundle/reading/reading.ts';
@@ -84,10 +86,11 @@ export class Publisher {
   }
 
   /**
-   * Publishes an upload, or tells why not (REFERENCE D10).
+   * Publishes an upload, or lists its problems.
    *
    * @param gone aborts when the publisher goes away: the work is stopped and nothing is stored.
-   * @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the manifest names; the reason
+   * @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the
+   * manifest names; the reason
    *   of `gone` once it aborts.
    */
   async publish(form: UploadForm, by: Actor, gone?: AbortSignal): Promise<Publishing> {
@@ -115,7 +118,9 @@ export class Publisher {
     return this.#store(manifest, ready, { secrets, images }, { problems, more }, by);
   }
 
-  /** Everything that needs the process of the upload. Rights come before the step that costs most. */
+  /**
+   * Everything that needs the process of the upload. Rights come before the step that costs most.
+   */
   async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Publishing> {
     const reading = await job.read(form);
     if (!reading.ok) return { ok: false, problems: reading.problems };
@@ -176,8 +181,9 @@ const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles
   exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
 
 /**
- * Which publisher an upload's turn and memory are counted for: the organization of the token. An admin token publishes for any
- * organization, and is a publisher of its own; no organization is named like it.
+ * Which publisher an upload's turn and memory are counted for: the organization of the token. An
+ * admin token publishes for any organization, and is a publisher of its own; no organization is
+ * named like it.
  */
 export const publisherOf = (principal: Principal): string =>
   isRuntime(principal) ? '' : (principal.organization ?? `token ${principal.tokenId}`);
@@ -187,7 +193,8 @@ async function bundled(job: UploadJob, entry: string): Promise<Pick<Built, 'prob
   const result = await job.bundle(entry);
   if (!result.ok) return { problems: result.problems };
   const { script, map: sourceMap, warnings } = result;
-  // Text columns of PostgreSQL hold no U+0000. The bundler escapes it wherever that changes nothing.
+  // Text columns of PostgreSQL hold no U+0000. The bundler escapes it wherever that changes
+  // nothing.
   if (!script.includes('\0')) return { problems: warnings, code: { script, sourceMap, entry } };
   const hint = 'Look at regular expressions and tagged templates, and write it as \\0.';
   return { problems: [...warnings, problem('The code contains a NUL character.', { file: entry, hint })] };

@@ -1,9 +1,10 @@
 /**
- * Receives the body of a publish (REFERENCE D10): `multipart/form-data` becomes parts, each as it came.
+ * Receives the body of a publish (`docs/contract/api.md#publishing`): `multipart/form-data` becomes
+ * parts, each as it came.
  *
- * The body is counted as it arrives and given up at the limit, so the work is linear in at most one upload. Nothing inside
- * of a part is parsed here, on the thread that serves everyone: that is done by the process of the upload
- * (`bundle/reading/`), under its deadline.
+ * The body is counted as it arrives and given up at the limit, so the work is linear in at most one
+ * upload. Nothing inside of a part is parsed here, on the thread that serves everyone: that is done
+ * by the process of the upload (`bundle/reading/`), under its deadline.
  */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
@@ -27,7 +28,8 @@ const PART_HEAD_BYTES = 4 * 1024;
  *
  * @param body is read but never destroyed, so that the connection can still carry an answer.
  * @param share counts what is held, unless it is left out; the caller gives it back
- * @throws `REQUEST_INVALID` where the body is not well-formed multipart, `REQUEST_TOO_LARGE` at the upload limit,
+ * @throws `REQUEST_INVALID` where the body is not well-formed multipart, `REQUEST_TOO_LARGE` at the
+ * upload limit,
  *   `PUBLISH_BUSY` where uploads hold too much already, `CALL_CANCELED` where the sender went away.
  */
 export async function receiveUpload(
@@ -44,7 +46,8 @@ export async function receiveUpload(
       parts.hold(chunk.length);
       if (parts.excess === undefined) chunks.push(chunk);
     });
-    // A body cut off inside a part fails that part too; nobody listening would end the process. `feed` has the answer.
+    // A body cut off inside a part fails that part too; nobody listening would end the process.
+    // `feed` has the answer.
     stream.on('error', () => {});
     stream.on('end', () => parts.add(name, filename, Buffer.concat(chunks)));
   });
@@ -63,7 +66,8 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
     return new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
-      // Every part is read as bytes: the parser's own fields are decoded leniently, and a broken byte would go unseen.
+      // Every part is read as bytes: the parser's own fields are decoded leniently, and a broken
+      // byte would go unseen.
       isPartAFile: () => true,
       limits: { parts: limits.uploadFiles + SPARE_PARTS, headerPairs: 16, headerSize: PART_HEAD_BYTES },
     });
@@ -72,7 +76,9 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
   }
 }
 
-/** Sends the body through the parser, as fast as the parser takes it and no further than the limit. */
+/**
+ * Sends the body through the parser, as fast as the parser takes it and no further than the limit.
+ */
 async function feed(
   parser: BusboyInstance,
   body: AsyncIterable<Buffer>,
@@ -89,7 +95,8 @@ async function feed(
     );
   });
   parser.on('finish', () => finished.resolve());
-  // Text before the first boundary, after the last, or in parts without a name is in no part; it counts here.
+  // Text before the first boundary, after the last, or in parts without a name is in no part; it
+  // counts here.
   const bodyBytesMax = limits.uploadBytes + (limits.uploadFiles + SPARE_PARTS) * PART_HEAD_BYTES;
   let bytes = 0;
   for await (const chunk of body) {
@@ -104,7 +111,9 @@ async function feed(
   if (parts.excess !== undefined) throw parts.excess;
 }
 
-/** Attack: many uploads that stop just before their end. What arrives is counted before it is kept. */
+/**
+ * Attack: many uploads that stop just before their end. What arrives is counted before it is kept.
+ */
 async function* counted(
   body: Readable,
   share: Pick<UploadShare, 'take'> | undefined,

@@ -171,7 +171,7 @@ test('a port that is taken ends the start with its number, and leaves nothing ru
   const port = new URL((await first.ready).control).port;
   const second = start([...free(await folder()), '--control-port', port]);
   expect(await second.exited).toBe(1);
-  expect(second.output()).toContain(`--control-port: ${port} is taken`);
+  expect(second.output()).toContain(`--control-port: port ${port} is in use`);
 });
 
 test('an impossible data folder or key file is named with its flag', async () => {

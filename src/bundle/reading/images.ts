@@ -1,10 +1,10 @@
 /**
- * The images of an upload: those that the manifest names have to be there, be PNG, and be of a size that can be shown
- * (SPEC "Manifest", REFERENCE 4).
+ * The images of an upload: those that the manifest names have to be there, be PNG, and be of a size
+ * that can be shown (`docs/contract/manifest.md#icons-and-images`).
  *
- * They are shown to whoever looks at an installation page, by a product that trusts this service, so what is stored is an
- * image and nothing else, and small both in bytes and in what a browser unpacks: 2 MiB of PNG can be a gigabyte of
- * pixels. They are not decoded here.
+ * They are shown to whoever looks at an installation page, by a product that trusts this service,
+ * so what is stored is an image and nothing else, and small both in bytes and in what a browser
+ * unpacks: 2 MiB of PNG can be a gigabyte of pixels. They are not decoded here.
  */
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
 import { readPng } from '../../model/manifest/png.ts';
@@ -19,7 +19,7 @@ const ICON_PIXELS_MAX = 1_024;
 export const PREVIEW_BYTES_MAX = 2 * 1024 * KIB;
 /** Of each side. */
 const PREVIEW_PIXELS_MAX = 4_096;
-/** SPEC "Limits": recommended, and so is its ratio. */
+/** Recommended size, which also sets the recommended ratio. */
 const PREVIEW_WIDTH = 1_600;
 const PREVIEW_HEIGHT = 800;
 

@@ -1,6 +1,7 @@
 /**
- * What a component answers to `ui_render` (REFERENCE 5): a drawing with the state and the props that belong to it, or the
- * word that it is complete. Bytes of a tenant's become what may be passed on, or a list of what is wrong with them.
+ * What a component answers to `ui_render` (`docs/contract/components.md#answer`): a drawing with
+ * the state and the props that belong to it, or the word that it is complete. Bytes of a tenant's
+ * become what may be passed on, or a list of what is wrong with them.
  */
 import { checkDrawing } from './contentkit-check.ts';
 import { type DrawingProblem, Findings, meant, type Place } from './contentkit-problem.ts';

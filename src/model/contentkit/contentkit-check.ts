@@ -1,10 +1,11 @@
 /**
- * What a component drew, checked and normalised: the tree that is passed on has known elements with known attributes and
- * nothing else (REFERENCE 5).
+ * What a component drew, checked and normalised: the tree that is passed on has known elements with
+ * known attributes and nothing else (`docs/contract/components.md#validation`).
  *
- * The tree is a tenant's JSON, so its depth, its elements and what is told of its faults are bounded, and the work grows
- * with its size alone. Harmless noise is taken out: nested lists, `null`, `false`, numbers where text may be. What is made of
- * the catalogue is made once, when this module is loaded.
+ * The tree is a tenant's JSON, so its depth, its elements and what is told of its faults are
+ * bounded, and the work grows with its size alone. Harmless noise is taken out: nested lists,
+ * `null`, `false`, numbers where text may be. What is made of the catalogue is made once, when this
+ * module is loaded.
  */
 import { type ChildrenRule, DEFINITIONS, ELEMENTS, type ElementKind, ROOTS } from './contentkit.ts';
 import { type DrawingProblem, Findings, meant, type Place, quoted } from './contentkit-problem.ts';
@@ -40,8 +41,9 @@ export function checkDrawing(element: unknown): CheckedDrawing {
 const ROOT: Place = { key: 'element' };
 
 /**
- * How many elements a place is inside of. The attack is a drawing of ten thousand elements below sixty that each stand in
- * sixty lists: so the way up is only taken to the next element, which knows the rest.
+ * How many elements a place is inside of. The attack is a drawing of ten thousand elements below
+ * sixty that each stand in sixty lists: so the way up is only taken to the next element, which
+ * knows the rest.
  */
 function depthAt(at: Place): number {
   let place: Place | undefined = at;
@@ -186,7 +188,10 @@ interface Item {
   readonly place: Place;
 }
 
-/** The items of a list, nested ones opened; one value is a list of one. What draws nothing is left out. */
+/**
+ * The items of a list, nested ones opened; one value is a list of one. What draws nothing is left
+ * out.
+ */
 function openedList(value: unknown, at: Place, findings: Findings): readonly Item[] {
   const items: Item[] = [];
   open(value, at, findings, items, 0);

@@ -1,8 +1,10 @@
 /**
- * The values that attributes of ContentKit elements take: texts, URLs, icons, actions, bindings to client state
- * (REFERENCE 5). Schemas only; which element has which is in `contentkit.ts`.
+ * The values that attributes of ContentKit elements take: texts, URLs, icons, actions, bindings to
+ * client state (`docs/contract/components.md#values`). Schemas only; which element has which is in
+ * `contentkit.ts`.
  *
- * A schema here says in its description what it means: the author reads it in an editor, the host product in the JSON Schema.
+ * A schema here says in its description what it means: the author reads it in an editor, the host
+ * product in the JSON Schema.
  */
 import Type, { type TSchema } from 'typebox';
 
@@ -35,8 +37,8 @@ const ICONS = [
 const BUTTON_STYLES = ['primary', 'secondary', 'danger'] as const;
 
 /**
- * Attack: `javascript:`, `data:` or `file:` in a link, run or read by the page of the host product. Nothing may stand before
- * the scheme, and nothing that a browser drops inside of it.
+ * Attack: `javascript:`, `data:` or `file:` in a link, run or read by the page of the host product.
+ * Nothing may stand before the scheme, and nothing that a browser drops inside of it.
  */
 const WEB_URL = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\u0000-\\u0020\\u007f]+$';
 const LINK_URL = '^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\\s\\u0000-\\u0020\\u007f]+$';

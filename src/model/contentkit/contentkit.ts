@@ -1,5 +1,6 @@
 /**
- * ContentKit: every element that a component can draw, its attributes and what may stand inside of it (REFERENCE 5).
+ * ContentKit: every element that a component can draw, its attributes and what may stand inside of
+ * it (`docs/contract/components.md#elements`).
  *
  * The one place where this is said. The host's check (`contentkit-check.ts`), the types of the SDK
  * (`sandbox/sdk/contentkit-elements.ts`) and the JSON Schema that is served are made of it.
@@ -363,7 +364,10 @@ export const DEFINITIONS: Readonly<Record<string, TSchema>> = {
   ...VALUES,
 };
 
-/** The elements that an answer of the service can have, as JSON Schema: after the host has checked and normalised them. */
+/**
+ * The elements that an answer of the service can have, as JSON Schema: after the host has checked
+ * and normalised them.
+ */
 export const CONTENTKIT_SCHEMA = Type.Union(
   ROOTS.map((name) => ref(name)),
   {

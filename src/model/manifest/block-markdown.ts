@@ -1,13 +1,15 @@
 /**
- * Blocks in Markdown, both ways (REFERENCE 4): a fenced code block of the language that the manifest names, whose text is one
- * of the props. The others stand behind the language, each as `name=value`, the value in JSON:
+ * Blocks in Markdown, both ways (`docs/contract/components.md#blocks-in-markdown`): a fenced code
+ * block of the language that the manifest names, whose text is one of the props. The others stand
+ * behind the language, each as `name=value`, the value in JSON:
  *
  *     ```mermaid theme="dark" wide=true
  *     graph TD
  *     ```
  *
- * What is written is read back as it was, also where a parser of CommonMark has read it in between. Code blocks in lists and
- * quotes are code: only what stands at the edge of a document is looked at. Knows no components, and not what props mean.
+ * What is written is read back as it was, also where a parser of CommonMark has read it in between.
+ * Code blocks in lists and quotes are code: only what stands at the edge of a document is looked
+ * at. Knows no components, and not what props mean.
  */
 import { DATA_DEPTH_MAX, isDeeper } from '../contentkit/contentkit-values-check.ts';
 import type { BlockMarkdown } from './manifest-blocks.ts';
@@ -40,18 +42,22 @@ export function blockToMarkdown({ codeblock, body }: BlockMarkdown, props: Props
   const attributes = Object.entries(props)
     .filter(([name, value]) => value !== undefined && !(isText && name === body))
     .map(([name, value]) => ` ${BARE_NAME.test(name) ? name : quoted(name)}=${quoted(value)}`);
-  // Attack: a text with a fence in it, which would end the block and have the rest be read as a document.
+  // Attack: a text with a fence in it, which would end the block and have the rest be read as a
+  // document.
   const runs = isText ? (text.match(/`+/g) ?? []) : [];
   const fence = '`'.repeat(runs.reduce((longest, { length }) => Math.max(longest, length + 1), FENCE.length));
   return [`${fence}${codeblock}${attributes.join('')}`, ...(isText ? [text] : []), fence].join('\n');
 }
 
-/** Parsers of Markdown take all line breaks for one, and replace what is no character; such a text stands among the attributes. */
+/**
+ * Parsers of Markdown take all line breaks for one, and replace what is no character; such a text
+ * stands among the attributes.
+ */
 const isWritable = (text: string): boolean => !/[\r\0]/.test(text) && text.isWellFormed();
 
 /**
- * JSON on one line, without what Markdown reads: it takes `\"` and `&amp;` for characters of the text, a backtick for the end
- * of the fence.
+ * JSON on one line, without what Markdown reads: it takes `\"` and `&amp;` for characters of the
+ * text, a backtick for the end of the fence.
  */
 function quoted(value: unknown): string {
   return JSON.stringify(value)
@@ -64,8 +70,8 @@ function quoted(value: unknown): string {
 }
 
 /**
- * The blocks of a document, in their order. A code block of a block's language whose attributes are not in the form above
- * stays a code block: nothing of it is lost.
+ * The blocks of a document, in their order. A code block of a block's language whose attributes are
+ * not in the form above stays a code block: nothing of it is lost.
  *
  * @param mappings by language; of several for one the first counts
  */
@@ -100,7 +106,10 @@ function closingLine(lines: readonly string[], first: number, fence: string): nu
   return lines.length;
 }
 
-/** A value of JSON without white space outside of its texts: a text, or whatever else up to the next space. */
+/**
+ * A value of JSON without white space outside of its texts: a text, or whatever else up to the next
+ * space.
+ */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_-]*/y;
 const OTHER = /[^\s"]+/y;

@@ -1,8 +1,10 @@
 /**
- * Configuration schemas of a manifest (SPEC "Configuration schema", REFERENCE 4): the settings an installation has.
+ * Configuration schemas of a manifest (`docs/contract/configuration.md#properties`): the settings
+ * an installation has.
  *
- * Read once at publish; the rest of the system relies on the shape. What a component does with a configuration is not
- * known here, nor what makes the values of one valid. Keys are those of the YAML.
+ * Read once at publish; the rest of the system relies on the shape. What a component does with a
+ * configuration is not known here, nor what makes the values of one valid. Keys are those of the
+ * YAML.
  */
 
 import { CREDENTIALS_PROPERTY } from '../installation.ts';
@@ -22,7 +24,10 @@ const OTHER_TYPES = new Map<string, (typeof PROPERTY_TYPES)[number]>([
   ['bool', 'boolean'],
 ]);
 
-/** A setting is a member of an object in JavaScript and a part of a URL, so its name is a plain word. */
+/**
+ * A setting is a member of an object in JavaScript and a part of a URL, so its name is a plain
+ * word.
+ */
 export const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 /** More than anybody fills in; a form has one field for each. */
 export const PROPERTIES_MAX = 100;
@@ -40,7 +45,10 @@ export interface StringProperty extends PropertyTexts {
   readonly default?: string | readonly string[];
   /** Choices of a dropdown, each once. */
   readonly enum?: readonly string[];
-  /** The value is a list of choices, each once: at least one where the property is required. Only beside `enum`. */
+  /**
+   * The value is a list of choices, each once: at least one where the property is required. Only
+   * beside `enum`.
+   */
   readonly multiple?: true;
   /** Path below the endpoint that supplies the choices. */
   readonly completion_url?: string;
@@ -56,7 +64,10 @@ export interface BooleanProperty extends PropertyTexts {
   readonly default?: boolean;
 }
 
-/** Starts something at the integration, as a rule a connection by OAuth. It has no value, unless it is `oauth_credentials`. */
+/**
+ * Starts something at the integration, as a rule a connection by OAuth. It has no value, unless it
+ * is `oauth_credentials`.
+ */
 export interface ButtonProperty extends PropertyTexts {
   readonly type: 'button';
   readonly button_text?: string;
@@ -77,7 +88,10 @@ export interface Configuration {
 
 export type Configurations = { readonly [Level in (typeof CONFIGURATION_LEVELS)[number]]?: Configuration };
 
-/** Keys of every property, and those of its type. A button's `default` is told of as a mistake, not as unknown. */
+/**
+ * Keys of every property, and those of its type. A button's `default` is told of as a mistake, not
+ * as unknown.
+ */
 const PROPERTY_KEYS = ['type', 'title', 'description'];
 const PROPERTY_KEYS_OF = {
   string: ['default', 'enum', 'multiple', 'completion_url'],
@@ -198,7 +212,8 @@ function readChosen(fields: YamlFields, choices: readonly string[] = []): readon
   const given = fields.texts('default', { max: ENUM_MAX, unique: true });
   const raw = fields.raw('default');
   const written: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
-  // Where the property is required, a new installation would be active with a value that no edit may set.
+  // Where the property is required, a new installation would be active with a value that no edit
+  // may set.
   if (written.length === 0)
     fields.error('default', 'A default needs at least one choice.', 'List some, or remove "default".');
   for (const choice of given) {

@@ -1,10 +1,12 @@
 /**
- * The `contentSecurityPolicy` of a manifest (REFERENCE 4): what pages of the integration may load, as the text of the header
- * or as a map of directives to their values.
+ * The `contentSecurityPolicy` of a manifest (`docs/contract/manifest.md#content-security-policy`):
+ * what pages of the integration may load, as the text of the header or as a map of directives to
+ * their values.
  *
- * It ends up in a header of an answer, so it must not be able to end that header and begin another: a line break in it
- * would let an author write headers, and a body, of their own (response splitting). A value of the map is one directive
- * and cannot smuggle in a second. What browsers make of the sources it lists is theirs.
+ * It ends up in a header of an answer, so it must not be able to end that header and begin another:
+ * a line break in it would let an author write headers, and a body, of their own (response
+ * splitting). A value of the map is one directive and cannot smuggle in a second. What browsers
+ * make of the sources it lists is theirs.
  */
 import type { YamlFields } from './yaml-fields.ts';
 

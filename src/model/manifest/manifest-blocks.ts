@@ -1,5 +1,6 @@
 /**
- * The blocks of a manifest: components in the quick insert menu (SPEC "Manifest", REFERENCE 4).
+ * The blocks of a manifest: components in the quick insert menu
+ * (`docs/contract/manifest.md#blocks`).
  *
  * Whether the code has a component for each is found out when it is run (`publish/inspection.ts`).
  */
@@ -13,7 +14,10 @@ export const CODEBLOCK_SYNTAX = /^[A-Za-z0-9][A-Za-z0-9_+#.-]{0,63}$/;
 /** Name of a member of a component's props. */
 export const BODY_PROPERTY = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** How a block is written in Markdown: a fenced code block of a language, whose text is one of the component's props. */
+/**
+ * How a block is written in Markdown: a fenced code block of a language, whose text is one of the
+ * component's props.
+ */
 export interface BlockMarkdown {
   /** The language after the fence. */
   readonly codeblock: string;

@@ -1,8 +1,10 @@
 /**
- * What a manifest says for its installation page (SPEC "Manifest"): categories, images and links.
+ * What a manifest says for its installation page (`docs/contract/manifest.md#members`): categories,
+ * images and links.
  *
- * Whoever looks at that page trusts the product it is part of, not the author, so nothing here may do more than be looked
- * at. Whether an image is there and is one is found out at publish (`bundle/reading/images.ts`).
+ * Whoever looks at that page trusts the product it is part of, not the author, so nothing here may
+ * do more than be looked at. Whether an image is there and is one is found out at publish
+ * (`bundle/reading/images.ts`).
  */
 import type { TextRule, YamlFields } from './yaml-fields.ts';
 
@@ -16,7 +18,7 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** Names by which categories went before (REFERENCE 4). */
+/** Former names of categories (`docs/contract/manifest.md#members`). */
 export const CATEGORY_ALIASES: ReadonlyMap<string, Category> = new Map([
   ['visitor-auth', 'authenticated-access'],
 ]);
@@ -29,15 +31,15 @@ export const URL_CHARS_MAX = 2_048;
 export const IMAGE_PATH_CHARS_MAX = 512;
 
 /**
- * Path of a file of the upload, `./` before it or not. It names a file by itself and is part of a URL later, so it leads
- * nowhere else: not up (`../../etc/passwd`), not to a root, not to a drive.
+ * Path of a file of the upload, `./` before it or not. It names a file by itself and is part of a
+ * URL later, so it leads nowhere else: not up (`../../etc/passwd`), not to a root, not to a drive.
  */
 export const IMAGE_PATH =
   /^(?:\.\/)?(?!(?:.*\/)?\.{1,2}(?:\/|$))(?![A-Za-z]:)[^\p{Cc}\u2028\u2029/\\]+(?:\/[^\p{Cc}\u2028\u2029/\\]+)*$/u;
 
 /**
- * An absolute URL that a browser opens as a page. `javascript:` would run in the page that shows the link, and
- * `https://bank.example@evil.example` shows another host than it leads to.
+ * An absolute URL that a browser opens as a page. `javascript:` would run in the page that shows
+ * the link, and `https://bank.example@evil.example` shows another host than it leads to.
  */
 export const LINK_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#][^\s\\]*)?$/;
 

@@ -1,9 +1,10 @@
 /**
- * The manifest, `platform-manifest.yaml`: text in, a checked manifest or all of its problems out (SPEC "Manifest",
- * REFERENCE 4).
+ * The manifest, `platform-manifest.yaml`: text in, a checked manifest or all of its problems out
+ * (`docs/contract/manifest.md#members`).
  *
- * Every member is read by its type and held to its bounds; what is unknown is warned of and left out. Reads no files and
- * knows nothing of the code beside the manifest. `manifest-schema.ts` says the same as JSON Schema, for editors.
+ * Every member is read by its type and held to its bounds; what is unknown is warned of and left
+ * out. Reads no files and knows nothing of the code beside the manifest. `manifest-schema.ts` says
+ * the same as JSON Schema, for editors.
  */
 
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
@@ -25,7 +26,6 @@ export const MANIFEST_FILE = 'platform-manifest.yaml';
 
 export const TITLE_CHARS_MAX = 255;
 export const DESCRIPTION_CHARS_MAX = 2_048;
-/** SPEC "Limits". */
 export const SUMMARY_CHARS_MAX = 2_048;
 export const SCRIPT_CHARS_MAX = 512;
 /** A secret is a member of an object in JavaScript, so its name is an identifier. */
@@ -61,14 +61,19 @@ export interface Manifest extends ManifestPage {
   readonly configurations: Configurations;
   /** Secret name → the text written for it, a value or an expression. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The hosts that its `fetch` reaches, and no others then; absent where the author has not said. */
+  /**
+   * The hosts that its `fetch` reaches, and no others then; absent where the author has not said.
+   */
   readonly egress?: readonly string[];
   readonly contentSecurityPolicy?: ContentSecurityPolicy;
   /** What it posts, and where, is in these settings; absent where it posts no webhooks. */
   readonly webhook?: WebhookDeclaration;
 }
 
-/** A manifest as it is stored and shown: of the secrets it has the names alone, their values being sealed elsewhere. */
+/**
+ * A manifest as it is stored and shown: of the secrets it has the names alone, their values being
+ * sealed elsewhere.
+ */
 export type PublishedManifest = Omit<Manifest, 'secrets'> & { readonly secrets: readonly string[] };
 
 /** Leaves the secrets' values out. */
@@ -100,8 +105,9 @@ export type ParsedManifest =
       /** Errors and warnings. */
       readonly problems: readonly Problem[];
       /**
-       * The entrypoint, where it could be read all the same: the code's problems can be listed with these. `null` where
-       * the manifest has none, which is one problem more; absent where nobody can tell.
+       * The entrypoint, where it could be read all the same: the code's problems can be listed with
+       * these. `null` where the manifest has none, which is one problem more; absent where nobody
+       * can tell.
        */
       readonly script?: string | null;
       readonly placeOf: PlaceOf;
@@ -113,7 +119,8 @@ export function parseManifest(yaml: string, rules: ManifestRules = {}): ParsedMa
 }
 
 /**
- * Holds a value to what a manifest may be. The work is linear in the value, whose size is the caller's to bound.
+ * Holds a value to what a manifest may be. The work is linear in the value, whose size is the
+ * caller's to bound.
  *
  * @param source a value that was read as YAML, or that some other process says it has read
  */

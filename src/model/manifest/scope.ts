@@ -1,9 +1,9 @@
 /**
- * Scopes: what an integration asks to be allowed (SPEC "scopes values"), and which of them an event needs before it may
- * reach a handler (REFERENCE D5).
+ * Scopes: what an integration asks to be allowed (`docs/contract/manifest.md#scopes`), and which of
+ * them an event needs before it may reach a handler (`docs/contract/events.md#scopes`).
  */
 
-/** Every scope and what it allows. `page:feedback:read` is missing in the specification's table, and REFERENCE D5 has it. */
+/** Every scope and what it allows. */
 export const SCOPE_MEANINGS = {
   'space:content:read': 'Read the content of spaces.',
   'space:content:write': 'Write the content of spaces.',
@@ -28,7 +28,10 @@ export type Scope = keyof typeof SCOPE_MEANINGS;
 
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
-/** Reserved for organizations that the operator marks as internal: no other's integration injects JavaScript into a site. */
+/**
+ * Reserved for organizations that the operator marks as internal: no other's integration injects
+ * JavaScript into a site.
+ */
 export const INTERNAL_SCOPES: readonly Scope[] = ['site:script:inject', 'site:script:cookies'];
 
 /** Event type → scopes, any one of which is enough. */
@@ -53,10 +56,16 @@ const FREE = [
   'ui_render',
 ] as const;
 
-/** Every type of event that a handler of `events` can be there for (REFERENCE D4); `fetch` has one of its own. */
+/**
+ * Every type of event that a handler of `events` can be there for
+ * (`docs/contract/events.md#types`); `fetch` has one of its own.
+ */
 export const HANDLED_EVENTS: readonly string[] = [...FREE, ...NEEDED.keys()];
 
-/** @returns the scopes of which the integration lacks one, or undefined where the event may be dispatched to it. */
+/**
+ * @returns the scopes of which the integration lacks one, or undefined where the event may be
+ * dispatched to it.
+ */
 export function missingScopes(eventType: string, granted: readonly string[]): readonly Scope[] | undefined {
   const needed = NEEDED.get(eventType);
   return needed?.some((scope) => granted.includes(scope)) === false ? needed : undefined;

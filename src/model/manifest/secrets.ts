@@ -1,9 +1,11 @@
 /**
- * The values of an integration's secrets, at publish (REFERENCE D10) and when they are set later.
+ * The values of an integration's secrets, at publish (`docs/contract/manifest.md#secrets`) and when
+ * they are set later.
  *
- * `${{ env.NAME }}` in a manifest is for the publisher to resolve: its environment is not the host's, and the host's is
- * nobody's business. A value comes from the `secrets` part of the upload, or stands in the manifest itself; an
- * expression that is still there is a value nobody gave. Messages name secrets and variables, never values.
+ * `${{ env.NAME }}` in a manifest is for the publisher to resolve: its environment is not the
+ * host's, and the host's is nobody's business. A value comes from the `secrets` part of the upload,
+ * or stands in the manifest itself; an expression that is still there is a value nobody gave.
+ * Messages name secrets and variables, never values.
  */
 import type { LimitMet, Limits } from '../../limits.ts';
 import { limitClause, quantity } from '../limit-met.ts';
@@ -126,7 +128,8 @@ export function checkSecrets({ declared, values, limits }: SecretsChange): Check
 }
 
 function undeclared(name: string, declared: readonly string[]): string {
-  // Whoever has put the value where its name belongs must not find it in a message, and that in a log.
+  // Whoever has put the value where its name belongs must not find it in a message, and that in a
+  // log.
   if (!SECRET_NAME.test(name)) return 'There is a name that no secret can have.';
   const near = nearest(name, declared);
   const hint =
@@ -138,7 +141,10 @@ function undeclared(name: string, declared: readonly string[]): string {
 const unresolvedText = (name: string): string =>
   `The value of the secret "${name}" is an expression that was left unresolved.`;
 
-/** In UTF-8 there is no such thing: it would be sealed as another character, and the code would be given another secret. */
+/**
+ * In UTF-8 there is no such thing: it would be sealed as another character, and the code would be
+ * given another secret.
+ */
 const malformedText = (name: string): string => `The secret "${name}" has half of a surrogate pair in it.`;
 
 const overLimit = (value: string, { secretBytes: max }: Pick<Limits, 'secretBytes'>) =>

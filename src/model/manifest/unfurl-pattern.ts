@@ -1,9 +1,11 @@
 /**
- * The `urlUnfurl` of a block: which URLs it takes when they are pasted (REFERENCE 4).
+ * The `urlUnfurl` of a block: which URLs it takes when they are pasted
+ * (`docs/contract/components.md#url-patterns`).
  *
- * A pattern is the beginning of a URL, in which `*` stands for any characters. Both sides are read as browsers read a URL
- * before they are compared, and what is compared is text. An author writes no regular expression: one that backtracks could
- * hold the service up for as long as its author likes.
+ * A pattern is the beginning of a URL, in which `*` stands for any characters. Both sides are read
+ * as browsers read a URL before they are compared, and what is compared is text. An author writes
+ * no regular expression: one that backtracks could hold the service up for as long as its author
+ * likes.
  */
 
 export const URL_UNFURL_CHARS_MAX = 512;
@@ -11,8 +13,9 @@ export const URL_UNFURL_CHARS_MAX = 512;
 export const UNFURLED_CHARS_MAX = 2_048;
 
 /**
- * A scheme of the web; a host, or the names below one, of two labels at the least: `*.com` would be half the internet; then at
- * most eight wildcards, each of which is searched for once. Nothing that ends a line or a word.
+ * A scheme of the web; a host, or the names below one, of two labels at the least: `*.com` would be
+ * half the internet; then at most eight wildcards, each of which is searched for once. Nothing that
+ * ends a line or a word.
  */
 export const URL_UNFURL =
   /^https?:\/\/(\*\.(?=[^/?#]*[^./?#]\.[^./?#]))?[^\s\\"<>*@/?#]+([/?#][^\s\\"<>*]*(\*[^\s\\"<>*]*){0,8})?$/;
@@ -25,7 +28,10 @@ export interface UnfurlPattern {
   readonly hostname: string;
   readonly below: boolean;
   readonly port: string;
-  /** What stands between the wildcards of path, query and fragment; one more than there are wildcards. */
+  /**
+   * What stands between the wildcards of path, query and fragment; one more than there are
+   * wildcards.
+   */
   readonly parts: readonly string[];
 }
 
@@ -45,10 +51,11 @@ export function readUnfurlPattern(text: string): UnfurlPattern | undefined {
 }
 
 /**
- * The URL that patterns are held against, and the one that a block is then given: the same, so that what a component fetches
- * is what its pattern covers.
+ * The URL that patterns are held against, and the one that a block is then given: the same, so that
+ * what a component fetches is what its pattern covers.
  *
- * @returns undefined where no pattern covers it: it is none of the web, or has a password in it that is nobody else's business
+ * @returns undefined where no pattern covers it: it is none of the web, or has a password in it
+ * that is nobody else's business
  */
 export function unfurledUrl(text: string): URL | undefined {
   const url = text.length <= UNFURLED_CHARS_MAX ? URL.parse(text) : null;
@@ -68,15 +75,18 @@ export const urlParts = (url: URL): UrlParts => ({
   rest: restOf(url),
 });
 
-/** Whether a pattern is for the scheme, the host and the port of a URL: what costs next to nothing to find out. */
+/**
+ * Whether a pattern is for the scheme, the host and the port of a URL: what costs next to nothing
+ * to find out.
+ */
 export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: UrlParts): boolean =>
   protocol === pattern.protocol &&
   port === pattern.port &&
   (pattern.below ? hostname.endsWith(`.${pattern.hostname}`) : hostname === pattern.hostname);
 
 /**
- * Scheme, host and port are the same, and the rest begins as the pattern says. A beginning ends where a part of the URL ends:
- * `/board` covers `/board/1` and `/board?x`, and not `/boards`.
+ * Scheme, host and port are the same, and the rest begins as the pattern says. A beginning ends
+ * where a part of the URL ends: `/board` covers `/board/1` and `/board?x`, and not `/boards`.
  */
 export const coversUrl = (pattern: UnfurlPattern, url: UrlParts): boolean =>
   isForHost(pattern, url) && covers(pattern.parts, url.rest);
@@ -94,7 +104,8 @@ function covers(parts: readonly string[], rest: string): boolean {
   const last = others.pop();
   if (last === undefined) return endsAt(first.length, first);
   let at = first.length;
-  // The first place at which each is found leaves the most room for those behind it: nothing is ever tried again.
+  // The first place at which each is found leaves the most room for those behind it: nothing is
+  // ever tried again.
   for (const part of others) {
     const found = rest.indexOf(part, at);
     if (found === -1) return false;
@@ -102,12 +113,15 @@ function covers(parts: readonly string[], rest: string): boolean {
   }
   if (last === '') return true;
   if (rest.length - last.length >= at && rest.endsWith(last)) return true;
-  // Attack: a URL that has the last part two thousand times. It is searched for with what may follow it, and not place by place.
+  // Attack: a URL that has the last part two thousand times. It is searched for with what may
+  // follow it, and not place by place.
   if (endsItself(last)) return rest.includes(last, at);
   return [...delimiters].some((delimiter) => rest.includes(`${last}${delimiter}`, at));
 }
 
-/** Sorts the more specific one first: a host before names below it, then what says more of the URL. */
+/**
+ * Sorts the more specific one first: a host before names below it, then what says more of the URL.
+ */
 export function bySpecificity(one: UnfurlPattern, other: UnfurlPattern): number {
   const host = Number(one.below) - Number(other.below) || other.hostname.length - one.hostname.length;
   return host || lengthOf(other) - lengthOf(one) || one.parts.length - other.parts.length;

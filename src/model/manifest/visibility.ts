@@ -1,8 +1,8 @@
 /**
- * Who may install an integration (SPEC "visibility values", REFERENCE D12).
+ * Who may install an integration (`docs/contract/manifest.md#visibility`).
  *
- * `unlisted` asks for the token of an install link from anybody but the owner. Whether a token is the right one is found
- * out by the store.
+ * `unlisted` asks for the token of an install link from anybody but the owner. Whether a token is
+ * the right one is found out by the store.
  */
 
 export const VISIBILITIES = ['private', 'unlisted', 'public'] as const;

@@ -1,9 +1,11 @@
 /**
- * `webhook` of a manifest (REFERENCE 7, an extension of 4): this integration does not post by itself what it makes of an event.
- * It says what goes where, and Annex signs, posts, judges and tries again.
+ * `webhook` of a manifest (`docs/contract/manifest.md#webhook`): this integration does not post by
+ * itself what it makes of an event. It says what goes where, and Annex signs, posts, judges and
+ * tries again.
  *
- * It names two settings, so that the host knows them without running the code: the URL can be checked when it is saved
- * (REFERENCE D29), and an event that nobody has selected costs no delivery (REFERENCE D33).
+ * It names two settings, so that the host knows them without running the code: the URL can be
+ * checked when it is saved (`docs/contract/webhooks.md#destination`), and an event that nobody has
+ * selected costs no delivery (`docs/contract/webhooks.md#selection`).
  */
 import type { Level } from '../installation.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
@@ -17,7 +19,7 @@ export interface WebhookDeclaration {
   readonly eventTypes: string;
 }
 
-/** Types of events that can be selected where (SPEC "Webhook events", REFERENCE D33). */
+/** Types of events that can be selected where (`docs/contract/webhooks.md#selection`). */
 export const WEBHOOK_EVENT_TYPES = {
   organization: [],
   space: ['space_content_updated'],
@@ -29,8 +31,8 @@ const WEBHOOK_LEVELS = ['space', 'site'] as const;
 type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
 
 /**
- * Reads `webhook` of a manifest, and holds it against the settings that it names, in every configuration where an event can
- * be selected.
+ * Reads `webhook` of a manifest, and holds it against the settings that it names, in every
+ * configuration where an event can be selected.
  *
  * @param fields of the whole manifest
  */
@@ -85,7 +87,10 @@ function checkSettings(
   );
 }
 
-/** A setting that is there, and where it is written; of one whose type nobody knows, everything has been told. */
+/**
+ * A setting that is there, and where it is written; of one whose type nobody knows, everything has
+ * been told.
+ */
 function setting(
   fields: YamlFields,
   key: keyof WebhookDeclaration,

@@ -1,6 +1,7 @@
 /**
- * ContentKit as REFERENCE 5 has it: every element and attribute is taken, each wrong one refused where it is, by the host's
- * own check and by the JSON Schema that is served, as a judge of its own reads it.
+ * ContentKit (`docs/contract/components.md#elements`): every element and attribute is taken, each
+ * wrong one refused where it is, by the host's own check and by the JSON Schema that is served, as
+ * a judge of its own reads it.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +10,7 @@ import { type CheckedDrawing, checkDrawing } from '../../../../src/model/content
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 
 type Json = Record<string, unknown>;
-/** Attribute → a value that is right, and one that is not; `*` marks what is required, as REFERENCE 5 does. */
+/** Attribute → a value that is right, and one that is not; `*` marks what is required. */
 type Row = Readonly<Record<string, readonly [right: unknown, wrong: unknown]>>;
 
 const press = { action: 'go', with: { a: [1] } };

@@ -1,4 +1,7 @@
-/** Blocks in Markdown: what is written is read back, whatever it holds (REFERENCE 4). */
+/**
+ * Blocks in Markdown: what is written is read back, whatever it holds
+ * (`docs/contract/components.md#blocks-in-markdown`).
+ */
 import { describe, expect, test } from 'vitest';
 import { blocksInMarkdown, blockToMarkdown } from '../../../../src/model/manifest/block-markdown.ts';
 import { Chance } from '../../../support/fuzz/fuzz.ts';
@@ -106,7 +109,8 @@ describe('a block', () => {
   test('attack: an attribute that ends the line stays an attribute', () => {
     const markdown = blockToMarkdown(MERMAID, { content: 'a', title: 'x"\n```\n# Forged\n```mermaid' });
     expect(markdown.split('\n')).toHaveLength(3);
-    // What parsers of Markdown would read in an info string: escapes and entities; a backtick would end it.
+    // What parsers of Markdown would read in an info string: escapes and entities; a backtick would
+    // end it.
     expect(markdown.split('\n')[0]).not.toMatch(/\\[!-/:-@[-`{-~]|&|.```|`[^`]*`$/);
   });
 });

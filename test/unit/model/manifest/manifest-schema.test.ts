@@ -1,6 +1,7 @@
 /**
- * Every row of the specification's tables about manifests, with values that are right and values that are not, through the
- * reader and through the schema that editors use: the two must say the same, but for what only the reader can know.
+ * Every member of a manifest (`docs/contract/manifest.md#members`), with values that are right and
+ * values that are not, through the reader and through the schema that editors use: the two must say
+ * the same, but for what only the reader can know.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -363,7 +364,8 @@ describe('configurations', () => {
   ];
   test.each(titled(ROWS))('%s', (_members, row) => judge(row));
 
-  // Each would send whoever presses the button, or the host itself, somewhere else than to the endpoint.
+  // Each would send whoever presses the button, or the host itself, somewhere else than to the
+  // endpoint.
   test.each([
     ...[
       'https://evil.example/',
@@ -456,7 +458,7 @@ describe('webhooks', () => {
       'reader only',
     ],
     [declared(level('site', url, 'what: {type: lists}')), error('must be one of string')],
-    // Events that are not there to be selected (REFERENCE D33).
+    // Events that are not there to be selected (`docs/contract/webhooks.md#selection`).
     [
       declared(level('space', url, types('[space_content_updated, site_view]'))),
       error(

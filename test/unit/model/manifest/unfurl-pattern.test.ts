@@ -1,4 +1,7 @@
-/** Which URLs a block takes: patterns of authors, URLs of whoever pastes (REFERENCE 4). */
+/**
+ * Which URLs a block takes: patterns of authors, URLs of whoever pastes
+ * (`docs/contract/components.md#url-patterns`).
+ */
 import { describe, expect, test } from 'vitest';
 import {
   bySpecificity,

@@ -1,0 +1,76 @@
+/**
+ * The part of the composition root that registers the routes of both listeners. It names each
+ * collaborator of a listener: a route can reach nothing else of the service.
+ */
+import { controlRoutes } from './http/control/control-routes.ts';
+import { Credentials } from './http/credentials.ts';
+import { publicRoutes } from './http/public/public-routes.ts';
+import type { LimitName } from './limits.ts';
+import type { Publisher } from './publish/publish.ts';
+import type { Base, Calls, Listeners, Processes } from './service.ts';
+import type { Store } from './store/store.ts';
+import type { OpenTargets } from './targets/open-targets.ts';
+
+/** What the routes are registered with. */
+export interface RouteParts {
+  readonly processes: Processes;
+  readonly store: Store;
+  readonly targets: OpenTargets;
+  readonly listeners: Listeners;
+  readonly calls: Calls;
+  readonly publisher: Publisher;
+}
+
+export function registerRoutes(
+  { config, limits, metrics, origins, clock, ticks }: Base,
+  { processes, store, targets: { targets, runtimeTokens }, listeners, calls, publisher }: RouteParts,
+): void {
+  const { publicUrl, trustedProxies } = config;
+  const { dispatch, log: observer } = calls;
+  const { tokens } = store;
+  const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
+  const limitMet = (limit: LimitName) => metrics.limitMet(limit);
+  controlRoutes(listeners.control, {
+    limits,
+    clock: ticks,
+    credentials,
+    origins,
+    targets,
+    runtimeTokens,
+    tokens,
+    registry: store.registry,
+    secrets: store.secrets,
+    installations: store.installations,
+    installLinks: store.installLinks,
+    logs: store.logs,
+    lifeEvents: store.lifeEvents,
+    acceptedEvents: store.acceptedEvents,
+    audit: store.audit,
+    credentialLeases: store.credentialLeases,
+    spentStates: store.spentStates,
+    installedBlocks: store.installedBlocks,
+    deliveries: store.deliveries,
+    webhookSecrets: store.webhookSecrets,
+    webhookTests: store.webhookTests,
+    dispatch,
+    observer,
+    publisher,
+    metrics: metrics.registry,
+    cells: { count: config.cells, layers: processes.cells.layers },
+    bundlers: { layers: processes.bundlers.layers },
+    database: () => store.integrity.state,
+    limitMet,
+  });
+  publicRoutes(listeners.public, {
+    limits,
+    targets,
+    credentials,
+    dispatch,
+    observer,
+    trustedProxies,
+    limitMet,
+    clock: ticks,
+    now: clock,
+    ...(publicUrl !== undefined && { publicUrl }),
+  });
+}
