@@ -5,9 +5,9 @@
  * Positions in stack traces are mapped here to the author's files: the source map never goes into a
  * cell. Lines keep their order while a map is being fetched.
  *
- * Every text is written without the secrets of its target (docs/contract/calls.md#logs). Refusals
- * that strangers cause without a call leave a bounded number of lines and are counted beyond that
- * (`refusal-lines.ts`).
+ * Every text is written without the secrets of its target (docs/contract/calls.md#logs). Requests
+ * that are refused before a call begins get a bounded number of lines; further ones are counted in
+ * one line (`refusal-lines.ts`).
  */
 import { LRUCache } from 'lru-cache';
 import { createStackMapper } from '../bundle/source-map.ts';

@@ -3,14 +3,14 @@
  * integration and slow-endpoint quotas (docs/contract/webhooks.md#fairness).
  *
  * An endpoint with a thousand deliveries comes as often as one with a single delivery. The queues
- * hold hints: ids that are likely to be due, bounded per endpoint and in all. The database decides.
- * A queue without hints is refilled from the store when its turn comes, and dropped if nothing is
- * left. Pure: callers pass the time.
+ * hold hints: ids that are likely to be due, bounded per endpoint and in all. Whether a delivery is
+ * due is decided by the database when it is claimed. A queue without hints is refilled from the
+ * store when its turn comes, and dropped if nothing is left. Pure: callers pass the time.
  *
- * Attack: a receiver that answers after ten seconds, a thousand of them in one organization, or an
- * integration in a thousand organizations that takes half a minute for each event. None delays
- * other endpoints: its own are blocked once their quota is used up (`quotas.ts`), and an endpoint
- * that fails again and again gets one delivery at a time until one succeeds.
+ * Attack: an organization has a thousand receivers that answer after ten seconds, or an integration
+ * of a thousand organizations takes half a minute for each event, to delay all other deliveries.
+ * Endpoints of that organization or integration are blocked once its quota is used up
+ * (`quotas.ts`). An endpoint that keeps failing gets one delivery at a time until one succeeds.
  */
 import type { Limits } from '../../limits.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
