@@ -1,12 +1,14 @@
 /**
- * Messages of esbuild, as the problems an author reads: their own file, line and column, and what to do.
+ * Turns esbuild's messages into problems for the author: file, line and column of the upload, and a
+ * hint.
  *
- * Bounded in number and length, because a hostile file can draw any number of messages with any text.
+ * Number and length are bounded: a hostile file can provoke any number of messages with any text.
  *
- * Imports by a pattern are the one thing that esbuild resolves without asking the plugin: it expands them on the disk. In
- * the process of an upload there is nothing to be found, and where that cannot be had, what it has found must not be told:
- * attack: an author who learns from the answer which files of the host a pattern matches. So all that is said about a
- * pattern becomes the same refusal, whether it matched many files, none, or a folder that does not exist.
+ * esbuild resolves glob imports (`import("./" + name)`) on the disk, without the plugin. The
+ * process of an upload usually has no files to match. Where it has, the matches must stay hidden.
+ * Attack: an author reads from the answer which files of the host a pattern matches. So every
+ * message about a pattern becomes the same refusal, whether the pattern matches many files, none,
+ * or a folder that does not exist.
  */
 import type { Message } from 'esbuild';
 import type { Problem } from '../model/problem.ts';
@@ -15,19 +17,26 @@ import { displayName, PATTERN_MATCHED } from './virtual-files.ts';
 const PROBLEMS_MAX = 100;
 const TEXT_CHARS_MAX = 500;
 
-/** What esbuild says of a pattern whose folder is not there. Of a path that is a text, the plugin says it in other words. */
+/**
+ * esbuild's message for a pattern whose folder does not exist. The plugin words it differently for
+ * a literal path.
+ */
 const UNRESOLVED = /^Could not resolve (?:import|require)\(/;
 
-/** What it says besides where a folder of the disk, its working directory too, cannot be opened. It looks for patterns alone. */
+/**
+ * esbuild's second message where it cannot open a folder, its working directory included. Only
+ * patterns make it open folders.
+ */
 const UNREADABLE = /^Cannot read directory "/;
 
 const isPattern = ({ id, text }: Message): boolean =>
   id === 'empty-glob' || text === PATTERN_MATCHED || UNRESOLVED.test(text) || UNREADABLE.test(text);
 
 /**
- * Translates what one build reported; a last entry of each kind says how many were left out.
+ * Translates the messages of one build. A last entry of each severity counts the omitted ones.
  *
- * @param diskless esbuild can open no file and no folder, so that where patterns are told says nothing of the disk
+ * @param diskless esbuild cannot open files or folders, so the positions of patterns reveal nothing
+ * about the disk
  */
 export function buildProblems(
   errors: readonly Message[],
@@ -49,7 +58,7 @@ export function buildProblems(
   };
 }
 
-/** One for each place, in the order of the places. */
+/** One problem for each position, sorted by position. */
 function patternProblems(messages: readonly Message[]): (() => Problem)[] {
   const places = new Map<string, Message>();
   for (const message of messages) {
@@ -71,15 +80,15 @@ const PATTERN_HINT =
   'Import each file by its own path, for instance from an object of functions: { a: () => import("./a.ts") }.';
 
 /**
- * Says nothing of where. A file that two patterns match is told of once: from the places that are told, an author could find
- * out which pattern matches what another one does.
+ * Has no position. esbuild reports a file that two patterns match only once, so positions would
+ * reveal which patterns match the same file.
  */
 const SOME_PATTERN: Problem = { severity: 'error', message: PATTERN_REFUSED, hint: PATTERN_HINT };
 
 function bounded(found: readonly (() => Problem)[], severity: Problem['severity']): Problem[] {
   const problems = found.slice(0, PROBLEMS_MAX).map((make) => make());
-  const left = found.length - problems.length;
-  if (left > 0) problems.push({ severity, message: `${left} more were found and are not shown.` });
+  const omitted = found.length - problems.length;
+  if (omitted > 0) problems.push({ severity, message: `${omitted} more were found and are not shown.` });
   return problems;
 }
 
@@ -102,7 +111,8 @@ function buildProblem(message: Message, severity: Problem['severity']): Problem 
 
 /** esbuild counts bytes of UTF-8 from 0; editors count UTF-16 units from 1. */
 function columnOf(lineText: string, bytes: number): number {
-  // A line has no more units than bytes, so a prefix of that length holds the position, however long the line.
+  // A line has no more units than bytes, so this prefix contains the position, however long the
+  // line.
   const prefix = Buffer.from(lineText.slice(0, bytes)).subarray(0, bytes);
   return prefix.toString('utf8').length + 1;
 }

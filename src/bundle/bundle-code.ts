@@ -1,8 +1,9 @@
 /**
- * Bundles the files of one upload with esbuild, with fixed options; the upload chooses none of them.
+ * Bundles the files of one upload with esbuild. The options are fixed; the upload cannot choose
+ * any.
  *
- * Runs in the process of the upload. esbuild is a program of its own that parses hostile text, started by this process and
- * ended with it. No code of the tenant runs here.
+ * Runs in the process of the upload, which starts esbuild as a separate program to parse the
+ * hostile text. esbuild ends with this process. No tenant code runs here.
  */
 import { type BuildFailure, type BuildOptions, build, initialize } from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
@@ -15,35 +16,37 @@ export interface BundleJob {
   /** Value of `MODE` and `process.env.NODE_ENV`. */
   readonly mode: string;
   readonly scriptBytes: number;
-  /** Whether esbuild can open nothing on a disk. */
+  /** Whether esbuild cannot open any file or folder. */
   readonly diskless: boolean;
 }
 
 const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings: '' });
 
 /**
- * Without needless whitespace, which every isolate would hold and parse; with all names, so that a stack trace keeps the
- * author's. What only dead branches on `MODE` and `NODE_ENV` import is left out all the same.
+ * Whitespace is minified, because every isolate holds and parses the script. Names are kept, so
+ * that stack traces show the author's. Modules that only dead branches on `MODE` or `NODE_ENV`
+ * import are omitted.
  */
 const optionsOf = ({ files, mode }: BundleJob) =>
   ({
     entryPoints: ['frame'],
     plugins: [virtualFiles(files)],
-    // Answered by the plugin alone; esbuild neither looks for a tsconfig nor writes a file.
+    // Only the plugin serves files; esbuild reads no tsconfig and writes no output.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
     write: false,
     outfile: 'script.js',
     bundle: true,
-    // ES modules for the sake of top-level await; the frame around them leaves no import and no export. They lie flat in
-    // one function, so the caller of it decides when they run, and catches what they throw. V8 compiles a function in
-    // parentheses at once: another form would have it read twice.
+    // ESM, because it allows top-level await; the frame module leaves no import and no export. All
+    // modules become the body of one function, so its caller decides when they run and catches what
+    // they throw. V8 compiles a function in parentheses eagerly: without them it would be parsed
+    // twice.
     format: 'esm',
     minifyWhitespace: true,
     banner: { js: `(async function (${RUN}) { "use strict";` },
     footer: { js: '})' },
     platform: 'neutral',
     target: 'esnext',
-    // A proposal that esbuild passes through and V8 does not parse yet, and what a classic script does not have.
+    // V8 does not parse decorators yet; a classic script has no `import.meta`.
     supported: { decorators: false, 'import-meta': false },
     treeShaking: true,
     charset: 'utf8',
@@ -57,7 +60,7 @@ const optionsOf = ({ files, mode }: BundleJob) =>
     logLimit: 0,
   }) satisfies BuildOptions;
 
-/** Starts esbuild, so that it is up by the time the upload has been read. */
+/** Starts esbuild early, so that it is ready once the upload has been read. */
 export const startBundler = (): Promise<void> => initialize({});
 
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
@@ -87,7 +90,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     };
   } catch (error) {
     const { errors, warnings } = error as Partial<BuildFailure>;
-    // No messages: esbuild itself died. Ending without a result tells the host.
+    // No messages: esbuild itself died. The process ends without a result, and the host reports it.
     if (errors === undefined || warnings === undefined) throw error;
     const found = buildProblems(errors, warnings, job.diskless);
     return { ok: false, problems: [...found.errors, ...found.warnings] };
@@ -99,7 +102,7 @@ const mapTooLarge = (): Problem =>
     hint: 'Import less.',
   });
 
-/** Names the sources as the author does: `src/index.ts`, not `upload:src/index.ts`. */
+/** Gives the sources their uploaded names: `src/index.ts`, not `upload:src/index.ts`. */
 function withDisplayNames(mapJson: string): string {
   const map = JSON.parse(mapJson) as { sources: string[] };
   return JSON.stringify({ ...map, sources: map.sources.map(displayName) });

@@ -1,42 +1,49 @@
 /**
- * What comes of bundling the code of one upload, and the host's check of what the process says it is.
+ * Result of bundling one upload: its type, its message, and the host's validation of that message.
+ *
+ * Attack: an upload takes over its process and sends a forged bundle. The host trusts no size, text
+ * or map unchecked.
  */
 import { type Problem, problem } from '../model/problem.ts';
 import type { Parcel } from './parcel.ts';
 import { parseProblems } from './problem-shape.ts';
 
 /**
- * Largest source map of a bundle, in bytes of UTF-8; a larger one is left out. The host decodes a map in one go when a
- * script first fails, on the thread that serves everyone, and a decoded map takes some 35 bytes of its heap per byte:
- * dense code that throws, published many times over, would fill it.
+ * Largest source map of a bundle, in bytes of UTF-8; a larger one is omitted. The host decodes a
+ * map synchronously, on its main thread, when a script first fails. A decoded map takes about 35
+ * bytes of heap per byte. Attack: dense code that throws, published many times, fills the host's
+ * heap.
  */
 export const SOURCE_MAP_BYTES_MAX = 1024 * 1024;
-/** Problems and warnings: esbuild's of either kind, and that there were more. */
+/** Errors and warnings of esbuild, with the count of omitted ones for each severity. */
 const PROBLEMS_MAX = 210;
 
-/** A bundle, or everything that kept it from becoming one. */
+/** A bundle, or every problem that prevented it. */
 export type BundleResult =
   | {
       readonly ok: true;
       /**
-       * One classic script, no imports left. Its value is a function of `run`, which it calls with a thunk that loads the
-       * entry module and answers a promise of its namespace.
+       * One classic script without imports. It evaluates to an async function with one parameter,
+       * `run`, to which it passes the namespace of the entry module.
        */
       readonly script: string;
-      /** Source map (version 3) of the script, without the sources' text; empty where it would be too large. */
+      /**
+       * Source map (version 3) of the script, without `sourcesContent`; empty where it would be too
+       * large.
+       */
       readonly map: string;
       readonly warnings: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** As it is sent, in JSON; the script and its map follow as bytes. */
+/** JSON of the message `bundled`; the script and its map follow as bytes. */
 export interface BundleMessage {
   readonly ok: boolean;
-  /** Of a bundle: its warnings. */
+  /** If `ok`, only warnings. */
   readonly problems: readonly Problem[];
 }
 
-/** @returns undefined where the process has said what an honest one never says */
+/** Validates the message. @returns undefined where it violates the protocol */
 export function parseBundle({ value, blobs }: Parcel, scriptBytesMax: number): BundleResult | undefined {
   if (typeof value !== 'object' || value === null || !('ok' in value) || !('problems' in value))
     return undefined;
@@ -54,7 +61,7 @@ export function parseBundle({ value, blobs }: Parcel, scriptBytesMax: number): B
     : { ok: true, script, map, warnings: problems };
 }
 
-/** The map written anew with the members that are read later, and no others. */
+/** Serializes the map again with only the members that are read later. */
 function parseMap(bytes: Uint8Array): string | undefined {
   const text = textOf(bytes);
   let map: unknown;
@@ -80,7 +87,7 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Native code died over the upload, without a word. */
+/** Problem for an upload whose process died without a message while it bundled. */
 export const ranOut = (file: string): Problem =>
   problem('The bundler ran out of memory or stack over this upload.', {
     file,

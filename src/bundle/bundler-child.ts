@@ -1,9 +1,9 @@
 /**
- * The process of one upload, seen from the host: one question at a time, each with one answer, a problem of the upload, or
- * a fault of the platform.
+ * Host side of the process of one upload: sends one request at a time. Each ends with one answer, a
+ * problem of the upload, or a platform error.
  *
- * What the process says is bounded here and read as frames, never deserialized by Node: the engine's own format of objects
- * is not made for hostile bytes. An answer that was not asked for, or is out of shape, ends the process.
+ * Messages are bounded frames, not Node's built-in IPC: V8's serialization format is not safe for
+ * hostile bytes. An unrequested or malformed answer ends the process.
  */
 import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
@@ -12,28 +12,34 @@ import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import type { answerBounds } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
 
-/** Memory that each process of a build may allocate: twice what the largest script within the limits was seen to need. */
+/**
+ * Memory limit of each process of a build: twice the measured need of the largest script within the
+ * limits.
+ */
 const BUILD_DATA_MIB = 1_536;
 
 export interface BundlerChildParts {
   readonly launcher: Pick<Launcher, 'launch'>;
-  /** For all questions together. */
+  /** One deadline for all requests together. */
   readonly deadlineMs: number;
   readonly bounds: ReturnType<typeof answerBounds>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What came of a question. */
+/** Outcome of a request: a message, or a problem of the upload. */
 export type Answer = { readonly parcel: Parcel } | { readonly problem: Problem };
 
-/** How it ended: by its death, at its deadline, or for a reason that is thrown. */
+/**
+ * Why the process ended: it died (`late` false), passed its deadline (`late` true), or an error to
+ * throw (`cause`).
+ */
 type Over = { readonly late: boolean } | { readonly cause: unknown };
 
 interface Question {
   readonly name: string;
-  /** Where a problem of time is told. */
+  /** File and hint of the problem for a passed deadline. */
   readonly place: { readonly file?: string; readonly hint: string };
-  /** What is told where the process dies. */
+  /** Makes the problem for a process that dies during this request. */
   died(): Problem;
   readonly answered: PromiseWithResolvers<Answer>;
 }
@@ -46,7 +52,7 @@ export class BundlerChild {
   readonly #up = Promise.withResolvers<void>();
   readonly #abort = () => this.#end(this.#parts.signal?.reason);
   #question: Question | undefined;
-  /** What every question is answered with from now on. */
+  /** Set once, when the process ends; every later request gets it as its outcome. */
   #over: Over | undefined;
   #ready = false;
 
@@ -60,10 +66,10 @@ export class BundlerChild {
     pipe.on('data', (chunk: Buffer) => {
       if (this.#over === undefined && !reader.push(chunk)) this.#breach('sent a broken frame');
     });
-    // A write to a process that has just died: its exit has the answer.
+    // A write to a process that has just died; the `close` handler reports the exit.
     pipe.on('error', () => undefined);
     child.on('error', (cause) => this.#end(cannotStart(cause)));
-    // Not at `exit`: what it has said last may still be in the pipe.
+    // Not `exit`: the last message may still be in the pipe.
     child.on('close', (code, ended) => this.#died(`exit code ${code}, signal ${ended}`));
     this.#timer = setTimeout(() => this.#settle({ late: true }), deadlineMs);
     signal?.addEventListener('abort', this.#abort, { once: true });
@@ -71,9 +77,12 @@ export class BundlerChild {
   }
 
   /**
-   * @param place where it is told that the time was up
-   * @param died says that the process died of this
-   * @throws AnnexError where it cannot be started or breaks the rules; the reason of the signal
+   * Sends one request and waits for its answer.
+   *
+   * @param place file and hint of the problem for a passed deadline
+   * @param died makes the problem for a process that dies during this request
+   * @throws AnnexError where the process cannot be started or violates the protocol; the reason of
+   * the signal
    */
   async ask(
     name: string,
@@ -94,7 +103,7 @@ export class BundlerChild {
     return answered.promise;
   }
 
-  /** Ends the process and, with it, all that it has started. */
+  /** Ends the process and its children. */
   end(): void {
     this.#settle({ cause: new Error('The upload is over.') });
   }
@@ -114,7 +123,7 @@ export class BundlerChild {
     question.answered.resolve({ parcel });
   }
 
-  /** Attack: an upload that has taken over the process and talks on. */
+  /** Attack: an upload takes over its process and sends unrequested messages. */
   #breach(how: string): void {
     const detail = `The process of an upload ${how}.`;
     this.#end(new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', { detail }));
@@ -146,7 +155,7 @@ export class BundlerChild {
   }
 }
 
-/** Names of the answers, by the names of the questions. */
+/** Request name → name of its answer. */
 const ANSWERS: Readonly<Record<string, string>> = { read: 'read', bundle: 'bundled' };
 
 const cannotStart = (cause: unknown): AnnexError =>

@@ -1,5 +1,6 @@
 /**
- * Finds out, once at start, which layers hold on this machine for the processes of uploads, and says so to the operator.
+ * Determines once, at start, which confinement layers work on this machine for the processes of
+ * uploads, and reports them to the operator.
  */
 import { confine, inspectMachine, tryProgram } from '../confinement/confine.ts';
 import {
@@ -19,7 +20,10 @@ import {
   hasOwnFiles,
 } from './bundler-program.ts';
 
-/** As cells have them, but for V8's compilers, which parsing needs; and whether esbuild is kept from the disk. */
+/**
+ * The layers of cells without `jitless`, because parsing needs V8's compilers; `disk`: whether
+ * esbuild cannot read the disk.
+ */
 export type BundlerLayers = Readonly<Record<Exclude<LayerName, 'jitless'> | 'disk', LayerState>>;
 
 export interface ConfinedBundlers {
@@ -28,12 +32,13 @@ export interface ConfinedBundlers {
   readonly layers: BundlerLayers;
 }
 
-/** @throws an Error that says what is missing where bubblewrap is required and does not work */
+/** @throws an Error that names what is missing where bubblewrap is required and does not work */
 export async function confineBundlers(
   settings: Pick<HardeningSettings, 'sandbox' | 'firstUser' | 'cellRssMib'>,
   files: BundlerFiles,
 ): Promise<ConfinedBundlers> {
-  // Ids of their own: without namespaces, a process can read the memory of another one of its user.
+  // Separate user ids. Attack: without namespaces, a process reads the memory of another process of
+  // its user.
   const firstUser = settings.firstUser + CELL_USERS;
   const hardening = { ...settings, firstUser, users: BUNDLER_USERS, jitless: false };
   const settle = (starve: boolean) =>

@@ -1,10 +1,11 @@
 /**
- * Arguments of the process that reads and bundles one upload; it has no environment to be told anything by.
+ * Command-line flags of the process that reads and bundles one upload. Its environment is empty, so
+ * flags are its only settings.
  */
 
-/** What esbuild is started as. */
+/** Path of the esbuild program. */
 export const ESBUILD_FLAG = '--esbuild=';
-/** esbuild can open nothing on a disk. */
+/** esbuild cannot open any file or folder. */
 export const DISKLESS_FLAG = '--diskless';
-/** To bundle one line and end. */
+/** Bundle one line, then exit. */
 export const SELF_TEST_FLAG = '--self-test';

@@ -1,10 +1,11 @@
 /**
- * Main of the process that reads and bundles one upload, and ends.
+ * Entry point of the process that reads and bundles one upload, then ends.
  *
- * All that takes a stranger's bytes apart is here: archives, links, YAML, images, and esbuild, a program of its own that
- * parses code. A megabyte of `[` overflows esbuild's stack, a TypeScript enum that doubles a string thirty times over asks
- * it for gigabytes. So none of it runs beside another tenant's upload nor inside the host: the host starts this process
- * behind layers and with limits, and kills it, esbuild included, when it overstays. No code of the tenant runs here.
+ * All parsing of untrusted bytes happens here: archives, links, YAML, images, and code, by esbuild
+ * as a child process. Attack: a megabyte of `[` overflows esbuild's stack; a TypeScript enum that
+ * doubles a string thirty times makes it allocate gigabytes. So each upload has its own confined
+ * process with limits, and the host kills it, esbuild included, at its deadline. No tenant code
+ * runs here.
  */
 import './esbuild-path.ts';
 import { Socket } from 'node:net';
@@ -17,13 +18,13 @@ import { openParcel, type Parcel, packParcel } from './parcel.ts';
 import { readUpload } from './reading/read-upload.ts';
 import { openForm } from './upload-form.ts';
 
-/** The host is trusted: these bounds only keep the reader's arithmetic honest. */
+/** The host is trusted; the frame reader needs bounds all the same. */
 const HOST_BOUNDS = { headBytes: 16 * 1024 * 1024, bodyBytes: 2 ** 31 };
 
 class UploadProcess {
   readonly #writer: FrameWriter;
   #limits: Limits | undefined;
-  /** The code of the upload, once it has been read. */
+  /** Path → bytes of the upload's code; empty until it has been read. */
   #files: ReadonlyMap<string, Uint8Array> = new Map();
 
   constructor(pipe: Socket) {
@@ -40,7 +41,7 @@ class UploadProcess {
 
   #hear(head: unknown, body: Buffer): void {
     const parcel = openParcel(head, body, HOST_BOUNDS.bodyBytes);
-    // A failure ends the process, as an unhandled rejection: the host is told by its exit.
+    // A failure becomes an unhandled rejection and ends the process; the host sees the exit.
     if (parcel?.name === 'read') void this.#read(parcel);
     else if (parcel?.name === 'bundle') void this.#bundle(parcel);
     else throw new Error('The host said something unknown.');
@@ -70,14 +71,14 @@ class UploadProcess {
   }
 }
 
-/** The host is gone: nothing would read the result, and nothing else would stop a build that never ends. */
+/** The host has exited: nothing else reads the result or stops an endless build. */
 function endWithHost(): void {
-  // The process group, esbuild included.
+  // Kills the process group, esbuild included.
   if (process.platform !== 'win32') process.kill(0, 'SIGKILL');
   process.exit();
 }
 
-/** Whether esbuild starts and bundles here. */
+/** Exits with 0 if esbuild starts and bundles in this confinement, else with 1. */
 async function selfTest(): Promise<void> {
   const upload = new Map([['a.ts', Buffer.from('export default 1 as number;')]]);
   const files = { entry: 'a.ts', upload, sdk: new Map(), sdkEntries: new Map() };

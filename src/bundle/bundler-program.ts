@@ -1,38 +1,45 @@
 /**
- * The program that reads and bundles one upload: Node with the process's script, and esbuild, which it starts. How esbuild
- * is kept from the disk, and the rehearsal that shows whether all of that works from behind the layers.
+ * Command line of the process that reads and bundles one upload (Node, which starts esbuild), and
+ * of its self-test, which shows whether both start inside the confinement. Keeps esbuild from
+ * reading the disk.
  *
- * esbuild expands imports by a pattern on the disk, without asking the plugin that answers everything else. In a file system
- * of its own there is nothing to expand. Where that cannot be had, esbuild is started by a shell that first lowers the
- * bound on open descriptors to what esbuild has open anyway: so it can open no folder and no file.
+ * Attack: a glob import, which esbuild expands on the disk without the plugin, finds files of the
+ * host. In its own file system esbuild finds none. Where namespaces are not available, a shell
+ * script starts esbuild with a descriptor limit equal to what it needs to run, so it cannot open
+ * another file or folder.
  */
 import type { ConfinedProgram, Confinement } from '../confinement/layers.ts';
 import { DISKLESS_FLAG, ESBUILD_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 
-/** The files that the program is made of, where they lie. */
+/** Paths of the files that the program consists of. */
 export interface BundlerFiles {
   /** The script of the process. */
   readonly bundlerPath: string;
   /** esbuild's own program. */
   readonly esbuildPath: string;
-  /** A shell script that starts esbuild without descriptors to spare. */
+  /** A shell script that starts esbuild without spare descriptors. */
   readonly esbuildWithoutFilesPath: string;
   /** The shared libraries that Node is linked to. */
   readonly libraries: readonly string[];
 }
 
-/** Standard input, output and error; the event queue of Go's runtime and what wakes it. */
+/**
+ * Standard input, output and error; the epoll descriptor of Go's runtime and the one that wakes it.
+ */
 const ESBUILD_DESCRIPTORS = 5;
 
-/** What the shell script says. Go's runtime would open files of its own to learn how many cores it has. */
+/** Text of the shell script. `GODEBUG` stops Go's runtime from opening files to count cores. */
 export const esbuildWithoutFiles = (esbuildPath: string): string => `#!/bin/sh
 ulimit -n ${ESBUILD_DESCRIPTORS} && GODEBUG=containermaxprocs=0,updatemaxprocs=0 exec '${esbuildPath.replaceAll("'", "'\\''")}' "$@"
 `;
 
-/** Whether the program has a file system of its own. */
+/** Whether the program has its own file system. */
 export const hasOwnFiles = ({ namespaces }: Confinement): boolean => namespaces?.kind === 'bubblewrap';
 
-/** Whether esbuild is started without descriptors to spare where the disk is in its reach: the number is that of Linux. */
+/**
+ * Whether esbuild can be started without spare descriptors; `ESBUILD_DESCRIPTORS` holds on Linux
+ * only.
+ */
 export const CAN_STARVE = process.platform === 'linux';
 
 export function bundlerProgram(
@@ -43,7 +50,7 @@ export function bundlerProgram(
   return program(files, confinement, starve, []);
 }
 
-/** Starts everything, bundles one line, and ends. */
+/** The self-test: starts Node and esbuild, bundles one line, and exits. */
 export function bundlerSelfTest(
   files: BundlerFiles,
   confinement: Confinement,
@@ -68,7 +75,7 @@ function program(
       `--allow-fs-read=${bundlerPath}`,
       `--allow-fs-read=${esbuild}`,
       '--allow-child-process',
-      // It warns of the permission for children at every start; the one child is esbuild.
+      // Node warns about child-process permission at each start; esbuild is the only child.
       '--disable-warning=SecurityWarning',
       bundlerPath,
       `${ESBUILD_FLAG}${esbuild}`,

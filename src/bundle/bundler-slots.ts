@@ -1,16 +1,17 @@
 /**
- * Bounds how many builds run at once and how many uploads wait, because each holds up to a full upload in memory.
+ * Bounds concurrent builds and waiting uploads, because each holds up to a full upload in memory.
  *
- * Publishers take turns: the next place goes to the one that has begun longest ago. Attack: one publisher's builds hold every
- * place, and an upload of another waits until one of them ends, which is the publisher's to decide. A place is not taken back,
- * so a publisher never holds the last one, even while nobody else waits; and it has no more than a quarter of the places in
- * the queue. Knows nothing of what runs in a place.
+ * Publishers are served round-robin: a free slot goes to the waiting publisher whose last build
+ * began longest ago. Attack: one publisher's slow builds hold every slot, so other uploads wait as
+ * long as that publisher likes. Slots are never revoked, so a publisher cannot hold the last one,
+ * even while no other upload waits, and gets at most a quarter of the queue. Does not know what
+ * runs in a slot.
  */
 import { AnnexError } from '../errors.ts';
 
-/** Of the places in the queue, those that one publisher may have. */
+/** Share of the queue that one publisher may use. */
 const SHARE_OF_ONE = 1 / 4;
-/** Publishers whose last turn is remembered. */
+/** Most publishers whose turn is remembered. */
 const TURNS_MAX = 1_000;
 
 type Begin = () => void;
@@ -18,11 +19,14 @@ type Begin = () => void;
 export class BundlerSlots {
   readonly #waitingMax: number;
   readonly #waitingMaxOfOne: number;
-  /** Places that one publisher may hold. */
+  /** Slots that one publisher may hold. */
   readonly #heldMaxOfOne: number;
-  /** By publisher; each in the order of arrival. */
+  /** Publisher → its waiting uploads, in order of arrival. */
   readonly #queues = new Map<string, Set<Begin>>();
-  /** In the order of their turns: a publisher goes behind all others when an upload of it begins, and keeps its turn when it leaves. */
+  /**
+   * Publishers, next one first. One moves to the end when its build begins; the end of a build
+   * changes nothing.
+   */
   readonly #turns = new Set<string>();
   readonly #held = new Map<string, number>();
   #waiting = 0;
@@ -36,11 +40,11 @@ export class BundlerSlots {
   }
 
   /**
-   * Waits for a place.
+   * Waits for a slot.
    *
-   * @param publisher who has sent the upload: an organization, or one token of the operator's
-   * @returns a function that gives the place back; to be called once.
-   * @throws the signal's reason when it aborts first; AnnexError where too many wait already.
+   * @param publisher sender of the upload: an organization, or one admin token
+   * @returns a function that releases the slot; call it once.
+   * @throws the signal's reason if it aborts first; AnnexError if too many uploads wait.
    */
   async enter(publisher: string, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
@@ -88,7 +92,9 @@ export class BundlerSlots {
     if (queue.size === 0) this.#queues.delete(publisher);
   }
 
-  /** Hands the place to the upload that waits longest of the next publisher in turn that may hold one more. */
+  /**
+   * Passes the slot to the next publisher that may hold one more: to its longest-waiting upload.
+   */
   #leave(publisher: string): void {
     const held = (this.#held.get(publisher) ?? 0) - 1;
     if (held > 0) this.#held.set(publisher, held);
@@ -106,7 +112,7 @@ export class BundlerSlots {
     }
   }
 
-  /** Turns are worth remembering as long as somebody waits for one. */
+  /** Turns matter only while an upload waits. */
   #forget(): void {
     if (this.#waiting === 0) this.#turns.clear();
     for (const publisher of this.#turns) {

@@ -1,9 +1,9 @@
 /**
- * What is said on the pipe between the host and the process of one upload.
+ * Messages on the pipe between the host and the process of one upload.
  *
- *   process → host   ready                           it is up: what kills it from now on is the upload
+ *   process → host   ready    started; a later death counts against the upload
  *   host → process   read     form, limits, rules
- *   process → host   read     what the upload is, without its code (`reading/reading.ts`)
+ *   process → host   read     manifest, secrets, images and problems (`reading/reading.ts`)
  *   host → process   bundle   entrypoint, mode, the SDK
  *   process → host   bundled  script and map, or problems (`bundle-result.ts`)
  */
@@ -14,7 +14,7 @@ import type { packForm } from './upload-form.ts';
 /** Descriptor of the pipe in the process. */
 export const PIPE_FD = 3;
 
-/** JSON of `read`, as the host sends it. */
+/** JSON of the host's `read`; the parts of the form follow as bytes. */
 export interface ReadRequest {
   readonly form: ReturnType<typeof packForm>['index'];
   readonly limits: Limits;
@@ -28,17 +28,17 @@ export interface BundleRequest {
   /** Value of `MODE` and `process.env.NODE_ENV`. */
   readonly mode: string;
   readonly sdk: readonly string[];
-  /** Import specifier of the SDK → file of it. */
+  /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: readonly (readonly [specifier: string, file: string])[];
 }
 
 const MIB = 1024 * 1024;
-/** JSON that the host parses of one message: problems, a manifest, places; secrets are counted apart. */
+/** Most JSON in one message: problems, a manifest, positions. Secrets are added to it. */
 const JSON_BYTES_MAX = 4 * MIB;
-/** A byte of a text is at most six in JSON. */
+/** JSON escapes a byte of text as at most six bytes. */
 const JSON_BYTES_PER_BYTE = 6;
 
-/** Most that the host takes of a process in one message. */
+/** Size limits, in bytes, of one message from the process. */
 export function answerBounds({ uploadBytes, scriptBytes, secretsPerIntegration, secretBytes }: Limits) {
   const jsonBytes = JSON_BYTES_MAX + secretsPerIntegration * secretBytes * JSON_BYTES_PER_BYTE;
   return {

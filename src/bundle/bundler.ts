@@ -1,10 +1,9 @@
 /**
- * The host's side of one upload: a process that reads it and bundles its code into one script.
+ * Host side of one upload: runs a process that reads it and bundles its code into one script.
  *
- * The host parses nothing of the upload. It starts a process behind layers and under limits, hands
- * it the parts as they came, and waits for two answers until the time is up; both are checked
- * before they are believed. Whatever the process dies of costs that one upload. What the bundle
- * exports is found out later, by running it.
+ * The host parses nothing of the upload. It starts a confined process, sends it the parts unparsed,
+ * and validates both answers, which must arrive before the deadline. If the process dies, only this
+ * upload fails. The exports of the bundle are not known here; a probe finds them later.
  */
 import { fileURLToPath } from 'node:url';
 import { Launcher } from '../confinement/launch.ts';
@@ -23,29 +22,29 @@ import { packForm, type UploadForm } from './upload-form.ts';
 
 export type { BundleResult } from './bundle-result.ts';
 
-/** What the process runs, unless it has been built: without layers, for tests and tools. */
+/** Runs the process from its sources, unconfined: for tests and tools. */
 const FROM_SOURCE = new Launcher({
   path: process.execPath,
   args: [fileURLToPath(new URL('bundler-process.ts', import.meta.url))],
   files: [],
 });
-/** Uploads at once, and uploads waiting for their turn. */
+/** Two concurrent uploads; twenty waiting. */
 const slots = new BundlerSlots(2, 20);
 
 export interface BundlerOptions {
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
   readonly rules?: ManifestRules;
-  /** Whose upload it is: publishers take turns. */
+  /** Sender of the upload; publishers take turns. */
   readonly publisher?: string;
-  /** Starts the process, behind layers. */
+  /** Starts the confined process. */
   readonly launcher?: Pick<Launcher, 'launch'>;
-  /** The publisher went away: the work is stopped, and its reason thrown. */
+  /** Aborts when the publisher disconnects: the work stops, and the signal's reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * One upload while it has a process. `read` comes first, `bundle` once after it, and `end` always.
+ * One upload and its process. Call `read`, then `bundle` at most once, and always `end`.
  */
 export class UploadJob {
   readonly #options: BundlerOptions;
@@ -65,9 +64,9 @@ export class UploadJob {
   }
 
   /**
-   * Waits for a place and starts the process.
+   * Waits for a slot and starts the process.
    *
-   * @throws AnnexError where too many uploads wait; the signal's reason once it aborts
+   * @throws AnnexError if too many uploads wait; the signal's reason once it aborts
    */
   static async begin(options: BundlerOptions): Promise<UploadJob> {
     const { publisher = '', signal } = options;
@@ -82,10 +81,10 @@ export class UploadJob {
   }
 
   /**
-   * Reads the parts of an upload: what it is, but for its code, or every problem found.
+   * Reads the parts of an upload: manifest, secrets, images and entrypoint, or every problem found.
    *
-   * @throws AnnexError where the process cannot be started, or says what it never should; the
-   * signal's reason
+   * @throws AnnexError where the process cannot be started or violates the protocol; the signal's
+   * reason
    */
   async read(form: UploadForm): Promise<Reading> {
     const { limits, rules = {} } = this.#options;
@@ -97,13 +96,13 @@ export class UploadJob {
   }
 
   /**
-   * Bundles the code of the upload, or of a ready script, which is an upload of one file
+   * Bundles the code of the upload. A ready script counts as an upload of one file
    * (`docs/contract/api.md#publishing`).
    *
    * @param entry path of the entrypoint inside the upload
    * @param mode value of `MODE` and `process.env.NODE_ENV`
    * @returns the script and its map, or every problem found, each with file, line and column
-   * @throws AnnexError where the process says what it never should; the signal's reason
+   * @throws AnnexError where the process violates the protocol; the signal's reason
    */
   async bundle(entry: string, mode = 'production'): Promise<BundleResult> {
     const request: BundleRequest = {
@@ -120,7 +119,7 @@ export class UploadJob {
     return result.ok ? result : { ...result, problems: result.problems.map(withExportHint) };
   }
 
-  /** Ends the process and whatever it has started, and gives the place back. */
+  /** Ends the process and its children, and releases the slot. */
   end(): void {
     this.#child.end();
     this.#leave();
@@ -132,7 +131,7 @@ const unreadable = () =>
     hint: 'Look for an archive of very many entries or links, and for deep nesting in the manifest.',
   });
 
-/** Attack: an upload that takes over the process and makes the host believe what it says. */
+/** Attack: an upload takes over its process and sends forged answers to the host. */
 function believed<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer;
   throw new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', {

@@ -1,6 +1,7 @@
 /**
- * Tells esbuild's library where its program is, before the library is loaded: built into one file with the process of an
- * upload, it could not find the program by itself. Where the process runs from its sources, it can, and is told nothing.
+ * Sets the path of the esbuild program before esbuild's library is loaded. In a release the library
+ * is bundled into the script of the process and cannot find the program. When the process runs from
+ * its sources the library finds it, and the flag is absent.
  */
 import { ESBUILD_FLAG } from './bundler-flags.ts';
 

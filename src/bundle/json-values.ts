@@ -1,19 +1,26 @@
 /**
  * Counts the values of a JSON text before it is parsed.
  *
- * The attack: a process that an upload has taken over sends four megabytes of brackets. That is within the bound on bytes, and
- * parsing it holds the host's event loop for most of a second, in one native call. An honest message of that size is text:
- * what costs is the number of values. So they are counted first, in time linear in the bytes.
+ * Attack: an upload takes over its process and sends four megabytes of brackets. That is within the
+ * limit on bytes, but parsing it blocks the host's event loop for most of a second, in one native
+ * call. The cost is the number of values; an honest message of that size is mostly text. So the
+ * values are counted first, in time linear in the bytes.
  */
 
-/** Most values of one message: a manifest of 10,000, its places, 500 problems, secrets and names of images. */
+/**
+ * Most values in one message: a manifest of 10,000, its positions, 500 problems, secrets and image
+ * names.
+ */
 const VALUES_MAX = 60_000;
-/** A text of so few bytes cannot have more. */
+/** A text this short cannot have more values, so it is not counted. */
 const UNCOUNTED_BYTES = VALUES_MAX;
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
-/** @param json need not be JSON: what is none is for the parser to say @returns whether it has no more values than may be parsed */
+/**
+ * @param json may be invalid JSON; the parser rejects it later
+ * @returns whether it has at most `VALUES_MAX` values
+ */
 export function hasFewValues(json: Buffer): boolean {
   if (json.byteLength <= UNCOUNTED_BYTES) return true;
   let values = 1;
@@ -30,7 +37,10 @@ export function hasFewValues(json: Buffer): boolean {
   return true;
 }
 
-/** Where the text that begins at a quote ends; the end of the bytes where it does not. */
+/**
+ * Index of the closing quote of the string that starts at `start`; the length of the bytes where
+ * there is none.
+ */
 function endOfText(json: Buffer, start: number): number {
   for (let at = start + 1; ; at += 1) {
     at = json.indexOf(QUOTE, at);

@@ -1,24 +1,31 @@
 /**
- * Which file of an uploaded package an import means: `exports`, `module` and `main` of its `package.json`.
+ * Finds the file of an uploaded package that an import names, by `exports`, `module` and `main` of
+ * `package.json`.
  *
- * Follows PACKAGE_EXPORTS_RESOLVE of the Node.js documentation ("Resolution Algorithm Specification"): subpaths,
- * conditions in the author's order, patterns by longest prefix, null to forbid. Not supported: `imports` (`#name`) and
- * the `browser` map. Works on the parsed JSON alone and names files relative to the package; whether they exist is for
- * the caller to see.
+ * Follows PACKAGE_EXPORTS_RESOLVE of the Node.js documentation ("Resolution Algorithm
+ * Specification"): subpaths, conditions in the author's order, patterns by longest prefix, null to
+ * forbid. Not supported: `imports` (`#name`) and the `browser` map. Looks only at the parsed JSON
+ * and returns paths relative to the package; the caller checks that they exist.
  */
 
-/** Conditions that hold inside an isolate, beside `import` or `require`. There is no DOM and no Node. */
+/**
+ * Conditions that apply in an isolate, besides `import` or `require`. An isolate has no DOM and no
+ * Node.
+ */
 const CONDITIONS = ['worker', 'browser', 'module', 'default'];
-/** Nested conditions and arrays followed before giving up: a `package.json` of 10,000 nested objects is an attack. */
+/**
+ * Most levels of nested conditions and arrays. Attack: a `package.json` of 10,000 nested objects.
+ */
 const DEPTH_MAX = 16;
 
 /**
  * Finds the entry of a package.
  *
- * @param manifest the parsed `package.json`; hostile, so nothing about its shape is taken for granted.
+ * @param manifest the parsed `package.json`; hostile, so its shape is not trusted.
  * @param subpath `.` for the package itself, else `./…`.
- * @returns a path relative to the package's folder (to be tried with extensions where `exact` is false), or undefined
- *   where the package does not offer the subpath.
+ * @returns a path relative to the package's folder (to be tried with extensions where `exact` is
+ * false), or undefined
+ *   where the package does not export the subpath.
  */
 export function packageEntry(
   manifest: unknown,
@@ -55,7 +62,7 @@ function exportsTarget(
   return target(exported[best], matchPattern(best, subpath), conditions, 0);
 }
 
-/** What the `*` of a pattern stands for in a subpath; undefined where they do not match. */
+/** The text that `*` in the pattern matches in a subpath; undefined where they do not match. */
 function matchPattern(pattern: string, subpath: string): string | undefined {
   const star = pattern.indexOf('*');
   if (star < 0 || pattern.indexOf('*', star + 1) >= 0) return undefined;
@@ -87,7 +94,7 @@ function target(
   if (!isRecord(value)) return undefined;
   for (const [condition, option] of Object.entries(value)) {
     if (!conditions.has(condition)) continue;
-    // null forbids: no later condition may answer in its place.
+    // null forbids the subpath: later conditions are not tried.
     if (option === null) return undefined;
     const found = target(option, star, conditions, depth + 1);
     if (found !== undefined) return found;
@@ -98,6 +105,6 @@ function target(
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A member of the JSON itself, never one of `Object.prototype`. */
+/** Own members only, never those of `Object.prototype`. */
 const own = (record: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(record, key) ? record[key] : undefined;

@@ -1,9 +1,11 @@
 /**
- * One message between the host and the process of an upload: a name, a JSON value, and bytes beside it.
+ * One message between the host and the process of an upload: a name, a JSON value, and binary parts
+ * (`blobs`).
  *
- * Travels as a frame. The head names the message and how the body is cut; the first piece of the body is the JSON, the
- * others are files, scripts and images as they are. What the process sends is opened with bounds, because native code that
- * an upload has taken over may send anything.
+ * It is sent as one frame. The head has the name and the sizes of the body's pieces; the first
+ * piece is the JSON, the others are files, scripts and images as raw bytes. Messages from the
+ * process are opened with limits. Attack: an upload takes over native code of the process and sends
+ * arbitrary bytes.
  */
 import { hasFewValues } from './json-values.ts';
 
@@ -13,7 +15,7 @@ export interface Parcel {
   readonly blobs: readonly Buffer[];
 }
 
-/** What goes into a frame: its head, then the parts of its body. */
+/** Returns the contents of a frame: its head, then the pieces of its body. */
 export function packParcel(
   name: string,
   value: unknown,
@@ -25,8 +27,10 @@ export function packParcel(
 }
 
 /**
- * @param jsonBytesMax most that is parsed as JSON
- * @returns undefined where the frame is no parcel within the bounds
+ * Reads a parcel from a frame.
+ *
+ * @param jsonBytesMax most bytes that are parsed as JSON
+ * @returns undefined where the frame is not a parcel within the limits
  */
 export function openParcel(head: unknown, body: Buffer, jsonBytesMax: number): Parcel | undefined {
   if (typeof head !== 'object' || head === null || !('name' in head) || !('sizes' in head)) return undefined;

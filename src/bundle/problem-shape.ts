@@ -1,14 +1,14 @@
 /**
- * Checks that what the process of an upload calls its problems are problems, few enough and short enough to be answered.
+ * Validates the problems in a message from the process of an upload: shape, number and length.
  */
 import { DEFAULT_LIMITS, type LimitMet, type LimitName } from '../limits.ts';
 import type { Problem } from '../model/problem.ts';
 
-/** Longest text of a problem; an honest one quotes names of at most a few hundred characters. */
+/** Longest text of a problem; an honest one quotes at most a few hundred characters. */
 const TEXT_CHARS_MAX = 8_192;
 const MEMBERS = ['severity', 'file', 'line', 'column', 'message', 'hint', 'limit'];
 
-/** @returns undefined where these are no problems, or more than may be */
+/** @returns undefined where the value is not an array of at most `most` valid problems */
 export function parseProblems(value: unknown, most: number): readonly Problem[] | undefined {
   if (!Array.isArray(value) || value.length > most) return undefined;
   return value.every(isProblem) ? value : undefined;

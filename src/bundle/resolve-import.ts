@@ -1,27 +1,27 @@
 /**
- * Which uploaded file an import means. Pure: looks into a map of names and at nothing else.
+ * Resolves an import to an uploaded file. Pure: reads only the map of uploaded files.
  *
- * An upload resolves like a small project: relative paths, the extensions of TypeScript and JavaScript, `index` files,
- * and packages in an uploaded `node_modules`. The host's own packages, absolute paths and `tsconfig` paths do not
- * exist here.
+ * An upload resolves like a small project: relative paths, the extensions of TypeScript and
+ * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
+ * packages, absolute paths or `tsconfig` paths.
  */
 import { packageEntry } from './package-entry.ts';
 
-/** The file an import means, or why there is none, in a sentence, with what to do about it. */
+/** The resolved file, or a sentence with the reason for failure and a hint. */
 export type Resolution = { path: string } | { fault: string; hint: string };
 
 const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '.cjs', '.json'];
-/** TypeScript lets authors import `./a.js` where `./a.ts` is what exists. */
+/** TypeScript lets authors import `./a.js` where only `./a.ts` exists. */
 const REWRITES: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
   '.mjs': ['.mts'],
   '.cjs': ['.cts'],
 };
-/** Built-in modules of Node, the ones authors reach for; a name with `node:` before it is always one. */
+/** Node's common built-in modules. A name with the prefix `node:` is always built-in. */
 const NODE_BUILTINS =
   /^(assert|async_hooks|buffer|child_process|cluster|crypto|dns|events|fs|http|http2|https|module|net|os|path|perf_hooks|process|punycode|querystring|readline|stream|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(\/.*)?$/;
-/** Longest specifier looked at; a longer one cannot name an uploaded file. */
+/** Longest specifier that is resolved; a longer one cannot name an uploaded file. */
 const SPECIFIER_CHARS_MAX = 1_024;
 
 /**
@@ -90,7 +90,7 @@ function resolvePackage(
 ): Resolution {
   const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(specifier) ?? [];
   if (name !== undefined && !name.startsWith('#')) {
-    // Up from the importer, as Node looks: the nearest node_modules wins.
+    // Searches upwards from the importer, as Node does: the nearest node_modules wins.
     for (let folder: string | undefined = parent(importer); folder !== undefined; folder = above(folder)) {
       const base = join(folder, `node_modules/${name}`);
       if (base === undefined || !hasFolder(files, base)) continue;
@@ -117,7 +117,8 @@ function fileOfPackage(
 ): string | undefined {
   const entry = packageEntry(readJson(files.get(`${base}/package.json`)), subpath, kind);
   const path = entry && join(base, entry.path);
-  // `"main": "../../secret"` stays inside the upload by `join`, and inside the package by this.
+  // Attack: `"main": "../../secret"`. `join` keeps it inside the upload, this check inside the
+  // package.
   if (entry === undefined || path === undefined || !(path === base || path.startsWith(`${base}/`))) {
     return undefined;
   }
@@ -125,7 +126,7 @@ function fileOfPackage(
   return findFile(files, path);
 }
 
-/** A file by its path without or with extension, or the `index` of a folder. */
+/** Finds a file by its path with or without extension, or the `index` file of a folder. */
 function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
   if (files.has(path)) return path;
   const dot = path.lastIndexOf('.');
@@ -140,7 +141,10 @@ function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string 
   ].find((candidate) => files.has(candidate));
 }
 
-/** Whether the package declares that its modules may be dropped when nothing of them is used. */
+/**
+ * Whether the file's package declares `"sideEffects": false`, so that its unused modules may be
+ * dropped.
+ */
 export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path: string): boolean {
   const [base] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
   const manifest = base === undefined ? undefined : readJson(files.get(`${base}/package.json`));
@@ -169,7 +173,7 @@ function hasFolder(files: ReadonlyMap<string, Uint8Array>, folder: string): bool
 const parent = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 const above = (folder: string): string | undefined => (folder === '' ? undefined : parent(folder));
 
-/** Joins and normalises; undefined where `..` climbs out of the upload. */
+/** Joins and normalises; undefined where `..` leaves the upload. */
 function join(folder: string, relative: string): string | undefined {
   const parts = folder === '' ? [] : folder.split('/');
   for (const part of relative.split('/')) {

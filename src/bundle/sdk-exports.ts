@@ -1,5 +1,5 @@
 /**
- * "Did you mean …?" for an import of a name that the SDK does not export, which esbuild finds and has no guess about.
+ * Adds "Did you mean …?" to esbuild's error about an import that the SDK does not export.
  */
 import { nearest } from '../model/nearest.ts';
 import type { Problem } from '../model/problem.ts';
@@ -7,13 +7,16 @@ import { SDK_SOURCE } from './sdk-source.ts';
 
 const NO_EXPORT = /^No matching export in "(?:sdk:|@annex\/sdk\/)index\.ts" for import "([^"]+)"/;
 
-/** Names of values; types are gone before anybody looks for them. The entry of the SDK is nothing but such lists. */
+/**
+ * Names of exported values, read from the export lists of the SDK's entry. Types are erased before
+ * esbuild resolves names.
+ */
 const EXPORTS: readonly string[] = [...(SDK_SOURCE.get('index.ts') ?? '').matchAll(/^export \{([^{}]*)\}/gm)]
   .flatMap(([, names = '']) => names.split(','))
   .map((name) => name.trim())
   .filter((name) => /^\w+$/.test(name));
 
-/** The problem, with the name that was most likely meant. */
+/** Adds the nearest exported name as a hint, if there is one. */
 export function withExportHint(found: Problem): Problem {
   const [, name] = NO_EXPORT.exec(found.message) ?? [];
   const near = name === undefined ? undefined : nearest(name, EXPORTS);

@@ -1,33 +1,33 @@
 /**
- * The parts of one publish as they came, before anything in them is parsed: what the host hands to the process that reads
- * them. And how they are cut into one message.
+ * The unparsed parts of one publish, which the host sends to the process of the upload, and their
+ * encoding as a message.
  */
 import type { Problem } from '../model/problem.ts';
 import type { Parcel } from './parcel.ts';
 
-/** Parts that are not `files`. */
+/** Names of the parts that may occur once; `files` may repeat. */
 export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets'] as const;
 export type SinglePart = (typeof SINGLE_PARTS)[number];
 
 export interface UploadForm {
-  /** Relative path → bytes; their names and sizes have been judged. */
+  /** Relative path → bytes; names and sizes are already checked. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly singles: ReadonlyMap<SinglePart, Uint8Array>;
-  /** Whether there was a part `files`, a refused one included. */
+  /** Whether a part `files` was sent, even a refused one. */
   readonly filesSent: boolean;
-  /** What is wrong with the form as a whole. */
+  /** Problems of the form as a whole. */
   readonly problems: readonly Problem[];
-  /** What is wrong with the names and sizes of its parts. */
+  /** Problems with the names and sizes of its parts. */
   readonly fileProblems: readonly Problem[];
 }
 
-/** What is JSON of a form; the bytes follow in the order of the names. */
+/** JSON part of a form; the bytes follow in the order of the names. */
 interface FormIndex extends Pick<UploadForm, 'filesSent' | 'problems' | 'fileProblems'> {
   readonly files: readonly string[];
   readonly singles: readonly SinglePart[];
 }
 
-/** The form's part of a message; `index` is JSON. */
+/** Encodes a form for a message: `index` goes into its JSON, `blobs` follow as bytes. */
 export function packForm(form: UploadForm): { readonly index: FormIndex; readonly blobs: Uint8Array[] } {
   const { files, singles, ...rest } = form;
   return {
@@ -36,7 +36,7 @@ export function packForm(form: UploadForm): { readonly index: FormIndex; readonl
   };
 }
 
-/** The form of a message of the host, which is trusted. */
+/** Decodes a form from a message of the host, which is trusted. */
 export function openForm(index: FormIndex, blobs: Parcel['blobs']): UploadForm {
   const { files, singles, ...rest } = index;
   return {

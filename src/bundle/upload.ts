@@ -1,21 +1,23 @@
 /**
- * The files of one upload, admitted one by one under the path rules and the limits.
+ * The files of one upload, each checked against the path rules and the limits.
  *
- * Every way in (multipart parts, an archive, a single script) goes through `Upload`, so that a name or a size is judged
- * in one place. Nothing here touches a disk: a path is a key of a map and stays one.
+ * Multipart files and archives both go through `UploadedFiles`, so names and sizes are checked in
+ * one place. Nothing here touches a disk: a path is only a key of a map.
  */
 import type { LimitMet, Limits } from '../limits.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
 
 /** Longest path of a file inside an upload, in UTF-16 units. */
 const PATH_CHARS_MAX = 512;
-/** Problems told about one upload; an attacker's thousand bad names must not become a megabyte of answer. */
+/**
+ * Most problems of one upload. Attack: thousands of bad names that become an answer of megabytes.
+ */
 const PROBLEMS_MAX = 100;
 
-/** The limits an upload is held to. */
+/** The limits that apply to the files of an upload. */
 export type UploadLimits = Pick<Limits, 'uploadFiles' | 'uploadBytes'>;
 
-/** Collects the files of an upload; `problems` is empty as long as all of them are fine. */
+/** Collects the files of an upload; `problems` is empty while all of them are valid. */
 export class UploadedFiles {
   readonly files = new Map<string, Uint8Array>();
   readonly problems: Problem[] = [];
@@ -27,9 +29,9 @@ export class UploadedFiles {
   }
 
   /**
-   * Takes one file. A bad path or a duplicate is noted and skipped.
+   * Adds one file. A bad path or a duplicate is noted as a problem and skipped.
    *
-   * @returns false once a limit is passed: the caller stops reading, because whatever follows only costs memory.
+   * @returns false once a limit is passed: the caller then stops reading, to save memory.
    */
   add(path: string, bytes: Uint8Array): boolean {
     const fault = pathProblem(path);
@@ -48,7 +50,9 @@ export class UploadedFiles {
     return true;
   }
 
-  /** Records a problem found by whoever unpacks the upload. @returns false once there are too many to go on. */
+  /**
+   * Records a problem that the caller found. @returns false once there are too many to continue.
+   */
   note(found: Problem): boolean {
     this.problems.push(found);
     if (this.problems.length < PROBLEMS_MAX) return true;
@@ -63,10 +67,10 @@ export class UploadedFiles {
 }
 
 /**
- * What is wrong with the path of an uploaded file; undefined where nothing is.
+ * Checks the path of an uploaded file; undefined where it is valid.
  *
- * The rules are stricter than a map of names needs. They keep a path safe for whoever meets it later: a log, a source
- * map, a developer who unpacks a published version on a disk.
+ * The rules are stricter than a map of names needs. They keep a path safe for later uses: in a log,
+ * in a source map, or when a developer unpacks a published version on a disk.
  */
 export function pathProblem(path: string): Problem | undefined {
   const fault = pathFault(path);
@@ -74,25 +78,26 @@ export function pathProblem(path: string): Problem | undefined {
   return fault === undefined ? undefined : problem(`The file name ${quote(path)} ${fault}.`, { hint });
 }
 
-/** The fault of a path, as the rest of a sentence. */
+/** The fault of a path, as the end of a sentence. */
 function pathFault(path: string): string | undefined {
   if (path === '') return 'is empty';
   if (path.length > PATH_CHARS_MAX) return `is longer than ${PATH_CHARS_MAX} characters`;
-  // Two names that differ only in broken surrogates become one in UTF-8.
+  // Two names that differ only in lone surrogates become one in UTF-8.
   if (!path.isWellFormed()) return 'is not well-formed Unicode';
-  // NUL cuts a C string short; line breaks and escapes forge log lines. U+2028 and U+2029 are line breaks too.
+  // Attack: NUL truncates a C string; line breaks and escapes forge log lines. U+2028 and U+2029
+  // are line breaks.
   if (/[\p{Cc}\u2028\u2029]/u.test(path)) return 'contains a control character';
   if (path.includes('\\')) return 'contains a backslash';
   if (/^[A-Za-z]:/.test(path)) return 'starts with a drive letter';
   if (path.startsWith('/')) return 'is absolute';
   const parts = path.split('/');
-  // `../../etc/passwd`, the oldest one.
+  // Attack: path traversal, such as `../../etc/passwd`.
   if (parts.includes('..')) return 'contains ".."';
   if (parts.includes('.') || parts.includes(''))
     return 'is not normalised: it has "./", "//" or a trailing "/"';
   return undefined;
 }
 
-/** A hostile name, safe and short enough to stand in a message. */
+/** Quotes a hostile name for a message: escaped and truncated. */
 export const quote = (name: string): string =>
   JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name);

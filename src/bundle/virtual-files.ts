@@ -1,19 +1,22 @@
 /**
- * The file system that esbuild sees: the uploaded files and the SDK, and nothing of the host.
+ * Virtual file system for esbuild: the uploaded files and the SDK, and nothing of the host.
  *
- * An esbuild plugin that answers every resolve and every load, so that no request falls through to the disk. It knows two
- * namespaces, `upload` and `sdk`; a path of one cannot name a file of the other. One thing esbuild resolves by itself:
- * imports by a pattern, which `build-problems.ts` refuses.
+ * An esbuild plugin that handles every resolve and load, so that no request reaches the disk. The
+ * namespaces `upload` and `sdk` are separate: a path in one cannot name a file of the other.
+ * esbuild resolves only glob imports without the plugin; `build-problems.ts` refuses them.
  */
 import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
 import { isFreeOfSideEffects, resolveImport } from './resolve-import.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
-/** The one module of our own around an upload: where esbuild enters. */
+/**
+ * Namespace and path of the generated module that imports the upload's entrypoint; esbuild's entry
+ * point.
+ */
 const FRAME = 'frame';
 
-/** How uploaded files are read, by extension. Anything else is refused by name. */
+/** Extension of an uploaded file → esbuild loader. Other extensions are refused by name. */
 const LOADERS: Readonly<Record<string, Loader>> = {
   ts: 'ts',
   mts: 'ts',
@@ -31,21 +34,24 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   svg: 'text',
 };
 
-/** Parameter of the finished script: what it hands the namespace of its entry module to. */
+/** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
 
-/** Says that a pattern has matched a file. Never shown: an author is not to learn what exists. */
+/**
+ * Internal message: a pattern matched a file on the disk. Never shown: it would reveal which files
+ * exist.
+ */
 export const PATTERN_MATCHED = 'A pattern has matched a file.';
 
-/** What the plugin serves. */
+/** The files that the plugin serves. */
 export interface VirtualFiles {
   /** Path of the entry inside the upload; the host has checked that it is there. */
   readonly entry: string;
   /** Uploaded path → bytes. */
   readonly upload: ReadonlyMap<string, Uint8Array>;
-  /** File of the SDK → source. */
+  /** File name in the SDK → source. */
   readonly sdk: ReadonlyMap<string, string>;
-  /** Import specifier of the SDK → file of it. */
+  /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: ReadonlyMap<string, string>;
 }
 
@@ -63,12 +69,13 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
       contents: `import * as entry from 'entry'; ${RUN}(entry);`,
       loader: 'js',
     }));
-    // A namespace that is neither: a file on the disk that esbuild has found for a pattern. It is neither read nor named.
+    // Any other namespace is a file on the disk that a pattern matched. It is neither read nor
+    // named.
     build.onLoad({ filter: /.*/ }, () => ({ errors: [refusal(PATTERN_MATCHED)] }));
   },
 });
 
-/** The name under which an author knows a file: sources of the SDK carry its package name. */
+/** Name of a file in problems and stack traces: the uploaded path, or `@annex/sdk/…`. */
 export function displayName(path: string): string {
   if (path.startsWith(`${UPLOAD}:`)) return path.slice(UPLOAD.length + 1);
   return path.startsWith(`${SDK}:`) ? `@annex/sdk/${path.slice(SDK.length + 1)}` : path;
@@ -105,11 +112,11 @@ function load(files: VirtualFiles, path: string): OnLoadResult {
 }
 
 /**
- * Makes esbuild ignore a source map that the file brings along.
+ * Makes esbuild ignore a source map that an uploaded file includes.
  *
- * A tenant's map chooses the file names and lines that its stack traces show, so it could forge them. esbuild obeys the
- * last `sourceMappingURL` comment of a file; one that names no data URL, put at the end, disarms those before it
- * without touching the code, strings that look like one included.
+ * Attack: a tenant's map forges the file names and lines in stack traces. esbuild uses only the
+ * last `sourceMappingURL` comment of a file, so one without a data URL, appended at the end,
+ * disables earlier ones. The code stays unchanged, including strings that look like such a comment.
  */
 function withoutSourceMap(contents: Uint8Array, loader: Loader): Uint8Array {
   const source = Buffer.from(contents.buffer, contents.byteOffset, contents.byteLength);

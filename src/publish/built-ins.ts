@@ -1,10 +1,10 @@
 /**
- * Built-in integrations: published when Annex starts, public, under an owner that no token is made
- * for, and published again when a release changes their content.
+ * Publishes the built-in integrations when Annex starts, as public, under a reserved organization
+ * without tokens. Publishes them again when a release changes their content.
  *
- * A hash of the files and of the SDK bundled with them identifies the content, so only the first
- * start of a release bundles anything. If an operator deletes one or activates an older version, it
- * stays so until the next release. A name that is taken stays with its owner.
+ * A hash of their files and of the SDK identifies the content, so only the first start of a release
+ * bundles them. If an operator deletes one or activates an older version, that lasts until the next
+ * release. If another organization owns the name, the built-in integration is not published.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,18 +19,20 @@ import type { BuiltIns } from '../store/integrations/built-ins.ts';
 import type { Publisher } from './publish.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-/** Their names, which are also the names of their folders. */
+/** Names of the integrations and of their folders. */
 const NAMES = ['webhook'] as const;
 const BY: Actor = { principal: { kind: 'admin', tokenId: 'built-in' }, requestId: 'start', depth: 0 };
 
 export interface BuiltInsParts {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
-  /** Receives a log entry for each that was published, and for each that could not be. */
+  /** Writes a log entry for each integration that was published or could not be. */
   report(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Publishes those whose content is not published yet. Never rejects: Annex also runs without them. */
+/**
+ * Publishes each integration whose content changed. Never rejects: Annex also runs without them.
+ */
 export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
   for (const name of NAMES) {
     try {
@@ -67,7 +69,10 @@ async function publishOne({ publisher, builtIns, report }: BuiltInsParts, name: 
   report('warn', { integration: name, problems }, 'a built-in integration was not published');
 }
 
-/** The manifest with the owner that it has here: its folder is an example, too, which anybody may publish as their own. */
+/**
+ * Sets the reserved organization in the manifest. The folder is also an example that authors
+ * publish as their own.
+ */
 const owned = (manifest: string): string =>
   manifest.replace(/^organization: .*$/m, `organization: ${BUILT_IN_ORGANIZATION}`);
 

@@ -1,5 +1,5 @@
 /**
- * What running a script once says about it, held against its manifest
+ * Checks the result of a probe, one run of a script, against its manifest
  * (`docs/contract/manifest.md#checks-against-the-code`).
  */
 
@@ -14,17 +14,17 @@ import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
 import type { CallEnd, Outcome, ScriptExports } from '../protocol/wire.ts';
 
-/** Runs a script once in a throwaway isolate; `exports` is there where it loaded. */
+/** Runs a script once in a throwaway isolate; `exports` is present if the script loaded. */
 export type Probe = (script: string) => Promise<{ readonly end: CallEnd; readonly exports?: ScriptExports }>;
 
 /**
- * Problems in one answer: an author who has more starts at the top, and a hostile upload gets no
- * megabyte back.
+ * Most problems in one answer. Attack: an upload with so many problems that the answer has
+ * megabytes.
  */
 export const PROBLEMS_MAX = 100;
-/** Names of components listed in one message. */
+/** Most names of components in one message. */
 const NAMES_SHOWN = 10;
-/** Of a name in a message. */
+/** Longest name in a message, in UTF-16 units. */
 const NAME_CHARS = 80;
 
 const LOADING: Partial<Record<Outcome, string>> = {
@@ -35,21 +35,21 @@ const LOADING: Partial<Record<Outcome, string>> = {
   cellCrashed: 'The script crashes the process that loads it.',
 };
 
-/** Lines of a stack trace that name a place. */
+/** Matches the lines of a stack trace that have a position. */
 const FRAMES = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/gm;
-/** Of the lines looked through; a trace has ten, unless its code wants more. */
+/** Most stack frames searched. A trace has ten, unless the script raises that number. */
 const FRAMES_MAX = 50;
 
-/** What there is to say about a try-out. */
+/** What a problem of a probe is made from. */
 export interface ProbeContext {
   readonly limits: Limits;
   /** Path of the entrypoint inside the upload. */
   readonly entry: string;
-  /** Maps positions of the script in a text to those of the author's files. */
+  /** Replaces positions of the script in a text by positions in the author's files. */
   toSource(text: string): string;
 }
 
-/** Why a script that did not load cannot be published. */
+/** Makes the problem for a script that does not load. */
 export function probeProblem(end: CallEnd, { limits, entry, toSource }: ProbeContext): Problem {
   const { outcome, detail } = end;
   const limit = loadingLimit(limitMet(end, limits), limits);
@@ -60,40 +60,42 @@ export function probeProblem(end: CallEnd, { limits, entry, toSource }: ProbeCon
     return limitProblem(limit, { file: entry, hint }, text);
   }
   if (detail === undefined) return problem(message, { file: entry, hint });
-  const said = toSource(withoutPreludeFrames(detail));
-  const [, file = entry, line, column] = authorFrame(said) ?? [];
+  const trace = toSource(withoutPreludeFrames(detail));
+  const [, file = entry, line, column] = authorFrame(trace) ?? [];
   const place = line === undefined ? {} : { line: Number(line), column: Number(column) };
-  return problem(`${message} ${said}`, { file, ...place, hint });
+  return problem(`${message} ${trace}`, { file, ...place, hint });
 }
 
 /**
- * The first place in the author's own code: a mistake in a call of the SDK is where the call is.
+ * Returns the first frame in the author's code: an error thrown by the SDK is reported at the call
+ * of the SDK.
  */
-function authorFrame(said: string): RegExpMatchArray | undefined {
-  const frames = [...said.matchAll(FRAMES).take(FRAMES_MAX)];
+function authorFrame(trace: string): RegExpMatchArray | undefined {
+  const frames = [...trace.matchAll(FRAMES).take(FRAMES_MAX)];
   return frames.find(([, file]) => !file?.startsWith('@annex/sdk')) ?? frames[0];
 }
 
-/** A try-out has less time than a call, where the operator says so. */
+/** Names `probeWallMs` as the limit where it is lower than `callWallMs`. */
 function loadingLimit(limit: LimitMet | undefined, { probeWallMs }: Limits): LimitMet | undefined {
   if (limit?.name !== 'callWallMs' || limit.max <= probeWallMs) return limit;
   return { ...limit, name: 'probeWallMs', max: probeWallMs };
 }
 
-/** The manifest that a script is held against, and where its members are written. */
+/** The manifest that a script is checked against, and the positions of its members. */
 export interface InspectedManifest {
   readonly manifest: Manifest;
   readonly placeOf: PlaceOf;
 }
 
 /**
- * Problems of a script that loads. Without a manifest, one that is broken itself, only the script
- * is looked at.
+ * Checks the exports of a script that loads. Where the manifest has errors, only the script is
+ * checked.
  *
- * Components are known where the SDK made the default export; a script without the SDK answers for
- * its own.
+ * Components and handlers are known only if the SDK made the default export; other scripts are not
+ * checked for them.
  *
  * @param entry path of the entrypoint inside the upload
+ * @param against undefined where the manifest has errors
  */
 export function inspectExports(
   exports: ScriptExports,
@@ -118,7 +120,7 @@ export function inspectExports(
 /** A component that the manifest names. */
 interface WantedComponent {
   readonly id: string;
-  /** What names it, as the beginning of a sentence. */
+  /** The block or configuration that names it, as the start of a sentence. */
   readonly who: string;
   readonly at: YamlPath;
 }
@@ -145,8 +147,8 @@ function missingComponents(
   return wantedComponents(manifest)
     .filter(({ id }) => !declared.has(id))
     .map(({ id, who, at }, index) => {
-      // A guess costs a look at every component; 1,500 missing blocks must not hold the host up
-      // with guesses nobody reads.
+      // Attack: 1,500 missing blocks block the host, because each suggestion compares every
+      // component. So only problems that can be shown get one.
       const near = index < PROBLEMS_MAX ? nearest(id, components) : undefined;
       const hint = near === undefined ? 'Give a component this componentId.' : `Did you mean "${near}"?`;
       return problem(`${who} has no component. ${known}`, { ...placeOf(at), hint });
@@ -174,8 +176,8 @@ function handlersWithoutScope(
 }
 
 /**
- * Types of events that can be selected for a webhook, and are never posted because nobody handles
- * them.
+ * Warns of event types that a user can select for a webhook but that the script does not handle, so
+ * they are never posted.
  */
 function selectableUnhandled(
   { events }: ScriptExports,
@@ -197,8 +199,8 @@ function selectableUnhandled(
 }
 
 /**
- * Handlers of events that never come; the host product may send types of its own, so this is no
- * mistake for sure.
+ * Warns of handlers for unknown event types. Only a warning, because the host product may send its
+ * own types.
  */
 function unknownHandlers({ events }: ScriptExports, entry: string): Problem[] {
   return events

@@ -1,14 +1,13 @@
 /**
- * Publishing (`docs/contract/api.md#publishing`): an upload becomes a new active version, or a list
- * of everything wrong with it.
+ * Publishing (`docs/contract/api.md#publishing`): turns an upload into a new active version, or
+ * into a list of its problems.
  *
  *   parts → [ manifest, secrets, images ] → rights → [ bundle ] → probe → registry
  *
- * What stands in brackets runs in the process of the upload, not here. The steps that find problems
- * run on past each other's problems as far as they can, so that the author sees them all at once;
- * rights come before the step that costs most. Nothing is stored before the last step, which stores
- * everything: a broken publish changes nothing. Tenant code runs nowhere but in the probe, which is
- * a cell's.
+ * Steps in brackets run in the process of the upload. After a problem, later steps still run where
+ * they can, so that the author sees all problems at once. Rights are checked before bundling, the
+ * most expensive step. Only the last step stores anything, so a failed publish changes nothing.
+ * Tenant code runs only in the probe, inside a cell.
  */
 import { UploadJob } from '../bundle/bundler.ts';
 import type { Reading } from '../bundle/reading/reading.ts';
@@ -38,7 +37,7 @@ export interface PublisherParts {
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
   readonly rules?: ManifestRules;
-  /** Starts the process that reads and bundles an upload, behind layers. */
+  /** Starts the confined process that reads and bundles an upload. */
   readonly bundlers?: Pick<Launcher, 'launch'>;
 }
 
@@ -51,7 +50,7 @@ export type Publishing =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Code that is ready to run. */
+/** Bundled code. */
 interface Code {
   readonly script: string;
   readonly sourceMap: string;
@@ -59,10 +58,10 @@ interface Code {
   readonly entry: string;
 }
 
-/** What goes into a publish beside its code. */
+/** Contents of a version besides its code. */
 type Contents = Pick<Publication, 'secrets' | 'images'>;
 
-/** An upload that was read. */
+/** An upload whose parts were accepted. */
 type Read = Reading & { readonly ok: true };
 
 interface Built {
@@ -72,7 +71,7 @@ interface Built {
   readonly code?: Code;
 }
 
-/** What running the code once has told. */
+/** Result of the probe. */
 interface Probed {
   readonly problems: readonly Problem[];
   readonly exports?: ScriptExports;
@@ -88,10 +87,9 @@ export class Publisher {
   /**
    * Publishes an upload, or lists its problems.
    *
-   * @param gone aborts when the publisher goes away: the work is stopped and nothing is stored.
+   * @param gone aborts when the publisher disconnects: the work stops and nothing is stored.
    * @throws `TOKEN_FORBIDDEN` where the principal may not publish for the organization that the
-   * manifest names; the reason
-   *   of `gone` once it aborts.
+   *   manifest names; the reason of `gone` once it aborts.
    */
   async publish(form: UploadForm, by: Actor, gone?: AbortSignal): Promise<Publishing> {
     const { limits, rules, bundlers } = this.#parts;
@@ -109,7 +107,7 @@ export class Publisher {
     gone?.throwIfAborted();
     const probed = code && (await this.#probed(code, reading));
     problems.push(...(probed?.problems ?? []));
-    // Nobody would learn that a new version has become the active one.
+    // Stores nothing after a disconnect: the publisher would not learn of the new active version.
     gone?.throwIfAborted();
     const { manifest, secrets, images, more } = reading;
     if (manifest === undefined || code === undefined || problems.some(isError))
@@ -119,7 +117,7 @@ export class Publisher {
   }
 
   /**
-   * Everything that needs the process of the upload. Rights come before the step that costs most.
+   * Runs the steps in the process of the upload. Checks rights before bundling, which costs most.
    */
   async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Publishing> {
     const reading = await job.read(form);
@@ -144,7 +142,7 @@ export class Publisher {
     throw new AnnexError('TOKEN_FORBIDDEN', message);
   }
 
-  /** Runs the code once and holds what it exports against the manifest. */
+  /** Runs the code once and checks its exports against the manifest. */
   async #probed({ script, sourceMap, entry }: Code, { manifest, placeOf }: Read): Promise<Probed> {
     const { end, exports } = await this.#parts.probe(script);
     if (end.outcome !== 'ok' || exports === undefined) {
@@ -176,25 +174,25 @@ export class Publisher {
   }
 }
 
-/** Names that are no event's are left out: there could be any number of them. */
+/** Stores known event types only. Attack: a script that declares any number of names. */
 const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> =>
   exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
 
 /**
- * Which publisher an upload's turn and memory are counted for: the organization of the token. An
- * admin token publishes for any organization, and is a publisher of its own; no organization is
- * named like it.
+ * Publisher that an upload's slot and memory are charged to: the organization of the token. An
+ * admin token publishes for any organization, so each one is its own publisher; the space in its
+ * name rules out a clash with an organization.
  */
 export const publisherOf = (principal: Principal): string =>
   isRuntime(principal) ? '' : (principal.organization ?? `token ${principal.tokenId}`);
 
-/** The bundle of the code: the cells take the form that the bundler gives it. */
+/** Bundles the code; cells run the script as it is. */
 async function bundled(job: UploadJob, entry: string): Promise<Pick<Built, 'problems' | 'code'>> {
   const result = await job.bundle(entry);
   if (!result.ok) return { problems: result.problems };
   const { script, map: sourceMap, warnings } = result;
-  // Text columns of PostgreSQL hold no U+0000. The bundler escapes it wherever that changes
-  // nothing.
+  // Text columns of PostgreSQL cannot store U+0000. esbuild escapes it except where the escape
+  // would change the code.
   if (!script.includes('\0')) return { problems: warnings, code: { script, sourceMap, entry } };
   const hint = 'Look at regular expressions and tagged templates, and write it as \\0.';
   return { problems: [...warnings, problem('The code contains a NUL character.', { file: entry, hint })] };
@@ -206,10 +204,10 @@ const nameTaken = (name: string): Problem =>
     hint: 'Choose another name.',
   });
 
-/** @param more problems that were found and are not among these */
+/** Truncates the problems. @param more number of problems already omitted */
 function bounded(problems: readonly Problem[], more: number): readonly Problem[] {
   if (problems.length + more <= PROBLEMS_MAX) return problems;
-  // Errors first: what is cut off must not be the reason of the refusal.
+  // Errors first: an omitted problem must not be the reason of the refusal.
   const sorted = [...problems.filter(isError), ...problems.filter((found) => !isError(found))];
   const shown = sorted.slice(0, PROBLEMS_MAX);
   const rest = problems.length + more - shown.length;

@@ -1,10 +1,10 @@
 /**
- * Receives the body of a publish (`docs/contract/api.md#publishing`): `multipart/form-data` becomes
- * parts, each as it came.
+ * Receives the body of a publish (`docs/contract/api.md#publishing`): splits `multipart/form-data`
+ * into unparsed parts.
  *
- * The body is counted as it arrives and given up at the limit, so the work is linear in at most one
- * upload. Nothing inside of a part is parsed here, on the thread that serves everyone: that is done
- * by the process of the upload (`bundle/reading/`), under its deadline.
+ * Bytes are counted as they arrive, and receiving stops at the limit, so the work is linear in at
+ * most one upload. The contents of parts are not parsed here, on the host's main thread: the
+ * process of the upload parses them (`bundle/reading/`), under its deadline.
  */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
@@ -18,19 +18,19 @@ import { limitProblem, type Problem, problem } from '../model/problem.ts';
 import type { UploadShare } from './upload-budget.ts';
 
 const PART_NAMES = ['files', ...SINGLE_PARTS] as const;
-/** Room for single parts, repeated ones included, beside the files. */
+/** Parts allowed in addition to the files: single parts, also repeated ones. */
 const SPARE_PARTS = 16;
-/** Boundary and headers of one part; what is longer is cut off by the parser. */
+/** Boundary and headers of one part; the parser truncates longer ones. */
 const PART_HEAD_BYTES = 4 * 1024;
 
 /**
- * Receives a publish to its end.
+ * Receives the whole body of a publish.
  *
  * @param body is read but never destroyed, so that the connection can still carry an answer.
- * @param share counts what is held, unless it is left out; the caller gives it back
+ * @param share charges the bytes to the upload budget, if given; the caller releases it
  * @throws `REQUEST_INVALID` where the body is not well-formed multipart, `REQUEST_TOO_LARGE` at the
- * upload limit,
- *   `PUBLISH_BUSY` where uploads hold too much already, `CALL_CANCELED` where the sender went away.
+ *   upload limit, `PUBLISH_BUSY` where the upload budget is used up, `CALL_CANCELED` where the
+ *   sender disconnects.
  */
 export async function receiveUpload(
   body: Readable,
@@ -46,8 +46,8 @@ export async function receiveUpload(
       parts.hold(chunk.length);
       if (parts.excess === undefined) chunks.push(chunk);
     });
-    // A body cut off inside a part fails that part too; nobody listening would end the process.
-    // `feed` has the answer.
+    // A truncated body also emits an error on its last part; without a listener that would end the
+    // host. `feed` reports it.
     stream.on('error', () => {});
     stream.on('end', () => parts.add(name, filename, Buffer.concat(chunks)));
   });
@@ -66,8 +66,8 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
     return new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
-      // Every part is read as bytes: the parser's own fields are decoded leniently, and a broken
-      // byte would go unseen.
+      // Every part is read as bytes: the parser decodes text fields leniently and would hide
+      // invalid UTF-8.
       isPartAFile: () => true,
       limits: { parts: limits.uploadFiles + SPARE_PARTS, headerPairs: 16, headerSize: PART_HEAD_BYTES },
     });
@@ -77,7 +77,7 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
 }
 
 /**
- * Sends the body through the parser, as fast as the parser takes it and no further than the limit.
+ * Writes the body to the parser with backpressure, up to the limit.
  */
 async function feed(
   parser: BusboyInstance,
@@ -95,8 +95,8 @@ async function feed(
     );
   });
   parser.on('finish', () => finished.resolve());
-  // Text before the first boundary, after the last, or in parts without a name is in no part; it
-  // counts here.
+  // Counts the whole body, because text before the first boundary, after the last, or in parts
+  // without a name belongs to no part.
   const bodyBytesMax = limits.uploadBytes + (limits.uploadFiles + SPARE_PARTS) * PART_HEAD_BYTES;
   let bytes = 0;
   for await (const chunk of body) {
@@ -112,7 +112,7 @@ async function feed(
 }
 
 /**
- * Attack: many uploads that stop just before their end. What arrives is counted before it is kept.
+ * Attack: many uploads that stop just before their end. Bytes are charged before they are kept.
  */
 async function* counted(
   body: Readable,
@@ -132,9 +132,9 @@ async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** What has arrived so far. */
+/** The parts received so far. */
 class Parts {
-  /** Set once more bytes have arrived than an upload may have. */
+  /** Set once the upload is over its limit on bytes. */
   excess: AnnexError | undefined;
   readonly #limits: Limits;
   readonly #singles = new Map<SinglePart, Buffer>();

@@ -1,13 +1,16 @@
 /**
- * The bytes of all uploads that the host holds: while they arrive, wait for their turn, and are bundled.
+ * Memory budget for all uploads that the host holds: while they arrive, wait for a slot, and are
+ * bundled.
  *
- * The limit of one upload does not bound their sum. Attack: an author who opens hundreds of connections, sends most of an
- * upload on each, and waits, so that the host runs out of memory. So all uploads share one budget, and a publisher holds no
- * more of it than it leaves free for the others. The budget keeps no bytes itself.
+ * The limit on one upload does not bound their sum. Attack: an author opens hundreds of
+ * connections, sends most of an upload on each, and waits, so that the host runs out of memory. So
+ * all uploads share one budget, and a publisher may take at most as much as it leaves free. The
+ * budget only counts; it stores no bytes.
  */
 import type { LimitMet } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
 
+/** The shared budget; `limit` is its size in bytes. */
 export class UploadBudget {
   readonly #limit: LimitMet;
   readonly #byPublisher = new Map<string, number>();
@@ -17,17 +20,23 @@ export class UploadBudget {
     this.#limit = limit;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes currently charged. */
   get heldBytes(): number {
     return this.#bytes;
   }
 
-  /** @param publisher whose upload it is, for instance an organization */
+  /**
+   * Opens the share of one upload. @param publisher sender of the upload, for instance an
+   * organization
+   */
   open(publisher: string): UploadShare {
     return new UploadShare((bytes) => this.#hold(publisher, bytes));
   }
 
-  /** @param more below 0: gives back @throws `PUBLISH_BUSY` where there is no room; nothing is taken then */
+  /**
+   * @param more bytes to charge; negative to release
+   * @throws `PUBLISH_BUSY` where the budget is used up; nothing is charged then
+   */
   #hold(publisher: string, more: number): void {
     const held = (this.#byPublisher.get(publisher) ?? 0) + more;
     const free = this.#limit.max - this.#bytes - more;
@@ -38,7 +47,7 @@ export class UploadBudget {
   }
 }
 
-/** What one upload holds of the budget. */
+/** Share of the budget that one upload has taken. */
 export class UploadShare {
   readonly #hold: (more: number) => void;
   #bytes = 0;
@@ -47,13 +56,13 @@ export class UploadShare {
     this.#hold = hold;
   }
 
-  /** Counts bytes before they are kept. @throws `PUBLISH_BUSY` where there is no room for them */
+  /** Charges bytes before they are kept. @throws `PUBLISH_BUSY` where the budget is used up */
   take(bytes: number): void {
     this.#hold(bytes);
     this.#bytes += bytes;
   }
 
-  /** Returns everything taken so far. Idempotent. */
+  /** Releases everything taken so far. Idempotent. */
   giveBack(): void {
     this.#hold(-this.#bytes);
     this.#bytes = 0;

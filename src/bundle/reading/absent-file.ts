@@ -1,14 +1,17 @@
 /**
- * What to say of a file that the manifest names and the upload does not have: most likely it is there under another name.
+ * Hint for a file that the manifest names and the upload lacks: often it was uploaded under another
+ * name.
  */
 import { nearest } from '../../model/nearest.ts';
 
-/** Files looked at; an upload may have thousands, and a manifest names hundreds. */
+/** Most files compared; an upload may have thousands, and a manifest may name hundreds. */
 const FILES_MAX = 500;
 
 /**
- * @returns undefined where no file comes near. `curl -F files=@src/index.ts` sends the last part of a path alone, which is
- *   how a file is most often lost.
+ * Finds the file that the manifest probably means. The usual mistake: `curl -F files=@src/index.ts`
+ * sends only the last part of a path as the file name.
+ *
+ * @returns a hint; undefined where no file has a similar name
  */
 export function absentHint(path: string, files: ReadonlyMap<string, unknown>): string | undefined {
   const base = baseOf(path);
@@ -19,11 +22,11 @@ export function absentHint(path: string, files: ReadonlyMap<string, unknown>): s
 }
 
 function sameBase(base: string, files: ReadonlyMap<string, unknown>): string | undefined {
-  let seen = 0;
+  let compared = 0;
   for (const file of files.keys()) {
     if (baseOf(file) === base) return file;
-    seen += 1;
-    if (seen === FILES_MAX) break;
+    compared += 1;
+    if (compared === FILES_MAX) break;
   }
   return undefined;
 }

@@ -1,32 +1,36 @@
 /**
- * Turns the links of an archive into plain files of the upload.
+ * Resolves the links of an archive into plain files of the upload.
  *
- * Bundling knows names and bytes, no links, so each is followed here once and for all: a link to a file becomes that
- * file, a link to a folder all files of it under its own name. Followed as a file system would, part by part, but
- * inside the archive alone: a link is an attacker's way to name what the archive does not contain.
+ * The bundler has no links, so each is resolved here: a link to a file becomes a copy of that file,
+ * a link to a folder becomes copies of its files under the link's name. Links are followed part by
+ * part, as a file system does, but only inside the archive. Attack: a link that names a file
+ * outside of the archive.
  */
 import { problem } from '../../model/problem.ts';
 import { pathProblem, quote, type UploadedFiles } from '../upload.ts';
 import { type ArchiveNode, ArchiveTree, below } from './archive-tree.ts';
 
-/** A link of an archive, as it was packed. */
+/** A link as the archive contains it. */
 export interface ArchiveLink {
   readonly kind: 'symlink' | 'hardlink';
   readonly target: string;
 }
 
-/** Links followed on the way to one file. Enough for the layouts of package managers; a circle ends here. */
+/** Most links followed to reach one file: enough for package managers; ends a circle. */
 const HOPS_MAX = 10;
-/** Longest target looked at. */
+/** Longest target that is followed. */
 const TARGET_CHARS_MAX = 512;
 
 type Found = { readonly node: ArchiveNode; readonly path: string } | { readonly fault: string };
 
-/** Bounds on the work for one archive. */
+/** Limits on the work for one archive. */
 export interface LinkBounds {
-  /** Links followed in all. A folder of two links to a folder of two links, thirty deep, would be followed a billion times. */
+  /**
+   * Most links followed in total. Attack: folders of two links to the next folder, thirty deep,
+   * multiply to a billion.
+   */
   readonly stepsMax: number;
-  /** Names of files, folders and links, each part of a path counted once. */
+  /** Most files, folders and links in the tree; a shared part of a path counts once. */
   readonly nodesMax: number;
 }
 
@@ -35,17 +39,23 @@ interface Walk {
   steps: number;
 }
 
-/** Follows the links of one archive: a bounded number of steps for each, and one look-up for each step. */
+/**
+ * Follows the links of one archive: a bounded number of steps for each link, one map look-up for
+ * each step.
+ */
 export class ArchiveLinks {
   readonly #links = new Map<string, Link>();
   readonly #files: ReadonlyMap<string, Uint8Array>;
   readonly #folders: ReadonlySet<string>;
   readonly #tree: ArchiveTree;
   readonly #bounds: LinkBounds;
-  /** Where each link leads, once it has been followed. */
+  /** Link → its target, or the fault; cached once it has been followed. */
   readonly #followed = new Map<string, Found>();
 
-  /** @param folders folders that the archive names, empty ones included; those of files are known without. */
+  /**
+   * @param folders folder entries of the archive, also empty ones; the folders of files need no
+   * entry.
+   */
   constructor(
     links: Iterable<readonly [path: string, link: ArchiveLink]>,
     files: ReadonlyMap<string, Uint8Array>,
@@ -60,8 +70,8 @@ export class ArchiveLinks {
   }
 
   /**
-   * Adds what every link stands for. One that leaves the archive, ends nowhere or runs in a circle is a problem that
-   * names it.
+   * Adds the files behind every link. A link that leaves the archive, has no target or is circular
+   * becomes a problem.
    */
   addTo(upload: UploadedFiles): void {
     if (this.#links.size === 0) return;
@@ -70,7 +80,8 @@ export class ArchiveLinks {
       return;
     }
     for (const path of this.#files.keys()) {
-      // Packed as `a -> /etc` and then `a/passwd`, an entry leaves the folder that it seems to be in.
+      // Attack: the entries `a -> /etc` and then `a/passwd`: the second one leaves its folder
+      // through the link.
       const via = this.#tree.linkAbove(path);
       if (via !== undefined && !upload.note(linkProblem(via, 'has other entries of the archive below it')))
         return;
@@ -79,7 +90,7 @@ export class ArchiveLinks {
     for (const path of this.#links.keys()) if (!this.#add(walk, path, path, [])) return;
   }
 
-  /** @returns false where there are too many */
+  /** Builds the tree. @returns false where it would have too many nodes */
   #plant(): boolean {
     for (const path of this.#links.keys()) {
       const node = this.#tree.place(path, true);
@@ -95,7 +106,10 @@ export class ArchiveLinks {
     return true;
   }
 
-  /** Adds what a link stands for under the name `as`. @returns false once reading should stop. */
+  /**
+   * Adds the file or folder behind a link, under the name `as`. @returns false once reading should
+   * stop.
+   */
   #add(walk: Walk, link: string, as: string, via: readonly string[]): boolean {
     const { upload } = walk;
     walk.steps -= 1;
@@ -107,15 +121,15 @@ export class ArchiveLinks {
     if ('fault' in found) return upload.note(linkProblem(link, found.fault));
     const { node, path } = found;
     if (node.bytes !== undefined) return upload.add(as, node.bytes);
-    // A folder that holds the link itself would hold itself for ever.
+    // A link to one of its own parent folders would contain itself endlessly.
     if (path === '' || link.startsWith(`${path}/`)) return upload.note(linkProblem(link, 'runs in a circle'));
-    // What is below it has a longer name still.
+    // Stops at a path that is too long: every path below it is longer.
     const fault = pathProblem(as);
     if (fault !== undefined) return upload.note(fault);
     return this.#addFolder(walk, node, as, [...via, link]);
   }
 
-  /** Files first: a link inside of the folder may be what is too much. */
+  /** Adds the files before the links, because the links may exceed the limits. */
   #addFolder(walk: Walk, folder: ArchiveNode, as: string, via: readonly string[]): boolean {
     const links: [link: string, path: string][] = [];
     for (const { node, path } of below(folder)) {
@@ -133,13 +147,13 @@ export class ArchiveLinks {
     return found;
   }
 
-  /** Walks from a link to the file or folder behind it, which is no link itself. */
+  /** Follows a link to its file or folder, through other links. */
   #walkTo(link: string): Found {
-    /** Where the walk is: names, and the node of each as long as there is one. */
+    /** Path so far: names, each with its node if the archive has one. */
     const place: { readonly name: string; readonly node: ArchiveNode | undefined }[] = [];
     const here = () => (place.length === 0 ? this.#tree.root : place.at(-1)?.node);
     const enter = (name: string) => place.push({ name, node: here()?.children.get(name) });
-    /** Names still to be walked, the next one last. */
+    /** Remaining parts of the path, next one last. */
     const ahead = link.split('/').reverse();
     let hops = 0;
     for (let part = ahead.pop(); part !== undefined; part = ahead.pop()) {
@@ -165,16 +179,16 @@ export class ArchiveLinks {
   }
 }
 
-/** A link, ready to be followed. */
+/** A link whose target is split into parts. */
 interface Link {
-  /** Parts of the folder where the target starts. */
+  /** Parts of the folder that the target is relative to. */
   readonly from: readonly string[];
   readonly target: readonly string[];
   readonly fault?: string;
 }
 
 function readLink(path: string, { kind, target }: ArchiveLink): Link {
-  // The target of a symbolic link starts at its folder, that of a hard link at the root of the archive.
+  // A symbolic link's target is relative to its folder, a hard link's to the root of the archive.
   const from = kind === 'symlink' ? path.split('/').slice(0, -1) : [];
   if (target.startsWith('/')) return { from, target: [], fault: 'leaves the archive' };
   if (target.length > TARGET_CHARS_MAX) return { from, target: [], fault: 'has a target that is too long' };

@@ -1,8 +1,9 @@
 /**
  * Unpacks an uploaded `.tar` or `.tar.gz` into the files of an upload, in memory.
  *
- * Nothing is extracted to a disk, so an archive cannot overwrite anything; what it can do is grow. Both ends are bounded:
- * decompression stops at the first byte over what an upload within the limits can need, and every file is counted.
+ * Nothing is written to a disk, so an archive cannot overwrite files. Its size is bounded twice:
+ * decompression stops above what an upload within the limits can need, and files and their bytes
+ * are counted.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -12,13 +13,19 @@ import { pathProblem, UploadedFiles, type UploadLimits } from '../upload.ts';
 import { type ArchiveLink, ArchiveLinks } from './archive-links.ts';
 import { readTar, type TarEntry, TarError } from './tar.ts';
 
-/** What tar adds to one file: its header, a pax header of two blocks, padding; a folder beside each file. */
+/**
+ * tar's overhead for each file: a header, a pax header of two blocks, padding, and the entry of a
+ * folder.
+ */
 const OVERHEAD_BYTES_PER_FILE = 4 * 1024;
-/** One for the file, one for its folder, and a pax header before each. */
+/** Headers for each file: one for the file, one for its folder, and a pax header before each. */
 const HEADERS_PER_FILE = 4;
-/** Names in the tree of an archive that has links: an upload within the limits has a folder or two for each of its files. */
+/**
+ * Tree nodes allowed for each file of an archive with links; a normal upload needs one or two
+ * folders for each file.
+ */
 const NODES_PER_FILE = 32;
-/** tar fills its last record up to this size. */
+/** tar pads an archive to a multiple of this size. */
 const RECORD_BYTES = 10 * 1024;
 
 export type ArchiveResult =
@@ -26,10 +33,11 @@ export type ArchiveResult =
   | { readonly ok: false; readonly problems: Problem[] };
 
 /**
- * Reads an archive; compressed or not is told by its first bytes.
+ * Reads an archive. Its first bytes show whether it is compressed.
  *
- * @returns the files, links replaced by what they point to and a leading `./` dropped, or every problem found. Never
- *   throws for what is in the archive.
+ * @returns the files, with links resolved and a leading `./` dropped, or every problem found.
+ * Invalid archives never
+ *   throw.
  */
 export async function readArchive(bytes: Uint8Array, limits: UploadLimits): Promise<ArchiveResult> {
   const unpacked = await decompress(bytes, limits);
@@ -60,7 +68,7 @@ async function decompress(
   });
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.length > most ? tooLarge() : { tar: bytes };
   try {
-    // A decompression bomb, 10 MB that become 10 GB, is given up as soon as its output passes the limit.
+    // Attack: a decompression bomb, 10 MB that become 10 GB. Decompression stops at the limit.
     return { tar: await promisify(gunzip)(bytes, { maxOutputLength: most }) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge();
@@ -69,7 +77,7 @@ async function decompress(
   }
 }
 
-/** Takes the entries apart: files go straight into the upload, links are followed once all files are known. */
+/** Adds the entries: files directly to the upload; links once all files are known. */
 function unpack(tar: Uint8Array, upload: UploadedFiles, limits: UploadLimits): void {
   const links = new Map<string, ArchiveLink>();
   const folders = new Set<string>();
@@ -90,7 +98,7 @@ function unpack(tar: Uint8Array, upload: UploadedFiles, limits: UploadLimits): v
   new ArchiveLinks(links, new Map(upload.files), folders, bounds).addTo(upload);
 }
 
-/** What keeps a folder, a link or something else from being part of an upload. */
+/** Checks an entry that is not a file; undefined where it may be part of an upload. */
 function entryProblem(
   entry: TarEntry,
   path: string,
@@ -102,7 +110,7 @@ function entryProblem(
   return links.has(path) ? problem('The archive has this name more than once.', { file: path }) : undefined;
 }
 
-/** `./src/` is how tar writes `src`. Whatever else is not normalised is refused by its name. */
+/** Normalises tar's `./src/` to `src`. Other paths that are not normalised are refused later. */
 function plainPath(path: string): string {
   const start = path.startsWith('./') ? 2 : 0;
   return path.slice(start, path.endsWith('/') ? Math.max(start, path.length - 1) : path.length);

@@ -1,10 +1,10 @@
 /**
- * The images of an upload: those that the manifest names have to be there, be PNG, and be of a size
- * that can be shown (`docs/contract/manifest.md#icons-and-images`).
+ * Checks the images that a manifest names: each must be uploaded, be PNG, and be within size limits
+ * (`docs/contract/manifest.md#icons-and-images`).
  *
- * They are shown to whoever looks at an installation page, by a product that trusts this service,
- * so what is stored is an image and nothing else, and small both in bytes and in what a browser
- * unpacks: 2 MiB of PNG can be a gigabyte of pixels. They are not decoded here.
+ * A product that trusts Annex shows them on its installation pages, so only valid PNG files are
+ * stored. Attack: 2 MiB of PNG that a browser decodes to a gigabyte of pixels; bytes and pixels are
+ * both limited. The pixels are not decoded here.
  */
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
 import { readPng } from '../../model/manifest/png.ts';
@@ -14,18 +14,18 @@ import { absentHint } from './absent-file.ts';
 
 const KIB = 1024;
 export const ICON_BYTES_MAX = 512 * KIB;
-/** Of each side; an icon is square. */
+/** Largest width and height of an icon, which must be square. */
 const ICON_PIXELS_MAX = 1_024;
 export const PREVIEW_BYTES_MAX = 2 * 1024 * KIB;
-/** Of each side. */
+/** Largest width and height of a preview image. */
 const PREVIEW_PIXELS_MAX = 4_096;
-/** Recommended size, which also sets the recommended ratio. */
+/** Recommended size; its ratio, 2:1, is also recommended. */
 const PREVIEW_WIDTH = 1_600;
 const PREVIEW_HEIGHT = 800;
 
 /** An image of an upload. */
 export interface NamedImage {
-  /** As the manifest names it. */
+  /** Path as the manifest names it. */
   readonly path: string;
   readonly content: Uint8Array;
 }
@@ -33,18 +33,18 @@ export interface NamedImage {
 interface Named {
   readonly kind: 'icon' | 'preview';
   readonly path: string;
-  /** Where the manifest names it. */
+  /** Member of the manifest that names it. */
   readonly at: YamlPath;
 }
 
 export interface ImagesRequest {
   readonly manifest: Manifest;
-  /** Relative path → bytes; absent where a ready script was sent, which has no files beside it. */
+  /** Relative path → bytes; absent where a ready script was sent, which comes without files. */
   readonly files?: ReadonlyMap<string, Uint8Array>;
   readonly placeOf: PlaceOf;
 }
 
-/** Finds the images that a manifest names, each once, and everything that is wrong with them. */
+/** Returns the images that a manifest names, each once, and every problem with them. */
 export function collectImages({ manifest, files, placeOf }: ImagesRequest): {
   readonly images: readonly NamedImage[];
   readonly problems: readonly Problem[];

@@ -1,5 +1,6 @@
 /**
- * What to say of an upload without a manifest: most have one, under another name or in another place.
+ * Problem for an upload without a manifest. Most such uploads have one under another name or in a
+ * folder.
  */
 
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
@@ -7,13 +8,13 @@ import { nearest } from '../../model/nearest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { quote } from '../upload.ts';
 
-/** File names looked at; whoever uploads more has other troubles. */
+/** Most file names compared. */
 const FILES_MAX = 2_000;
 const SEND_IT = `Send it as the part "manifest", or as the file ${MANIFEST_FILE}.`;
 
 const RENAME_IT = `Name it ${MANIFEST_FILE}, in lower case, at the root of the upload.`;
 
-/** Says that there is no manifest, and which file most likely is meant to be it. */
+/** Reports the missing manifest and names the file that was probably meant. */
 export function missingManifest(paths: Iterable<string>): Problem {
   const found = [...paths].slice(0, FILES_MAX);
   const [folder] = found
@@ -31,11 +32,14 @@ export function missingManifest(paths: Iterable<string>): Problem {
   return problem(message, { file: meant, hint: RENAME_IT });
 }
 
-/** `.yml`, capitals, or an underscore for the hyphen; at the root or in a folder. */
+/**
+ * Matches `.yml`, `.json`, capitals, or another separator for the hyphen; at the root or in a
+ * folder.
+ */
 const isMisnamed = (path: string): boolean =>
   /^platform[-_ .]?manifest\.(ya?ml|json)$/i.test(path.slice(path.lastIndexOf('/') + 1));
 
 const rootNames = (paths: readonly string[]): string[] => paths.filter((path) => !path.includes('/'));
 
-/** A folder as it can be pasted into a shell, or a word for it. */
+/** A folder name if it is safe to paste into a shell, else a placeholder. */
 const shellWord = (folder: string): string => (/^[\w./-]+$/.test(folder) ? folder : '<folder>');

@@ -1,5 +1,6 @@
 /**
- * What the parts of a publish mean together: a manifest, code and secrets, or a list of everything wrong with them.
+ * Interprets the parts of a publish: a manifest, code and secrets, or a list of every problem with
+ * them.
  *
  *   manifest   YAML text; where it is absent, `platform-manifest.yaml` among the files
  *   files      any number, the filename being the relative path        } exactly
@@ -7,7 +8,7 @@
  *   script     one ready ES module                                     } the three
  *   secrets    JSON object, secret name → value
  *
- * Runs in the process of the upload: it unpacks, decodes and parses what a stranger has sent.
+ * Runs in the process of the upload, because it unpacks, decodes and parses untrusted bytes.
  */
 import type { Limits } from '../../limits.ts';
 import { jsonFault } from '../../model/json-fault.ts';
@@ -17,12 +18,12 @@ import type { SinglePart, UploadForm } from '../upload-form.ts';
 import { readArchive } from './archive.ts';
 import { missingManifest } from './misplaced-manifest.ts';
 
-/** An upload whose parts are all in order. */
+/** An upload whose parts are all valid. */
 export interface ReceivedUpload {
   readonly manifest: string;
   /** Relative path → bytes; empty where a ready script was sent. */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** A ready script, taken as it is. */
+  /** Text of a ready script, if one was sent. */
   readonly script?: string;
   readonly secrets: ReadonlyMap<string, string>;
 }
@@ -31,6 +32,7 @@ export type FormReading =
   | { readonly ok: true; readonly upload: ReceivedUpload }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** Reads the parts of a publish. Invalid parts become problems and never throw. */
 export function readForm(form: UploadForm, limits: Limits): Promise<FormReading> {
   return new FormReader(form, limits).read();
 }
@@ -114,13 +116,16 @@ class FormReader {
   }
 }
 
-/** Problems of secrets in one answer. */
+/** Most problems about secrets in one answer. */
 const SECRETS_SHOWN = 10;
 const SECRET_CHARS_SHOWN = 64;
-/** Longer texts are not searched for their fault: that takes a second for 20 MiB. */
+/** Longest text that is searched for its syntax error; 20 MiB would take a second. */
 const SEARCHED_CHARS_MAX = 1024 * 1024;
 
-/** What keeps a text from being a JSON object of strings. Values are in no problem: they are secrets. */
+/**
+ * Reports why a text is not a JSON object of strings. Problems never contain values, because they
+ * are secrets.
+ */
 function secretsProblems(text: string, { wrong }: { readonly wrong: readonly string[] }): Problem[] {
   const file = 'secrets';
   const fault = text.length <= SEARCHED_CHARS_MAX ? jsonFault(text) : undefined;
@@ -135,7 +140,9 @@ function secretsProblems(text: string, { wrong }: { readonly wrong: readonly str
   });
 }
 
-/** The members of a JSON object of strings, or the names of those that are none. */
+/**
+ * Returns the members of a JSON object of strings, or the names of members that are not strings.
+ */
 function stringEntries(text: string): [string, string][] | { readonly wrong: readonly string[] } {
   let value: unknown;
   try {

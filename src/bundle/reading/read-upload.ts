@@ -1,9 +1,9 @@
 /**
- * Reads one upload to the point where its code is bundled: parts, manifest, secrets, images and entrypoint, and everything
- * that is wrong with them.
+ * Reads one upload up to the bundling of its code: parts, manifest, secrets, images and entrypoint,
+ * and every problem with them.
  *
- * Runs in the process of the upload, under its deadline and its bound on memory. The host hears the result as bounded JSON
- * and checks it again (`reading.ts`).
+ * Runs in the process of the upload, under its deadline and memory limit. The host receives the
+ * result as bounded JSON and validates it again (`reading.ts`).
  */
 import type { Limits } from '../../limits.ts';
 import {
@@ -22,15 +22,16 @@ import { collectImages, type NamedImage } from './images.ts';
 import { type ReceivedUpload, readForm } from './read-form.ts';
 import { inspectedPaths, PROBLEMS_MAX, READY_SCRIPT, REFUSALS_MAX, type ReadingMessage } from './reading.ts';
 
-/** What was read, and what the process keeps of it. */
+/** Result of reading: the message for the host, and the code, which the process keeps. */
 export interface UploadRead {
   readonly message: ReadingMessage;
-  /** In the order of the message's names. */
+  /** In the order of `message.images`. */
   readonly images: readonly NamedImage[];
-  /** Path → bytes of the code; empty where the parts were in disorder. */
+  /** Path → bytes of the code; of no use where the parts were refused. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
+/** Reads one upload. Invalid uploads become problems and never throw. */
 export async function readUpload(
   form: UploadForm,
   { limits, rules }: { readonly limits: Limits; readonly rules: ManifestRules },
@@ -74,7 +75,7 @@ interface Contents {
 
 const NOTHING: Contents = { secrets: new Map(), images: [] };
 
-/** Secrets and images of an upload; what is wrong with them is noted. */
+/** Returns the secrets and images of an upload; adds their problems to `problems`. */
 function contentsOf(
   upload: ReceivedUpload,
   { manifest, placeOf }: ParsedManifest & { ok: true },
@@ -86,11 +87,11 @@ function contentsOf(
   const collected = collectImages({ manifest, placeOf, ...files });
   const found = [...resolved.problems, ...collected.problems];
   problems.push(...found);
-  // Of contents that are refused, nothing is of use to the host.
+  // The host cannot use refused contents.
   return found.some(isError) ? NOTHING : { secrets: resolved.secrets, images: collected.images };
 }
 
-/** The uploaded file that the code begins in; what is wrong with it is noted. */
+/** Returns the path of the entrypoint; adds its problems to `problems`. */
 function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Problem[]): string | undefined {
   const script = parsed.ok ? (parsed.manifest.script ?? null) : parsed.script;
   if (script === null) {
@@ -99,7 +100,7 @@ function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Probl
       problem('"script" must name the entrypoint among the files.', { file: MANIFEST_FILE, hint }),
     );
   }
-  // Where the manifest could not be read that far, it has said so; a guess would be one problem too many.
+  // Undefined: the manifest could not be read that far, and its problems already say so.
   if (script === null || script === undefined) return undefined;
   const entry = script.replace(/^(\.\/)+/, '');
   if (upload.files.has(entry)) return entry;
@@ -113,7 +114,9 @@ function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Probl
   return undefined;
 }
 
-/** Errors first where not all can be told: what is left out must not be the reason of the refusal. */
+/**
+ * Truncates the problems, errors first: an omitted problem must not be the reason of the refusal.
+ */
 function shown(problems: readonly Problem[]): {
   readonly problems: readonly Problem[];
   readonly more: number;

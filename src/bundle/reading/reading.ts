@@ -1,9 +1,10 @@
 /**
- * What the process of an upload tells the host about it before its code is bundled, and the check of that.
+ * The message `read` from the process of an upload to the host, and its validation.
  *
- * The process runs parsers over a stranger's bytes. If one of them is taken over, everything it says is the stranger's: so
- * the host believes no manifest that it has not read itself, no image that is none, and no more of anything than its bound.
- * Its work is linear in what it is told, and long work lets the event loop turn in between.
+ * The process parses untrusted bytes. Attack: an upload takes over a parser and forges the whole
+ * message. So the host checks the manifest value itself, accepts only valid PNG images, and applies
+ * every limit again. Its work is linear in the size of the message, and long work yields to the
+ * event loop.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../limits.ts';
@@ -27,17 +28,20 @@ import { parseProblems } from '../problem-shape.ts';
 import { pathProblem } from '../upload.ts';
 import { type NamedImage, PREVIEW_BYTES_MAX } from './images.ts';
 
-/** What a ready script is called in problems and stack traces. */
+/** Name of a ready script in problems and stack traces. */
 export const READY_SCRIPT = 'script.js';
-/** Problems in one answer: an author who has more starts at the top, and a hostile upload gets no megabyte back. */
+/**
+ * Most problems in one answer. Attack: an upload with so many problems that the answer has
+ * megabytes.
+ */
 export const PROBLEMS_MAX = 100;
-/** Problems of parts and of an archive are bounded where they are found, each kind for itself. */
+/** Most problems of refused parts. Each step that finds them has its own, lower limit. */
 export const REFUSALS_MAX = 500;
 
-/** As it is sent, in JSON. */
+/** JSON of the message. */
 export type ReadingMessage =
   | {
-      /** Its parts are in disorder. */
+      /** Parts of the upload are invalid. */
       readonly t: 'refused';
       readonly problems: readonly Problem[];
       readonly more: number;
@@ -45,20 +49,20 @@ export type ReadingMessage =
   | {
       readonly t: 'read';
       readonly problems: readonly Problem[];
-      /** Problems that are not listed. */
+      /** Number of omitted problems. */
       readonly more: number;
       /** Path of the entrypoint; absent where there is none. */
       readonly entry?: string;
       /** The value of the YAML text; absent where the manifest has an error. */
       readonly manifest?: unknown;
-      /** Line and column of each of `inspectedPaths`; there where the manifest is. */
+      /** Line and column of each of `inspectedPaths`; present if `manifest` is. */
       readonly places?: readonly (readonly [line: number, column: number])[];
       readonly secrets: readonly (readonly [name: string, value: string])[];
       /** Paths of the images, whose bytes follow. */
       readonly images: readonly string[];
     };
 
-/** What the host has made sure of. */
+/** The validated message. */
 export type Reading =
   | { readonly ok: false; readonly problems: readonly Problem[] }
   | {
@@ -68,13 +72,16 @@ export type Reading =
       readonly entry?: string;
       /** Absent where the manifest has an error. */
       readonly manifest?: Manifest;
-      /** Knows the places of `inspectedPaths`. */
+      /** Positions in the manifest, exact for `inspectedPaths` only. */
       readonly placeOf: PlaceOf;
       readonly secrets: ReadonlyMap<string, string>;
       readonly images: readonly NamedImage[];
     };
 
-/** Members of a manifest that are held against what the script exports: the host needs their places later. */
+/**
+ * Members of a manifest that are later checked against the exports of the script; the host needs
+ * their positions.
+ */
 export function inspectedPaths({ blocks, configurations, webhook }: Manifest): YamlPath[] {
   const levels = Object.keys(configurations);
   return [
@@ -87,7 +94,7 @@ export function inspectedPaths({ blocks, configurations, webhook }: Manifest): Y
   ];
 }
 
-/** @returns undefined where the process has said what an honest one never says */
+/** Validates the message. @returns undefined where it violates the protocol */
 export async function parseReading(
   { value, blobs }: Parcel,
   { limits, rules }: { readonly limits: Limits; readonly rules: ManifestRules },
@@ -97,20 +104,20 @@ export async function parseReading(
   const more = value['more'];
   if (problems === undefined || !isCount(more)) return undefined;
   if (value['t'] === 'refused') return problems.length > 0 ? { ok: false, problems } : undefined;
-  const { entry, manifest: said, places, secrets, images } = value;
+  const { entry, manifest: manifestValue, places, secrets, images } = value;
   if (entry !== undefined && (typeof entry !== 'string' || pathProblem(entry) !== undefined))
     return undefined;
   const found = { ok: true, problems, more, ...(entry !== undefined && { entry }) } as const;
-  if (said === undefined) return { ...found, placeOf: () => ROOT, secrets: new Map(), images: [] };
-  if (!isBoundedValue(said)) return undefined;
-  const parsed = checkManifest({ value: said, problems: [], ...NOWHERE }, rules);
+  if (manifestValue === undefined) return { ...found, placeOf: () => ROOT, secrets: new Map(), images: [] };
+  if (!isBoundedValue(manifestValue)) return undefined;
+  const parsed = checkManifest({ value: manifestValue, problems: [], ...NOWHERE }, rules);
   if (!parsed.ok) return undefined;
   const { manifest } = parsed;
   const placeOf = placesOf(inspectedPaths(manifest), places);
   const named = imagesOf(manifest, images, blobs);
   const values = secretsOf(manifest, secrets, limits);
   if (placeOf === undefined || named === undefined || values === undefined) return undefined;
-  // What is missing has a reason that is told.
+  // Secrets or images may be missing only where an error explains it.
   const isWhole =
     values.size === Object.keys(manifest.secrets).length && named.length === imagePaths(manifest).size;
   if (!isWhole && !problems.some(isError)) return undefined;
@@ -126,7 +133,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Whether a value could have come of a YAML text within its bounds. */
+/** Whether a value is within the limits of a YAML text. */
 function isBoundedValue(value: unknown): boolean {
   const waiting: [value: unknown, depth: number][] = [[value, 0]];
   let nodes = 0;
@@ -160,7 +167,9 @@ function placesOf(paths: readonly YamlPath[], places: unknown): PlaceOf | undefi
   return (path) => ({ ...ROOT, ...known.get(JSON.stringify(path)) });
 }
 
-/** Names that the manifest has, texts within the limit. Some may be missing: the process has told why. */
+/**
+ * Accepts only names that the manifest declares and values within the limit. Some may be missing.
+ */
 function secretsOf(
   manifest: Manifest,
   secrets: unknown,
@@ -195,13 +204,16 @@ function imagesOf(
   for (const [index, path] of (paths as unknown[]).entries()) {
     const content = blobs[index];
     if (typeof path !== 'string' || !named.has(path) || content === undefined) return undefined;
-    // A copy: a view would hold the whole message for as long as the image is of use.
+    // A copy: a view would keep the whole message in memory as long as the image.
     images.set(path, { path, content: Uint8Array.from(content) });
   }
   return images.size === paths.length ? [...images.values()] : undefined;
 }
 
-/** They are shown by products that trust this service. The event loop turns after each image and within a strange one. */
+/**
+ * Products that trust Annex show these images. Yields to the event loop after each image, and
+ * during unusual ones.
+ */
 async function arePngs(images: readonly NamedImage[]): Promise<boolean> {
   for (const { content } of images) {
     if (content.byteLength > PREVIEW_BYTES_MAX) return false;

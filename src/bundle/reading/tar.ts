@@ -1,30 +1,31 @@
 /**
- * Reads a tar archive that is already in memory, entry by entry: ustar, pax (POSIX.1-2017, "pax Interchange Format") and
- * the long names of GNU tar.
+ * Reads a tar archive in memory, entry by entry: ustar, pax (POSIX.1-2017, "pax Interchange
+ * Format") and GNU long names.
  *
- * An own reader, because a general one is open to an attack that limits on bytes and files do not see: a global pax
- * header of half a million keys, merged again into each of thousands of entries, holds a thread for hours. Here every
- * header is read once, in time linear in its size, and only the three keys that matter are kept. Nothing is written
- * anywhere; modes, owners and times are not looked at.
+ * Annex has its own reader because of an attack on general ones, which limits on bytes and files do
+ * not stop. Attack: a global pax header of half a million keys, merged into each of thousands of
+ * entries, blocks a thread for hours. Here every header is read once, in time linear in its size,
+ * and only the keys in use are kept. Nothing is written to a disk; modes, owners and times are
+ * ignored.
  */
 
 const BLOCK_BYTES = 512;
-/** A path and a link target at their longest are far below this; a larger header is an attack. */
+/** Largest pax or GNU header. Paths and link targets need far less. */
 const EXTENDED_HEADER_BYTES_MAX = 64 * 1024;
-/** Packers write a handful; each costs time to take apart. */
+/** Most records in a pax header. Packers write a few; parsing each costs time. */
 const PAX_RECORDS_MAX = 64;
 
 export type TarEntry =
   | { readonly kind: 'file'; readonly path: string; readonly bytes: Uint8Array }
   | { readonly kind: 'directory'; readonly path: string }
   | { readonly kind: 'symlink' | 'hardlink'; readonly path: string; readonly target: string }
-  /** Something that has no place in an upload, named for the message. */
+  /** An entry that an upload cannot contain; `what` names it in the problem. */
   | { readonly kind: 'other'; readonly path: string; readonly what: string };
 
-/** The bytes are no tar archive, or a damaged one; the message is for the author. */
+/** Error for bytes that are not a valid tar archive; the message is for the author. */
 export class TarError extends Error {}
 
-/** Type flags that stand for nothing an integration could import. */
+/** Type flags of entries that an integration cannot import. */
 const OTHER: Readonly<Record<string, string>> = {
   '3': 'a character device',
   '4': 'a block device',
@@ -32,7 +33,7 @@ const OTHER: Readonly<Record<string, string>> = {
   S: 'a sparse file',
 };
 
-/** What an extended header says about the entry behind it. */
+/** Fields from an extended header that apply to the next entry. */
 interface Extension {
   path?: string;
   target?: string;
@@ -41,18 +42,19 @@ interface Extension {
 }
 
 /**
- * The entries of an archive, in order. Bytes are views of the archive.
+ * Yields the entries of an archive, in order. `bytes` are views of the archive.
  *
- * @param headersMax headers read, extended ones included. An archive of nothing but headers has no file to count, yet
- *   each of them costs time.
- * @throws TarError at the first block that is out of shape.
+ * @param headersMax most headers read, extended ones included. Attack: an archive of headers only,
+ * which cost time but
+ *   add no file to count.
+ * @throws TarError at the first malformed block.
  */
 export function* readTar(archive: Uint8Array, headersMax: number): Generator<TarEntry> {
   let extension: Extension = {};
   let offset = 0;
   for (let headers = 0; ; headers += 1) {
     const header = archive.subarray(offset, offset + BLOCK_BYTES);
-    // Without the end mark nobody can tell an archive that was cut off between two files from a whole one.
+    // The end mark is required: without it, an archive cut off between two files looks complete.
     if (header.length < BLOCK_BYTES) throw new TarError(`The archive ends early, at byte ${archive.length}.`);
     if (header.every((byte) => byte === 0)) return;
     if (headers >= headersMax) throw new TarError(`The archive has more than ${headersMax} headers.`);
@@ -77,7 +79,7 @@ export function* readTar(archive: Uint8Array, headersMax: number): Generator<Tar
   }
 }
 
-/** `x` and `g`: pax, for one entry and for all; `L` and `K`: GNU, a long path and a long link target. */
+/** `x`: pax, for one entry; `g`: pax, global; `L`: GNU long path; `K`: GNU long link target. */
 const isExtendedHeader = (flag: string): boolean => 'xgLK'.includes(flag);
 
 function readEntry(header: Uint8Array, flag: string, bytes: Uint8Array, extension: Extension): TarEntry {
@@ -87,7 +89,7 @@ function readEntry(header: Uint8Array, flag: string, bytes: Uint8Array, extensio
   switch (flag) {
     case '0':
     case '7':
-      // Archives older than ustar mark a directory by its name alone.
+      // Archives older than ustar mark a directory only by a trailing slash.
       return path.endsWith('/') ? { kind: 'directory', path } : { kind: 'file', path, bytes };
     case '1':
       return { kind: 'hardlink', path, target };
@@ -100,15 +102,18 @@ function readEntry(header: Uint8Array, flag: string, bytes: Uint8Array, extensio
   }
 }
 
-/** ustar splits a long path into a prefix and a name. */
+/** Joins the prefix and the name into which ustar splits a long path. */
 function readPath(header: Uint8Array): string {
   const name = text(header.subarray(0, 100));
-  // GNU's magic, "ustar " with a space, uses the bytes of the prefix for something else.
+  // Archives with GNU's magic, "ustar " with a space, use the bytes of the prefix for other fields.
   const prefix = text(header.subarray(257, 263)) === 'ustar' ? text(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** Octal digits, or with the highest bit set a big-endian number; the latter must fit the archive anyway. */
+/**
+ * Reads octal digits or, if the highest bit is set, a big-endian number. The caller checks it
+ * against the archive.
+ */
 function readSize(header: Uint8Array, offset: number): number {
   const field = header.subarray(124, 136);
   if (((field[0] ?? 0) & 0x80) !== 0) {
@@ -124,7 +129,9 @@ function readSize(header: Uint8Array, offset: number): number {
   throw new TarError(`The header at byte ${offset} of the archive has no valid size.`);
 }
 
-/** Sum of all bytes of the header, its own field taken as spaces. */
+/**
+ * Compares the checksum: the sum of all bytes of the header, with its own field counted as spaces.
+ */
 function verifyChecksum(header: Uint8Array, offset: number): void {
   let sum = 0;
   for (let index = 0; index < BLOCK_BYTES; index += 1) {
@@ -142,11 +149,12 @@ function readExtension(flag: string, bytes: Uint8Array): Extension {
   if (flag === 'L') return { path: text(bytes) };
   if (flag === 'K') return { target: text(bytes) };
   const records = readPax(bytes);
-  // A global header speaks of the archive (git writes its commit there). One that names every entry alike is a trick.
+  // A global header describes the archive (git stores its commit there). Attack: one that gives
+  // every entry one path.
   return flag === 'g' ? {} : records;
 }
 
-/** Records of the form `<length> <key>=<value>\n`. */
+/** Reads records of the form `<length> <key>=<value>\n`. */
 function readPax(bytes: Uint8Array): Extension {
   const extension: Extension = {};
   let offset = 0;
@@ -182,7 +190,7 @@ function splitOnce(record: string): [key: string, value: string] {
 
 const utf8 = new TextDecoder();
 
-/** A field up to its first NUL. */
+/** Decodes a field up to its first NUL. */
 function text(field: Uint8Array): string {
   const end = field.indexOf(0);
   return utf8.decode(end < 0 ? field : field.subarray(0, end));
