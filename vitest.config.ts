@@ -1,4 +1,6 @@
-/** How the tests run: real isolates inside the test process need V8 without Node's start-up snapshot. */
+/**
+ * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
+ */
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/vitest/longest-first.ts';
 

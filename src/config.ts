@@ -1,8 +1,9 @@
 /**
- * Settings of one service: from flags, else from the environment, else defaults. Every mistake is found at once, before
- * anything starts, and named with the setting that holds it.
+ * Settings of one service: from flags, else from environment variables, else defaults. All mistakes
+ * are reported together, each with the name of its setting, before the service starts.
  *
- * A flag `--public-port 7701` is the variable `ANNEX_PUBLIC_PORT`; a limit `callCpuMs` is `ANNEX_LIMIT_CALL_CPU_MS`.
+ * The flag `--public-port` has the variable `ANNEX_PUBLIC_PORT`; the limit `callCpuMs` has
+ * `ANNEX_LIMIT_CALL_CPU_MS`.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -18,43 +19,43 @@ import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 export interface Config {
   /** Folder of the database, the vault key and the first admin token. */
   readonly dataFolder: string;
-  /** Where the key ring of the vault is. */
+  /** The key ring of the vault, or the file that holds it. */
   readonly vaultKeys: KeySource;
-  /** Address both listeners bind to: `[control, public]`. */
+  /** Address that the control listener binds to; `publicHost` is that of the public listener. */
   readonly controlHost: string;
   readonly controlPort: number;
   readonly publicHost: string;
   readonly publicPort: number;
   /**
-   * Base of endpoint URLs as the world sees them, no trailing slash; absent: the public listener itself. With
-   * `{endpoint}` as its first label, every endpoint has an origin of its own.
+   * Base of endpoint URLs as clients see them, without a trailing slash; absent: the public
+   * listener. With `{endpoint}` as the first label of its host, every endpoint has its own origin.
    */
   readonly publicUrl?: string;
-  /** Base of the API as integrations see it; absent: the control listener itself. */
+  /** Base of the API as integrations see it; absent: the control listener. */
   readonly apiUrl?: string;
-  /** Names by which the control listener may be addressed, beside addresses, `localhost` and the host of `apiUrl`. */
+  /** Host names of the control listener, besides IP addresses, `localhost` and that of `apiUrl`. */
   readonly controlNames: readonly string[];
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: AddressList;
-  /** Child processes that run tenants' code. */
+  /** Number of child processes that run tenants' code. */
   readonly cells: number;
   /** Whether cells run in bubblewrap. */
   readonly cellSandbox: (typeof CELL_SANDBOX)[number];
-  /** First of the user ids that cells run as, where the host is root. */
+  /** First of the user ids that cells run as, if the host is root. */
   readonly cellUser: number;
-  /** V8 without its compilers. */
+  /** Whether V8 only interprets in cells, without its compilers. */
   readonly cellJitless: boolean;
-  /** Where integrations' `fetch` may connect to. */
+  /** The hosts, addresses and ports that integrations' `fetch` may connect to. */
   readonly egress: EgressPolicy;
-  /** Whether a manifest has to list the hosts that its integration reaches. */
+  /** Whether an integration reaches only hosts that its manifest lists. */
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
-  /** Whether webhooks are posted to receivers with plain http, too. */
+  /** Whether webhooks may also be posted over plain http. */
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
-  /** Organizations whose integrations may have the scopes that are reserved for internal use. */
+  /** Organizations whose integrations may have scopes that are reserved for internal use. */
   readonly internalOrganizations: readonly string[];
-  /** Whether to start although the write-ahead log is damaged, without what was committed in it. */
+  /** Whether to start despite a damaged write-ahead log, without the commits in it. */
   readonly acceptLoss?: boolean;
-  /** Whether the integrations that come with Annex are published when it starts. */
+  /** Whether the built-in integrations are published at the start. */
   readonly builtIns: (typeof BUILT_INS)[number];
   readonly limits: Limits;
 }
@@ -62,7 +63,7 @@ export interface Config {
 const EGRESS_MANIFEST = ['optional', 'required'] as const;
 const WEBHOOK_HTTP = ['refuse', 'allow'] as const;
 
-/** Mistakes in the settings: one sentence each. */
+/** Mistakes in the settings, one sentence each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -74,11 +75,11 @@ export class ConfigError extends Error {
 }
 
 interface Setting {
-  /** Without its dashes. */
+  /** Name of the flag, without its dashes. */
   readonly flag: string;
-  /** Only the variable sets it: `ps` shows flags to everybody. Messages never hold its value. */
+  /** Only the variable sets it: `ps` shows flags to all users. No message contains its value. */
   readonly isSecret?: true;
-  /** Only a flag without a value sets it: a variable would stay set for the starts after this one. */
+  /** Only a flag without a value sets it: a variable would also apply to later starts. */
   readonly isSwitch?: true;
   readonly value: string;
   readonly help: string;
@@ -180,7 +181,7 @@ const SETTINGS: readonly Setting[] = [
 const CELLS_MAX = 64;
 const BUILT_INS = ['publish', 'none'] as const;
 const ON_OFF = ['off', 'on'] as const;
-/** Room for the ids that follow it. */
+/** Leaves space for the user ids that follow the first. */
 const USER_MAX = 2 ** 31;
 const PORT_MAX = 65_535;
 
@@ -250,7 +251,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   return config;
 }
 
-/** The keys as they are given, else a file. */
+/** The key ring from its variable, else the file that holds it. */
 function readVaultKeys(text: (flag: string) => string, problems: string[]): KeySource {
   const file = text('vault-key-file') || join(text('data'), 'vault.key');
   if (text('vault-keys').trim() === '') return { file };
@@ -265,7 +266,7 @@ function readVaultKeys(text: (flag: string) => string, problems: string[]): KeyS
   return { file };
 }
 
-/** One of a few words. */
+/** The value of a setting that has a fixed set of words. */
 function oneOf<Word extends string>(
   flag: string,
   words: readonly [Word, ...Word[]],
@@ -287,7 +288,7 @@ const words = (list: string): string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
-/** As another URL, but `{endpoint}` may stand for the first label of its host. */
+/** Like any base URL, but the first label of its host may be `{endpoint}`. */
 function readPublicUrl(text: string, problems: string[]): string | undefined {
   const value = text.replace(/(?<!\/)\/+$/, '');
   if (value === '') return undefined;
@@ -317,7 +318,7 @@ export function configHelp(): string {
   ].join('\n');
 }
 
-/** Name of the variable of a limit. */
+/** Name of the environment variable of a limit. */
 export const limitVariable = (limit: string): string =>
   `ANNEX_LIMIT_${limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
@@ -337,7 +338,7 @@ function readSettings(
     ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
   );
   try {
-    // Found before the parser finds it: its own words could quote what follows.
+    // Checked before the parser runs: its message could quote the secret.
     if (secret !== undefined)
       throw new Error(
         `--${secret.flag} is no flag, because \`ps\` shows flags to everybody: set ${variable(secret.flag)}`,
@@ -353,13 +354,13 @@ function readSettings(
   };
 }
 
-/** Variables that settings do not read: those of the tests, and those that Kubernetes sets for services named "annex…". */
+/** Variables of the tests, and those that Kubernetes sets for services named "annex…". */
 const FOREIGN_VARIABLE =
   /^ANNEX_(TEST|FUZZ)_|^ANNEX_PORT$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 
 /**
- * A mistyped `ANNEX_EGRES_DENY` that nobody reads would leave open what the operator means to have closed. Names alone are
- * told: what is mistyped may be the variable of a secret.
+ * One sentence for each unknown variable: an ignored `ANNEX_EGRES_DENY` would leave open what the
+ * operator means to close. The sentences contain no values: a mistyped variable may hold a secret.
  */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const known = new Set(SETTINGS.filter(({ isSwitch }) => !isSwitch).map(({ flag }) => variable(flag)));
@@ -373,7 +374,7 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     .map((key) => `${key} is not the name of a setting${meant(key, known)}. \`--help\` lists them.`);
 }
 
-/** The rest of a sentence about a wrong name. */
+/** The suggestion in a sentence about an unknown name; empty if no name is similar. */
 function meant(key: string, known: Iterable<string>): string {
   const near = nearest(key, known);
   return near === undefined ? '' : ` (did you mean ${near}?)`;

@@ -1,14 +1,14 @@
 /**
- * Every error that leaves the process: its code, its HTTP status, and the side that is to blame.
+ * Every error that leaves the process: its code, its HTTP status, and the side at fault.
  *
- * A message may be shown to the caller; `detail` and `cause` go to the log only. Outcomes that
- * are expected (a manifest with problems, a call that ran out of CPU) are values elsewhere and
- * become one of these at a listener. This file knows no HTTP framework and formats nothing.
+ * A message may be shown to the caller; `detail` and `cause` go to the log only. Expected outcomes
+ * (a manifest with problems, a call that ran out of CPU) are values elsewhere; listeners turn them
+ * into one of these errors. This file depends on no HTTP framework and formats nothing.
  */
 
 import type { LimitMet } from './limits.ts';
 
-/** Whose fault an error is: decides the log level and which side an operator contacts. */
+/** The side at fault: decides the log level and which side an operator contacts. */
 export type Blame = 'caller' | 'integration' | 'receiver' | 'platform';
 
 /** One row of the table. */
@@ -18,7 +18,7 @@ export interface ErrorRow {
   readonly blame: Blame;
   /** What it means and what to do about it, for the documentation. */
   readonly meaning: string;
-  /** Seconds after which trying again makes sense; goes out as `Retry-After`. */
+  /** Seconds after which a retry may succeed; sent as `Retry-After`. */
   readonly retryAfterS?: number;
 }
 
@@ -228,13 +228,12 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** How deep a chain of causes is followed. */
+/** Number of nested causes that are logged. */
 const CAUSES_MAX = 4;
 
 /**
- * What the operator's log says of an error: no member but these. Errors of Node, of drivers and of
- * parsers carry along what they were handed, such as the bytes of a request with its cookies and
- * tokens.
+ * An error as it is logged, with these members only. Errors of Node, drivers and parsers may carry
+ * their input, such as the bytes of a request with its cookies and tokens.
  */
 export function loggableError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
@@ -249,17 +248,15 @@ export function loggableError(thrown: unknown, depth = 0): unknown {
   };
 }
 
-/**
- * An error with a code of the table. Thrown by services, turned into an answer by the listeners.
- */
+/** An error with a code of the table. Services throw it; listeners turn it into an answer. */
 export class AnnexError extends Error {
   override readonly name = 'AnnexError';
   readonly code: ErrorCode;
-  /** For the log only: may name internals. */
+  /** For the log only: may contain internals. */
   readonly detail: unknown;
   /** Extra members of the answer's `error` object, for instance `problems`. */
   readonly extra: Readonly<Record<string, unknown>>;
-  /** The limit that was met, where one was. */
+  /** The limit that was reached, if any. */
   readonly limit: LimitMet | undefined;
   readonly #retryAfterS: number | undefined;
 
@@ -270,7 +267,7 @@ export class AnnexError extends Error {
       detail?: unknown;
       extra?: Record<string, unknown>;
       limit?: LimitMet;
-      /** Whole seconds; where the table's own do not fit. */
+      /** Whole seconds; replaces the value of the table. */
       retryAfterS?: number;
       cause?: unknown;
     } = {},

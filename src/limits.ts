@@ -1,37 +1,35 @@
 /**
- * Every bound of the system, with its default (`docs/contract/limits.md`) and its unit last in the
- * name.
+ * Every limit with its default (`docs/contract/limits.md`); each name ends in its unit.
  *
- * Pure data: shared by the host and the cells. What enforces a limit imports it from here or is
- * handed a `Limits`; nothing else in the code may hold a bound of its own that an operator would
- * want to change.
+ * Pure data, shared by the host and the cells. Code that enforces a limit imports it from here or
+ * takes a `Limits`. No other file holds a bound that an operator might want to change.
  */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** What a limit counts whose name ends in `Days`. */
+/** Unit of limits whose name ends in `Days`. */
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export const DEFAULT_LIMITS = {
   /** Body of one request to a public endpoint. */
   requestBodyBytes: 10 * MIB,
   /**
-   * Bodies of requests that the host holds at once, of all endpoints together; beyond this, 503
-   * with `Retry-After`.
+   * Request bodies that the host holds at once, for all endpoints together. Beyond this, 503 with
+   * `Retry-After`.
    */
   bufferedBodyBytes: 256 * MIB,
   /** Of those, envelopes whose signature is not verified yet. */
   bufferedUnverifiedBytes: 64 * MIB,
   /**
-   * Bodies of answers that clients have not read yet, of all endpoints together; beyond this, 503
+   * Bodies of answers that clients have not read yet, for all endpoints together. Beyond this, 503
    * with `Retry-After`.
    */
   bufferedAnswerBytes: 256 * MIB,
-  /** What one installation's requests may take of all that are held, and what its answers may. */
+  /** Share of one installation in the held request bodies, and likewise in the held answers. */
   bufferedBodyBytesPerInstallation: 64 * MIB,
-  /** Uploads that arrive, wait for their turn or are bundled, together. */
+  /** All uploads that are arriving, queued or being bundled, together. */
   bufferedUploadBytes: 256 * MIB,
-  /** Head of one request: its first line and all headers. Beyond this, 431. */
+  /** Head of one request: request line and all headers. Beyond this, 431. */
   requestHeadBytes: 16 * KIB,
   /** Headers of one request. Beyond this, 431. */
   requestHeaders: 200,
@@ -39,11 +37,11 @@ export const DEFAULT_LIMITS = {
   requestHeadMs: 30_000,
   /** Time to send a whole request. */
   requestMs: 120_000,
-  /** Longest pause of a client in sending a body that the host waits for. */
+  /** Longest pause of a client while it sends a body. */
   requestStallMs: 10_000,
-  /** Longest pause of a client in reading its answer. */
+  /** Longest pause of a client while it reads its answer. */
   answerStallMs: 60_000,
-  /** Least pace of a client in both; it may be behind by as much as one such pause. */
+  /** Minimum rate of a client in both directions; it may be behind by one such pause. */
   paceBytesPerSecond: 1 * KIB,
   /** Connections to the public listener. Further ones are closed at once. */
   connections: 10_000,
@@ -58,7 +56,7 @@ export const DEFAULT_LIMITS = {
   requestsPerSecondPerEndpoint: 5_000,
   /**
    * Chunks below 256 bytes in bodies: of requests from one address, of answers to the fetches of
-   * one installation; the first 64 of each body are free. A body beyond this is read no faster.
+   * one installation; the first 64 of each body are free. A body beyond this is read at this rate.
    */
   smallChunksPerSecond: 16_384,
   /**
@@ -85,7 +83,7 @@ export const DEFAULT_LIMITS = {
   bundleMs: 20_000,
   /** V8 heap of one isolate. */
   isolateHeapMib: 128,
-  /** CPU of one call, over all its entries into the isolate. */
+  /** CPU time of one call, summed over all its entries into the isolate. */
   callCpuMs: 1_000,
   /** Wall time of one call, `waitUntil` included. */
   callWallMs: 30_000,
@@ -93,7 +91,9 @@ export const DEFAULT_LIMITS = {
   firstByteMs: 25_000,
   /** Outbound fetches of one call. */
   fetchesPerCall: 50,
-  /** Outbound fetches of one call that wait for their answer at once; further ones queue. */
+  /**
+   * Outbound fetches of one call that wait for their answer at the same time; further ones queue.
+   */
   fetchesInFlightPerCall: 6,
   /** Body of one outbound fetch. */
   fetchRequestBodyBytes: 10 * MIB,
@@ -101,25 +101,22 @@ export const DEFAULT_LIMITS = {
   fetchResponseBodyBytes: 10 * MIB,
   /** Redirects that one fetch follows. */
   fetchRedirects: 5,
-  /** Whole time of one fetch, from the look-up of its host to the last byte of its answer. */
+  /** Total time of one fetch, from the DNS look-up to the last byte of its answer. */
   fetchMs: 30_000,
-  /** Time to make one outbound connection: look-up, TCP and TLS. */
+  /** Time to open one outbound connection: DNS look-up, TCP and TLS. */
   fetchConnectMs: 5_000,
   /** Head of an outbound request, and of its answer. */
   fetchHeaderBytes: 32 * KIB,
-  /** Outbound connections, of all installations together; beyond this, fetches fail at once. */
+  /** Outbound connections of all installations together. Beyond this, fetches fail immediately. */
   fetchConnections: 1_024,
   /**
-   * Outbound fetches of one installation whose answer is not over, read or not; beyond this, they
-   * fail at once.
+   * Outbound fetches of one installation whose answer has not ended, read or not. Beyond this,
+   * fetches fail immediately.
    */
   fetchesInFlightPerInstallation: 256,
   /** Outbound connections of one installation to one origin; further fetches queue. */
   fetchConnectionsPerOrigin: 32,
-  /**
-   * How many calls a call may be inside of, where integrations fetch their own and each other's
-   * endpoints.
-   */
+  /** Nesting of calls, as integrations fetch their own and each other's endpoints. */
   callDepth: 8,
   /** Timers pending in one call. */
   timersPerCall: 1_000,
@@ -127,50 +124,47 @@ export const DEFAULT_LIMITS = {
   logLinesPerCall: 256,
   /** Log bytes of one call. */
   logBytesPerCall: 64 * KIB,
-  /** Calls of one installation running at once. */
+  /** Running calls of one installation. */
   callsInFlightPerInstallation: 32,
-  /** Calls of one installation waiting for a place; beyond this, 503 with `Retry-After`. */
+  /** Queued calls of one installation. Beyond this, 503 with `Retry-After`. */
   callsWaitingPerInstallation: 64,
   /**
-   * Calls of all installations running at once; the last quarter is for installations that have
-   * nothing running.
+   * Running calls of all installations; the last quarter is reserved for installations without a
+   * running call.
    */
   callsInFlight: 512,
-  /** Calls of all installations waiting for a place; beyond this, 503 with `Retry-After`. */
+  /** Queued calls of all installations. Beyond this, 503 with `Retry-After`. */
   callsWaiting: 2_048,
   /**
-   * Calls that end over a limit, after which an installation has to cool down; fewer where they are
-   * long ago or others end well.
+   * Breaches that open the circuit breaker of an installation. Old breaches count less, and calls
+   * that end well reduce the count.
    */
   breachesBeforeCoolDown: 10,
-  /** The first cool-down of an installation; the next ones are twice as long each. */
+  /** First cool-down of an installation; each further one is twice as long. */
   coolDownMs: 1_000,
   /** Longest cool-down of an installation. */
   coolDownMsMax: 60_000,
   /** Secrets of one integration. */
   secretsPerIntegration: 20,
-  /** One secret. */
+  /** Value of one secret. */
   secretBytes: 5 * KIB,
   /** The configuration of one target, as JSON. */
   configurationBytes: 64 * KIB,
   /**
-   * Changes of one installation and what is below it, by organizations and by its own code; beyond
-   * this, 429.
+   * Changes of one installation and the targets below it, by organizations and by its own code.
+   * Beyond this, 429.
    */
   editsPerMinutePerInstallation: 600,
-  /** Time for an integration to complete what is being typed into a configuration. */
+  /** Time for an integration to answer a request for completions of a configuration property. */
   completionMs: 5_000,
-  /** Versions of one integration that are kept; the active one and the one before it always are. */
+  /** Kept versions of one integration; the active one and the one before it are always kept. */
   versionsPerIntegration: 50,
-  /**
-   * Integrations that one organization has installed: an event comes to no more deliveries than
-   * that.
-   */
+  /** Installations of one organization: also the maximum number of deliveries of one event. */
   installationsPerOrganization: 1_000,
-  /** Spaces, and sites, that one installation is installed in. */
+  /** Spaces of one installation, and likewise its sites. */
   placesPerInstallation: 1_000,
   /**
-   * Events of the life of one installation that its integration has not heard yet; beyond this, it
+   * Lifecycle events of one installation that are not handled yet. Beyond this, the installation
    * cannot be changed.
    */
   lifeEventsPendingPerInstallation: 1_000,
@@ -178,73 +172,65 @@ export const DEFAULT_LIMITS = {
   lifeEventDays: 30,
   /** One event of the product, as JSON. */
   eventBytes: 256 * KIB,
-  /** Events that are posted at once. */
+  /** Events in one post. */
   eventsPerBatch: 1_000,
-  /** What is posted to a webhook's receiver. */
+  /** Payload of one webhook. */
   webhookPayloadBytes: 256 * KIB,
-  /**
-   * Whole time of one attempt, from the look-up of the receiver's name to the last byte of its
-   * answer.
-   */
+  /** Total time of one attempt, from the DNS look-up to the last byte of the receiver's answer. */
   webhookMs: 10_000,
-  /** Time to connect to a receiver: look-up, TCP and TLS. */
+  /** Time to connect to a receiver: DNS look-up, TCP and TLS. */
   webhookConnectMs: 5_000,
-  /** What is read of the body of a receiver's answer. */
+  /** Bytes that are read of the body of a receiver's answer. */
   webhookResponseBytes: 64 * KIB,
-  /** What is kept of it. */
+  /** Bytes of it that are stored. */
   webhookResponseKeptBytes: 16 * KIB,
   /** Connections to receivers, of all webhooks together. */
   webhookConnections: 1_280,
   /** Deliveries in flight at once. */
   deliveriesInFlight: 256,
-  /** Of those, what one organization may have. */
+  /** Of those, deliveries of one organization. */
   deliveriesInFlightPerOrganization: 64,
-  /** Of those, what may go to one endpoint. */
+  /** Of those, deliveries to one endpoint. */
   deliveriesInFlightPerEndpoint: 5,
-  /** Failed deliveries in a row, after which an endpoint gets one at a time until one succeeds. */
+  /** Failed deliveries in a row after which an endpoint gets one at a time, until one succeeds. */
   failuresBeforeProbing: 10,
-  /** Time for which a claim reserves a delivery, unless it is extended. */
+  /** Lease of a claimed delivery, unless it is renewed. */
   deliveryLeaseMs: 30_000,
-  /** Deliveries that one replay orders anew; it says where to go on. */
+  /** Deliveries that one replay repeats; its answer has a cursor for the rest. */
   deliveriesPerReplay: 10_000,
-  /**
-   * How long events, and deliveries that failed or were canceled, are kept with all their attempts.
-   */
+  /** How long events, and failed or canceled deliveries with all their attempts, are kept. */
   deliveryDays: 30,
   /** How long deliveries that succeeded are kept. */
   deliveredDays: 7,
   /** How long audit entries are kept. */
   auditDays: 365,
-  /** Isolates one cell keeps. */
+  /** Isolates that one cell keeps. */
   isolatesPerCell: 100,
-  /** V8 heaps of all isolates of one cell together; the least recently used go first. */
+  /** V8 heaps of all isolates of one cell together; the least recently used are evicted first. */
   cellHeapMib: 1_024,
   /**
-   * Resident memory at which the host kills a cell; from three quarters of it on, the cell ends the
-   * isolate under which it has grown most.
+   * Resident memory at which the host kills a cell. From three quarters of it, the cell ends the
+   * isolate during whose entries its memory has grown most.
    */
   cellRssMib: 2_048,
-  /** Blank isolates, prelude loaded, that a cell keeps ready. */
+  /** Blank isolates that a cell keeps ready. */
   warmIsolatesPerCell: 2,
-  /**
-   * Cells in which installations that may have crashed one are tried, kept apart; started on
-   * demand.
-   */
+  /** Trial cells for suspects, apart from the other cells; started on demand. */
   trialCells: 4,
   /**
-   * Cells for installations that keep crashing theirs, one each as far as there are cells; started
-   * on demand. One organization, or integration, has half of them at most.
+   * Cells for installations in quarantine, one each while there are enough; started on demand. One
+   * organization, or integration, occupies at most half of them.
    */
   quarantineCells: 4,
-  /** How long a cell that is started on demand may have nothing to do before it is stopped. */
+  /** How long a cell that was started on demand may be idle before it is stopped. */
   spareCellIdleMs: 15_000,
-  /** Time for trying a script out before it is published; no more than a call may take. */
+  /** Time for the probe of a script before it is published; at most that of a call. */
   probeWallMs: 10_000,
-  /** Longest silence of a cell before the host kills it. */
+  /** Time without a message from a cell after which the host kills it. */
   cellHeartbeatMs: 5_000,
-  /** How long an orderly stop waits for calls in flight. */
+  /** How long a graceful shutdown waits for calls in flight. */
   stopMs: 10_000,
-  /** Lines kept in the log of one installation. */
+  /** Lines that are kept in the log of one installation. */
   logLinesPerInstallation: 1_000,
 } as const;
 
@@ -252,24 +238,21 @@ export const DEFAULT_LIMITS = {
 export type Limits = { readonly [K in keyof typeof DEFAULT_LIMITS]: number };
 export type LimitName = keyof Limits;
 
-/** A limit that was reached, as it is reported. */
+/** A limit that was reached, as reported to callers and in logs. */
 export interface LimitMet {
   readonly name: LimitName;
   /** The limit, in the unit of its name. */
   readonly max: number;
-  /** The value that exceeded it, if it is known. */
+  /** The value that exceeded it, if known. */
   readonly used?: number;
 }
 
-/**
- * Limits that a value below them makes useless: an isolate of less cannot even be made. Others
- * begin at 1.
- */
+/** Minimum values: an isolate with less heap cannot be created. The minimum of all others is 1. */
 export const LIMIT_MINIMA: Partial<Limits> = { isolateHeapMib: 8 };
 
 /**
- * The limits that an isolate keeps for its calls: those of the deployment, unless its integration
- * has lower ones.
+ * The limits that an isolate enforces on its calls: those of the deployment, unless the integration
+ * has lowered them.
  */
 export const ISOLATE_LIMITS = [
   'responseBodyBytes',
@@ -283,7 +266,7 @@ export const ISOLATE_LIMITS = [
 ] as const satisfies readonly LimitName[];
 export type IsolateLimits = Pick<Limits, (typeof ISOLATE_LIMITS)[number]>;
 
-/** The limits that end a call, by the cell's word. */
+/** The limits that end a call, as a cell reports them. */
 export const CALL_ENDING_LIMITS = [
   'callCpuMs',
   'callWallMs',
@@ -293,9 +276,7 @@ export const CALL_ENDING_LIMITS = [
   'responseBodyBytes',
 ] as const satisfies readonly LimitName[];
 
-/**
- * The limits that a call can meet and go on: something of it is refused, dropped or has to wait.
- */
+/** The limits that do not end a call: what exceeds them is refused, dropped or queued. */
 export const SOFT_LIMITS = [
   'fetchesPerCall',
   'fetchesInFlightPerCall',

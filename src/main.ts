@@ -1,5 +1,6 @@
 /**
- * `npm start`: reads the settings, starts the service, tells where it listens, and stops it in order on a signal.
+ * `npm start`: reads the settings, starts the service, logs its URLs, and shuts it down on a
+ * signal.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ async function main(flags: readonly string[]): Promise<void> {
   const config = readConfig(flags, process.env);
   const log = pino({ name: 'annex', serializers: { err: loggableError } });
   const service = await startService(config, log);
-  if (service.firstAdminToken !== undefined) tellAdminToken(config.dataFolder, service.firstAdminToken);
+  if (service.firstAdminToken !== undefined) writeAdminToken(config.dataFolder, service.firstAdminToken);
   log.info(
     { control: service.controlUrl, public: service.publicUrl, data: config.dataFolder },
     'annex is ready',
@@ -27,7 +28,7 @@ async function main(flags: readonly string[]): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping');
-      // A second signal finds no handler and ends the process at once.
+      // The handlers are registered once: a second signal ends the process immediately.
       service.stop().then(
         () => {
           log.info('stopped');
@@ -39,8 +40,11 @@ async function main(flags: readonly string[]): Promise<void> {
   }
 }
 
-/** Shown once, and kept where only the owner of the folder can read it; the database knows its hash alone. */
-function tellAdminToken(folder: string, token: string): void {
+/**
+ * Prints the admin token once, and writes it to a file that only its owner can read. The database
+ * stores only its hash.
+ */
+function writeAdminToken(folder: string, token: string): void {
   const file = join(folder, ADMIN_TOKEN_FILE);
   writeFileSync(file, `${token}\n`, { mode: 0o600 });
   process.stdout.write(`Admin token, shown once and written to ${file}:\n\n  ${token}\n\n`);

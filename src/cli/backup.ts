@@ -1,8 +1,10 @@
 /**
- * `npm run backup`: copies the database into one checked file, beside a service that runs or of one that is stopped.
+ * `npm run backup`: copies the database into one checked file, while the service runs or after it
+ * has stopped.
  *
- * It is given the same settings as the service. It copies no key: with the key in the same place as the backup, the seal of the
- * values in it would keep nothing from anybody. It says which keys a restore needs, and whether the key ring has them.
+ * It takes the same settings as the service. It copies no key: stored beside the backup, the key
+ * would open every sealed value in it. It prints which keys a restore needs, and whether the key
+ * ring holds them.
  */
 import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
@@ -14,7 +16,7 @@ import { vaultKeyId } from '../store/vault/vault.ts';
 import { type KeySource, type KeyUse, parseKeyRing } from '../store/vault/vault-key.ts';
 
 const EXIT_USAGE = 2;
-/** As a shell tells the end by a signal. */
+/** Added to the signal number for the exit code, as shells do. */
 const SIGNAL_EXIT = 128;
 const MIB = 2 ** 20;
 
@@ -37,64 +39,69 @@ async function main(flags: readonly string[]): Promise<void> {
   const { to, rest } = targetIn(flags);
   const { dataFolder, vaultKeys } = readConfig(rest, process.env);
   const database = databaseFile(dataFolder);
-  const { bytes, keys } = await backUp({ database, to: resolve(to), progress: tell, abandonable: onSignal });
+  const { bytes, keys } = await backUp({
+    database,
+    to: resolve(to),
+    progress: reportProgress,
+    abandonable: onSignal,
+  });
   process.stdout.write(`${resolve(to)}: ${mib(bytes)}, checked.\n`);
   process.stdout.write(await aboutKeys(keys, vaultKeys));
 }
 
-/** Whether a signal has come; what fails then fails of it. */
-let isBrokenOff = false;
+/** Set when a signal arrives; later errors are its consequence and are not printed. */
+let isInterrupted = false;
 
-/** Broken off in the middle, it leaves nothing: what is there of the copy is as large as the database, and as secret. */
+/** On a signal, removes the partial copy: it is as large as the database, and as secret. */
 function onSignal(remove: () => Promise<void>): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, async () => {
-      isBrokenOff = true;
+      isInterrupted = true;
       await remove();
       process.stderr.write('The backup was broken off; nothing of it is left.\n');
       process.exit(SIGNAL_EXIT + constants.signals[signal]);
     });
 }
 
-/** The file to make, and the flags that are settings of the service. */
+/** Splits the flags into the file to make and the settings of the service. */
 function targetIn(flags: readonly string[]): { to: string; rest: string[] } {
   const names = (flag: string) => flag === '--to' || flag.startsWith('--to=');
   const at = flags.findIndex(names);
   if (flags.findLastIndex(names) !== at) throw new UsageError('--to is there twice; a backup is one file.');
   const flag = flags[at];
   if (flag === undefined) throw new UsageError('--to must name the file to make.');
-  const isOne = flag.startsWith('--to=');
-  const to = isOne ? flag.slice('--to='.length) : flags[at + 1];
+  const hasEqualsSign = flag.startsWith('--to=');
+  const to = hasEqualsSign ? flag.slice('--to='.length) : flags[at + 1];
   if (to === undefined || to === '' || to.startsWith('--'))
     throw new UsageError('--to must name the file to make.');
-  return { to, rest: flags.filter((_, index) => index !== at && (isOne || index !== at + 1)) };
+  return { to, rest: flags.filter((_, index) => index !== at && (hasEqualsSign || index !== at + 1)) };
 }
 
-function tell(step: BackupStep): void {
+function reportProgress(step: BackupStep): void {
   if (step.step === 'checking') process.stdout.write('checking the copy\n');
   else if (step.bytes === 0) process.stdout.write(`copying ${mib(step.of)}\n`);
   else process.stdout.write(`copied ${mib(step.bytes)} of ${mib(step.of)}\n`);
 }
 
-/** What a restore needs beside the file. No key, and no part of one, is shown. */
+/** The sentences about the keys that a restore needs. They show no key and no part of one. */
 async function aboutKeys(keys: readonly KeyUse[], source: KeySource): Promise<string> {
   if (keys.length === 0) return 'Nothing in it is sealed, so it needs no key.\n';
   const where = 'ring' in source ? 'ANNEX_VAULT_KEYS' : source.file;
-  const named = keys
+  const keyList = keys
     .map(({ keyId, values }) => `${keyId} (${values} ${values === 1 ? 'value' : 'values'})`)
     .join(', ');
-  const lacks =
-    `The vault's keys are not in it. Secrets and credentials in it are sealed with ${named}; without these keys they cannot be ` +
+  const notice =
+    `The vault's keys are not in it. Secrets and credentials in it are sealed with ${keyList}; without these keys they cannot be ` +
     `opened again. Keep ${where} as well, in another place than the backup.\n`;
-  const held = await heldKeys(source);
-  if (held === undefined)
-    return `${lacks}${where} could not be read, so this command cannot say whether they are there.\n`;
-  const missing = keys.filter(({ keyId }) => !held.includes(keyId));
-  if (missing.length === 0) return lacks;
-  return `${lacks}WARNING: ${where} does not hold ${missing.map(({ keyId }) => keyId).join(', ')}.\n`;
+  const heldIds = await heldKeys(source);
+  if (heldIds === undefined)
+    return `${notice}${where} could not be read, so this command cannot say whether they are there.\n`;
+  const missing = keys.filter(({ keyId }) => !heldIds.includes(keyId));
+  if (missing.length === 0) return notice;
+  return `${notice}WARNING: ${where} does not hold ${missing.map(({ keyId }) => keyId).join(', ')}.\n`;
 }
 
-/** Ids of the keys in the ring; undefined where it cannot be read. */
+/** Ids of the keys in the ring; undefined if the ring cannot be read. */
 async function heldKeys(source: KeySource): Promise<readonly string[] | undefined> {
   if ('ring' in source) return source.ring.map(vaultKeyId);
   const text = await readFile(source.file, 'utf8').catch(() => undefined);
@@ -105,7 +112,7 @@ async function heldKeys(source: KeySource): Promise<readonly string[] | undefine
 const mib = (bytes: number): string => `${(bytes / MIB).toFixed(1)} MiB`;
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
-  if (isBrokenOff) return;
+  if (isInterrupted) return;
   process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
   const isUsage = cause instanceof ConfigError || cause instanceof UsageError;
   if (isUsage) process.stderr.write(`\n${HELP}`);

@@ -1,8 +1,9 @@
 /**
- * The part of the tour that is about the life of an installation: settings that are incomplete, then valid; the events that
- * the integration hears of them; choices that it supplies; a space; a new version and the way back; the end.
+ * The part of the tour about the lifecycle of an installation: incomplete settings, then valid
+ * ones; the lifecycle events that the integration receives; completions that it supplies; a space;
+ * a new version and a rollback; the deletion.
  *
- * Like the rest of the tour it is a client, and knows nothing of the inside.
+ * Like the rest of the tour it is an HTTP client and uses nothing internal.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Exchange, type Sent, type Transcript, toRequest } from './transcript.ts';
@@ -10,7 +11,7 @@ import { type Exchange, type Sent, type Transcript, toRequest } from './transcri
 const NAME = 'greeter';
 const ORGANIZATION = 'acme';
 const SPACE = 'space-1';
-/** How often, and how many times, the tour looks whether an event has been told. */
+/** Interval and number of polls while the tour waits for the delivery of an event. */
 const EVERY_MS = 50;
 const TRIES = 200;
 
@@ -29,7 +30,7 @@ interface EventView {
   readonly state: string;
 }
 
-/** Goes through the life of an installation; what was not as expected is in the transcript. */
+/** Runs through the lifecycle of an installation; the transcript collects unexpected results. */
 export async function tourSettings(start: SettingsStart): Promise<void> {
   const tour = new SettingsTour(start);
   await tour.publish(`Publish "${NAME}", which has settings`);
@@ -43,7 +44,7 @@ export async function tourSettings(start: SettingsStart): Promise<void> {
 }
 
 interface Installation {
-  /** In the API. */
+  /** Path of its resource in the API, below `/v1`. */
   readonly path: string;
   readonly id: string;
   readonly endpoint: string;
@@ -136,7 +137,7 @@ class SettingsTour {
     this.#transcript.expect(isLast, 'installation_deleted should have come last.');
   }
 
-  /** One request to the API, with the platform's token unless told otherwise. */
+  /** One request to the API; `rest` may replace the platform token. */
   #ask(title: string, method: string, path: string, rest: Partial<Sent> = {}): Promise<Exchange> {
     this.#transcript.title(title);
     return this.#transcript.exchange({ ...this.#sent(method, path), ...rest });
@@ -147,12 +148,14 @@ class SettingsTour {
     return { method, url: `${controlUrl}/v1${path}`, token };
   }
 
-  /** The events of an installation once there are so many and all have been told, newest first. */
+  /**
+   * Waits until an installation has `count` events and none is pending; lists them, newest first.
+   */
   #told(title: string, id: string, count: number): Promise<readonly EventView[]> {
     return this.#listed<EventView>(title, `/events?installation=${id}`, count);
   }
 
-  /** Waits until so many items are listed and none of them is pending, and shows them. */
+  /** Waits until `count` items are listed and none of them is pending, and shows them. */
   async #listed<Item extends object>(title: string, path: string, count: number): Promise<readonly Item[]> {
     const itemsOf = (text: string): Item[] => (JSON.parse(text) as { items?: Item[] }).items ?? [];
     const waits = (item: object): boolean => 'state' in item && item.state === 'pending';

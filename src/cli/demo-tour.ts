@@ -1,8 +1,8 @@
 /**
- * The tour of `npm run demo`: publishes and installs the fixtures over HTTP and calls each in every
- * way there is, showing what was sent and what came back, and checking it.
+ * The tour of `npm run demo`: publishes and installs the fixtures over HTTP, calls them by every
+ * kind of request, prints each request with its answer, and checks the answers.
  *
- * It is a client like any other: it knows two URLs and a token, and nothing of the inside.
+ * It is an ordinary HTTP client: it has two URLs and a token, and uses nothing internal.
  */
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,9 +22,9 @@ export interface TourStart {
   readonly print: (text: string) => void;
 }
 
-/** What the tour leaves behind to play with. */
+/** What the tour leaves in place for further requests. */
 export interface TourEnd {
-  /** Things that were not as expected, one sentence each. */
+  /** Unexpected results, one sentence each. */
   readonly surprises: readonly string[];
   readonly platformToken: string;
   /** Public endpoint of each installed fixture. */
@@ -62,7 +62,7 @@ export async function tour({ controlUrl, adminToken, receiver, print }: TourStar
     });
     transcript.expect(installed.status === 201, `"${name}" should have been installed.`);
     const { urls } = installed.json as { urls?: { publicEndpoint: string } };
-    // Nothing further can be shown without it.
+    // The rest of the tour needs this endpoint.
     if (urls === undefined) return { surprises: transcript.surprises, platformToken, endpoints };
     endpoints[name] = urls.publicEndpoint;
   }
@@ -140,7 +140,9 @@ export async function tour({ controlUrl, adminToken, receiver, print }: TourStar
   return { surprises: transcript.surprises, platformToken, endpoints };
 }
 
-/** As the host product would: the quick insert menu of a space, and a block of it. */
+/**
+ * Acts as the host product: lists the quick insert menu of a space and renders one of its blocks.
+ */
 async function tourMenu({
   controlUrl,
   platformToken: token,

@@ -1,8 +1,9 @@
 /**
- * The part of the tour that is about events: the product says once that something has happened, and a receiver hears of it
- * in a signed request, which is made again when the receiver fails.
+ * The part of the tour about webhooks: the product posts an event once; its receiver gets a signed
+ * request, which is retried after a failure.
  *
- * The receiver is a server of the demo's own, as anybody's would be: it verifies what it is sent, and fails at the first attempt.
+ * The receiver is a server of the demo. It answers 500 to the first attempt; the tour verifies the
+ * signature of each request.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,7 @@ const NAME = 'webhook';
 const ORGANIZATION = 'acme';
 const SPACE = 'garden';
 const TYPE = 'space_content_updated';
-/** How often, and how many times, the tour looks whether the event has been delivered. */
+/** Interval and number of polls while the tour waits for the delivery of the event. */
 const EVERY_MS = 50;
 const TRIES = 200;
 
@@ -74,7 +75,7 @@ export interface WebhooksStart {
   upload(): Promise<FormData>;
 }
 
-/** From an event to what its receiver has; what was not as expected is in the transcript. */
+/** From an event to its webhook; the transcript collects unexpected results. */
 export async function tourWebhooks(start: WebhooksStart): Promise<void> {
   const { transcript, receiver, adminToken } = start;
   const form = await start.upload();
@@ -101,7 +102,7 @@ export async function tourWebhooks(start: WebhooksStart): Promise<void> {
   await shown(start, secret);
 }
 
-/** Waits for the end of the delivery, and shows its attempts. */
+/** Waits until the delivery has succeeded, and shows its state and its number of attempts. */
 async function delivered(start: WebhooksStart, eventId: string): Promise<void> {
   const list = `/deliveries?event=${encodeURIComponent(eventId)}`;
   let delivery: { id?: string; state?: string } = {};
@@ -118,7 +119,7 @@ async function delivered(start: WebhooksStart, eventId: string): Promise<void> {
   start.transcript.expect(asExpected, 'The event should have been delivered at the second attempt.');
 }
 
-/** What the receiver got, and whether it can tell who has sent it. */
+/** Shows each request that the receiver got, and verifies its signature. */
 async function shown({ receiver, transcript, print }: WebhooksStart, secret: string): Promise<void> {
   transcript.title('What the receiver got: the same bytes twice, each signed anew');
   for (const { signature, attempt, body } of receiver.received) {
@@ -131,7 +132,7 @@ async function shown({ receiver, transcript, print }: WebhooksStart, secret: str
   transcript.expect(receiver.received.length === 2, 'The receiver should have been asked twice.');
 }
 
-/** One request to the API, with the platform's token unless told otherwise. */
+/** One request to the API; `rest` may replace the platform token. */
 function ask(
   start: WebhooksStart,
   title: string,

@@ -1,6 +1,7 @@
 /**
- * `npm run demo`: a service of its own on free ports and a temporary folder, a tour of what it does, and then an open
- * door to play with. With `--once` it ends after the tour: 0 where everything was as expected, 1 where not.
+ * `npm run demo`: starts a service on free ports with a temporary folder, runs the tour, and keeps
+ * serving for further requests. With `--once` it exits after the tour: 0 if all results were as
+ * expected, else 1.
  */
 import type { Service } from '../service.ts';
 import { type TourEnd, tour } from './demo-tour.ts';
@@ -23,7 +24,7 @@ const print = (text: string): void => {
 
 async function demo(once: boolean): Promise<void> {
   const receiver = await DemoReceiver.start();
-  // On loopback and without TLS, which webhooks are not posted to unless the operator says so.
+  // The receiver is on loopback and has no TLS; by default, webhooks are not posted to either.
   const flags = ['--webhook-http', 'allow', '--egress-allow', `127.0.0.1:${receiver.port}`];
   // Warnings and errors only: the transcript is the output.
   const { service, end: stop } = await startTemporaryService({ flags });
@@ -33,34 +34,34 @@ async function demo(once: boolean): Promise<void> {
     process.exit(code);
   };
   const adminToken = service.firstAdminToken ?? '';
-  let ending = false;
+  let isStopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
-      ending = true;
+      isStopping = true;
       void end(0);
     });
   }
-  const toured = await tour({ controlUrl: service.controlUrl, adminToken, receiver, print }).catch(
+  const result = await tour({ controlUrl: service.controlUrl, adminToken, receiver, print }).catch(
     (cause: unknown) => {
-      // The tour's requests fail when somebody ends the service under it.
-      if (!ending) throw cause;
+      // After a signal the service stops, so the requests of the tour fail.
+      if (!isStopping) throw cause;
       return undefined;
     },
   );
-  if (toured === undefined) return undefined;
-  if (toured.surprises.length > 0) {
-    print(`\n${toured.surprises.length} steps were not as expected:`);
-    for (const surprise of toured.surprises) print(`  ${surprise}`);
+  if (result === undefined) return undefined;
+  if (result.surprises.length > 0) {
+    print(`\n${result.surprises.length} steps were not as expected:`);
+    for (const surprise of result.surprises) print(`  ${surprise}`);
   } else {
     print('\nEverything was as expected.');
   }
-  if (once) return end(toured.surprises.length > 0 ? 1 : 0);
-  print(goOn(service, adminToken, toured));
+  if (once) return end(result.surprises.length > 0 ? 1 : 0);
+  print(nextSteps(service, adminToken, result));
   return undefined;
 }
 
-/** What to try next, ready to paste. */
-function goOn(
+/** The commands to try next, ready to paste. */
+function nextSteps(
   { controlUrl, publicUrl }: Service,
   adminToken: string,
   { platformToken, endpoints }: TourEnd,

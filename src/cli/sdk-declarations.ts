@@ -1,9 +1,11 @@
 /**
- * The declarations of `@annex/sdk` and of the globals of an isolate as the text of one file, `annex-sdk.d.ts`: with it an
- * integration outside this repository is type-checked, and completed by an editor, without a package to install.
+ * The declarations of `@annex/sdk` and of the globals of an isolate as the text of one file,
+ * `annex-sdk.d.ts`. With it, `tsc` and editors type-check an integration outside this repository
+ * without a package to install.
  *
- * The SDK's sources are its types, so the compiler says what they declare; each of its files becomes a module of that text.
- * What is bundled into a script are the sources themselves (`bundle/sdk-source.ts`); this file only describes them.
+ * The compiler emits the declarations from the SDK's sources; each source file becomes one `declare
+ * module` of the text. Bundles contain the sources themselves (`bundle/sdk-source.ts`); this file
+ * only describes them.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -34,9 +36,9 @@ const HEAD = `/**
 `;
 
 /**
- * Asks the compiler and puts together what it says.
+ * Runs the compiler and joins its declarations into one text.
  *
- * @throws Error with the compiler's own words where it cannot be run, or finds a fault in the SDK.
+ * @throws Error with the compiler's output if it cannot be run, or finds an error in the SDK.
  */
 export async function sdkDeclarations(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'annex-types-'));
@@ -63,19 +65,20 @@ async function compile(into: string): Promise<void> {
     });
   } catch (cause) {
     const { stdout = '', message = '' } = cause as { stdout?: string; message?: string };
-    // What it prints are faults that it has found, so it is there.
-    const why =
+    // Output on stdout is a list of errors, so the compiler is installed.
+    const reason =
       stdout ||
       (existsSync(COMPILER)
         ? message
         : 'The compiler is one of the packages for development: "npm install" brings it.');
-    throw new Error(`The declarations of the SDK cannot be made. ${why}`, { cause });
+    throw new Error(`The declarations of the SDK cannot be made. ${reason}`, { cause });
   }
 }
 
 /**
- * One file of declarations as a module. Within a text of modules nothing is relative, so a file of the SDK is named as a part
- * of it; and everything is a declaration, so nothing says so.
+ * One file of declarations as a module. Relative imports do not resolve between modules of one
+ * text, so they become module names; inside `declare module` the keyword `declare` is an error, so
+ * it is removed.
  */
 const moduleText = (file: string, text: string): string =>
   [
@@ -87,7 +90,7 @@ const moduleText = (file: string, text: string): string =>
     '}\n',
   ].join('\n');
 
-/** The two that are imported by name; the bundler knows no other, and says so of the rest. */
+/** Authors may import the first two names; the bundler refuses all others. */
 function moduleName(file: string): string {
   if (file === 'index') return '@annex/sdk';
   return file === 'jsx-runtime' ? '@annex/sdk/jsx-runtime' : `@annex/sdk/parts/${file}`;

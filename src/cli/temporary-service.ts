@@ -1,6 +1,6 @@
 /**
- * A service to try things on: free ports on loopback and a data folder that goes away with it. What the demo shows, the
- * benchmark measures and the tests hold to their promises is this, the real thing in a place of its own.
+ * Starts a complete service on free ports of loopback, with a temporary data folder that is removed
+ * when it stops. The demo, the benchmark and the tests run against it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,11 +16,11 @@ export interface TemporaryOptions {
   /** More flags, as for `npm start`. */
   readonly flags?: readonly string[];
   readonly limits?: Partial<Limits>;
-  /** Least level that is logged, to standard error; `warn` unless told. */
+  /** Lowest level that is logged to standard error; default `warn`. */
   readonly logLevel?: string;
-  /** Where it is logged instead. */
+  /** Receives the log lines in settings of standard error. */
   readonly logTo?: { write(line: string): void };
-  /** What cells run, built before: for whoever starts many services. */
+  /** The program of the cells, built in advance: saves time when many services are started. */
   readonly cellSources?: CellSources;
 }
 
@@ -32,7 +32,7 @@ export interface TemporaryService {
 
 export async function startTemporaryService(options: TemporaryOptions = {}): Promise<TemporaryService> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'annex-'));
-  const place = [
+  const settings = [
     '--data',
     dataFolder,
     '--control-port',
@@ -42,7 +42,7 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
     '--public-host',
     '127.0.0.1',
   ];
-  const config = readConfig([...place, ...(options.flags ?? [])], {});
+  const config = readConfig([...settings, ...(options.flags ?? [])], {});
   const limits = { ...config.limits, ...options.limits };
   const log = pino(
     { name: 'annex', level: options.logLevel ?? 'warn', serializers: { err: loggableError } },

@@ -1,6 +1,6 @@
 /**
- * An HTTP client that shows what it does: each request and answer as a few readable lines, and a list of what was not as
- * expected.
+ * An HTTP client that prints each request and answer as a few readable lines, and collects unmet
+ * expectations.
  */
 
 /** A request to show and send; at most one of `json` and `form`. */
@@ -15,7 +15,7 @@ export interface Sent {
 export interface Exchange {
   readonly status: number;
   readonly text: string;
-  /** The body parsed; undefined where it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
@@ -82,7 +82,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A transcript is pasted into tickets: no token and no secret in full. */
+/** Shortens tokens and secrets: transcripts are pasted into tickets. */
 function redacted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => {

@@ -1,9 +1,11 @@
 /**
- * `npm run types -- <folder>`: the types of one integration, from its manifest, beside its code.
+ * `npm run types -- <folder>`: generates the types of one integration from its manifest, beside its
+ * code.
  *
- * Writes `annex-env.d.ts` (what the manifest declares), `annex-sdk.d.ts` (the SDK and the globals of an isolate) and, where
- * there is none, a `tsconfig.json` with which an editor and `tsc` find both. With `--check` it writes nothing and tells
- * whether the first two are as they would be written: 0 where they are, 1 where not.
+ * Writes `annex-env.d.ts` (types of what the manifest declares), `annex-sdk.d.ts` (the SDK and the
+ * globals of an isolate) and, if it is missing, a `tsconfig.json` by which editors and `tsc` find
+ * both. With `--check` it writes nothing and compares the first two with what it would write: it
+ * exits with 0 if both are up to date, else with 1.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
@@ -27,7 +29,9 @@ Reads <folder>/${MANIFEST_FILE} and writes beside it
 const EXIT_TROUBLE = 1;
 const EXIT_USAGE = 2;
 
-/** As the bundler reads the code: JSX of the SDK, every file by itself, nothing of a browser or of Node. */
+/**
+ * As the bundler compiles: JSX of the SDK, each file by itself, no types of a browser or of Node.
+ */
 const TSCONFIG = `{
   "compilerOptions": {
     "target": "esnext",
@@ -46,14 +50,14 @@ const TSCONFIG = `{
 }
 `;
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
-const complain = (line: string): void => {
+const printError = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
-/** npm runs scripts in its own folder, and notes where the user was. */
+/** npm runs scripts in the folder of the package; `INIT_CWD` is the folder of the user. */
 const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
 const shown = (path: string): string => relative(CALLED_FROM, path) || '.';
 
@@ -62,7 +66,7 @@ async function run(folder: string, onlyCheck: boolean): Promise<number> {
   const path = join(folder, MANIFEST_FILE);
   const yaml = await textOf(path);
   if (yaml === undefined) {
-    complain(`There is no ${shown(path)}. Give the folder of an integration.`);
+    printError(`There is no ${shown(path)}. Give the folder of an integration.`);
     return EXIT_USAGE;
   }
   const manifest = read(yaml, path);
@@ -74,47 +78,52 @@ async function run(folder: string, onlyCheck: boolean): Promise<number> {
   let code = 0;
   for (const [name, text] of files) {
     const file = join(folder, name);
-    // Where Git ends lines in its own way the file is still the same.
+    // Git may have changed the line endings; that is no difference.
     const upToDate = (await textOf(file))?.replaceAll('\r\n', '\n') === text;
-    if (upToDate) say(`${shown(file)} is up to date`);
+    if (upToDate) print(`${shown(file)} is up to date`);
     else if (onlyCheck) {
-      complain(`${shown(file)} is not up to date: npm run types -- ${shown(folder)}`);
+      printError(`${shown(file)} is not up to date: npm run types -- ${shown(folder)}`);
       code = EXIT_TROUBLE;
     } else {
       await replace(file, text);
-      say(`${shown(file)} written`);
+      print(`${shown(file)} written`);
     }
   }
   if (!onlyCheck) await offerSettings(join(folder, 'tsconfig.json'));
   return code;
 }
 
-/** Lists what is wrong with a manifest. @returns undefined where it cannot be used */
+/** Prints the problems of a manifest. @returns undefined if it has errors */
 function read(yaml: string, path: string): Manifest | undefined {
   const parsed = parseManifest(yaml);
-  for (const problem of parsed.ok ? parsed.warnings : parsed.problems) complain(problemLine(problem, path));
+  for (const problem of parsed.ok ? parsed.warnings : parsed.problems) printError(problemLine(problem, path));
   return parsed.ok ? parsed.manifest : undefined;
 }
 
-/** A problem quotes the manifest, which may be a stranger's: what in it would steer a terminal is shown as a question. */
+/**
+ * One problem as a line of text. Attack: a problem quotes the manifest, which may hold control
+ * characters for the terminal; each is shown as `?`.
+ */
 function problemLine({ severity, line, column, message, hint }: Problem, path: string): string {
   const place = [shown(path), line, column].filter((part) => part !== undefined).join(':');
   const text = `${place}: ${severity}: ${message}${hint === undefined ? '' : ` ${hint}`}`;
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '?');
 }
 
-/** An author's own settings are the author's. */
+/** Writes `tsconfig.json` unless the author already has one. */
 async function offerSettings(file: string): Promise<void> {
   try {
     await writeFile(file, TSCONFIG, { flag: 'wx' });
-    say(`${shown(file)} written`);
+    print(`${shown(file)} written`);
   } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
-    say(`${shown(file)} left as it is`);
+    print(`${shown(file)} left as it is`);
   }
 }
 
-/** Puts a whole file in place of another, so that an editor never reads half of one, and a link leads nowhere. */
+/**
+ * Replaces a file by a rename: editors never read half of one, and a symbolic link is not followed.
+ */
 async function replace(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, text, { flag: 'wx' });
@@ -133,7 +142,7 @@ async function textOf(file: string): Promise<string | undefined> {
 const isErrno = (cause: unknown, code: string): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === code;
 
-/** What the command line asks for; a sentence where it cannot be understood. */
+/** The parsed flags, or a sentence that says what is wrong with them. */
 function readFlags(args: string[]): { folder?: string; check: boolean; help: boolean } | string {
   try {
     const { values, positionals } = parseArgs({
@@ -152,17 +161,17 @@ function readFlags(args: string[]): { folder?: string; check: boolean; help: boo
   }
 }
 
-const asked = readFlags(process.argv.slice(2));
-if (typeof asked === 'string') {
-  complain(`${asked}\n\n${HELP}`);
+const options = readFlags(process.argv.slice(2));
+if (typeof options === 'string') {
+  printError(`${options}\n\n${HELP}`);
   process.exitCode = EXIT_USAGE;
-} else if (asked.folder === undefined) {
+} else if (options.folder === undefined) {
   process.stdout.write(HELP);
 } else {
   try {
-    process.exitCode = await run(resolve(CALLED_FROM, asked.folder), asked.check);
+    process.exitCode = await run(resolve(CALLED_FROM, options.folder), options.check);
   } catch (cause) {
-    complain(cause instanceof Error ? cause.message : String(cause));
+    printError(cause instanceof Error ? cause.message : String(cause));
     process.exitCode = EXIT_TROUBLE;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A folder on disk as the multipart upload that publishing takes
- * (`docs/contract/api.md#publishing`): what a command line, or a test, sends over HTTP. It judges
- * nothing; the service does.
+ * Packs a folder on disk into the multipart upload of a publish
+ * (`docs/contract/api.md#publishing`), for command lines and tests. It checks nothing; the service
+ * does.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';

@@ -1,8 +1,10 @@
 /**
- * `npm run vault:rotate`: puts a fresh key before those of the vault's key file, and says what happens next.
+ * `npm run vault:rotate`: inserts a new key before the others of the vault's key file, and prints
+ * what to do next.
  *
- * It is given the same settings as the service. Nothing is sealed anew here: the next start of the service does that, in
- * the background. A ring that comes from a variable is not in its reach, and it never shows a key.
+ * It takes the same settings as the service. It seals nothing again: the service does that in the
+ * background after its next start. It cannot change a key ring that is set by a variable, and it
+ * never shows a key.
  */
 import { randomBytes } from 'node:crypto';
 import { ConfigError, readConfig } from '../config.ts';
