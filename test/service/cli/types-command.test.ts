@@ -1,4 +1,6 @@
-/** `npm run types`: what it writes, what it leaves alone, and how it says what is wrong. */
+/**
+ * `npm run types`: the files it writes, the files it leaves unchanged, and the problems it reports.
+ */
 import { lstat, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

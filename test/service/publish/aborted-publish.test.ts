@@ -1,4 +1,4 @@
-/** A publish that loses somebody on the way: its publisher, who hangs up, or its cell, which dies. */
+/** A publish whose publisher disconnects, or whose cell dies. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
@@ -18,7 +18,10 @@ beforeAll(async () => {
 
 const FINE = 'export default { fetch: () => new Response() };';
 
-/** A publisher over the cells and the store of the service; `meanwhile` runs as each try-out has begun. */
+/**
+ * A publisher over the cells and the store of the service; `meanwhile` runs after the start of each
+ * probe.
+ */
 function publisherWith(meanwhile: () => void) {
   const { pool, store } = annex.service;
   const probe: Probe = (script) => {
@@ -31,12 +34,13 @@ function publisherWith(meanwhile: () => void) {
     publisher.publish(formOf(new Map(), { manifest: manifestYaml({ name }), script: FINE }), OPERATOR, gone);
 }
 
-/** Ends every cell, those for try-outs too. */
+/** Kills every cell, those of probes too. */
 const killCells = () => {
   for (const cell of annex.service.pool.processes) cell.kill('was killed by a test');
 };
 
-// Attack: one tenant's publishes crash their cell, so that everybody else's are told that their code crashes.
+// Attack: publishes of one tenant crash their cell, so that those of others are refused as
+// crashing.
 test('a cell that dies once during a try-out costs the publisher nothing', async () => {
   const publish = publisherWith(killCells);
   expect(await publish('bystander')).toMatchObject({ ok: true, version: 1 });
@@ -62,7 +66,8 @@ test('a publisher who goes away during the probe changes nothing', async () => {
   expect(await annex.service.store.registry.integration('left')).toBeUndefined();
 });
 
-// Attack: costly uploads whose sender hangs up at once keep both places for builds, at no cost of its own.
+// Attack: expensive uploads whose sender disconnects immediately occupy both builds, at no cost to
+// the sender.
 test('a publisher who hangs up stops the build, and changes nothing', async () => {
   const { service, admin } = annex;
   const form = new FormData();
@@ -88,6 +93,6 @@ test('a publisher who hangs up stops the build, and changes nothing', async () =
   await expect.poll(() => aliveIn(session), { timeout: 5_000, interval: 20 }).toBe(0);
   expect(performance.now() - hungUp).toBeLessThan(1_000);
   expect((await annex.api('GET', '/v1/integrations/hung-up')).status).toBe(404);
-  // The place is free again, and the service well.
+  // The build slot is free again, and the service works.
   expect(await annex.publish('next', { 'index.js': FINE })).toBe(1);
 });

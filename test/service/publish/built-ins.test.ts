@@ -1,4 +1,7 @@
-/** What comes with Annex: there on a fresh service, published again when its content changes, and left alone otherwise. */
+/**
+ * Built-in integrations: published on a fresh service and when their content changes, else left
+ * unchanged.
+ */
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
@@ -34,7 +37,8 @@ test('a fresh service has the webhook integration: public, of nobody who can be,
   });
 });
 
-// Attack: a token of the owner, or another integration of the name, to change what everybody has installed.
+// Attack: a token of the owner, or another integration of the same name, to change code that all
+// have installed.
 test('nobody becomes its owner, and nobody else has its name', async () => {
   const annex = await startTestService({ flags: PUBLISHED });
   const json = { kind: 'organization', organization: 'annex.built-in' };
@@ -61,7 +65,7 @@ test('it is published once for each content, and what the operator has made of i
   await run(async (service) => expect(await versionOf(service)).toBe(1));
   await run(async (service) => {
     expect(await versionOf(service)).toBe(1);
-    // As a release with other content finds it.
+    // The recorded content now differs, as after an upgrade.
     await service.store.builtIns.published('webhook', 'another');
   });
   await run(async (service) => {

@@ -1,4 +1,7 @@
-/** The manifest at publish: where it is looked for, what it is held against, and how a version of long ago is read. */
+/**
+ * The manifest at publish: where it is found, what it is checked against, and how old versions are
+ * read.
+ */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readForm } from '../../../src/bundle/reading/read-form.ts';

@@ -1,4 +1,7 @@
-/** What a publish finds out by running the script once, and that the answer says where to look. */
+/**
+ * The probe of a publish: which faults it finds by loading the script, and that the answer locates
+ * them.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestService, TestService } from '../../support/service.ts';
 

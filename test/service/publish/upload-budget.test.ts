@@ -1,4 +1,4 @@
-/** What all uploads together may hold of the host's memory, and each publisher of that. */
+/** The memory budget of all uploads together, and the share of each publisher in it. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ describe('the budget of uploads', () => {
           held += 1;
         }
       } catch {
-        // What is left free decides, so each newcomer gets half of that.
+        // A publisher may hold half of the free budget, so each new one gets half of the rest.
         expect(held).toBe({ a: 50, b: 25, c: 12, d: 6 }[publisher]);
       }
     }
@@ -54,7 +54,7 @@ describe('uploads that stop before their end', () => {
     return () => annex.stop();
   });
 
-  /** Sends 900 KiB of an upload of a megabyte, and waits. */
+  /** Sends 900 KiB of an upload of 1 MiB, and keeps the connection open. */
   async function held(token: string): Promise<Socket> {
     const { hostname, port } = new URL(annex.service.controlUrl);
     const socket = connect(Number(port), hostname);
@@ -84,7 +84,7 @@ describe('uploads that stop before their end', () => {
   test('take half of what is held at most; others publish meanwhile', async () => {
     const [acme = '', other = ''] = tokens;
     const uploads = await Promise.all([held(acme), held(acme), held(acme)]);
-    // Which of them finds no room, the order in which the host reads them decides.
+    // Which upload is refused depends on the order in which the host reads them.
     const [answer] = (await Promise.race(uploads.map((upload) => once(upload, 'data')))) as [Buffer];
     expect(answer.toString()).toMatch(
       /^HTTP\/1\.1 503 .*retry-after: \d+\r\n.*"PUBLISH_BUSY".*bufferedUploadBytes/is,

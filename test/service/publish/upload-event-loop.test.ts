@@ -1,6 +1,7 @@
 /**
- * Uploads that cost their reader most: the host serves others meanwhile, because none of the reading is a step of its event
- * loop. Measured in CPU of the one thread, against what the same reading costs when it is done here.
+ * Attack: uploads that are expensive to read. The host serves other requests meanwhile, because it
+ * does not read them on its event loop. The test measures CPU time of that thread, and compares it
+ * with the cost of reading on it.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { readUpload } from '../../../src/bundle/reading/read-upload.ts';
@@ -20,7 +21,7 @@ const threadMs = () => {
   return (user + system) / 1_000;
 };
 
-/** The most CPU that one turn of the event loop takes while the work goes on. */
+/** Longest CPU time of one turn of the event loop while `work` runs. */
 async function longestStepMs(work: () => Promise<unknown>): Promise<number> {
   let [longest, before, over] = [0, threadMs(), false];
   const turn = () => {
@@ -40,7 +41,9 @@ async function longestStepMs(work: () => Promise<unknown>): Promise<number> {
 const MANIFEST = manifestYaml({}, 'script: index.js');
 const DEEP = 3_000_000;
 
-/** Links in a row, each of which walks down folders that are not there and up again; all of them end in an empty folder. */
+/**
+ * A chain of links: each descends missing folders and ascends again; all end in an empty folder.
+ */
 async function linkFlood(): Promise<Uint8Array> {
   const made = (await import('../../../fixtures/hostile/publishing-link-flood/upload.js' as string)) as {
     default(links: number): [string, Uint8Array, string][];

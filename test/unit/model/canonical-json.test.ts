@@ -1,4 +1,4 @@
-/** One text for one meaning: what is the same to whoever reads JSON is the same text, and what is not, is not. */
+/** Canonical JSON: equal values have equal texts, and different values have different texts. */
 import { expect, test } from 'vitest';
 import { canonicalJson, unpassable } from '../../../src/model/canonical-json.ts';
 

@@ -1,4 +1,6 @@
-/** What makes a configuration valid: types, choices, what is required, nothing unknown; and names that are attacks. */
+/**
+ * Validity of a configuration: types, choices, required and unknown properties, and hostile names.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   configurationChecker,
@@ -224,7 +226,7 @@ describe('a patch', () => {
     ['U+0000 in a value', { a: 'x\0' }, /"a" must not hold U\+0000/],
     ['U+0000 within a value', { a: { b: ['\0'] } }, /"a" must not hold U\+0000/],
     ['U+0000 in a name', { a: { '\0': 1 } }, /"a" must not hold U\+0000/],
-    // JSON can say it, and cannot keep it: it would be stored as `null`.
+    // JSON parses it as Infinity, which would be stored as `null`.
     ['a number beyond all', { a: [JSON.parse('-1e999')] }, /"a" must not hold a number beyond/],
     ['33 levels', { a: nested(33) }, /"a" must not be nested deeper than 32 levels/],
     ['30,000 levels', { a: nested(30_000) }, /"a" must not be nested deeper than 32 levels/],

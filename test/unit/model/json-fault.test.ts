@@ -1,4 +1,4 @@
-/** Where a text stops being JSON: told by its place, never by what is written there. */
+/** Where a text stops being JSON: a report has the position, and never quotes the text. */
 import { expect, test } from 'vitest';
 import { jsonFault } from '../../../src/model/json-fault.ts';
 

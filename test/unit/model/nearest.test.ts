@@ -1,4 +1,7 @@
-/** "Did you mean …?": which slips are recognised, and that no word makes guessing dear. */
+/**
+ * "Did you mean …?": which typing errors are recognised, and that no input makes suggestions
+ * expensive.
+ */
 import { expect, test } from 'vitest';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
 import { nearest } from '../../../src/model/nearest.ts';
@@ -37,9 +40,10 @@ test('the two-hundredth known word is looked at, the one after it is not', () =>
   expect(nearest('clok', [...strangers, 'clock'])).toBeUndefined();
 });
 
-// Attack: 63 KB of manifest, each unknown id held against each component, blocks the host for half a minute.
+// Attack: a 63 KB manifest whose unknown ids are each compared with each component blocks the host
+// for 30 s.
 test('a manifest full of unknown blocks beside a script full of components is looked through at once', () => {
-  // Alike but for their ends, so that no comparison can stop early.
+  // They differ only at their ends, so no comparison can stop early.
   const id = (kind: string, i: number) => `${kind}${'a'.repeat(18)}${String(i).padStart(4, '0')}`;
   const blocks = Array.from({ length: 1_500 }, (_, i) => `- {id: ${id('b', i)}, title: T}`).join('\n');
   const manifest = parsed(manifestYaml({}, `blocks:\n${blocks}`));
@@ -65,7 +69,7 @@ test('the first hundred missing components come with a guess, and later ones wit
   expect(hints[100]).toBe('Give a component this componentId.');
 });
 
-// Attack: the same with keys that no manifest has.
+// Attack: the same with unknown keys of the manifest.
 test('a manifest full of unknown keys is looked through at once', () => {
   const keys = Array.from({ length: 3_000 }, (_, i) => `organizatio${i}: 1`).join('\n');
   const started = performance.now();

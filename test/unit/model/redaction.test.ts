@@ -1,4 +1,4 @@
-/** Redaction: a secret is found in a text in whatever shape code has put it there, and at a bounded cost. */
+/** Redaction: secrets are found in a text in all common encodings, at a bounded cost. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { REDACTED, Redactor, secretsOf, withoutTokens } from '../../../src/model/redaction.ts';
@@ -8,7 +8,7 @@ const redact = (text: string, ...secrets: string[]): string => new Redactor(secr
 const repeated = <Item>(count: number, of: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => of(index));
 
-/** With a character for every encoding to have an opinion on. */
+/** Contains characters that each of the encodings escapes or transforms. */
 const SECRET = `s3cr"e't \\ +/?&=#%é<>\n\u{1f511}end`;
 const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
 
@@ -34,7 +34,7 @@ describe('a secret is found', () => {
     ['as basic authentication has it', (secret) => `Basic ${base64(`user-of-some-length:${secret}`)}`],
     ['in base64url', (secret) => Buffer.from(`x${secret}`).toString('base64url')],
   ])('%s', (shape, write) => {
-    // A URL takes line breaks out, wherever they come from.
+    // The URL parser removes line breaks.
     const secret = shape.includes('put into as it is') ? SECRET.replace('\n', '') : SECRET;
     const text = redact(`before ${write(secret)} after`, secret);
     expect(text).toContain(REDACTED);
@@ -135,14 +135,15 @@ describe('attack:', () => {
 
   test('many short secrets weigh what the search for them takes, so that those of many targets cannot fill the heap', () => {
     const redactors = repeated(20, (i) => new Redactor(repeated(256, (j) => `${i}-${j * 7919}-key`)));
-    // What is searched for is made into code when it is first looked for, and made faster when it is again.
+    // V8 compiles a regular expression at its first use, and optimizes it at the second.
     const weighed = process.memoryUsage().heapUsed;
     for (const redactor of [...redactors, ...redactors]) redactor.redact('a line of a log');
     const taken = process.memoryUsage().heapUsed - weighed;
     expect(redactors.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(taken);
   });
 
-  // What has a search go through the same text again and again, or compare long secrets at every place.
+  // Attack: secrets and texts that make a search rescan the text, or compare long secrets at each
+  // position.
   const TEXT = 64 * 1024;
   test.each<[name: string, secrets: string[], text: string]>([
     ['a secret of one letter', ['a'.repeat(5_000)], 'a'.repeat(TEXT)],
@@ -195,7 +196,9 @@ test('what is found is what one search after the other finds', () => {
   }
 });
 
-/** Each secret looked for at each place: the whole of it, or 48 characters and what else agrees. */
+/**
+ * Reference: tries each secret at each position; 48 characters match, and any further equal ones.
+ */
 function oneByOne(text: string, secrets: readonly string[]): string {
   const hidden = repeated(text.length, () => false);
   for (const secret of secrets) {

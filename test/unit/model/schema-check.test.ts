@@ -1,4 +1,4 @@
-/** Checking a value costs what its schema allows, however large the value is. */
+/** The cost of checking a value is bounded by its schema, however large the value is. */
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { EDIT_BODIES } from '../../../src/http/control/installations/installation-view.ts';
@@ -7,7 +7,7 @@ import { POSTED_TYPES } from '../../../src/model/posted-event.ts';
 import { schemaCheck } from '../../../src/model/schema-check.ts';
 import { faultText } from '../../../src/model/schema-fault.ts';
 
-/** A value that counts how often one of its items or members is read. */
+/** Wraps a value so that reads of its items or members are counted. */
 function counting<Value extends object>(value: Value): { readonly value: Value; reads(): number } {
   let reads = 0;
   const counted = new Proxy(value, {
@@ -25,7 +25,7 @@ const named = (count: number, value: unknown) =>
 describe('what a check reads of a value', () => {
   const check = schemaCheck(EDIT_BODIES.organization);
 
-  // Attack: a body of wrong items, all of which the list of faults would visit.
+  // Attack: a body of wrong items, each of which would become a fault.
   test.each([
     ['wrong items', 1],
     ['right items', 'x'],
@@ -82,7 +82,7 @@ describe('what a check of a configuration looks at', () => {
   } as unknown as Parameters<typeof configurationChecker>[0];
   const check = configurationChecker(declared);
 
-  // Attack: 64 KiB of choices, each of which is held against each that there is.
+  // Attack: 64 KiB of values, each of which is compared with every declared choice.
   test('is one entry more of a list than there are choices', () => {
     const { value, reads } = counting(new Array(20_000).fill('a'));
     expect(check({ events: value })).toMatchObject([{ property: 'events' }]);

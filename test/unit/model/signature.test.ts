@@ -1,4 +1,6 @@
-/** Signatures of deliveries: what is signed verifies, by us and by others, and nothing else does. */
+/**
+ * Signatures of deliveries: valid ones verify, here and in other implementations; all others fail.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,7 +69,8 @@ describe('a signature', () => {
         expect(verifySignature(header, body, [`${OLD}x`])).toBe(false);
         if (body.byteLength > 0)
           expect(verifySignature(header, flipped(body, at % (body.byteLength * 8)), secrets)).toBe(false);
-        // With two digests, the other one is still good: what is flipped has to be refused by the secret it belongs to.
+        // With two digests, the other one stays valid: only the secret of the flipped one has to
+        // refuse it.
         const bytes = Buffer.from(header);
         const bit = at % (bytes.byteLength * 8);
         const changed = flipped(bytes, bit).toString('latin1');

@@ -1,6 +1,6 @@
 /**
- * Every limit has a test that looks at both its sides: where it is. A limit that is added without
- * one fails here, and so does a test that is renamed without a word to this table.
+ * The table of the test of each limit, which covers values at and beyond the limit. A new limit
+ * without a test fails here, and so does a renamed test whose title is not updated here.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -12,25 +12,25 @@ import { DOCUMENTATION } from '../../support/repository/documents.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const testPaths = readdirSync(new URL('../..', import.meta.url), { recursive: true, encoding: 'utf8' });
-/** @param name of a test file, without its folder and its ending */
+/** @param name name of a test file, without its folder and its extension */
 const readTest = (name: string): string => {
   const path = testPaths.find((one) => one.endsWith(`/${name}.test.ts`));
   return path === undefined ? '' : read(`test/${path}`);
 };
 const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
 
-/** Tables, whose rows are about one limit each. */
+/** Test files with tables; each row is about one limit. */
 const TABLES = ['call', 'cell', 'endpoint', 'fetch', 'publish'].map((name) =>
   read(`test/service/limits/${name}-limits.test.ts`),
 );
-/** Titles and rows begin with the name of what they are about. */
+/** Titles and rows begin with the name of their limit. */
 const inTables = new Set(
   TABLES.flatMap((text) =>
     [...text.matchAll(/'(\w+)(?: and (\w+))?/g)].flatMap(([, one, two]) => [one, two]),
   ),
 );
 
-/** Those that need a set-up of their own: a file, and the title of the test. */
+/** Limits that need a special set-up: the file and the title of their test. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>> = {
   bufferedBodyBytes: ['request-bodies', 'are bounded together: beyond the budget 503'],
   bufferedUnverifiedBytes: ['body-budget', 'holds few bodies that are not verified'],

@@ -1,9 +1,10 @@
 /**
- * No regular expression of the service takes more than linear time, whatever text it is given.
+ * No regular expression of the service takes more than linear time, for any text.
  *
- * The attack: a header of 16,000 blanks made a pattern of blanks around a comma look at each blank from each blank before it, 0.3 s of the event
- * loop for one request. Every literal of `src` and `sandbox` is run against texts made from its own repetitions, and the
- * steps are counted, so that the result is the same on a busy machine.
+ * Attack: a header of 16,000 blanks, against a pattern of blanks around a comma, takes quadratic
+ * time: 0.3 s of the event loop for one request. Each literal of `src` and `sandbox` runs against
+ * texts made from its own repetitions. The test counts steps, so its result does not depend on the
+ * load of the machine.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { patternLiterals } from '../../support/repository/pattern-literals.ts';
 import { worstGrowth } from '../../support/repository/pattern-steps.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** For four times the text: 4 where the steps grow with it, 16 where they grow with its square. */
+/** Growth of the steps for four times the text: 4 if they are linear, 16 if quadratic. */
 const GROWTH_MAX = 5;
 
 const filesIn = (folder: string): string[] =>
@@ -80,7 +81,10 @@ test('no regular expression grows faster than its text', () => {
 });
 
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
-/** Patterns that are put together at run time, by the code that makes them, with what they come to. */
+/**
+ * Patterns that are built at run time: the file, the code that builds them, and examples of the
+ * result.
+ */
 const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[]])[] = [
   ['src/model/runtime-token.ts', 'RUNTIME_TOKEN_PREFIX', /^annex_run_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/],
   ['src/model/contentkit/contentkit-values-check.ts', "pattern, 'u'"],
@@ -95,7 +99,7 @@ const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[
   ['src/store/tokens.ts', 'TOKEN_KINDS', /^annex_(admin|platform|organization)_[A-Za-z0-9_-]{43}$/],
   ['src/store/reseal/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
   ['src/store/installations/install-links.ts', 'PREFIX', /^annex_install_[A-Za-z0-9_-]{43}$/],
-  // A tenant's own pattern, which runs inside of its isolate and on its account.
+  // The pattern of a tenant, which runs inside its isolate and uses its own CPU time.
   ['sandbox/web/url/pattern/component.ts', "options.ignoreCase ? 'vi'"],
 ];
 
@@ -122,7 +126,7 @@ test('nor do those that are written as texts in schemas', () => {
   );
   expect(texts.length).toBeGreaterThanOrEqual(7);
   const grown = texts
-    // The quotes of a literal of JavaScript around a text that JSON would write in others.
+    // The text is a JavaScript literal in single quotes; JSON needs double quotes.
     .map((text) => new RegExp(JSON.parse(`"${text.slice(1, -1).replaceAll('"', '\\"')}"`)))
     .filter((pattern) => worstGrowth(pattern).ratio > GROWTH_MAX);
   expect(grown).toEqual([]);

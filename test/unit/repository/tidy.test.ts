@@ -1,6 +1,6 @@
 /**
- * The house rules, kept by machine: layers, file heads, error codes, file sizes, what the documents
- * name.
+ * The rules of this repository that are checked automatically: layers, file heads, error codes,
+ * file sizes, and that everything the documents name exists.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -22,7 +22,7 @@ const filesIn = (folder: string): string[] =>
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const sources = [...filesIn('src'), ...filesIn('sandbox')];
 
-/** Relative imports of a file, as paths from the project's root; type-only ones apart. */
+/** Relative imports of a file, as paths from the project's root; type-only imports are marked. */
 function imports(path: string): { path: string; typeOnly: boolean }[] {
   const pattern = /^(?:import|export)\s+(type\s)?[^;]*?from '(\.[^']+)'|import '(\.[^']+)'/gm;
   return [...read(path).matchAll(pattern)].map(([, typeOnly, from, bare]) => ({
@@ -195,7 +195,7 @@ describe('the documentation', () => {
     const named = [...table.matchAll(/^\| (`.*?`) \| \[/gm)].flatMap(([, names = '']) =>
       [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
-    // What an integration really finds is compared with this list by the test that it stands in.
+    // The test that holds this list compares it with the globals of a real isolate.
     const [, platform = ''] =
       /const PLATFORM = `([^`]*)`/.exec(read('test/isolate/web/globals.test.ts')) ?? [];
     expect(named.sort()).toEqual(platform.trim().split(/\s+/).sort());

@@ -1,4 +1,6 @@
-/** An archive becomes the files of an upload; whatever else an archive can be used for becomes a problem. */
+/**
+ * An archive becomes the files of an upload; each entry that is no plain content becomes a problem.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +14,7 @@ import { heldBufferBytes } from '../../../support/measure/held-buffers.ts';
 
 type Packed = Partial<Header> & { name: string; content?: string };
 
-/** Packs entries with tar-stream, an implementation that shares nothing with the one under test. */
+/** Packs entries with tar-stream, which shares no code with the reader under test. */
 async function tar(...entries: Packed[]): Promise<Buffer> {
   const packing = pack();
   for (const { content = '', ...header } of entries) packing.entry(header, content);
@@ -35,7 +37,7 @@ async function problems(archive: Uint8Array, limits = LIMITS): Promise<string[]>
   return result.ok ? [] : result.problems.map(({ message }) => message);
 }
 
-/** A header as raw bytes, for what no packer writes. */
+/** A header as raw bytes, for headers that tar-stream does not write. */
 function rawHeader(name: string, flag: string, size: string): Buffer {
   const header = Buffer.alloc(512);
   header.write(name, 0);
@@ -215,14 +217,15 @@ describe('links', () => {
       entries.push(symlink(`d${level}/l`, `../d${level - 1}`), symlink(`d${level}/r`, `../d${level - 1}`));
     }
     expect((await problems(await tar(...entries))).at(-1)).toMatch(/too many files|too large|multiply/);
-    // The same without a single file to count.
+    // The same without any file to count.
     entries[0] = { name: 'd0/', type: 'directory' };
     expect(await problems(await tar(...entries))).toEqual(['The links of the archive multiply without end.']);
   });
 });
 
 test('links cost as much as there are of them, however many others there are', async () => {
-  // Each walks down folders that are not there and up again, leads to the next, and ten of them to a folder with nothing in it.
+  // Each target descends missing folders, ascends again and leads to the next link; ten links end
+  // in an empty folder.
   const walk = `${'d/'.repeat(60)}${'../'.repeat(60)}`;
   const chain = (links: number) =>
     tar(
@@ -244,7 +247,8 @@ test('links cost as much as there are of them, however many others there are', a
     return Math.min(...times);
   };
   await costMs(200);
-  // Eight times as many cost eight times as much; in a list that each link goes through, sixty-four times.
+  // Linear cost: 8 times as much for 8 times the links. A scan of the list for each link costs 64
+  // times as much.
   expect((await costMs(1_600)) / (await costMs(200))).toBeLessThan(24);
 });
 
@@ -309,7 +313,7 @@ describe('limits', () => {
   });
 
   test('the worst archive of links within the limits is judged within seconds', async () => {
-    // Each target walks up and down as far as it may, and then follows the next link.
+    // Attack: each target descends and ascends as far as allowed, and then follows the next link.
     const walk = `${'d/'.repeat(60)}${'../'.repeat(60)}`;
     const entries: Packed[] = [{ name: `${'d/'.repeat(60)}x` }];
     for (let index = 0; index < 2_000; index++) entries.push(symlink(`l${index}`, `${walk}l${index + 1}`));
@@ -329,7 +333,7 @@ describe('damage', () => {
       if (found.ok) expect([...found.files.keys()]).toEqual(Object.keys(whole));
       else expect(found.problems).toHaveLength(1);
     }
-    // Between the two files, where nothing but the missing end tells.
+    // Cut between the two files: only the missing end marker shows it.
     expect(await problems(archive.subarray(0, 1_536))).toEqual([expect.stringMatching(/ends early/)]);
     expect(await problems(gzipSync(archive).subarray(0, -20))).toEqual([
       expect.stringMatching(/not valid gzip/),

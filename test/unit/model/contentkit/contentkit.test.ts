@@ -1,7 +1,7 @@
 /**
- * ContentKit (`docs/contract/components.md#elements`): every element and attribute is taken, each
- * wrong one refused where it is, by the host's own check and by the JSON Schema that is served, as
- * a judge of its own reads it.
+ * ContentKit (`docs/contract/components.md#elements`): every element and attribute is accepted, and
+ * each wrong one is refused with its path, by the host's check and by the served JSON Schema in an
+ * independent validator.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { type CheckedDrawing, checkDrawing } from '../../../../src/model/content
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 
 type Json = Record<string, unknown>;
-/** Attribute → a value that is right, and one that is not; `*` marks what is required. */
+/** Attribute → a valid and an invalid value; `*` marks required attributes. */
 type Row = Readonly<Record<string, readonly [right: unknown, wrong: unknown]>>;
 
 const press = { action: 'go', with: { a: [1] } };
@@ -129,13 +129,13 @@ const TABLE: Readonly<Record<string, Row>> = {
 
 const nameOf = (attribute: string): string => attribute.replace('*', '');
 
-/** An element with every attribute, as the table has them. */
+/** An element with every attribute of the table. */
 const complete = (type: string): Json => ({
   type,
   ...Object.fromEntries(Object.entries(TABLE[type] ?? {}).map(([key, [right]]) => [nameOf(key), right])),
 });
 
-/** The element inside of what it may stand in, and its path there. */
+/** Wraps the element in its allowed parents; `path` is its path in the tree. */
 function placed(element: Json): { root: Json; path: string } {
   const { type } = element;
   if (type === 'block' || type === 'modal' || type === 'configuration')
@@ -154,7 +154,7 @@ function placedIn(parent: Json): { root: Json; path: string } {
 }
 
 const judge = new Ajv2020({ strict: false }).compile(CONTENTKIT_SCHEMA);
-/** As a component sends it. */
+/** Checks a drawing after a round trip through JSON, as a component sends it. */
 const check = (root: unknown): CheckedDrawing => checkDrawing(JSON.parse(JSON.stringify(root)));
 const problemsOf = (root: unknown) => {
   const checked = check(root);
@@ -372,7 +372,7 @@ describe('attack:', () => {
     });
   });
 
-  /** So many dividers in so many boxes, each in so many lists. */
+  /** `dividers` elements inside `boxes` nested boxes, with `lists` nested lists in each. */
   const crowded = (dividers: number, boxes: number, lists: number, tag = 'divider'): Json => {
     let children: unknown[] = Array.from({ length: dividers }, () => ({ type: tag }));
     for (let box = 0; box < boxes; box += 1) {

@@ -1,4 +1,7 @@
-/** What a manifest declares, its author's code is held to: by the real compiler, with the file that is generated of it. */
+/**
+ * Generated author types: with them, the real compiler checks an integration's code against its
+ * manifest.
+ */
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { Environment as AuthorsEnvironment } from '../../../../sandbox/sdk/index.ts';
 import type { Environment } from '../../../../src/model/environment.ts';
@@ -49,7 +52,10 @@ const withProperty = (property: ConfigurationProperty, name = 'it'): TypedManife
   configurations: { account: { properties: { [name]: property }, required: [] } },
 });
 
-/** A module whose fetch handler does this with `environment`, `installation` and the like. */
+/**
+ * A module whose fetch handler runs `statements`, with `environment`, `installation` and the like
+ * in scope.
+ */
 const handler = (statements: string) => `
 import { type ComponentId, createIntegration, type OAuthCredentials } from '@annex/sdk';
 export default createIntegration({
@@ -62,7 +68,7 @@ export default createIntegration({
 export type Used = ComponentId | OAuthCredentials;
 `;
 
-/** In a folder with the types of MANIFEST, what the compiler says of each handler: the words of its first complaint. */
+/** Compiles each handler with the types of MANIFEST; returns its first error message, if any. */
 async function complaints(statements: readonly string[]): Promise<(string | undefined)[]> {
   const files = statements.map((text, index) => [`use-${index}.ts`, handler(text)] as const);
   const folder = await AuthorFolder.make({
@@ -216,7 +222,9 @@ describe('the text', () => {
   });
 });
 
-/** Texts of a stranger's manifest that want to be more than text in the project of whoever generates its types. */
+/**
+ * Attack: texts of a manifest that would become code in the project where its types are generated.
+ */
 const SMUGGLE = 'declare global { var smuggled: string }';
 const HOSTILE: readonly string[] = [
   `*/ ${SMUGGLE} /*`,
@@ -258,7 +266,7 @@ describe('a manifest that smuggles code into the types', () => {
   test('adds nothing to them, wherever it writes it', async () => {
     const folder = await AuthorFolder.make({ 'platform-manifest.yaml': HEAD });
     await folder.types();
-    // As text of its own each is looked at by itself: one of them ending a comment would be mended by the next.
+    // One file each: in a shared file, a text that ends a comment could be closed by the next text.
     for (const [index, text] of HOSTILE.entries()) {
       const own = authorTypes(everywhere(text)).replace('ManifestTypes {', `Hostile${index} {`);
       await folder.write({ [`hostile-${index}.d.ts`]: own });

@@ -1,5 +1,5 @@
 /**
- * Blocks in Markdown: what is written is read back, whatever it holds
+ * Blocks in Markdown: a block that is written is read back unchanged, whatever its values are
  * (`docs/contract/components.md#blocks-in-markdown`).
  */
 import { describe, expect, test } from 'vitest';
@@ -109,8 +109,7 @@ describe('a block', () => {
   test('attack: an attribute that ends the line stays an attribute', () => {
     const markdown = blockToMarkdown(MERMAID, { content: 'a', title: 'x"\n```\n# Forged\n```mermaid' });
     expect(markdown.split('\n')).toHaveLength(3);
-    // What parsers of Markdown would read in an info string: escapes and entities; a backtick would
-    // end it.
+    // Markdown parsers interpret escapes and entities in an info string; a backtick would end it.
     expect(markdown.split('\n')[0]).not.toMatch(/\\[!-/:-@[-`{-~]|&|.```|`[^`]*`$/);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Every member of a manifest (`docs/contract/manifest.md#members`), with values that are right and
- * values that are not, through the reader and through the schema that editors use: the two must say
- * the same, but for what only the reader can know.
+ * Every member of a manifest (`docs/contract/manifest.md#members`), with valid and invalid values,
+ * through the reader and through the schema that editors use. The two must agree, except where only
+ * the reader can detect a problem.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -29,12 +29,12 @@ const yamlOf = (members: Members): string =>
 
 const fitsSchema = new Ajv2020({ strict: false }).compile(MANIFEST_SCHEMA);
 
-/** `right`: nothing to say. A text: what an error says. */
+/** `right`: no problem. Else a part of the message of the expected error or warning. */
 type Verdict = 'right' | { readonly error: string } | { readonly warning: string };
 const error = (text: string): Verdict => ({ error: text });
 const warning = (text: string): Verdict => ({ warning: text });
 
-/** Whether the schema sees it as the reader does. */
+/** Whether the schema agrees with the reader. */
 type Schema = 'same' | 'reader only';
 type Row = readonly [members: Members, verdict: Verdict, schema?: Schema];
 
@@ -199,7 +199,7 @@ describe('the installation page', () => {
   const link = (url: string) => ({ externalLinks: `[{label: Docs, url: "${url}"}]` });
   const ROWS: Row[] = [
     ...['icon.png', './icon.png', 'a/b/ü 1.png', '.hidden/x.png'].map((icon): Row => [{ icon }, 'right']),
-    // Each would name a file outside of the upload, or another resource of the service.
+    // Attack: paths to a file outside of the upload, or to another resource of the service.
     ...[
       '../icon.png',
       'a/../../icon.png',
@@ -219,7 +219,7 @@ describe('the installation page', () => {
     [{ previewImages: list(11, (i) => `${i}.png`) }, error('has 11 entries; at most 10')],
     [link('https://example.com/docs?a=b#c'), 'right'],
     [link('http://localhost:8080'), 'right'],
-    // Runs in the page that shows the link; and what only seems to be another scheme.
+    // Attack: URLs that run code in the page that shows the link, and disguised schemes.
     ...[
       'javascript:alert(1)',
       ' javascript:alert(1)',
@@ -245,10 +245,10 @@ describe('the content security policy', () => {
   const ROWS: Row[] = [
     [contentSecurityPolicy(`"default-src 'self'; img-src https: data:"`), 'right'],
     [contentSecurityPolicy(`{default-src: "'self'", img-src: "https: data:", sandbox: ""}`), 'right'],
-    // A header that ends early and begins another.
+    // Attack: a line break in a header, to add another header.
     [contentSecurityPolicy('"default-src a\\r\\nset-cookie: a=b"'), error('printable ASCII on one line')],
     [contentSecurityPolicy('{default-src: "a\\nset-cookie: a=b"}'), error('printable ASCII on one line')],
-    // One directive that brings along another.
+    // Attack: a separator in a directive, to add another directive.
     [contentSecurityPolicy('{img-src: "a; script-src *"}'), error('without ";" and ","')],
     [contentSecurityPolicy('{img-src: "a, script-src *"}'), error('without ";" and ","')],
     [contentSecurityPolicy('{imgsrc: a}'), warning('Did you mean "img-src"?')],
@@ -364,8 +364,8 @@ describe('configurations', () => {
   ];
   test.each(titled(ROWS))('%s', (_members, row) => judge(row));
 
-  // Each would send whoever presses the button, or the host itself, somewhere else than to the
-  // endpoint.
+  // Attack: URLs that would send the user who presses the button, or the host, to another server
+  // than the endpoint.
   test.each([
     ...[
       'https://evil.example/',
@@ -417,7 +417,7 @@ describe('webhooks', () => {
     [declared(SITE, '[to, what]'), error('"webhook" must be a map')],
     [declared(SITE, '{url: 7, eventTypes: what}'), error('must be text, not a number')],
     [declared(SITE, '{url: to, eventTypes: what, eventTypos: x}'), warning('Did you mean "eventTypes"?')],
-    // Settings that are not there.
+    // Settings that do not exist.
     [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
     [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],
     [declared(SITE, '{url: too, eventTypes: what}'), error('Did you mean "to"?'), 'reader only'],
@@ -436,7 +436,7 @@ describe('webhooks', () => {
       error('must be "properties" of "configurations.site"'),
       'reader only',
     ],
-    // Settings that hold something else.
+    // Settings of the wrong type.
     [
       declared(level('site', 'to: {type: number}', types('[site_view]'))),
       error('"to" holds the URL of a webhook, so it must be one text.'),
@@ -458,7 +458,7 @@ describe('webhooks', () => {
       'reader only',
     ],
     [declared(level('site', url, 'what: {type: lists}')), error('must be one of string')],
-    // Events that are not there to be selected (`docs/contract/webhooks.md#selection`).
+    // Events that cannot be selected (`docs/contract/webhooks.md#selection`).
     [
       declared(level('space', url, types('[space_content_updated, site_view]'))),
       error(

@@ -1,4 +1,7 @@
-/** The manifest: what is accepted, and that everything wrong is told at once, at its line. */
+/**
+ * The manifest: which ones are accepted, and that all problems are reported together, each with its
+ * line.
+ */
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../../src/limits.ts';
 import { initialInstallation } from '../../../../src/model/installation.ts';

@@ -1,5 +1,5 @@
 /**
- * Which URLs a block takes: patterns of authors, URLs of whoever pastes
+ * URL patterns of blocks: patterns come from authors, URLs from users who paste them
  * (`docs/contract/components.md#url-patterns`).
  */
 import { describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ describe('and nothing else', () => {
     ['https://e.example', 'https://x.e.example'],
     ['https://*.e.example', 'https://e.example'],
     ['https://*.e.example', 'https://note.example'],
-    // Attacks: URLs that look as if they were of a host that they are not of.
+    // Attack: URLs that appear to belong to another host or path than they do.
     ['https://e.example', 'https://e.example.evil.example/'],
     ['https://e.example', 'https://e.example@evil.example/'],
     ['https://e.example', 'https://evil.example/https://e.example/'],
@@ -66,7 +66,7 @@ describe('and nothing else', () => {
     ['https://e.example/b/*', 'https://e.example/b/../secret'],
     ['https://e.example/b/*', 'https://e.example/b/%2e%2e/secret'],
     ['https://e.example/b/*', 'https://e.example\\b\\..\\secret'],
-    // What is nobody else's business, or nothing of the web.
+    // URLs with credentials, and URLs that are not of the web.
     ['https://e.example', 'https://user:password@e.example/'],
     ['https://e.example', 'javascript:alert(1)//https://e.example/'],
     ['https://e.example', `https://e.example/${'x'.repeat(2_048)}`],

@@ -1,4 +1,7 @@
-/** YAML that is nested or repeated without end: counted before it is parsed, and what is within the bounds is read as before. */
+/**
+ * Deeply nested or repeated YAML is bounded before it is parsed; files within the bounds are read
+ * unchanged.
+ */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import {
@@ -11,7 +14,7 @@ import {
 const problemsOf = (text: string) =>
   readYaml(text, 'm.yaml').problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
 
-/** As many as fit, and more than any stack holds. */
+/** More levels than any call stack can hold. */
 const MANY = 20_000;
 
 describe('nesting', () => {
@@ -37,7 +40,7 @@ describe('nesting', () => {
     ['dashes', (depth: number) => `${'- '.repeat(depth - 1)}[]`],
     ['keys', (depth: number) => Array.from({ length: depth }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
   ])('of %s may be as deep as the bound says, and no deeper', (what, make) => {
-    // The innermost list is a value that has as many around it.
+    // The innermost list is itself a value, so lists reach one level more.
     const deepest = what === 'keys' ? YAML_DEPTH_MAX : YAML_DEPTH_MAX + 1;
     expect(readYaml(make(deepest), 'm.yaml').value).toEqual(parse(make(deepest)));
     expect(problemsOf(make(deepest + 1))).toEqual([expect.stringContaining('nested more than 32 deep')]);
@@ -61,7 +64,7 @@ describe('repetition', () => {
 
   test('of a text by aliases ends at the bound on texts, and as much as that is read', () => {
     const text = 'x'.repeat(32 * 1024 - 4);
-    // Two characters of keys.
+    // The keys take two characters.
     const repeated = (times: number) => `a: &a ${text}\nb: [${'*a, '.repeat(times - 1)}]`;
     const most = Math.floor((YAML_TEXT_CHARS_MAX - 2) / text.length);
     expect(readYaml(repeated(most), 'm.yaml')).toMatchObject({ problems: [] });
