@@ -44,7 +44,7 @@ test('nobody becomes its owner, and nobody else has its name', async () => {
   const json = { kind: 'organization', organization: 'annex.built-in' };
   expect(await ask(annex, 'POST', '/tokens', { json })).toMatchObject({
     status: 400,
-    error: { code: 'REQUEST_INVALID', message: expect.stringContaining('no token is made for it') },
+    error: { code: 'REQUEST_INVALID', message: expect.stringContaining('tokens cannot be created for it') },
   });
   const files = { 'index.js': 'export default { fetch: () => new Response() };' };
   expect(await annex.tryPublish('webhook', files)).toMatchObject({ status: 422 });
