@@ -1,14 +1,14 @@
 /**
- * Who changes something, and from where: what every change is handed along with what it changes, for the audit and for the
- * events that tell of it. Types only.
+ * The origin of a change: principal, request, address and call depth. Every change carries one, for
+ * the audit log and for the events that report the change. Types only.
  */
 import type { Principal } from './principal.ts';
 
 export interface Actor {
   readonly principal: Principal;
   readonly requestId: string;
-  /** Where the request came from; absent for an integration's own, which comes in process. */
+  /** Network address of the client; absent for a request that an integration makes in process. */
   readonly address?: string;
-  /** How many calls the change was made inside of: 0 where it comes from outside. */
+  /** Call depth: how many calls the change is inside of. 0 for a request from outside. */
   readonly depth: number;
 }

@@ -1,14 +1,18 @@
 /**
- * JSON of which there is one text for one meaning: members in the order of their names, no white space. Two texts that were sent
- * are the same where these are.
+ * Canonical JSON: members sorted by name, no white space. Two JSON values are equal exactly when
+ * their canonical texts are equal.
  */
 
-/** Levels that values may be nested: whoever walks them does so by calling itself. */
+/** Maximum nesting of a value. The functions that walk values are recursive, so depth is stack. */
 const DEPTH_MAX = 32;
 
-/** What keeps a value that came as JSON from being passed on as it was meant; undefined where nothing does. */
+/**
+ * Finds why a parsed JSON value cannot be passed on unchanged.
+ * @returns a clause that follows the
+ * value's name, or undefined where the value is fine
+ */
 export function unpassable(value: unknown, depth = 0): string | undefined {
-  // 1e999 is read as infinity, and would be passed on as null.
+  // `JSON.parse` reads 1e999 as infinity, which `JSON.stringify` writes as null.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'holds a number that is too large';
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH_MAX) return `is nested more than ${DEPTH_MAX} levels deep`;
@@ -19,10 +23,12 @@ export function unpassable(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** @param value as JSON has it, and not nested without end: `unpassable` has looked at it */
+/** @param value parsed JSON that `unpassable` has accepted, so its depth is bounded */
 export const canonicalJson = (value: unknown): string => JSON.stringify(ordered(value));
 
-/** The same value, with the members of each object in one order. The engine then writes it faster than it could be put together. */
+/**
+ * The same value with sorted members. `JSON.stringify` of it is faster than building the text here.
+ */
 function ordered(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(ordered);
@@ -30,7 +36,8 @@ function ordered(value: unknown): unknown {
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(object).sort()) {
     const member = ordered(object[name]);
-    // Assigned, this one would be the prototype, and two different objects would be the same text.
+    // Attack: an assignment would set the prototype, and two different objects would have the same
+    // text.
     if (name === '__proto__') Object.defineProperty(members, name, { value: member, enumerable: true });
     else members[name] = member;
   }

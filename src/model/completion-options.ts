@@ -1,12 +1,12 @@
 /**
- * What an integration answers where it completes a setting: `[{label, value}]`, read as the hostile
- * input that it is (`docs/contract/configuration.md#completion`).
+ * Reads the choices that an integration supplies for a setting, `[{label, value}]`, as hostile
+ * input (`docs/contract/configuration.md#completion`).
  *
- * Pure. An answer is taken whole or not at all, and what is wrong with it is said by its place,
- * never by what it holds.
+ * Pure. An answer is accepted whole or refused. A fault names a position in the answer and never
+ * repeats a value.
  */
 
-/** Options of one answer; what is more than that, `search` is there to narrow. */
+/** Maximum options of one answer. For longer lists there is the `search` parameter. */
 export const OPTIONS_MAX = 500;
 export const LABEL_CHARS_MAX = 200;
 export const VALUE_CHARS_MAX = 1_024;
@@ -24,7 +24,7 @@ export type ReadCompletions =
   /** A clause that follows "answered with", for instance `[3].label that is a number, not text`. */
   | { readonly ok: false; readonly fault: string };
 
-/** Reads the body of an answer. What else an option has is left out. */
+/** Reads the body of an answer. Other members of an option are left out. */
 export function readCompletions(body: Uint8Array): ReadCompletions {
   const parsed = parse(body);
   if (parsed === undefined) return fault('something that is no JSON');

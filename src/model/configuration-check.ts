@@ -1,13 +1,12 @@
 /**
- * What makes a configuration valid (`docs/contract/configuration.md#validity`): a JSON Schema made
- * of what the manifest declares for a level, compiled by ajv, and its findings in words, by
+ * Validates a configuration (`docs/contract/configuration.md#validity`): builds a JSON Schema from
+ * the manifest's declaration for a level, compiles it with ajv, and words the errors, one per
  * property.
  *
- * Names and choices come out of a stranger's manifest and end up in code that ajv generates, so
- * nothing here relies on what they look like: each is a string to ajv, which writes it as one.
- * Values are not repeated in a finding, because a value may be a password that was put into the
- * wrong field; the one exception is a plain word in a list of choices, which nobody takes for such
- * a field (`docs/contract/webhooks.md#selection`).
+ * Names and choices come from an untrusted manifest and end up in code that ajv generates. Nothing
+ * here relies on their form: ajv escapes each as a string literal. A problem does not repeat a
+ * value, because the value may be a password in the wrong field. The one exception is a plain word
+ * in a list of choices, where a password is unlikely (`docs/contract/webhooks.md#selection`).
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { CREDENTIALS_PROPERTY } from './installation.ts';
@@ -15,15 +14,15 @@ import type { StringProperty } from './manifest/configuration.ts';
 import type { Configuration } from './manifest/manifest.ts';
 import { nearest } from './nearest.ts';
 
-/** Findings about one configuration that are listed: enough to fix it, whatever garbage it is. */
+/** Maximum problems listed for one configuration. */
 const PROBLEMS_MAX = 50;
-/** Choices that a finding spells out. */
+/** Maximum choices listed in one problem. */
 const CHOICES_SHOWN = 20;
-/** Letters of a name or a choice that a finding spells out. */
+/** Maximum characters of a name or a choice in a problem. */
 const CHARS_SHOWN = 100;
-/** What a finding repeats of a list of choices: a word as event types are. */
+/** An entry of a list of choices that a problem may repeat: a word of the form of an event type. */
 const PLAIN_WORD = /^[a-z][a-z0-9]{0,31}(?:[_.:-][a-z0-9]{1,32}){0,7}$/;
-/** Levels that values may be nested: whoever walks them later does so by calling itself. */
+/** Maximum nesting of a value. Later readers of the value are recursive, so depth is stack. */
 const DEPTH_MAX = 32;
 
 /** One thing wrong with a configuration. */
@@ -31,16 +30,16 @@ export interface ConfigurationProblem {
   readonly property: string;
   /** What is expected, a full sentence. */
   readonly message: string;
-  /** The property that was most likely meant. */
+  /** A "Did you mean …?" sentence with the nearest declared property. */
   readonly hint?: string;
 }
 
-/** Everything wrong with a whole configuration; empty where it is valid. */
+/** Checks a whole configuration. @returns its problems; empty where it is valid */
 export type ConfigurationChecker = (
   configuration: Readonly<Record<string, unknown>>,
 ) => readonly ConfigurationProblem[];
 
-/** As ajv takes it. */
+/** A JSON Schema in the form that ajv reads. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
@@ -48,9 +47,8 @@ export interface JsonSchema {
 /**
  * The JSON Schema of a level's whole configuration.
  *
- * A component that draws the settings itself decides what is in them: any object does. A level that
- * nothing is declared for takes no property at all. `oauth_credentials` is an object wherever it
- * is.
+ * Where a component draws the settings, any object is valid. A level without a declaration accepts
+ * no property. `oauth_credentials` is always an object.
  */
 export function configurationSchema(declared: Configuration | undefined): JsonSchema {
   if (declared?.componentId !== undefined)
@@ -72,8 +70,8 @@ export function configurationSchema(declared: Configuration | undefined): JsonSc
 type Property = Configuration['properties'][string];
 
 /**
- * @returns false where no value is valid: a button starts something, and what comes of it has its
- * own property.
+ * @returns false where no value is valid: a button has none. What it starts is stored in another
+ * property.
  */
 function propertySchema(name: string, property: Property, required: boolean): JsonSchema | false {
   if (name === CREDENTIALS_PROPERTY) return { type: 'object' };
@@ -90,15 +88,15 @@ const isList = (property: Property | undefined): property is StringProperty & { 
   property?.type === 'string' && property.multiple === true;
 
 /**
- * Compiles the check of a level's configuration. Costs milliseconds for a hundred properties:
- * whoever checks often keeps it.
+ * Compiles the check of a level's configuration. Takes milliseconds for a hundred properties, so
+ * frequent callers cache the checker.
  */
 export function configurationChecker(declared: Configuration | undefined): ConfigurationChecker {
   const schema = configurationSchema(declared);
   const known = Object.keys(declared?.properties ?? {});
-  // An instance keeps every schema it was ever given, so each checker has its own. `ownProperties`:
-  // without it a required property named `toString` would count as set in every object.
-  // `validateSchema`: the schema is this file's own.
+  // An ajv instance keeps every schema it compiles, so each checker has its own instance.
+  // `ownProperties`: otherwise a required property named `toString` counts as set in every object.
+  // `validateSchema`: the schema is built in this file and needs no validation.
   const ajv = new Ajv({
     strict: true,
     allErrors: true,
@@ -107,9 +105,8 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     validateSchema: false,
     logger: false,
     messages: false,
-    // The attack: a hundred properties of sixty choices each, unrolled and optimised, hold
-    // everybody up for a quarter of a second with each version that is published. Loops take a few
-    // milliseconds.
+    // Attack: a hundred properties of sixty choices each. Unrolled and optimised code for them
+    // blocks the event loop for 250 ms with each published version; loops take a few milliseconds.
     loopEnum: 1,
     loopRequired: 1,
     code: { optimize: false },
@@ -121,8 +118,8 @@ export function configurationChecker(declared: Configuration | undefined): Confi
     const problems = new Map<string, ConfigurationProblem>();
     for (const error of validate.errors ?? []) {
       const property = propertyOf(error);
-      // One finding a property: of a wrong type it need not be said that it is none of the choices,
-      // too.
+      // One problem per property: a value of the wrong type is not also reported as not being a
+      // choice.
       if (!problems.has(property))
         problems.set(property, problemOf(error, property, declared, known, configuration[property]));
       if (problems.size === PROBLEMS_MAX) break;
@@ -132,12 +129,12 @@ export function configurationChecker(declared: Configuration | undefined): Confi
 }
 
 /**
- * What of a configuration decides whether it is valid: all that is declared, and no more of the
- * rest than is listed.
+ * The part of a configuration that decides its validity: all declared properties, and as many
+ * undeclared ones as can be listed as problems.
  *
- * The attack: 64 KiB of properties that nothing declares, or of choices in one list, each of which
- * would be a finding. A list with more entries than there are choices is invalid by its first ones:
- * one is not offered, or is there twice.
+ * Attack: 64 KiB of undeclared properties, or of choices in one list, each of which is one ajv
+ * error. A list with more entries than choices is invalid within its first entries: one of them is
+ * not offered or is repeated.
  */
 function excerpt(
   whole: Readonly<Record<string, unknown>>,
@@ -159,7 +156,7 @@ function excerpt(
   return Object.fromEntries(members);
 }
 
-/** A property that a manifest declares; what every object has from its prototype is none. */
+/** A property that the manifest declares. Members of `Object.prototype` do not count. */
 const ownMember = (properties: Configuration['properties'] = {}, name: string): Property | undefined =>
   Object.hasOwn(properties, name) ? properties[name] : undefined;
 
@@ -191,7 +188,7 @@ function problemOf(
   return { property, message: `${name} must be ${wanted}.` };
 }
 
-/** What is wrong with a list of choices. */
+/** Words an error in a list of choices. */
 function listProblem(
   { keyword, params, instancePath }: ErrorObject,
   name: string,
@@ -229,7 +226,7 @@ function listed(all: readonly unknown[]): string {
 const quoted = (text: string): string =>
   text.length > CHARS_SHOWN ? `"${text.slice(0, CHARS_SHOWN)}…"` : `"${text}"`;
 
-/** The property that an error is about: the first name of the path, whatever is wrong below it. */
+/** The property of an error: the first name of its path, also for an error deeper in the value. */
 function propertyOf({ keyword, params, instancePath }: ErrorObject): string {
   if (keyword === 'required') return String(params['missingProperty']);
   if (keyword === 'additionalProperties') return String(params['additionalProperty']);
@@ -239,16 +236,16 @@ function propertyOf({ keyword, params, instancePath }: ErrorObject): string {
 }
 
 /**
- * What keeps a patch from being stored at all, whatever the manifest says: a sentence, or undefined
- * where nothing does.
+ * Finds why a patch cannot be stored, independent of the manifest.
+ * @returns a sentence, or
+ * undefined where it can be stored
  *
- * @param patch parsed JSON of a stranger's
+ * @param patch parsed JSON, untrusted
  */
 export function configurationFault(patch: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(patch)) {
     const at = `configuration: ${quoted(name)}`;
-    // A prototype in disguise: every copy of the configuration made by assigning would lose it, or
-    // obey it.
+    // Attack: prototype pollution. A copy of the configuration by assignment would set a prototype.
     if (name === '__proto__') return 'configuration: A property cannot be named "__proto__".';
     const fault = name.includes('\0') ? NUL : valueFault(value);
     if (fault !== undefined) return `${at} ${fault}`;
@@ -260,16 +257,15 @@ const NUL = 'must not hold U+0000.';
 const TOO_LARGE = 'must not hold a number beyond 1.8e308.';
 const TOO_DEEP = `must not be nested deeper than ${DEPTH_MAX} levels.`;
 
-/** Level by level, not by calling itself: 64 KiB of `[` are 65,536 calls. */
+/** Iterates level by level. Attack: 64 KiB of `[` would be 65,536 recursive calls. */
 function valueFault(value: unknown): string | undefined {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     const next: unknown[] = [];
     for (const one of level) {
-      // PostgreSQL holds no U+0000, neither in text nor in JSON.
+      // PostgreSQL cannot store U+0000, neither in text nor in JSON.
       if (typeof one === 'string' && one.includes('\0')) return NUL;
-      // `1e999` is JSON; what it is read as is not, and would be stored as `null`, which nobody has
-      // said.
+      // `JSON.parse` reads `1e999` as infinity, which would be stored as `null`.
       if (typeof one === 'number' && !Number.isFinite(one)) return TOO_LARGE;
       if (typeof one !== 'object' || one === null) continue;
       if (depth === DEPTH_MAX) return TOO_DEEP;

@@ -1,10 +1,9 @@
 /**
- * A configuration as the host product draws it: the fields of a form, in the author's order, with
- * what they hold (`docs/contract/configuration.md#form`).
+ * The settings form of a target for the host product: fields in the author's order, with their
+ * values (`docs/contract/configuration.md#form`).
  *
- * Pure. What was granted by OAuth is not among the values: of that a form knows only whether it is
- * there. Paths in a manifest become URLs here and nowhere else, below the target's own endpoint or
- * not at all.
+ * Pure. OAuth credentials are never among the values; the form only says whether they are set.
+ * Paths of the manifest become URLs only here, and only below the target's own endpoint.
  */
 
 import {
@@ -18,7 +17,7 @@ import type { ConfigurationProperty } from './manifest/configuration.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './manifest/endpoint-path.ts';
 import type { Configuration, Manifest } from './manifest/manifest.ts';
 
-/** One field. Keys of the manifest are as the manifest writes them. */
+/** One field. Members taken from the manifest keep the names of its keys. */
 export interface FormField {
   readonly name: string;
   readonly type: ConfigurationProperty['type'];
@@ -28,37 +27,37 @@ export interface FormField {
   readonly default?: string | number | boolean | readonly string[];
   /** Choices of a dropdown. */
   readonly enum?: readonly string[];
-  /** Several of them may be chosen: the value is a list. */
+  /** The value is a list of choices. */
   readonly multiple?: true;
-  /** The integration supplies the choices: they are asked for at `…/completions`. */
+  /** The integration supplies the choices; the product requests them at `…/completions`. */
   readonly completion?: true;
   readonly button_text?: string;
-  /** Where the button leads; absolute. */
+  /** Absolute URL that the button opens. */
   readonly callback_url?: string;
-  /** What is set; absent where nothing is, and for what is sealed. */
+  /** The current value; absent where none is set, and for a sealed field. */
   readonly value?: unknown;
-  /** It holds credentials, which are shown to nobody. */
+  /** The field holds credentials, and its value is never shown. */
   readonly sealed?: true;
-  /** Whether credentials are there; said of what is sealed alone. */
+  /** Whether credentials are set; only on sealed fields. */
   readonly isSet?: boolean;
 }
 
-/** What a form is about. */
+/** The form of one target. */
 export interface ConfigurationForm {
   readonly level: Level;
   readonly status: InstallationStatus;
   /** The component that draws the settings itself, instead of fields. */
   readonly componentId?: string;
-  /** In the manifest's order; empty where the integration has no settings at this level. */
+  /** Fields in the manifest's order; empty where the integration has no settings at this level. */
   readonly properties?: readonly FormField[];
 }
 
-/** The target whose configuration it is. */
+/** The target that the form configures. */
 export interface FormTarget extends TargetName {
   readonly status: InstallationStatus;
   /** Without credentials. */
   readonly configuration: Readonly<Record<string, unknown>>;
-  /** Whether there are any. */
+  /** Whether credentials are set. */
   readonly hasCredentials: boolean;
   /** Absolute, without a trailing slash. */
   readonly publicEndpoint: string;
@@ -119,13 +118,13 @@ function buttonOf(
 
 function heldValue(name: string, { configuration, hasCredentials }: FormTarget): Partial<FormField> {
   if (name === CREDENTIALS_PROPERTY) return { sealed: true, isSet: hasCredentials };
-  // A property may bear the name of something that every object has, `constructor` for one.
+  // A property may have the name of a member of `Object.prototype`, for example `constructor`.
   return Object.hasOwn(configuration, name) ? { value: configuration[name] } : {};
 }
 
 /**
- * The path, behind the endpoint, that completes this property; undefined where there is none, or no
- * such property.
+ * The path below the endpoint that supplies the choices of a property; undefined where it has no
+ * such path, or does not exist.
  */
 export function completionPath(schema: Configuration | undefined, name: string): string | undefined {
   const properties = schema?.properties ?? {};
@@ -134,9 +133,9 @@ export function completionPath(schema: Configuration | undefined, name: string):
 }
 
 /**
- * A path as a manifest writes it, as it follows an endpoint: with a slash in front. It was looked
- * at when it was published, and is again: what was published before there was such a look leads
- * nowhere rather than elsewhere.
+ * Normalises a path of the manifest to begin with a slash. Paths are validated at publish and again
+ * here: versions that were published before that validation existed must not lead outside of the
+ * endpoint.
  */
 function belowEndpoint(written: unknown): string | undefined {
   if (typeof written !== 'string' || written.length > ENDPOINT_PATH_CHARS_MAX) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Where an endpoint lies in the world (`docs/contract/endpoints.md#urls`): below one origin that
- * all share, `{public URL}/{endpoint key}`, or, where the public URL has `{endpoint}` as the first
- * label of its host, on an origin of its own. Pure: text in, text out.
+ * Builds the public URL of an endpoint (`docs/contract/endpoints.md#urls`). All endpoints share one
+ * origin, `{public URL}/{endpoint key}`, unless the public URL has `{endpoint}` as the first label
+ * of its host: then each endpoint has its own origin. Pure.
  */
 
 /** Stands for the endpoint key in a public URL. */

@@ -1,11 +1,11 @@
 /**
- * The environment context: what code of one target may see of the world
+ * The environment: everything that the code of one target may see
  * (`docs/contract/environment.md#members`).
  *
- * Built by one pure function from what the store holds; nothing of another target can be in it,
- * because nothing of another target is passed in. A target in a space or a site is part of an
- * installation and sees that, too; the installation sees none of those below it. Members are in
- * both shapes: nested, and flat for the most specific target.
+ * Built by one pure function from stored values. It cannot contain data of another target, because
+ * none is passed in. A space or site installation also sees the installation that it is part of; an
+ * installation does not see those below it. Members are present in two shapes: nested, and flat for
+ * the most specific target.
  */
 import type { InstallationStatus, Selection, TargetName } from './installation.ts';
 import type { PublishedManifest } from './manifest/manifest.ts';
@@ -28,12 +28,12 @@ export interface EnvironmentIntegration {
   readonly urls: Urls;
 }
 
-/** What targets of all levels show of themselves. */
+/** Members that targets of all levels have. */
 interface EnvironmentTarget {
   readonly status: InstallationStatus;
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly externalIds: readonly string[];
-  /** The target's own. */
+  /** Of the target itself. */
   readonly urls: Urls;
 }
 
@@ -51,7 +51,7 @@ export interface EnvironmentInstallation extends EnvironmentTarget {
 export interface EnvironmentPlace extends EnvironmentTarget {
   /** Name of the integration. */
   readonly integration: string;
-  /** Id of the installation that it is part of. */
+  /** Id of the installation that the target is part of. */
   readonly installation: string;
 }
 
@@ -66,7 +66,7 @@ export interface EnvironmentSite extends EnvironmentPlace {
 /** Runtime tokens (`docs/contract/environment.md#runtime-tokens`). */
 export interface ApiTokens {
   readonly integration: string;
-  /** Absent where the installation is deleted: nothing is left that it could speak for. */
+  /** Absent where the installation is deleted. */
   readonly installation?: string;
 }
 
@@ -75,7 +75,8 @@ export interface Environment {
   readonly apiTokens: ApiTokens;
   readonly secrets: Readonly<Record<string, string>>;
   /**
-   * `installation` is the most specific target's own, and never that of the installation above it.
+   * `installation` is the signing secret of the most specific target, never that of the
+   * installation above it.
    */
   readonly signingSecrets: { readonly integration: string; readonly installation: string };
   readonly integration: EnvironmentIntegration;
@@ -94,7 +95,7 @@ export interface Environment {
   readonly space_selection: Selection;
 }
 
-/** A target, its credentials opened. */
+/** A target with its credentials decrypted. */
 export interface TargetParts extends TargetName {
   readonly status: InstallationStatus;
   /** `oauth_credentials` included, where they are set. */
@@ -103,14 +104,15 @@ export interface TargetParts extends TargetName {
   readonly publicEndpoint: string;
 }
 
-/** Everything of which a target's environment is made, but for the tokens. */
+/** The input of a target's environment, without the runtime tokens. */
 export interface EnvironmentParts {
   /** Base URL of the API. */
   readonly apiEndpoint: string;
   readonly manifest: PublishedManifest;
   readonly version: number;
   /**
-   * Values of the integration's secrets; those that this version's manifest does not name stay out.
+   * Values of the integration's secrets. Secrets that this version's manifest does not declare are
+   * left out.
    */
   readonly secrets: ReadonlyMap<string, string>;
   readonly signingSecrets: { readonly integration: string; readonly installation: string };
@@ -123,13 +125,12 @@ export interface EnvironmentParts {
     readonly updatedAt: number;
   };
   /**
-   * What of the installation is in the space or the site that the environment is for; absent for
-   * its own.
+   * The space or site installation that the environment is for; absent for the installation itself.
    */
   readonly below?: TargetParts;
 }
 
-/** The environment of a target, complete but for its tokens, which are made anew every so often. */
+/** Builds the environment of a target, without its runtime tokens, which are renewed regularly. */
 export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'apiTokens'> {
   const { manifest, below } = parts;
   const installation = installationView(parts.installation);

@@ -1,11 +1,11 @@
 /**
- * An event for somebody who tries a webhook out: of the shape that real ones have
- * (`docs/contract/events.md#types`), with values that nobody takes for real ones. Names and
- * addresses are those that are reserved for examples (RFC 2606, RFC 5737).
+ * Builds the test event of a webhook: it has the shape of a real event
+ * (`docs/contract/events.md#types`) and recognisable test values. Names and addresses are those
+ * reserved for examples (RFC 2606, RFC 5737).
  */
 import { WEBHOOK_EVENT_TYPES } from './manifest/webhook.ts';
 
-/** A type that a webhook can be for. */
+/** An event type that a webhook can select. */
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)['space' | 'site'][number];
 
 const VISITED = {
@@ -20,7 +20,7 @@ const MEMBERS: Readonly<Record<WebhookEventType, Readonly<Record<string, unknown
   page_feedback: { pageId: 'test', feedback: { rating: 'good', comment: 'This is a test.' }, ...VISITED },
 };
 
-/** @param place the space or the site that it is said to have happened in */
+/** @param place id of the space or the site of the event */
 export function exampleEvent(
   type: WebhookEventType,
   { eventId, place }: { readonly eventId: string; readonly place: string },

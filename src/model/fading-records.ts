@@ -1,9 +1,9 @@
 /**
- * Records by key whose figures fade: half of each is forgotten in a half-life. Pure: no I/O, no
- * clock of its own.
+ * Records by key whose figures decay exponentially with a half-life. Pure: no I/O, no clock of its
+ * own.
  *
- * The number of keys is bounded: beyond it, the record that was put longest ago is dropped. An
- * empty map costs nothing, so callers ask for `size` first.
+ * The number of keys is bounded: beyond it, the record that was put longest ago is dropped. Callers
+ * check `size` first, so that an empty map costs nothing.
  */
 
 export interface FadingRecord {
@@ -20,7 +20,7 @@ export interface FadingRecordsParts<R> {
 
 export class FadingRecords<R extends FadingRecord> {
   readonly #parts: FadingRecordsParts<R>;
-  /** In the order in which they were last put. */
+  /** In the order of the last `put`. */
   readonly #records = new Map<string, R>();
 
   constructor(parts: FadingRecordsParts<R>) {
@@ -50,7 +50,7 @@ export class FadingRecords<R extends FadingRecord> {
     record.at = Math.max(now, record.at);
   }
 
-  /** Stores a record as the last to be dropped. @returns the record that made room for it */
+  /** Stores a record as the most recent one. @returns the record that is dropped for it, if any */
   put(key: string, record: R): R | undefined {
     this.#records.delete(key);
     this.#records.set(key, record);

@@ -1,5 +1,6 @@
 /**
- * Headers that speak of one connection alone (RFC 9110, section 7.6.1): they end at the host, in both directions.
+ * Hop-by-hop headers (RFC 9110, section 7.6.1): they concern one connection, so the host removes
+ * them in both directions.
  */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',

@@ -1,9 +1,9 @@
 /**
- * The names and keys of the system: how they look, and how new ones are drawn.
+ * Formats of names and keys, and the functions that generate new ones.
  *
- * Chance is passed in, so that everything here is pure. What must not be guessed (endpoint keys,
- * signing secrets) has at least 160 random bits; ids of installations and tokens are names, not
- * secrets, and only must not collide.
+ * The source of randomness is a parameter, so everything here is pure. Unguessable values (endpoint
+ * keys, signing secrets) have at least 160 random bits; ids of installations and tokens are not
+ * secret and only must not collide.
  */
 
 /** A source of cryptographic randomness, `node:crypto`'s `randomBytes` in the running service. */
@@ -12,7 +12,7 @@ export type RandomBytes = (size: number) => Uint8Array;
 /** Name of an integration (`docs/contract/manifest.md#members`), short enough for a DNS label. */
 export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** Letters of the id of an organization, a space or a site. */
+/** Maximum characters of the id of an organization, a space or a site. */
 export const ID_CHARS_MAX = 128;
 
 /**
@@ -21,13 +21,15 @@ export const ID_CHARS_MAX = 128;
  */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** Owner of the integrations that come with Annex. No token is made for it. */
+/** Owner of the built-in integrations. No token is ever issued for it. */
 export const BUILT_IN_ORGANIZATION = 'annex.built-in';
 
-/** Id of a space or a site, which the host product names, too. */
+/** Id of a space or a site, also chosen by the host product. */
 export const PLACE_ID = ORGANIZATION_ID;
 
-/** What `endpointKey` makes: whatever does not match can be refused without asking the store. */
+/**
+ * Form of an endpoint key. A text that does not match is refused without a look-up in the store.
+ */
 export const ENDPOINT_KEY = /^[a-z2-7]{32}$/;
 
 /**
@@ -39,18 +41,17 @@ export const endpointKey = (random: RandomBytes): string => base32(random(20));
 export const installationId = (random: RandomBytes): string => `ins_${base32(random(15))}`;
 
 /**
- * Id of an event in the life of an installation, by which its integration knows one that it hears
- * twice.
+ * Id of a lifecycle event of an installation. Integrations use it to recognise a repeated delivery.
  */
 export const lifecycleEventId = (random: RandomBytes): string => `evt_${base32(random(15))}`;
 
-/** Id of an event that the product has posted without one of its own. */
+/** Id of an event that the product posted without an id. */
 export const productEventId = lifecycleEventId;
 
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 
 /**
- * A signing secret as its user sees it (`docs/contract/webhooks.md#secret`): 43 characters, whose
+ * A signing secret as text (`docs/contract/webhooks.md#secret`): 43 characters, whose
  * UTF-8 bytes are the HMAC key.
  */
 export const signingSecret = (random: RandomBytes): string => base64url(random(32));

@@ -1,9 +1,9 @@
 /**
- * Installations and what lies below them: which levels there are, and what a new one starts as
- * (`docs/contract/configuration.md#states`).
+ * Installations, and space and site installations below them: their levels, and the initial state
+ * of a new one (`docs/contract/configuration.md#states`).
  *
- * Pure: the store keeps the rows, this file says what goes into them. What makes a configuration
- * valid is in `configuration-check.ts`.
+ * Pure: the store keeps the rows, this file computes their initial values. `configuration-check.ts`
+ * validates configurations.
  */
 import type { Configuration, Manifest, ManifestTarget } from './manifest/manifest.ts';
 
@@ -11,7 +11,7 @@ import type { Configuration, Manifest, ManifestTarget } from './manifest/manifes
 export const LEVELS = ['organization', 'space', 'site'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Names one target: an installation itself, or what of it is in one space or one site. */
+/** Names one target: an installation, or its part in one space or one site. */
 export interface TargetName {
   readonly installationId: string;
   readonly level: Level;
@@ -19,7 +19,7 @@ export interface TargetName {
   readonly place: string;
 }
 
-/** The target of the organization. */
+/** The target at the level of the organization. */
 export const wholeInstallation = (installationId: string): TargetName => ({
   installationId,
   level: 'organization',
@@ -34,8 +34,8 @@ export const INSTALLATION_STATUSES = ['active', 'pending', 'paused'] as const;
 export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
 
 /**
- * Whether an installation speaks for all spaces (or sites) of its organization, or for those alone
- * it is installed in.
+ * Whether an installation covers all spaces (or sites) of its organization, or only those it is
+ * installed in.
  */
 export const SELECTIONS = ['all', 'selected'] as const;
 export type Selection = (typeof SELECTIONS)[number];
@@ -45,18 +45,18 @@ export const EXTERNAL_IDS_MAX = 5;
 export const EXTERNAL_ID_CHARS = 256;
 
 /**
- * The one property whose value is sealed at rest and shown to nobody but the integration itself
+ * The one property whose value is encrypted at rest and shown only to the integration itself
  * (`docs/contract/configuration.md#credentials`).
  */
 export const CREDENTIALS_PROPERTY = 'oauth_credentials';
 
 /**
- * The levels that a manifest's `target` asks for; every integration is in an organization first.
+ * Whether a manifest's `target` allows a level; the organization level is always allowed.
  */
 export const admitsLevel = (target: ManifestTarget, level: Level): boolean =>
   level === 'organization' || target === 'all' || target === level;
 
-/** A new target's configuration and status. */
+/** Configuration and status of a new target. */
 export interface InitialInstallation {
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly status: InstallationStatus;
@@ -69,8 +69,8 @@ export const configurationAt = (
 ): Configuration | undefined => configurations[level === 'organization' ? 'account' : level];
 
 /**
- * Applies the defaults of the level's configuration; what is required and still unset makes the
- * target `pending`, otherwise it is `active` at once.
+ * Applies the defaults of the level's configuration. The target is `pending` while a required
+ * property is unset, otherwise `active`.
  */
 export function initialInstallation(
   manifest: Pick<Manifest, 'configurations'>,
@@ -85,7 +85,7 @@ export function initialInstallation(
 function defaults(schema: Configuration | undefined): Record<string, unknown> {
   const values: [string, unknown][] = [];
   for (const [name, property] of Object.entries(schema?.properties ?? {})) {
-    // Credentials are granted, and sealed: no default is either.
+    // Credentials only come from OAuth and are stored encrypted, so a default does not apply.
     if (name === CREDENTIALS_PROPERTY) continue;
     if (property.default !== undefined) values.push([name, property.default]);
   }

@@ -1,11 +1,12 @@
 /**
- * Whether JSON text is nested so deep that reading it would hold up the event loop.
+ * Detects JSON text whose nesting would make parsing it block the event loop.
  *
- * Attack: 1 MiB of brackets. To parse it, to write it anew and to collect its half a million values costs 0.2 s and more, ten
- * times what other text of that size costs. One pass over the bytes finds it before. It does not say whether the text is JSON.
+ * Attack: 1 MiB of brackets. Parsing it, serialising it and collecting the garbage of half a
+ * million values takes 0.2 s and more, ten times as long as other text of that size. One pass over
+ * the bytes finds it first. It does not check whether the text is JSON.
  */
 
-/** Deeper than data of any use. */
+/** Maximum nesting; useful data is far below it. */
 export const JSON_DEPTH_MAX = 1_000;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from(
@@ -13,7 +14,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buf
 ) as unknown as [number, number, number, number, number, number];
 
 export function isTooDeep(text: Uint8Array): boolean {
-  // Each level has two ends.
+  // A text this short cannot pass the bound.
   if (text.length <= JSON_DEPTH_MAX) return false;
   let depth = 0;
   let isInString = false;

@@ -1,8 +1,8 @@
 /**
- * Where a text stops being JSON, and what was expected there (RFC 8259), for whoever has to mend it.
+ * Locates the first syntax error of a JSON text and names what is expected there (RFC 8259).
  *
- * The engine's own words quote the text, which may hold a secret, and do not always say the place. Nothing is parsed here:
- * it is for texts that `JSON.parse` has refused.
+ * V8's own messages quote the text, which may hold a secret, and do not always give a position. For
+ * texts that `JSON.parse` has refused; builds no values.
  */
 
 export interface JsonFault {
@@ -10,11 +10,11 @@ export interface JsonFault {
   readonly line: number;
   /** From 1, in UTF-16 code units. */
   readonly column: number;
-  /** What should be there, as `a value`. */
+  /** What is expected at the position, for example `a value`. */
   readonly expected: string;
 }
 
-/** What is neither a string nor white space. */
+/** A token that is neither a string nor white space. */
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SPACE = '\t\n\r ';
@@ -47,7 +47,10 @@ export function jsonFault(text: string): JsonFault | undefined {
   }
 }
 
-/** By hand: a pattern for megabytes of escapes would run out of stack, which is how to make a 500 of a refusal. */
+/**
+ * A loop, not a regular expression. Attack: megabytes of escapes that overflow the stack of the
+ * expression engine and turn a refusal into a 500.
+ */
 function endOfString(text: string, from: number): number | undefined {
   let at = from + 1;
   while (at < text.length && text.charCodeAt(at) >= 0x20) {
@@ -65,7 +68,10 @@ function endOf(pattern: RegExp, text: string, at: number): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** What comes after a token that begins with `first`; undefined where it may not be there. */
+/**
+ * What is expected after a token that begins with `first`; undefined where that token is not
+ * allowed.
+ */
 function after(expected: Expected, first: string, open: ('[' | '{')[]): Expected | undefined {
   switch (expected) {
     case 'value':

@@ -1,11 +1,15 @@
 /**
- * A limit that was met, in words: what came to how much, and what the limit is called, so that whoever reads it knows which
- * setting to look for. Answers, logs and problems of an upload all speak in these sentences.
+ * Sentences for a limit that was met: what was measured, its value, and the name of the limit,
+ * which is the name of the setting. Answers, logs and problems of an upload all use these
+ * sentences.
  */
 import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { LimitMet, LimitName } from '../limits.ts';
 
-/** What is said of a limit: `#` stands for what was used; the second where that is not known. */
+/**
+ * Sentences of a limit. In the first, `#` is replaced by the used amount; the second is for an
+ * unknown amount.
+ */
 type Words = readonly [used: string, unknown: string];
 
 const WORDS: Partial<Record<LimitName, Words>> = {
@@ -110,18 +114,20 @@ const WORDS: Partial<Record<LimitName, Words>> = {
 
 const ANYTHING: Words = ['It came to #', 'A limit was met'];
 
-/** One sentence, for instance "The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs)." */
+/**
+ * One sentence, for instance "The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs)."
+ */
 export function limitSentence(met: LimitMet): string {
   const [used, unknown] = WORDS[met.name] ?? ANYTHING;
   const what = met.used === undefined ? unknown : used.replace('#', quantity(met.name, met.used));
   return `${what}; ${limitClause(met)}.`;
 }
 
-/** The rest of a sentence that has its own beginning. */
+/** The clause that names the limit, for a sentence with a beginning of its own. */
 export const limitClause = ({ name, max }: Pick<LimitMet, 'name' | 'max'>): string =>
   `the limit is ${quantity(name, max)} (${name})`;
 
-/** An error that is about a limit and nothing else. */
+/** An error whose only cause is a limit. */
 export const limitError = (code: ErrorCode, met: LimitMet): AnnexError =>
   new AnnexError(code, limitSentence(met), { limit: met });
 

@@ -1,15 +1,15 @@
 /**
- * Limits that the operator has lowered for one integration: which can be, what is wrong with a request to do so, and what
- * then holds for its calls.
+ * Limits that the operator has lowered for one integration: which limits can be lowered, the check
+ * of a request to do so, and the limits that result for its calls.
  *
- * An integration's limit is never above the deployment's. That is held twice: when it is set, and whenever it is used,
- * because the deployment's own may have come down since.
+ * An integration's limit is never above the deployment's. This is enforced twice: when it is set,
+ * and at each use, because the deployment's limit may have been lowered since.
  */
 import { ISOLATE_LIMITS, type IsolateLimits, LIMIT_MINIMA, type LimitName, type Limits } from '../limits.ts';
 import { quantity } from './limit-met.ts';
 import { nearest } from './nearest.ts';
 
-/** Those that are about one call or one installation. The others are about processes, uploads or the machine. */
+/** Limits of one call or one installation. The others concern processes, uploads or the machine. */
 export const LOWERABLE_LIMITS = [
   'requestBodyBytes',
   'responseBodyBytes',
@@ -35,7 +35,7 @@ export const LOWERABLE_LIMITS = [
 export type LowerableLimit = (typeof LOWERABLE_LIMITS)[number];
 export type LoweredLimits = { readonly [K in LowerableLimit]?: number };
 
-/** Unknown names that are told one by one; a request may have thousands. */
+/** Maximum problems listed; a request may have thousands of unknown names. */
 const NAMES_TOLD = 20;
 const NAME_CHARS_TOLD = 64;
 
@@ -44,7 +44,7 @@ export type LoweredReading =
   /** One sentence each. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Takes the limits that somebody asks for, or tells everything that is wrong with them. */
+/** Reads the requested limits, or lists everything that is wrong with them. */
 export function readLowered(asked: Readonly<Record<string, unknown>>, deployment: Limits): LoweredReading {
   const lowered: { -readonly [K in LowerableLimit]?: number } = {};
   const problems: string[] = [];
@@ -63,10 +63,10 @@ export function readLowered(asked: Readonly<Record<string, unknown>>, deployment
 }
 
 function unknownLimit(name: string): string {
-  const told = name.slice(0, NAME_CHARS_TOLD);
+  const shown = name.slice(0, NAME_CHARS_TOLD);
   const near = nearest(name, LOWERABLE_LIMITS);
   const hint = near === undefined ? `They are ${LOWERABLE_LIMITS.join(', ')}.` : `Did you mean "${near}"?`;
-  return `"${told}" is not a limit that an integration can have lowered. ${hint}`;
+  return `"${shown}" is not a limit that an integration can have lowered. ${hint}`;
 }
 
 function valueProblem(name: LowerableLimit, value: unknown, deployment: Limits): string | undefined {
@@ -77,14 +77,20 @@ function valueProblem(name: LowerableLimit, value: unknown, deployment: Limits):
   return `${name} must be a whole number from ${least} to ${most}, the deployment's limit of ${quantity(name, most)}.`;
 }
 
-/** What holds for the calls of an integration. Where nothing is lowered, the deployment's own object, so that it can be told. */
+/**
+ * The limits of an integration's calls. Where none is lowered, this is the deployment's own object,
+ * so callers can compare by identity.
+ */
 export function limitsUnder(deployment: Limits, lowered: LoweredLimits): Limits {
   const names = LOWERABLE_LIMITS.filter((name) => (lowered[name] ?? deployment[name]) < deployment[name]);
   if (names.length === 0) return deployment;
   return { ...deployment, ...Object.fromEntries(names.map((name) => [name, lowered[name]])) };
 }
 
-/** What an isolate has to be told; undefined where it is what the cell knows already. */
+/**
+ * The limits to send for an isolate; undefined where they are the deployment's, which the cell
+ * already has.
+ */
 export function isolateLimits(deployment: Limits, limits: Limits): IsolateLimits | undefined {
   if (ISOLATE_LIMITS.every((name) => limits[name] === deployment[name])) return undefined;
   return Object.fromEntries(ISOLATE_LIMITS.map((name) => [name, limits[name]])) as unknown as IsolateLimits;

@@ -1,19 +1,22 @@
 /**
- * "Did you mean …?": the known word that a wrong one was most likely meant to be.
+ * Spelling hints ("Did you mean …?"): finds the known word that is nearest to an unknown one.
  *
- * Both sides may be hostile: a manifest of 1,500 unknown block ids beside a script of 1,000 components, all of 62 letters,
- * asks for 1.5 million distances on the thread that serves everyone. So words, candidates and the width of the comparison
- * are bounded; whoever calls in a loop bounds the calls.
+ * Both sides may be hostile. Attack: a manifest of 1,500 unknown block ids and a script of 1,000
+ * components, all of 62 letters, need 1.5 million distances on the main thread. So words,
+ * candidates and the width of the comparison are bounded; callers that loop bound the number of
+ * calls.
  */
 
-/** Words further apart than this are different words, not slips. */
+/** Maximum edits; words further apart are not misspellings of each other. */
 const EDITS_MAX = 2;
 /** Longer words are not compared. */
 const WORD_CHARS_MAX = 64;
-/** Candidates looked at; nobody who declares more is helped by a guess. */
+/** Maximum candidates compared. */
 const CANDIDATES_MAX = 200;
 
-/** @returns the nearest of the first two hundred of `known` within two edits, whatever the case, or undefined. */
+/**
+ * @returns the nearest of the first 200 `known` words within two edits, ignoring case, or undefined
+ */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > WORD_CHARS_MAX) return undefined;
   const wanted = word.toLowerCase();
@@ -24,7 +27,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
     if (fewest === 0 || seen === CANDIDATES_MAX) break;
     seen += 1;
     if (candidate.length > WORD_CHARS_MAX) continue;
-    // Only a nearer one is of interest, so the comparison narrows with every find.
+    // Only a nearer word can replace this one, so each match narrows the comparison.
     const edits = editsWithin(fewest - 1, wanted, candidate.toLowerCase());
     if (edits === undefined) continue;
     fewest = edits;
@@ -36,8 +39,9 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
 /**
  * Levenshtein distance where it is at most `most`, else undefined.
  *
- * Of the table of distances only the band of `most` on either side of the diagonal is filled, row by row in one place, and
- * no row after one that is over `most` throughout. `band[k]` is the column `row + k - most - 1`; its ends stay far.
+ * Fills only the band of `most` columns on either side of the diagonal, row by row in one array,
+ * and stops after a row whose values are all over `most`. `band[k]` is the column `row + k - most -
+ * 1`; both ends always hold `far`.
  */
 function editsWithin(most: number, from: string, to: string): number | undefined {
   if (Math.abs(from.length - to.length) > most) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Events that the host product posts: what each type looks like (`docs/contract/events.md#types`),
- * where it happens, and what to tell somebody who posts something else.
+ * Events that the host product posts: the schema of each type (`docs/contract/events.md#types`),
+ * where the event happens, and the messages for an invalid one.
  *
- * Members that a type does not know pass through untouched: the product may say more than Annex has
- * heard of. Three are Annex's own: `eventId`, `organization`, whose installations the event is for,
- * and `installationId`, where it is for one alone.
+ * Undeclared members pass through unchanged, so the product can add members. Three are defined by
+ * Annex: `eventId`; `organization`, whose installations receive the event; and `installationId`,
+ * which limits it to one installation.
  */
 import Type, { type TSchema } from 'typebox';
 import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
@@ -13,7 +13,7 @@ import { nearest } from './nearest.ts';
 import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 import { faultText, nameIn } from './schema-fault.ts';
 
-/** Header values and paths carry it, so it is ASCII that can be seen. */
+/** Form of an event id: printable ASCII, because it is sent in headers and paths. */
 export const EVENT_ID = /^[\x21-\x7e]{1,255}$/;
 const COMMENT_CHARS_MAX = 512;
 
@@ -27,7 +27,7 @@ const Visitor = Type.Object({
   cookies: Type.Record(Type.String(), Type.String()),
   language: Type.Optional(Type.String()),
 });
-/** Of a page that somebody has looked at. */
+/** Members of events about a page view. */
 const visited = {
   visitor: Visitor,
   url: Type.String(),
@@ -79,7 +79,7 @@ function posted(
   return [type, { level, schema, check: schemaCheck(schema) }];
 }
 
-/** Every type that can be posted. */
+/** Every event type that can be posted. */
 export const POSTED_TYPES: ReadonlyMap<string, PostedType> = new Map([
   posted('space', 'space_view', 'Somebody has looked at a space.', {
     ...{ spaceId: SpaceId, pageId: Type.Optional(Id) },
@@ -104,7 +104,7 @@ export const POSTED_TYPES: ReadonlyMap<string, PostedType> = new Map([
   }),
 ]);
 
-/** An event that `eventFault` has found nothing wrong with. */
+/** An event that `eventFault` has accepted. */
 export interface SoundEvent {
   readonly type: string;
   readonly eventId?: string;
@@ -113,7 +113,7 @@ export interface SoundEvent {
   readonly [member: string]: unknown;
 }
 
-/** Where a sound event has happened. */
+/** The space or site of a valid event. */
 export function placeOfEvent({ type, spaceId, siteId }: SoundEvent): {
   readonly level: PostedType['level'];
   readonly place: string;
@@ -123,8 +123,9 @@ export function placeOfEvent({ type, spaceId, siteId }: SoundEvent): {
 }
 
 /**
- * What keeps a value from being an event that can be posted, in a sentence; undefined where nothing
- * does.
+ * Checks that a value is an event that can be posted.
+ * @returns a sentence with its fault, or
+ * undefined where it is valid
  *
  * @param at what the value is called: `body`, `body.events[3]`
  */
@@ -144,9 +145,9 @@ const WHY_ORGANIZATION =
   'name the organization that the space or site belongs to. What it has installed hears of the event, and nobody else does: ' +
   'ids of spaces and sites are known to others, too.';
 
-/** Types of the life of installations, which the store tells. */
+/** Lifecycle events of installations, which Annex creates itself. */
 const OF_LIFE = /^((space|site)_)?installation_(setup|deleted)$/;
-/** Others that handlers know, and that nobody posts. */
+/** Other types that have handlers and are not posted. */
 const NOT_POSTED: Readonly<Record<string, string>> = {
   ui_render: 'components are drawn by "POST …/render" of the installation',
   fetch: 'a request goes to the public endpoint of the installation',

@@ -1,9 +1,9 @@
 /**
- * Principals, and what each kind of token may do (`docs/contract/api.md#tokens`).
+ * Principals, and the permissions of each kind of token (`docs/contract/api.md#tokens`).
  *
- * Every rule about rights is one function here, so that the whole policy reads on one screen. The
- * doors turn a `false` into 403 where the caller may know that the thing exists, and into 404 where
- * it may not. A rule lists who may; whoever is not listed, may not.
+ * Every permission is one function here, so the whole policy is in one file. Routes turn `false`
+ * into 403 where the caller may know that the object exists, and into 404 otherwise. A rule lists
+ * the principals that are allowed; all others are denied.
  */
 import type { TargetName } from './installation.ts';
 
@@ -15,7 +15,7 @@ export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
  */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** Of a token that is stored. */
+/** Principal of a stored token. */
 export interface HolderPrincipal {
   readonly tokenId: string;
   readonly kind: TokenKind;
@@ -24,8 +24,8 @@ export interface HolderPrincipal {
 }
 
 /**
- * Of a runtime token: code of an integration, while it runs. `integration` speaks for the
- * integration, `installation` for one installation of it and what lies below.
+ * Principal of a runtime token: code of an integration, while it runs. `integration` acts for the
+ * integration as a whole, `installation` for one installation and its space and site installations.
  */
 export type RuntimePrincipal =
   | { readonly kind: 'integration'; readonly integration: string }
@@ -33,13 +33,13 @@ export type RuntimePrincipal =
       readonly kind: 'installation';
       readonly integration: string;
       readonly installationId: string;
-      /** What the call is for that the token was made for. */
+      /** Target of the call that the token was issued for. */
       readonly target: TargetName;
     };
 
 export type Principal = HolderPrincipal | RuntimePrincipal;
 
-/** What the rules need to know of an integration. */
+/** The members of an integration that the rules need. */
 export interface Owned {
   readonly name: string;
   /** The organization that owns it. */
@@ -47,7 +47,7 @@ export interface Owned {
   readonly visibility: string;
 }
 
-/** What the rules need to know of an installation, or of what of it is in a space or a site. */
+/** The members of a target that the rules need. */
 export interface InstalledIn extends TargetName {
   readonly integration: string;
   /** The organization that installed it. */
@@ -57,35 +57,36 @@ export interface InstalledIn extends TargetName {
 export const isRuntime = (principal: Principal): principal is RuntimePrincipal =>
   principal.kind === 'integration' || principal.kind === 'installation';
 
-/** The operator and the host product, which act for every organization. */
+/** Whether it is the operator or the host product, which act for every organization. */
 export const isPlatform = ({ kind }: Principal): boolean => kind === 'admin' || kind === 'platform';
 
 const isOf = (principal: Principal, organization: string): boolean =>
   principal.kind === 'organization' && principal.organization === organization;
 
 /**
- * Publish under, roll back, and read the versions of what `organization` owns. The host product
- * publishes nothing.
+ * Publish integrations owned by `organization`, roll them back, and read their versions. The host
+ * product publishes nothing.
  */
 export const mayPublish = (principal: Principal, organization: string): boolean =>
   principal.kind === 'admin' || isOf(principal, organization);
 
 /**
- * Know that an integration exists: its owner does, itself does, and everybody where it is public.
+ * Know that an integration exists: its owner, the integration itself, and every organization where
+ * it is public.
  */
 export const maySee = (principal: Principal, { name, organization, visibility }: Owned): boolean =>
   isRuntime(principal)
     ? principal.integration === name
     : isPlatform(principal) || isOf(principal, organization) || visibility === 'public';
 
-/** Install into `organization`, and change or remove what is installed there. */
+/** Install into `organization`, and change or remove its installations. */
 export const mayInstallFor = (principal: Principal, organization: string): boolean =>
   isPlatform(principal) || isOf(principal, organization);
 
 /**
- * Read an installation and what lies below it: who may install it, and the code that it is of. A
- * call for one space or site reads that and the installation it is part of, as its environment
- * does: what is in another is not its business.
+ * Read an installation and the space and site installations below it: principals that may install
+ * it, and its integration's code. Code called for one space or site reads that target and its
+ * installation, the same as its environment shows, and no other space or site.
  */
 export function mayReadInstallation(principal: Principal, installed: InstalledIn): boolean {
   if (!isRuntime(principal)) return mayInstallFor(principal, installed.organization);
@@ -100,17 +101,17 @@ const isInReach = (own: TargetName, { installationId, level, place }: TargetName
   (own.level === 'organization' || level === 'organization' || (own.level === level && own.place === place));
 
 /**
- * See the configuration of an installation. An integration that speaks for itself as a whole does
- * not: a configuration of one organization would be in reach of a call for another
+ * Read the configuration of an installation. Denied to a principal of kind `integration`: otherwise
+ * a call for one organization could read the configuration of another
  * (`docs/contract/environment.md#runtime-tokens`).
  */
 export const mayReadConfiguration = (principal: Principal, installed: InstalledIn): boolean =>
   principal.kind !== 'integration' && mayReadInstallation(principal, installed);
 
 /**
- * Renew the credentials of a target, and so see them: code of a call whose environment shows them
- * in any case. That is the target of the call, and the installation that it is part of; never a
- * space or a site beside it or below it (`docs/contract/environment.md#runtime-tokens`).
+ * Renew, and so read, the credentials of a target: only code whose environment contains them
+ * already. These are the target of the call and its installation; never another space or site
+ * (`docs/contract/environment.md#runtime-tokens`).
  */
 export const mayRenewCredentials = (
   principal: Principal,
@@ -120,35 +121,34 @@ export const mayRenewCredentials = (
   principal.installationId === installationId &&
   (level === 'organization' || (principal.target.level === level && principal.target.place === place));
 
-/** What code of an integration may change of the installations that it may read. */
+/** Fields that an integration's code may change in the installations that it may read. */
 const EDITABLE_BY_CODE: Readonly<Record<RuntimePrincipal['kind'], readonly string[]>> = {
   integration: ['externalIds'],
   installation: ['configuration', 'externalIds'],
 };
 
-/** Change this field of an installation that the principal may read. */
+/** Change a field of an installation that the principal may read. */
 export const mayEdit = (principal: Principal, field: string): boolean =>
   !isRuntime(principal) || EDITABLE_BY_CODE[principal.kind].includes(field);
 
 /**
- * Read the log of an installation: the author needs it as much as the organization that installed.
+ * Read the log of an installation: the organization that installed it, and the integration's owner.
  */
 export const mayReadLog = (principal: Principal, installedIn: string, owner: string): boolean =>
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
 
 /**
- * Read what was to be delivered to what `organization` has installed, with what was posted and what
- * receivers said to it, and have it delivered again. Not for the author: it is the organization's
- * content and the answers of its servers. Not for code either, which could read there what was
- * delivered to another space.
+ * Read the deliveries to installations of `organization`, with payloads and receivers' responses,
+ * and redeliver them. Denied to the author: the content and the responses belong to the
+ * organization. Denied to code, which could read deliveries to another space.
  */
 export const mayReadDeliveries = (principal: Principal, organization: string): boolean =>
   mayInstallFor(principal, organization);
 
 /**
- * See, replace and try out what webhooks of a target are signed with: whoever may install it, and
- * the code that draws its settings in a call for that very target; never in one for another, be it
- * the installation that the target is part of.
+ * Read, replace and test the signing secret of a target's webhooks: principals that may install it,
+ * and code in a call for exactly this target, which draws its settings. A call for the installation
+ * above it does not count.
  */
 export const maySeeWebhookSecret = (principal: Principal, installed: InstalledIn): boolean =>
   mayInstallFor(principal, installed.organization) ||
@@ -157,20 +157,21 @@ export const maySeeWebhookSecret = (principal: Principal, installed: InstalledIn
 const isSame = (own: TargetName, { installationId, level, place }: TargetName): boolean =>
   own.installationId === installationId && own.level === level && own.place === place;
 
-/** Say what has happened in the product: the product itself does. */
+/** Post events of the product: the host product and the operator. */
 export const mayPostEvents = (principal: Principal): boolean => isPlatform(principal);
 
 /**
- * Read what the product has said of an organization, and what came of it: that organization. Events
- * name visitors, so whoever wrote the code that hears of them sees none.
+ * Read the posted events of an organization and their deliveries: that organization. Events name
+ * visitors, so authors of subscribed integrations have no access.
  */
 export const mayReadEvents = (principal: Principal, organization: string): boolean =>
   mayInstallFor(principal, organization);
 
 /**
- * Ask what a runtime token stands for: the host product, whose own API may be what it was sent to.
+ * Introspect a runtime token: the host product, because integrations send such tokens to its API,
+ * too.
  */
 export const mayIntrospect = (principal: Principal): boolean => isPlatform(principal);
 
-/** Hand over envelopes for any endpoint. */
+/** Send envelopes for any endpoint. */
 export const maySendEnvelopes = (principal: Principal): boolean => isPlatform(principal);

@@ -1,8 +1,8 @@
 /**
- * One thing wrong with what somebody uploaded, as a value.
+ * A problem of an upload, as a value.
  *
- * Publishing collects problems from the manifest, the files and the bundle and answers with all of them at once; an
- * error refuses the upload, a warning rides along with success.
+ * Publishing collects problems of the manifest, the files and the bundle and answers with all of
+ * them at once. An error refuses the upload; a warning is part of a successful answer.
  */
 
 import type { LimitMet } from '../limits.ts';
@@ -10,7 +10,9 @@ import { limitSentence } from './limit-met.ts';
 
 export interface Problem {
   readonly severity: 'error' | 'warning';
-  /** Path inside the upload, or the name of the multipart part. Absent where the upload as a whole is meant. */
+  /**
+   * Path inside the upload, or the name of the multipart part. Absent for the upload as a whole.
+   */
   readonly file?: string;
   /** First line is 1. */
   readonly line?: number;
@@ -20,7 +22,7 @@ export interface Problem {
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
-  /** The limit that was met, where that is what is wrong. */
+  /** The limit that was met, where that is the problem. */
   readonly limit?: LimitMet;
 }
 
@@ -37,7 +39,7 @@ export const warning = (message: string, place: Place = {}): Problem => ({
   message,
 });
 
-/** A limit that was met, in its own words unless there are better ones. */
+/** The problem of a limit that was met. The message is the limit's standard sentence by default. */
 export const limitProblem = (limit: LimitMet, place: Place = {}, message = limitSentence(limit)): Problem =>
   problem(message, { ...place, limit });
 

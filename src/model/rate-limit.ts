@@ -1,28 +1,29 @@
 /**
- * How often something may happen, for each of many keys: a token bucket that holds one window's worth.
+ * Rate limit with a token bucket for each key; a bucket holds the tokens of one window.
  *
- * A key costs one number, the time at which its bucket will be full again, so asking is one look-up and two additions. The
- * keys are bounded: whoever has many addresses pushes out the least recently used bucket, and with it at worst a burst.
+ * A bucket is one number, the time at which it is full again, so a check is one look-up and two
+ * additions. The number of keys is bounded: a client with many addresses evicts the least recently
+ * used bucket, which allows at worst one more burst.
  */
 import { LRUCache } from 'lru-cache';
 
 const KEYS_MAX = 50_000;
-/** What a key can owe after it was charged again and again. */
+/** Maximum debt of a key, in windows. */
 const DEBT_WINDOWS_MAX = 30;
-/** For what is lost in adding fractions. */
+/** Tolerance for rounding errors. */
 const SLACK_MS = 0.001;
 
 export interface RateLimitParts {
-  /** How often in one window, and at once after a pause of one. */
+  /** Tokens per window; also the burst after an idle window. */
   readonly timesMax: number;
   readonly windowMs: number;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
 }
 
 export class RateLimit {
   readonly #windowMs: number;
-  /** What one time costs. */
+  /** Time in which one token is refilled. */
   readonly #costMs: number;
   readonly #clock: () => number;
   readonly #buckets = new LRUCache<string, { fullAt: number }>({ max: KEYS_MAX });
@@ -35,7 +36,7 @@ export class RateLimit {
 
   /**
    * @param spareMs part of the window that has to stay free
-   * @returns whether there was room; where there was none, nothing is taken
+   * @returns whether a token was taken
    */
   take(key: string, spareMs = 0): boolean {
     const now = this.#clock();
@@ -50,7 +51,11 @@ export class RateLimit {
     return true;
   }
 
-  /** Takes, also what is not there. @returns how long it takes until that is made up for, in milliseconds */
+  /**
+   * Takes a token even from an empty bucket, as debt.
+   * @returns milliseconds until the debt is
+   * repaid
+   */
   charge(key: string): number {
     const now = this.#clock();
     const bucket = this.#buckets.get(key) ?? { fullAt: now };

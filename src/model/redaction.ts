@@ -1,57 +1,58 @@
 /**
- * Takes what must stay secret out of a text that somebody may read: a log line, an explanation
+ * Redacts secrets in texts that are shown, such as log lines and error explanations
  * (`docs/contract/calls.md#logs`).
  *
- * A value is looked for as it is and in the shapes that code puts it into without thinking: escaped
- * as in JSON, encoded as in a URL, in base64 wherever in a longer text it begins. Annex's own
- * tokens are known by their look. This is against accidents. An author who wants a secret in a log
- * can spell it backwards, and no search would find it.
+ * A value is found verbatim and in common encodings: escaped as in JSON, percent-encoded, in base64
+ * at any offset of a longer text. Annex's own tokens are recognised by their form. This guards
+ * against accidents only: an author can always log a secret in an encoding that no search finds,
+ * for example reversed.
  *
- * The text is read in each of these ways (`text-views.ts`) and searched for all values at once
- * (`secret-search.ts`), so the cost is linear in the text, whatever the secrets are, and what is
- * kept for them is about as large as they are.
+ * The text is decoded in each of these ways (`text-views.ts`) and searched for all values at once
+ * (`secret-search.ts`). So time is linear in the text, whatever the secrets are, and memory is
+ * about the size of the secrets.
  *
- * Values under six characters are not looked for: every log has them by chance, and the gaps would
- * tell what they are.
+ * Values under six characters are not redacted: they occur by chance in every log, and the gaps
+ * would reveal them.
  */
 import type { Environment } from './environment.ts';
 import { addSpan, SecretSearch, type Spans, type View } from './secret-search.ts';
 import { viewsOf } from './text-views.ts';
 import { Utf8Text } from './utf8-text.ts';
 
-/** What stands in place of a secret. */
+/** Replacement of a secret. */
 export const REDACTED = '[redacted]';
 
-/** Shorter values are no secrets that a log could keep. */
+/** Shorter values are not redacted. */
 const CHARS_MIN = 6;
-/** So many bytes of a secret, where six characters in base64 say no more. */
+/** Minimum bytes of a truncated secret in base64, where six characters are four bytes. */
 const BASE64_BYTES_MIN = 4;
-/** Lines of a value of several, such as a PEM file, are looked for alone from this length on. */
+/**
+ * Minimum length of a line that is searched for by itself, in values of several lines such as PEM
+ * files.
+ */
 const LINE_CHARS_MIN = 16;
-/** So long may the name of a host be, which is told in small letters. */
+/** Maximum length of a host name; logs show host names in lower case. */
 const HOST_CHARS_MAX = 253;
 /**
- * What stands behind a text that was cut off: an ellipsis, a number of characters, or the border of
- * a table.
+ * Marks after a truncated text: an ellipsis, a number of characters, or the border of a table.
  */
 const CUT = /…|'?\.\.\. \d+ more char| │/g;
-/** The end of a shorter text is its own. */
+/** Texts from this length on may have been truncated at their end. */
 const LONG_TEXT_CHARS = 4_096;
 /**
- * Values, and lines of values, that are looked for; the longest. Attack: `oauth_credentials` of ten
- * thousand words.
+ * Maximum values and lines of values searched for; the longest are kept. Attack:
+ * `oauth_credentials` of ten thousand words.
  */
 const PIECES_MAX = 256;
-/** So much of one is looked for. No secret and no configuration is longer. */
+/** Maximum characters searched for of one value. No secret and no configuration is longer. */
 const PIECE_CHARS_MAX = 64 * 1024;
 
 /**
- * The look of Annex's own tokens, and of those in base64, which "annex_" makes begin in one of
- * three ways.
+ * Form of Annex's own tokens, also in base64, where "annex_" has one of three beginnings.
  */
 const TOKENS =
   /annex_(?:admin|platform|organization|run|install)_[A-Za-z0-9_.-]{20,}|(?:YW5uZXhf|FubmV4X|hbm5leF)[A-Za-z0-9+/_-]{27,}/g;
-/** Without one of these there is no token: most lines are done with them. */
+/** A text without any of these contains no token, which is the quick check for most lines. */
 const TOKEN_HEADS = ['annex_', 'YW5uZXhf', 'FubmV4X', 'hbm5leF'];
 
 /**
@@ -59,7 +60,7 @@ const TOKEN_HEADS = ['annex_', 'YW5uZXhf', 'FubmV4X', 'hbm5leF'];
  * secrets are.
  */
 export class Redactor {
-  /** What it weighs in memory, roughly. */
+  /** Approximate memory, in bytes. */
   readonly bytes: number;
   readonly #search: SecretSearch | undefined;
 
@@ -77,7 +78,7 @@ export class Redactor {
     return without(text, inOrder([...spans, ...tokens]));
   }
 
-  /** Of each view apart, and so in no order. */
+  /** Spans of all views, in the order of the text. */
   #secretsIn(text: string): Spans {
     const search = this.#search;
     if (search === undefined || text.length < CHARS_MIN) return [];
@@ -95,7 +96,7 @@ export class Redactor {
   }
 }
 
-/** Where the text may have been cut off, in order. */
+/** Offsets where the text may have been truncated, in order. */
 function cutsIn(text: string): number[] {
   const cuts: number[] = [];
   CUT.lastIndex = 0;
@@ -105,15 +106,16 @@ function cutsIn(text: string): number[] {
 }
 
 /**
- * The text with `[redacted]` for every token of Annex's own, where it is not known whose text it
- * is.
+ * The text with `[redacted]` for every token of Annex's own. For texts whose target is not known.
  */
 export const withoutTokens = (text: string): string => {
   const tokens = tokensIn(text);
   return tokens.length === 0 ? text : without(text, tokens);
 };
 
-/** Everything in an environment that no log may show, tokens apart. */
+/**
+ * All secrets of an environment that no log may show, except tokens, which are recognised by form.
+ */
 export function secretsOf(environment: Omit<Environment, 'apiTokens'>): string[] {
   const { secrets, signingSecrets, installation, spaceInstallation, siteInstallation } = environment;
   const configurations = [environment, installation, spaceInstallation, siteInstallation].map(
@@ -124,8 +126,8 @@ export function secretsOf(environment: Omit<Environment, 'apiTokens'>): string[]
 }
 
 /**
- * All texts in a value of JSON. Not by recursion: what an extension of OAuth answers may be nested
- * as deep as it likes.
+ * All strings in a JSON value. Iterative, because the response of an OAuth server may be nested
+ * arbitrarily deep.
  */
 function textsIn(value: unknown): string[] {
   const texts: string[] = [];
@@ -136,11 +138,11 @@ function textsIn(value: unknown): string[] {
     else if (typeof next === 'object' && next !== null)
       for (const inner of Object.values(next)) waiting.push(inner);
   }
-  // The type of a token is no secret, and a word of every other log line.
+  // The token type is not a secret, and is a common word in logs.
   return texts.filter((text) => !/^bearer$/i.test(text));
 }
 
-/** Values, and the lines of those that have several, each once. */
+/** The values, and the lines of multi-line values, without duplicates. */
 function piecesOf(secrets: Iterable<string>): string[] {
   const pieces = new Set<string>();
   for (const secret of secrets) {
@@ -157,16 +159,17 @@ function piecesOf(secrets: Iterable<string>): string[] {
 }
 
 /**
- * What is searched for in every view, in UTF-8. The views decode; here is what a view may hold of a
- * secret beside itself.
+ * The byte sequences that are searched for in every view, in UTF-8: each value, and the variants
+ * that decoding the text does not cover.
  */
 function shapesOf(pieces: readonly string[]): Uint8Array[] {
   const shapes = new Set<string>();
   for (const piece of pieces) {
     shapes.add(piece);
-    // A name of a host is told in small letters.
+    // Host names are logged in lower case.
     if (piece.length <= HOST_CHARS_MAX) shapes.add(piece.toLowerCase());
-    // One that looks encoded, put into a URL as it is: there it is decoded with the rest.
+    // A value that looks percent-encoded and is put into a URL verbatim: the view of the URL has it
+    // decoded.
     if (ENCODED.test(piece)) shapes.add(percentDecoded(piece));
   }
   return [...shapes].filter(({ length }) => length >= CHARS_MIN).map((shape) => Buffer.from(shape, 'utf8'));
@@ -188,7 +191,7 @@ function tokensIn(text: string): Spans {
   return [...text.matchAll(TOKENS)].flatMap(({ index, 0: token }) => [index, index + token.length]);
 }
 
-/** Spans of several searches as those of one. */
+/** Sorts and joins the spans of several searches. */
 function inOrder(spans: Spans): Spans {
   const pairs: [from: number, to: number][] = [];
   for (let at = 0; at < spans.length; at += 2) pairs.push([spans[at] ?? 0, spans[at + 1] ?? 0]);
@@ -197,13 +200,13 @@ function inOrder(spans: Spans): Spans {
   return joined;
 }
 
-/** The text without these, one `[redacted]` for those that touch. */
+/** The text with each span replaced by `[redacted]`. */
 function without(text: string, spans: Spans): string {
-  let told = '';
+  let redacted = '';
   let at = 0;
   for (let index = 0; index < spans.length; index += 2) {
-    told += text.slice(at, spans[index]) + REDACTED;
+    redacted += text.slice(at, spans[index]) + REDACTED;
     at = spans[index + 1] ?? 0;
   }
-  return told + text.slice(at);
+  return redacted + text.slice(at);
 }

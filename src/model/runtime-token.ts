@@ -1,73 +1,72 @@
 /**
- * Runtime tokens: what an integration's code shows when it asks the API of its own service
+ * Runtime tokens: bearer tokens with which an integration's code calls the API of its own service
  * (`docs/contract/environment.md#runtime-tokens`).
  *
  *   annex_run_<payload> . <HMAC-SHA256 of the payload>          (both base64url)
  *
- * Signed rather than stored, because one is made for every target every half minute and lives only
- * a little longer than a call: what the payload says is believed because nobody else can sign. It
- * is no secret; whoever holds a token may read what it is for. Pure: keys and time are passed in.
- * Whether what a token speaks for still exists is for the store to say.
+ * Signed rather than stored, because one is issued for every target every 30 seconds and lives only
+ * a little longer than a call. The payload is authentic but not secret: the holder of a token can
+ * read it. Pure: keys and time are parameters. Does not check that the token's integration and
+ * installation still exist; the store does.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { base64url } from './identifiers.ts';
 import type { TargetName } from './installation.ts';
 
 const RUNTIME_TOKEN_PREFIX = 'annex_run_';
-/** Longer than any that is made. A longer text is somebody trying how much reading it costs. */
+/** Longer than any token that is issued. Attack: long texts that are expensive to read. */
 export const RUNTIME_TOKEN_CHARS_MAX = 2_048;
 /** HMAC-SHA256 in base64url. */
 const SIGNATURE_CHARS = 43;
 const SHAPE = new RegExp(`^${RUNTIME_TOKEN_PREFIX}([A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]{${SIGNATURE_CHARS}})$`);
 
-/** The first signs, every one verifies: tokens outlive a change of keys. */
+/** The first key signs, all verify, so that tokens stay valid when keys are rotated. */
 export type RuntimeTokenKeys = readonly [Uint8Array, ...Uint8Array[]];
 
 interface Claims {
   readonly integration: string;
   /**
-   * When the integration was first published, in milliseconds since 1970: one of the same name that
-   * somebody else publishes after it was deleted is another integration, and a token of the old one
-   * is nothing to it.
+   * When the integration was first published, in milliseconds since 1970. An integration that is
+   * deleted and published again under the same name, perhaps by another owner, does not accept
+   * tokens of the old one.
    */
   readonly since: number;
-  /** Of the version that runs. */
+  /** Scopes of the version that runs. */
   readonly scopes: readonly string[];
   /** Unix seconds. */
   readonly expiresAt: number;
 }
 
-/** For the integration as a whole. */
+/** Claims of a token for the integration as a whole. */
 export interface IntegrationClaims extends Claims {
   readonly kind: 'integration';
 }
 
-/** For one installation. */
+/** Claims of a token for one installation. */
 export interface InstallationClaims extends Claims {
   readonly kind: 'installation';
-  /** The target of the call: the installation itself, or what of it is in a space or a site. */
+  /** The target of the call: the installation, or its part in a space or a site. */
   readonly target: TargetName;
 }
 
 export type RuntimeClaims = IntegrationClaims | InstallationClaims;
 
 /**
- * The claims of a genuine token, whether or not it is over; undefined for what nobody here has
- * signed.
+ * The claims of an authentic token, expired or not; undefined where the signature is not by one of
+ * the keys.
  */
 export type ReadRuntimeToken = { readonly claims: RuntimeClaims; readonly isExpired: boolean } | undefined;
 
 export const isRuntimeToken = (token: string): boolean => token.startsWith(RUNTIME_TOKEN_PREFIX);
 
-/** Signs. The same claims make the same token. */
+/** Issues a token. Deterministic: the same claims make the same token. */
 export function mintRuntimeToken(keys: RuntimeTokenKeys, claims: RuntimeClaims): string {
   const payload = base64url(Buffer.from(JSON.stringify(payloadOf(claims)), 'utf8'));
   return `${RUNTIME_TOKEN_PREFIX}${payload}.${base64url(signature(keys[0], payload))}`;
 }
 
 /**
- * Reads what anybody may have sent. Nothing of the payload is looked at before its signature is
- * known to be good.
+ * Reads an untrusted token. The payload is parsed only after its signature is verified.
  *
  * @param now milliseconds since 1970
  */
@@ -84,18 +83,17 @@ const signature = (key: Uint8Array, payload: string): Buffer =>
 
 function isSigned(keys: RuntimeTokenKeys, payload: string, signed: string): boolean {
   const claimed = Buffer.from(signed, 'base64url');
-  // The last character has two bits to spare. Were they ignored, one token could be written in four
-  // ways, and whoever lists tokens that are not to be believed any more would have listed one of
-  // them.
+  // The last character has two unused bits. Attack: if they were ignored, one token would have four
+  // spellings, of which a revocation list names only one.
   if (base64url(claimed) !== signed) return false;
   let isGenuine = false;
-  // Every key is tried, in constant time, so that timing tells neither the signature nor which key
-  // it was.
+  // Every key is compared in constant time, so that timing reveals neither the signature nor which
+  // key made it.
   for (const key of keys) if (timingSafeEqual(signature(key, payload), claimed)) isGenuine = true;
   return isGenuine;
 }
 
-/** What is signed, in short names: it goes into the environment of every call, twice. */
+/** The signed payload. Names are short because it is in the environment of every call, twice. */
 interface Payload {
   readonly kind: string;
   readonly integration: string;
@@ -116,8 +114,8 @@ function payloadOf(claims: RuntimeClaims): Payload {
 }
 
 /**
- * A signed payload of another form was signed by a version of this service that wrote others. It is
- * refused whole: a member that is not understood may be a restriction.
+ * An authentic payload of another form is from another version of this service. It is refused: an
+ * unknown member may be a restriction.
  */
 function claimsOf(text: string): RuntimeClaims | undefined {
   const payload = parse(text);

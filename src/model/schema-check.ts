@@ -1,33 +1,44 @@
 /**
- * Checks a value against a TypeBox schema, with work that the schema bounds and not the value.
+ * Checks a value against a TypeBox schema. The schema bounds the work, not the value.
  *
- * The attack: a body of 520,000 wrong external ids. The validator itself stops at the first of them, but its list of faults
- * visits every item and every member: most of a second on the thread that serves everybody, for a request that is refused. So
- * a list that is too long is a fault before any of its items is looked at, and the other faults are those of an excerpt: what
- * the schema declares, and a few of the members that it does not.
+ * Attack: a body of 520,000 wrong external ids. The validator itself stops at the first of them,
+ * but its list of faults visits every item and every member: most of a second on the main thread
+ * for a request that is refused. So a list that is too long is refused before its items are
+ * checked, and other faults are listed from an excerpt: the declared members, and a few undeclared
+ * ones.
  */
 import type { TSchema } from 'typebox';
 import Schema from 'typebox/schema';
 import type { SchemaFault } from './schema-fault.ts';
 
-/** Members without a property of their own that a list of faults looks at. It holds eight at most, and the last one names them. */
+/**
+ * Maximum undeclared members in the excerpt. A list of faults holds eight at most, and the last one
+ * names these members.
+ */
 const OTHERS_MAX = 6;
 
-/** Finds what is wrong with a value: the first faults; none where the value is valid. */
+/** Checks a value. @returns its first faults; empty where it is valid */
 export type SchemaCheck = (value: unknown) => readonly SchemaFault[];
 
 type Validator = ReturnType<typeof Schema.Compile>;
 
-/** What of a schema decides how much of a value is looked at. */
+/** The parts of a schema that bound how much of a value is visited. */
 interface Outline {
   readonly itemsMax?: number;
   readonly items?: Outline;
   readonly properties: ReadonlyMap<string, Outline>;
-  /** Checks what members without a property of their own hold, where the schema says what that is. */
+  /**
+   * Validates the values of undeclared members, where the schema restricts them
+   * (`patternProperties`).
+   */
   readonly others?: Validator;
 }
 
-/** @param schema without unions of lists: each list has `maxItems` where it is declared */
+/**
+ * Compiles a check.
+ * @param schema has no unions of lists: each list has `maxItems` where it is
+ * declared
+ */
 export function schemaCheck(schema: TSchema): SchemaCheck {
   const validator = Schema.Compile(schema);
   const outline = outlineOf(schema);
@@ -38,7 +49,7 @@ export function schemaCheck(schema: TSchema): SchemaCheck {
   };
 }
 
-/** A schema as JSON Schema writes it. */
+/** The JSON Schema keywords that the outline reads. */
 interface Keywords {
   readonly maxItems?: number;
   readonly items?: TSchema;
@@ -57,7 +68,7 @@ function outlineOf(schema: TSchema): Outline {
   };
 }
 
-/** The first list with more items than it may have. */
+/** The fault of the first list that has more items than `maxItems`. */
 function longList(
   { itemsMax, items, properties }: Outline,
   value: unknown,
@@ -91,7 +102,10 @@ function firstOf<Item, Found>(
   return undefined;
 }
 
-/** What of a value its faults are listed from. It is invalid where the whole is. */
+/**
+ * The excerpt of a value from which faults are listed. It is invalid exactly where the whole value
+ * is.
+ */
 function excerpt({ items, properties, others }: Outline, value: unknown): unknown {
   if (Array.isArray(value)) return items ? value.map((item) => excerpt(items, item)) : value;
   if (!isObject(value)) return value;

@@ -1,12 +1,13 @@
 /**
- * What a schema finds wrong with a value, in words that name the field: `body.externalIds[0] must be string`.
+ * Words the faults of a schema check, with the path of each field: `body.externalIds[0] must be
+ * string`.
  *
- * Whoever sent the value reads this. A name is repeated where it looks like one; a value never is: it may be a secret that was put
- * into the wrong field.
+ * The sender reads the text. A member's name is repeated only if it has the form of a name; a value
+ * never is, because it may be a secret in the wrong field.
  */
 import { ORGANIZATION_ID } from './identifiers.ts';
 
-/** What whoever has sent the value makes more of than of a pattern. */
+/** Pattern → a description that is easier to read. */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
   [ORGANIZATION_ID.source, '1 to 128 letters, digits, ".", "_" or "-", a letter or a digit first'],
   ['^[A-Za-z0-9_-]+$', 'letters, digits, "_" or "-"'],
@@ -18,7 +19,7 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$', 'text without control characters'],
 ]);
 
-/** As TypeBox tells it. */
+/** A fault in the form that TypeBox reports. */
 export interface SchemaFault {
   readonly keyword: string;
   readonly instancePath: string;
@@ -28,22 +29,25 @@ export interface SchemaFault {
 
 /** @param part what the value is called: `body`, `query`, `body.events[3]` */
 export function faultText(part: string, faults: readonly SchemaFault[]): string {
-  // A member too many is told twice: as a value that nothing allows, and by name. The name is what helps.
-  // A text that is too long is told by its pattern, whose words have its length.
+  // TypeBox reports an undeclared member twice: as a value that nothing allows, and by name. Only
+  // the name helps. A text that is too long is described by its pattern, which states the length.
   const patterns = new Set(
     faults.flatMap(({ keyword, instancePath }) => (keyword === 'pattern' ? [instancePath] : [])),
   );
-  const told = faults.filter(
+  const useful = faults.filter(
     ({ keyword, instancePath }) =>
       keyword !== 'boolean' && !(keyword === 'maxLength' && patterns.has(instancePath)),
   );
-  const texts = (told.length > 0 ? told : faults).map(
+  const texts = (useful.length > 0 ? useful : faults).map(
     (fault) => `${part}${pathText(fault.instancePath)} ${messageOf(fault)}`,
   );
   return `${texts.join('; ')}.`;
 }
 
-/** `/externalIds/0` as one writes it. Of a record, names are whatever the sender has made up, and as long. */
+/**
+ * `/externalIds/0` as `.externalIds[0]`. Names in a record are chosen by the sender and of any
+ * length, so only those with the form of a name are shown.
+ */
 function pathText(instancePath: string): string {
   const segments = instancePath.split('/').slice(1);
   const texts = segments.map((name) =>
@@ -66,7 +70,10 @@ function messageOf({ keyword, params, message }: SchemaFault): string {
   return message;
 }
 
-/** A name that may be repeated. What looks like none may be a value, put where its name belongs. */
+/**
+ * A name that may be repeated. A text without the form of a name may be a value in the place of a
+ * name.
+ */
 export const nameIn = (name: unknown): string => (isName(name) ? name : 'one whose name is none');
 
 const isName = (name: unknown): name is string => typeof name === 'string' && /^[\w$.-]{1,64}$/.test(name);

@@ -1,39 +1,47 @@
 /**
- * Finds secrets in bytes: one Aho–Corasick automaton over the heads of all of them, each byte looked at once.
+ * Finds secrets in bytes with one Aho–Corasick automaton over the heads of all secrets; each byte
+ * is read once.
  *
- * The attack: secrets that begin alike, and a text of what they begin with. A search that tries one secret after the other
- * takes the length of the text times the number and the length of the secrets. Here only a bounded head of each is in the
- * automaton, so that it stays small whatever the secrets are. Where a head is found, what follows is compared with all
- * secrets of that head together: they are sorted, and the range of those that still agree only ever shrinks.
+ * Attack: secrets with a common prefix, and a text that repeats it. A search that tries one secret
+ * after the other takes the length of the text times the number and the length of the secrets. Here
+ * only a bounded head of each secret is in the automaton, so it stays small. Where a head is found,
+ * the following bytes are compared with all secrets of that head at once: they are sorted, and the
+ * range of those that still match only shrinks.
  *
- * It knows bytes and nothing of texts, and decodes nothing.
+ * It works on bytes and decodes nothing.
  */
 
-/** What of a secret is in the automaton. */
+/** Maximum bytes of a secret in the automaton. */
 export const HEAD_BYTES = 48;
-/** So many bytes are compared behind heads, for each byte of a text; and for each text, so that a short one can be all secret. */
+/**
+ * Budget of bytes compared after heads, per byte of the text, plus a fixed amount per text, so that
+ * a short text can be all secret.
+ */
 const COMPARED_PER_BYTE = 16;
 const COMPARED_BYTES = 16 * 1024;
-/** No byte of UTF-8: where the search meets it, it begins anew. */
+/** A byte that never occurs in UTF-8: it resets the search. */
 export const NO_BYTE = 0xff;
 
-/** Bytes to search, and where each of them comes from. */
+/** Bytes to search, and the offset of each in the original text. */
 export interface View {
   readonly bytes: Uint8Array;
   readonly length: number;
-  /** For each byte, and for the end, its offset in the text; absent where it is the same. */
+  /** Offset in the text for each byte and for the end; absent where offsets are identical. */
   readonly offsets?: Int32Array;
 }
 
-/** Parts of the text, in order, none of which touch: from, up to but not including, from, … */
+/** Disjoint, ordered parts of the text, as a flat list: start, end (exclusive), start, … */
 export type Spans = number[];
 
 export class SecretSearch {
-  /** What it takes in memory, roughly. */
+  /** Approximate memory, in bytes. */
   readonly size: number;
   /** Sorted. */
   readonly #secrets: readonly Uint8Array[];
-  /** By node: the byte that leads to it, how many lead there, where to go on when no child fits, what to hide. */
+  /**
+   * By node: the byte that leads to it, its depth, its failure link, and the length of the longest
+   * match that ends here.
+   */
   readonly #byte: Uint8Array;
   readonly #depth: Uint8Array;
   readonly #fail: Int32Array;
@@ -43,7 +51,7 @@ export class SecretSearch {
   readonly #roots = new Int32Array(256);
   /** Children that are not the next node, by node and byte. */
   readonly #branches = new Map<number, number>();
-  /** By the node of a whole head: the range of secrets that go on behind it. */
+  /** By the last node of a full head: the range of secrets that are longer than it. */
   readonly #longer = new Map<number, readonly [low: number, high: number]>();
 
   constructor(secrets: Iterable<Uint8Array>) {
@@ -55,7 +63,7 @@ export class SecretSearch {
     this.#hides = new Uint8Array(most);
     this.#kin = new Uint8Array(most);
     const nodes = this.#grow(parent, byte);
-    // What common heads have made superfluous goes.
+    // Common prefixes share nodes, so fewer are needed than were allocated.
     this.#byte = byte.slice(0, nodes);
     this.#fail = new Int32Array(nodes);
     this.#link(parent);
@@ -63,7 +71,7 @@ export class SecretSearch {
     this.size = 2_048 + bytes + 160 * this.#secrets.length + 4 * most + 5 * nodes + 64 * this.#branches.size;
   }
 
-  /** The tree of heads. @returns the number of its nodes */
+  /** Builds the trie of heads. @returns the number of its nodes */
   #grow(parent: Int32Array, byte: Uint8Array): number {
     const path = new Int32Array(HEAD_BYTES + 1);
     let nodes = 1;
@@ -101,7 +109,10 @@ export class SecretSearch {
     }
   }
 
-  /** For each node the longest other one that its end is the beginning of; the shallow ones first. */
+  /**
+   * Sets the failure links, by increasing depth: each is the longest proper suffix that is also in
+   * the trie.
+   */
   #link(parent: Int32Array): void {
     const byDepth: number[][] = Array.from({ length: HEAD_BYTES + 1 }, () => []);
     for (let node = 1; node < this.#byte.length; node += 1) byDepth[this.#depth[node] ?? 0]?.push(node);
@@ -128,15 +139,19 @@ export class SecretSearch {
   }
 
   /**
-   * Adds what is to be hidden.
+   * Adds the spans of all secrets to `spans`.
    *
-   * @param cuts offsets in the text, in order, where it may have been cut off: what of a secret stands before one is hidden
-   * @param cutMin so many bytes of it are needed for that
+   * @param cuts offsets in the text, in order, where it may have been truncated: the beginning of a
+   * secret before one is a match
+   * @param cutMin minimum bytes of such a beginning
    */
   search({ bytes, length, offsets }: View, cuts: readonly number[], cutMin: number, spans: Spans): void {
     let node = 0;
     let cut = 0;
-    /** Heads that begin before it lie in what has been compared already, and are compared while there is something left. */
+    /**
+     * Heads that begin before this are inside of bytes that were compared already; they are
+     * compared only while the budget lasts.
+     */
     let compareFrom = 0;
     let left = COMPARED_BYTES + COMPARED_PER_BYTE * length;
     const add = (from: number, to: number): void =>
@@ -154,8 +169,8 @@ export class SecretSearch {
       if (hidden === 0) continue;
       const from = at + 1 - hidden;
       let to = at + 1;
-      // Attack: a secret of five thousand times the same letter, compared at each letter of such a text. What begins
-      // within a secret and goes on behind its end is found for as long as the comparisons stay in proportion to the text.
+      // Attack: a secret of five thousand equal letters, compared at each letter of such a text.
+      // Matches that overlap an earlier one are extended only within a budget linear in the text.
       if (hidden === HEAD_BYTES && (left > 0 || from >= compareFrom)) {
         to = this.#compare(node, bytes, to, length);
         left -= to - at;
@@ -165,14 +180,14 @@ export class SecretSearch {
     }
   }
 
-  /** @returns where the bytes stop being those of any secret with this head */
+  /** @returns the offset at which the bytes stop matching any secret with this head */
   #compare(head: number, bytes: Uint8Array, from: number, length: number): number {
     let [low, high] = this.#longer.get(head) ?? [0, 0];
     let at = HEAD_BYTES;
     let to = from;
     while (low < high && to < length) {
       const code = bytes[to] ?? 0;
-      // Where the first and the last agree, so do all between them.
+      // Sorted: where the first and the last have this byte, all between them do.
       if (this.#secrets[low]?.[at] !== code) low = this.#firstFrom(low, high, at, code);
       if (low < high && this.#secrets[high - 1]?.[at] !== code)
         high = this.#firstFrom(low, high, at, code + 1);
@@ -183,7 +198,10 @@ export class SecretSearch {
     return to;
   }
 
-  /** The first of a range of secrets, alike before this place, that has the byte there, or a greater one. */
+  /**
+   * Binary search in secrets with a common prefix: the first whose byte at `at` is `code` or
+   * greater.
+   */
   #firstFrom(from: number, to: number, at: number, code: number): number {
     let low = from;
     let high = to;
@@ -196,13 +214,13 @@ export class SecretSearch {
   }
 }
 
-/** Each once, in the order of their bytes. */
+/** Sorted by bytes, without duplicates. */
 function sorted(secrets: Iterable<Uint8Array>): Uint8Array[] {
   const all = [...secrets].filter(({ length }) => length > 0).sort(Buffer.compare);
   return all.filter((secret, index) => index === 0 || Buffer.compare(secret, all[index - 1] ?? secret) !== 0);
 }
 
-/** Adds to spans that are in the order of their ends, and joins those that touch. */
+/** Adds a span to spans sorted by their ends, and joins those that touch. */
 export function addSpan(spans: Spans, from: number, to: number): void {
   let begin = from;
   let end = to;

@@ -1,24 +1,24 @@
 /**
  * The signature of platform requests and of webhook deliveries, `X-Platform-Signature: t=<unix
- * seconds>,v1=<hex>` (`docs/contract/webhooks.md#signature`). Only with secrets that are passed in;
- * it knows no clock.
+ * seconds>,v1=<hex>` (`docs/contract/webhooks.md#signature`). Pure: secrets and time are
+ * parameters.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const TIMESTAMP = /^[0-9]{1,16}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-/** A header is short; a longer one is somebody trying how much parsing costs. */
+/** Attack: long headers that are expensive to parse. */
 const HEADER_CHARS_MAX = 1_024;
 
 /**
- * @param secrets each signs; while one takes over from another the new one stands first. The key is
- * the text's UTF-8.
- * @param timestampS of this request: the same body sent again later is signed anew
+ * @param secrets each signs; during a rotation the new secret is first. The key is the text's
+ * UTF-8.
+ * @param timestampS Unix seconds of this request; a retry of the same body is signed again
  * @param body exactly the bytes that are sent
  * @returns the header's value
  */
 export function signatureHeader(secrets: readonly string[], timestampS: number, body: Uint8Array): string {
-  // A header without a digest would be sent as if it vouched for something.
+  // A header without a digest must never be sent.
   if (secrets.length === 0) throw new Error('Nothing can be signed without a secret.');
   const prefix = `${timestampS}.`;
   let header = `t=${timestampS}`;
@@ -27,9 +27,9 @@ export function signatureHeader(secrets: readonly string[], timestampS: number, 
   return header;
 }
 
-/** What a header says: a time, and the digests of one or more secrets. */
+/** A parsed header: a time, and the digests of one or more secrets. */
 export interface SignatureClaim {
-  /** Unix seconds, as they were signed. */
+  /** Unix seconds, as the signed text. */
   readonly timestamp: string;
   readonly digests: readonly Buffer[];
 }
@@ -48,7 +48,7 @@ export function verifySignature(
   return claim !== undefined && matchingDigests(claim, body, secrets).length > 0;
 }
 
-/** @returns those of the claim's digests that one of the secrets has made of this body */
+/** @returns the digests of the claim that match the body under one of the secrets */
 export function matchingDigests(
   { timestamp, digests }: SignatureClaim,
   body: Uint8Array,
@@ -57,14 +57,14 @@ export function matchingDigests(
   const matching: Buffer[] = [];
   for (const secret of secrets) {
     const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
-    // Every pair is compared, in constant time, so that timing tells neither the digest nor which
-    // secret it was.
+    // Every pair is compared in constant time, so that timing reveals neither the digest nor which
+    // secret made it.
     for (const candidate of digests) if (timingSafeEqual(digest, candidate)) matching.push(candidate);
   }
   return matching;
 }
 
-/** @returns undefined where the header is none of a signature */
+/** @returns undefined where the header is not a valid signature header */
 export function readSignature(header: string): SignatureClaim | undefined {
   if (header.length > HEADER_CHARS_MAX) return undefined;
   let timestamp: string | undefined;
@@ -74,7 +74,7 @@ export function readSignature(header: string): SignatureClaim | undefined {
     const key = pair.slice(0, separator);
     const value = pair.slice(separator + 1);
     if (key === 't') {
-      // A second timestamp would let an old signature vouch for a new time.
+      // Attack: a second timestamp would let an old signature pass for a new time.
       if (timestamp !== undefined || !TIMESTAMP.test(value)) return undefined;
       timestamp = value;
     } else if (key === 'v1') {

@@ -1,46 +1,49 @@
 /**
- * Bodies that come in small chunks: joins the chunks of one turn of the event loop, and holds back senders of too many.
+ * Handles bodies in small chunks: joins the chunks of one turn of the event loop, and pauses
+ * senders of too many.
  *
- * Attack: each byte of a body as a chunk of its own. It costs the sender six bytes and the host a callback of the parser, an
- * object and a message to a cell, so that 1 MB/s of it keeps the host busy. Joining leaves the callback of the parser; the
- * rate bounds that: a sender that is over it is not read from until there is room again. Nothing here knows what a chunk is
- * of: requests and answers to fetches are read alike.
+ * Attack: each byte of a body as its own chunk. It costs the sender six bytes and the host a parser
+ * callback, an object and a message to a cell, so that 1 MB/s keeps the host busy. Joining leaves
+ * only the parser callback, which the rate bounds: a sender over its rate is not read from until it
+ * is below it again. Used for requests and for responses to fetches.
  */
 import type { LimitName, Limits } from '../limits.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** A chunk below this is small. */
 const SMALL_BYTES = 256;
-/** Small chunks are counted in lots; the first lot of each body is free. */
+/** Small chunks are charged in lots of this many; the first lot of each body is free. */
 const LOT = 64;
-/** What is joined before it is handed on. */
+/** Maximum bytes that are joined to one piece. */
 const JOINED_BYTES_MAX = 1_024;
 const LIMIT = 'smallChunksPerSecond' as const satisfies LimitName;
 const SECOND_MS = 1_000;
 
-/** How many small chunks each of many senders may send. */
+/** The rate of small chunks of each sender. */
 export class SmallChunkRate {
   readonly #rate: RateLimit;
 
-  /** @param clock milliseconds that only ever grow */
+  /** @param clock monotonic, in milliseconds */
   constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number) {
     const timesMax = Math.ceil(limits[LIMIT] / LOT);
     this.#rate = new RateLimit({ timesMax, windowMs: SECOND_MS, clock });
   }
 
-  /** Counts one lot that has come. @returns how long nothing more is to be read from its sender, in milliseconds */
+  /** Charges one lot. @returns for how many milliseconds the sender must not be read from */
   chargeLot(sender: string): number {
     return this.#rate.charge(sender);
   }
 }
 
-/** Where the chunks of one body go. */
+/** The consumer of one body. */
 export interface JoinedTo {
-  /** Counts one more lot of the body's. @returns how long its sender is held back, in milliseconds */
+  /** Charges one more lot. @returns for how many milliseconds the sender is held back */
   chargeLot(): number;
   /** The next piece of the body. */
   push(bytes: Buffer): void;
-  /** The sender is held back no longer: what had come has been handed on, and more may be read. */
+  /**
+   * The sender is no longer held back: all held bytes have been passed on, and reading may resume.
+   */
   released(): void;
 }
 
@@ -50,7 +53,7 @@ export class SmallChunks {
   #joined: Buffer | undefined;
   #joinedBytes = 0;
   #count = 0;
-  /** What has come since the sender is held back. */
+  /** Bytes received while the sender is held back. */
   #held: Buffer[] = [];
   #hold: NodeJS.Timeout | undefined;
   #onEnd: (() => void) | undefined;
@@ -59,17 +62,19 @@ export class SmallChunks {
     this.#to = to;
   }
 
-  /** Nothing more is to be read from the sender. */
+  /** Whether the sender is held back and must not be read from. */
   get isHeld(): boolean {
     return this.#hold !== undefined;
   }
 
-  /** Bytes that have been joined and not handed on. */
+  /** Bytes that have been joined and not passed on yet. */
   get waitingBytes(): number {
     return this.#joinedBytes;
   }
 
-  /** The next chunk. It is handed on in this turn of the event loop, unless the sender is held back. */
+  /**
+   * Adds a chunk. It is passed on in this turn of the event loop, unless the sender is held back.
+   */
   add(chunk: Buffer): void {
     if (chunk.byteLength >= SMALL_BYTES) {
       this.#flush();
@@ -82,19 +87,19 @@ export class SmallChunks {
     if (!isNewLot) return;
     const holdMs = this.#to.chargeLot();
     if (holdMs === 0) return;
-    // What came with the same piece from the socket has to be made up for, too.
+    // Replaces an earlier hold: chunks of the same socket read add to the debt.
     clearTimeout(this.#hold);
     this.#hold = setTimeout(() => this.#release(), holdMs).unref();
   }
 
-  /** The body has ended. @param then called when all of it has been handed on */
+  /** Ends the body. @param then called when all of it has been passed on */
   end(then: () => void): void {
     this.#flush();
     if (this.isHeld) this.#onEnd = then;
     else then();
   }
 
-  /** Nobody wants the rest. */
+  /** Discards the rest of the body. */
   drop(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
@@ -124,7 +129,7 @@ export class SmallChunks {
     this.#joined = undefined;
     this.#joinedBytes = 0;
     if (joined === undefined) return;
-    // A piece keeps all of its memory: of few bytes, a copy is kept.
+    // A slice keeps its whole buffer in memory, so a few bytes are copied.
     this.#pass(2 * joined.byteLength < JOINED_BYTES_MAX ? Buffer.from(joined) : joined);
   }
 
@@ -132,7 +137,8 @@ export class SmallChunks {
     if (this.#joinedBytes + chunk.byteLength > JOINED_BYTES_MAX) this.#flush();
     if (this.#joined === undefined) {
       this.#joined = Buffer.allocUnsafeSlow(JOINED_BYTES_MAX);
-      // After all that has come from the socket has been parsed. Ticks and microtasks run after each chunk.
+      // Runs after everything from this socket read is parsed. Ticks and microtasks run after each
+      // chunk.
       setImmediate(() => this.#flush());
     }
     this.#joined.set(chunk, this.#joinedBytes);

@@ -1,7 +1,7 @@
 /**
- * What a call is for: one target of one integration, at its active version, as the doors and the
- * dispatcher need it. Built by the registry, cached, and replaced whole when anything in it
- * changes; only its tokens are made anew while it stays.
+ * A resolved target: one target of an integration at its active version, with all that a call
+ * needs. The registry builds and caches it, and replaces the whole object when anything in it
+ * changes; only its tokens are renewed in place.
  */
 import type { Limits } from '../limits.ts';
 import type { IsolateLimits } from '../protocol/wire.ts';
@@ -10,7 +10,7 @@ import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
 
-/** Its `level` is that of its endpoint; `place` the space's or the site's id. */
+/** `level` is the level of its endpoint; `place` is the id of the space or the site. */
 export interface Target extends TargetName {
   /** Opaque key in the public URL (`docs/contract/endpoints.md#urls`). */
   readonly endpointKey: string;
@@ -20,58 +20,56 @@ export interface Target extends TargetName {
   /** Number of the active version. */
   readonly version: number;
   readonly organization: string;
-  /** What of an installation is in a space or a site is paused with it. */
+  /** Space and site installations are paused with their installation. */
   readonly status: InstallationStatus;
   /**
-   * Another one after each change of the target, or of the code: what was said of it before may not
-   * hold any more.
+   * Opaque version tag; changes with the target or its active version.
    */
   readonly revision: string;
   /**
-   * When it was paused last, by itself or with its installation, resumed since or not; absent where
-   * it never was.
+   * When it was last paused, by itself or with its installation, in milliseconds since 1970. Kept
+   * after it is resumed; absent where it never was paused.
    */
   readonly pausedAt?: number;
   /**
-   * What holds for its calls: the deployment's own object, unless the operator has lowered any for
-   * this integration.
+   * Limits of its calls: the deployment's own object, unless the operator has lowered any for this
+   * integration.
    */
   readonly limits: Limits;
-  /** Those of them that its isolate keeps, where they are not the deployment's. */
+  /** The limits of its isolate, where they differ from the deployment's. */
   readonly isolateLimits?: IsolateLimits;
   /**
-   * Key of its isolate, one for an installation with all that is below it: another for each version
-   * and set of limits.
+   * Key of its isolate. An installation and its space and site installations share one, separate
+   * for each version and set of limits.
    */
   readonly isolate: string;
   /**
-   * To be read when a call is handed over and not kept: its tokens are good for a call that begins
+   * Read it when a call starts and do not keep it: its tokens are only valid for a call that starts
    * soon.
    */
   readonly environment: Environment;
   /**
-   * `environment` as the JSON text that goes into every call, encoded once for all calls of half a
-   * minute.
+   * `environment` as encoded JSON for calls, shared by all calls of 30 seconds.
    */
   readonly environmentJson: Uint8Array;
-  /** The hosts that its fetches may reach; absent where the manifest does not say. */
+  /** The hosts that its fetches may reach; absent where the manifest has no `egress`. */
   readonly egress?: EgressHosts;
   /**
-   * The header of its pages that bring none of their own; absent where the manifest does not say.
+   * Default `Content-Security-Policy` header of its pages; absent where the manifest has none.
    */
   readonly contentSecurityPolicy?: string;
-  /** Types of the events that its code has handlers for; absent where only the code can tell. */
+  /** Event types that its code has handlers for; absent where they are not known. */
   readonly handles?: ReadonlySet<string>;
   /**
-   * Where its configuration says what is posted where, and which events are meant; absent where it
-   * posts no webhooks.
+   * The settings that hold the webhook's URL and its event types; absent where it posts no
+   * webhooks.
    */
   readonly webhook?: WebhookDeclaration;
-  /** Secrets with which a sender may sign envelopes for this endpoint: the target's own. */
+  /** Secrets that verify the signatures of envelopes for this endpoint. */
   readonly signingSecrets: readonly string[];
 }
 
-/** The ids of a target, as each of its events carries them (`docs/contract/calls.md#event-ids`). */
+/** The ids of a target, as members of each of its events (`docs/contract/calls.md#event-ids`). */
 export const eventIds = ({ installationId, level, place }: TargetName): EventIds => {
   if (level === 'space') return { installationId, spaceId: place };
   return level === 'site' ? { installationId, siteId: place } : { installationId };

@@ -1,10 +1,10 @@
 /**
- * The ways in which one text may hold a secret: as it is, escaped as in JSON once or twice, encoded as in a URL or a form,
- * in base64 wherever in a longer text it begins.
+ * Decoded views of a text, in which secrets are searched: JSON escapes removed once or twice,
+ * percent- and form-decoded, base64-decoded at any offset.
  *
- * The text is decoded, and not the secret encoded: there are a few ways to read a text, whatever the number of secrets is.
- * Each view knows for every byte where in the text it comes from. A view is made only of a text that has something to decode,
- * takes linear time, and is no longer than the text.
+ * The text is decoded instead of encoding each secret, so the number of views does not depend on
+ * the number of secrets. Each view maps every byte to its offset in the text. A view is only built
+ * if there is something to decode, takes linear time, and is no longer than the text.
  */
 import { NO_BYTE, type View } from './secret-search.ts';
 
@@ -14,16 +14,19 @@ const PLUS = 0x2b;
 const BLANK = 0x20;
 const SMALL_U = 0x75;
 const SMALL_X = 0x78;
-/** Runs that are shorter hold no secret: eight characters are six bytes. */
+/** Minimum length of a base64 run: eight characters are six bytes. */
 const BASE64_CHARS_MIN = 8;
 
-/** What stands behind a backslash, and what for; `u` and `x` apart. */
+/**
+ * By the letter after a backslash: its character code plus one, or 0. `u` and `x` are handled
+ * separately.
+ */
 const ESCAPES = new Uint8Array(128);
 for (const [letter, code] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, 0: 0 }))
   ESCAPES[letter.charCodeAt(0)] = code + 1;
 for (const letter of '"\'`\\/') ESCAPES[letter.charCodeAt(0)] = letter.charCodeAt(0) + 1;
 
-/** By character of base64, of both alphabets, its six bits and one; 0 for all others. */
+/** By character of either base64 alphabet: its six-bit value plus one; 0 for all others. */
 const SEXTETS = new Uint8Array(256);
 for (const alphabet of ['+/', '-_'])
   for (const [bits, letter] of [
@@ -31,12 +34,14 @@ for (const alphabet of ['+/', '-_'])
   ].entries())
     SEXTETS[letter.charCodeAt(0)] = bits + 1;
 
-/** A view in base64: six characters of it may be no more than four bytes. */
+/** A decoded view. In base64, six characters may be only four bytes. */
 interface ReadView extends View {
   readonly isBase64: boolean;
 }
 
-/** Every view but the text itself. Each is good until the next one is asked for. */
+/**
+ * All views except the text itself. Views share memory: each is valid until the next is requested.
+ */
 export function* viewsOf(text: View): Generator<ReadView, undefined> {
   const { hasBackslash, hasPercent, hasPlus, runs } = survey(text);
   if (hasBackslash) {
@@ -54,11 +59,11 @@ interface Survey {
   hasBackslash: boolean;
   hasPercent: boolean;
   hasPlus: boolean;
-  /** Of base64: from, up to but not including, from, … */
+  /** Base64 runs, as a flat list: start, end (exclusive), start, … */
   readonly runs: number[];
 }
 
-/** What there is to decode. */
+/** Finds what there is to decode, in one pass. */
 function survey({ bytes, length }: View): Survey {
   const found: Survey = { hasBackslash: false, hasPercent: false, hasPlus: false, runs: [] };
   let from = 0;
@@ -74,7 +79,10 @@ function survey({ bytes, length }: View): Survey {
   return found;
 }
 
-/** Memory for a view of a text of usual length: to allocate it for each line of a log would take longer than the search. */
+/**
+ * Reusable memory for views of texts of usual length: allocating it for each log line would take
+ * longer than the search.
+ */
 class Scratch {
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;
@@ -88,7 +96,7 @@ const SCRATCH_BYTES = 16 * 1024;
 const FIRST = new Scratch(SCRATCH_BYTES);
 const SECOND = new Scratch(SCRATCH_BYTES);
 
-/** A view that is being written; no longer than what it is written from. */
+/** A view that is being written; never longer than its source. */
 class Written implements ReadView {
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;
@@ -109,14 +117,14 @@ class Written implements ReadView {
     return false;
   }
 
-  /** @param at where the byte comes from */
+  /** @param at offset of the byte in the source */
   push(code: number, at: number): void {
     this.bytes[this.length] = code;
     this.offsets[this.length] = this.#offset(at);
     this.length += 1;
   }
 
-  /** A character, in UTF-8. */
+  /** Appends a character, in UTF-8. */
   pushCharacter(character: number, at: number): void {
     if (character < 0x80) return this.push(character, at);
     if (character < 0x800) {
@@ -133,7 +141,7 @@ class Written implements ReadView {
     return this.push(0x80 | (character & 63), at);
   }
 
-  /** @param at where the text goes on */
+  /** Ends the view. @param at offset of its end in the source */
   end(at = this.#from.length): this {
     this.offsets[this.length] = this.#offset(at);
     return this;
@@ -144,7 +152,7 @@ class Written implements ReadView {
   }
 }
 
-/** Without one level of the escapes of JSON and JavaScript. What is no escape stays as it is. */
+/** Removes one level of JSON and JavaScript escapes. Other text is unchanged. */
 function unescaped(text: View, scratch: Scratch): Written {
   const { bytes, length } = text;
   const into = new Written(text, scratch);
@@ -165,7 +173,10 @@ function unescaped(text: View, scratch: Scratch): Written {
   return into.end();
 }
 
-/** A character by its number, or by two where it is a pair of surrogates. @returns where the text goes on */
+/**
+ * Decodes `\u` and `\x` escapes, including surrogate pairs.
+ * @returns the offset after the escape
+ */
 function pushHexadecimal(text: View, at: number, digits: number, into: Written): number {
   const high = hexadecimal(text, at + 2, digits);
   const end = at + 2 + digits;
@@ -184,7 +195,7 @@ function pushHexadecimal(text: View, at: number, digits: number, into: Written):
   return end;
 }
 
-/** @param toBlanks whether a plus is a blank, as in a form */
+/** @param toBlanks whether a plus is a blank, as in form encoding */
 function percentDecoded(text: View, toBlanks: boolean): Written {
   const { bytes, length } = text;
   const into = new Written(text, FIRST);
@@ -197,7 +208,7 @@ function percentDecoded(text: View, toBlanks: boolean): Written {
   return into.end();
 }
 
-/** @returns -1 where there are not so many digits */
+/** @returns the number, or -1 where there are fewer hexadecimal digits */
 function hexadecimal({ bytes, length }: View, from: number, digits: number): number {
   if (from + digits > length) return -1;
   let number = 0;
@@ -211,7 +222,10 @@ function hexadecimal({ bytes, length }: View, from: number, digits: number): num
   return number;
 }
 
-/** @param skipped where in a group of four a run begins is not known */
+/**
+ * @param skipped characters to skip at the start of each run: its alignment to groups of four is
+ * unknown
+ */
 function base64Decoded(text: View, runs: readonly number[], skipped: number): Written {
   const into = new Written(text, FIRST, true);
   for (let run = 0; run < runs.length; run += 2) {
@@ -225,7 +239,7 @@ function base64Decoded(text: View, runs: readonly number[], skipped: number): Wr
       if (bits < 8) continue;
       bits -= 8;
       into.push((held >> bits) & 0xff, from);
-      // The bits that are left belong to the next byte.
+      // The remaining bits belong to the next byte.
       from = bits === 0 ? at + 1 : at;
     }
     into.push(NO_BYTE, end);

@@ -1,6 +1,7 @@
 /**
- * What is answered for a name that leads to nothing: one sentence for what never was, for what is gone and for what is
- * another tenant's. They are made here and nowhere else, because an answer that differs by a word would tell those apart.
+ * Errors for names that do not exist. An object that never existed, one that was deleted and one of
+ * another tenant get the same sentence, made only here: a different word would reveal which of them
+ * it is.
  */
 import { AnnexError } from '../errors.ts';
 import { type TargetName, wholeInstallation } from './installation.ts';
@@ -8,7 +9,7 @@ import { type TargetName, wholeInstallation } from './installation.ts';
 export const unknownIntegration = (name: string): AnnexError =>
   new AnnexError('INTEGRATION_UNKNOWN', `There is no integration "${name}".`);
 
-/** One that was forgotten is no other than one that never was: numbers are taken in turn. */
+/** A version that was removed and one that never existed get the same sentence. */
 export const unknownVersion = (integration: string, number: number): AnnexError =>
   new AnnexError(
     'VERSION_UNKNOWN',

@@ -1,6 +1,6 @@
 /**
- * A text as its bytes in UTF-8, that knows which character a byte belongs to. What is found in the bytes is cut out of the
- * text itself, so that half a surrogate pair, which has no bytes of its own, stays what it is.
+ * A text with its UTF-8 bytes and a map from bytes to characters. Spans found in the bytes are cut
+ * out of the text itself, so that lone surrogates, which UTF-8 cannot encode, are preserved.
  */
 import type { Spans, View } from './secret-search.ts';
 
@@ -8,7 +8,10 @@ export class Utf8Text implements View {
   readonly bytes: Uint8Array;
   readonly length: number;
   readonly #text: string;
-  /** By character, and for the end, where its bytes begin; made where that is asked for, and not for ASCII. */
+  /**
+   * Offset of the first byte of each character, and of the end; built on first use, and never for
+   * ASCII.
+   */
   #begins: Int32Array | undefined;
 
   constructor(text: string) {
@@ -17,18 +20,19 @@ export class Utf8Text implements View {
     this.length = this.bytes.length;
   }
 
-  /** @returns where the bytes of this character begin */
+  /** @returns the offset of the first byte of a character */
   byteAt(character: number): number {
     return this.#isAscii ? character : (this.#table()[character] ?? this.length);
   }
 
-  /** Spans of bytes, in order, as spans of characters: whole ones, also where a span ends within one. */
+  /** Converts ordered spans of bytes to spans of characters, extended to whole characters. */
   charactersOf(spans: Spans): Spans {
     if (this.#isAscii) return spans;
     const begins = this.#table();
     return spans.map((byte, index) => {
       const isEnd = index % 2 === 1;
-      // The first character that begins here or later; a span begins with the one before unless that is it.
+      // The first character that begins at this byte or later. If a span starts inside a character,
+      // it starts with the one before.
       const next = firstFrom(begins, byte);
       return isEnd || begins[next] === byte ? next : this.#before(next);
     });
@@ -38,7 +42,7 @@ export class Utf8Text implements View {
     return this.length === this.#text.length;
   }
 
-  /** The character before, both halves of it. */
+  /** Start of the previous character; a surrogate pair is one character. */
   #before(next: number): number {
     const isPair = next >= 2 && (this.#text.codePointAt(next - 2) ?? 0) > 0xffff;
     return isPair ? next - 2 : next - 1;
@@ -54,7 +58,7 @@ export class Utf8Text implements View {
       const code = text.codePointAt(at) ?? 0;
       if (code > 0xffff) {
         at += 1;
-        // No span begins or ends between the halves of a pair.
+        // Spans never begin or end between the halves of a pair.
         begins[at] = byte + 1;
         byte += 4;
       } else {
@@ -67,7 +71,7 @@ export class Utf8Text implements View {
   }
 }
 
-/** The first place of an ascending table with this value, or a greater one. */
+/** Binary search: the first index of an ascending table whose value is `value` or greater. */
 function firstFrom(table: Int32Array, value: number): number {
   let low = 0;
   let high = table.length - 1;

@@ -1,13 +1,13 @@
 /**
- * What a component answers to `ui_render` (`docs/contract/components.md#answer`): a drawing with
- * the state and the props that belong to it, or the word that it is complete. Bytes of a tenant's
- * become what may be passed on, or a list of what is wrong with them.
+ * Reads a component's answer to `ui_render` (`docs/contract/components.md#answer`): a drawing with
+ * its state and props, or a completion. Untrusted bytes become a checked answer or a list of
+ * problems.
  */
 import { checkDrawing } from './contentkit-check.ts';
 import { type DrawingProblem, Findings, meant, type Place } from './contentkit-problem.ts';
 import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentkit-values-check.ts';
 
-/** How large an answer may be. Its state has to fit into the event of the next action. */
+/** Maximum size of an answer. Its state has to fit into the event of the next action. */
 export const RENDERING_BYTES_MAX = 1024 * 1024;
 
 export type ReadRendering =
@@ -34,7 +34,7 @@ export function readRendering(bytes: Buffer): ReadRendering {
   return { ok: true, rendering: drawing?.ok ? { ...answer, element: drawing.element } : answer };
 }
 
-/** JSON in UTF-8; undefined where it is none. */
+/** Parses JSON in UTF-8; undefined where it is not valid. */
 function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

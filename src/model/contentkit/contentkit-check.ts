@@ -1,11 +1,10 @@
 /**
- * What a component drew, checked and normalised: the tree that is passed on has known elements with
- * known attributes and nothing else (`docs/contract/components.md#validation`).
+ * Checks and normalises a drawing: the resulting tree has known elements with known attributes and
+ * nothing else (`docs/contract/components.md#validation`).
  *
- * The tree is a tenant's JSON, so its depth, its elements and what is told of its faults are
- * bounded, and the work grows with its size alone. Harmless noise is taken out: nested lists,
- * `null`, `false`, numbers where text may be. What is made of the catalogue is made once, when this
- * module is loaded.
+ * The tree is untrusted JSON: its depth, its elements and the list of its problems are bounded, and
+ * the work is linear in its size. Harmless noise is normalised: nested lists, `null`, `false`,
+ * numbers in place of text. The catalogue is compiled once, when this module is loaded.
  */
 import { type ChildrenRule, DEFINITIONS, ELEMENTS, type ElementKind, ROOTS } from './contentkit.ts';
 import { type DrawingProblem, Findings, meant, type Place, quoted } from './contentkit-problem.ts';
@@ -19,18 +18,18 @@ import {
   valueCheck,
 } from './contentkit-values-check.ts';
 
-/** Elements inside of one another, the root included; lists inside of lists are bounded alike. */
+/** Maximum depth of elements, the root included; nested lists have the same bound. */
 const DRAWING_DEPTH_MAX = 64;
-/** Elements of one drawing, texts counted alike. */
+/** Maximum elements of one drawing; each text counts as one. */
 const DRAWING_ELEMENTS_MAX = 10_000;
-/** Names of elements that one message lists. */
+/** Maximum element names in one message. */
 const NAMES_TOLD_MAX = 7;
 
 export type CheckedDrawing =
   | { readonly ok: true; readonly element: JsonObject }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
-/** Checks the tree below `element`. @param element JSON, not trusted */
+/** Checks the tree below `element`. @param element parsed JSON, untrusted */
 export function checkDrawing(element: unknown): CheckedDrawing {
   const findings = new Findings();
   const checked = rootCheck(element, ROOT, findings);
@@ -41,9 +40,8 @@ export function checkDrawing(element: unknown): CheckedDrawing {
 const ROOT: Place = { key: 'element' };
 
 /**
- * How many elements a place is inside of. The attack is a drawing of ten thousand elements below
- * sixty that each stand in sixty lists: so the way up is only taken to the next element, which
- * knows the rest.
+ * How many elements a place is inside of. Attack: ten thousand elements below sixty that are each
+ * in sixty nested lists. The walk up ends at the nearest element, which stores its depth.
  */
 function depthAt(at: Place): number {
   let place: Place | undefined = at;
@@ -61,7 +59,7 @@ const definitions: Definitions = {
 interface Kind {
   readonly attributes: ReadonlyMap<string, Check>;
   readonly required: readonly string[];
-  /** Names of attributes, `children` included where there can be any. */
+  /** Names of attributes, including `children` where the element can have some. */
   readonly known: readonly string[];
   readonly children: Check | undefined;
 }
@@ -82,7 +80,7 @@ function compiled(name: string, { attributes, children }: ElementKind): Kind {
   };
 }
 
-/** A check of an element that has to be one of these. */
+/** A check that the value is one of these elements. */
 function elementCheck(names: readonly string[]): Check {
   const allowed = new Set(names);
   const listed = alternatives(names.map((name) => `<${name}>`));
@@ -110,7 +108,10 @@ function elementCheck(names: readonly string[]): Check {
   };
 }
 
-/** Counts one more. Attack: a million elements, each looked at after the one that was too many. */
+/**
+ * Counts one element or text. Attack: a million elements, all checked although the bound is passed:
+ * the check stops here.
+ */
 function isTooMany(findings: Findings, at: Place): boolean {
   findings.elements += 1;
   if (findings.elements <= DRAWING_ELEMENTS_MAX) return false;
@@ -119,7 +120,7 @@ function isTooMany(findings: Findings, at: Place): boolean {
   return true;
 }
 
-/** Where an element may stand that only few others take. */
+/** Names the parents of an element, where they are few. */
 function hintOfPlace(name: string): string | undefined {
   const parents = Object.entries(ELEMENTS).filter(([, { children }]) => children?.elements.includes(name));
   if (parents.length === 0) return `<${name}> is never inside of another element.`;
@@ -145,7 +146,7 @@ function checkedElement(value: JsonObject, kind: Kind, at: Place, findings: Find
 const unknownText = ({ known }: Kind): string =>
   known.length === 0 ? 'is unknown; there are no attributes' : `is unknown; there are ${known.join(', ')}`;
 
-/** Of an element that is always empty; noise is nothing. */
+/** Check of an element that is always empty. Values that draw nothing are accepted. */
 const noChildren: Check = (value, at, findings) => {
   const items = openedList(value, at, findings);
   return items.length > 0 ? findings.add(at, 'must not be there: the element is always empty') : undefined;
@@ -161,7 +162,7 @@ function childrenCheck(rule: ChildrenRule): Check {
       if (isText && rule.text) {
         if (!isTooMany(findings, place)) checked.push(String(item));
       }
-      // What stands between two tags on one line.
+      // White space between two tags on one line.
       else if (typeof item === 'string' && item.trim() === '') continue;
       else if (isText) findings.add(place, `is text: "${quoted(String(item))}"`, TEXT_HINT);
       else checked.push(check(item, place, findings));
@@ -173,7 +174,7 @@ function childrenCheck(rule: ChildrenRule): Check {
 
 const TEXT_HINT = 'Put text into <text>.';
 
-/** What `cond && <x/>` leaves behind. */
+/** A value that draws nothing, such as the result of `cond && <x/>`. */
 const isNothing = (item: unknown): boolean =>
   item === null || item === undefined || typeof item === 'boolean';
 
@@ -182,15 +183,14 @@ function standAlone(items: readonly unknown[], alone: string, at: Place, finding
     findings.add(at, `must be one <${alone}> and nothing beside it, or have none`);
 }
 
-/** Something in a list, with its place as it was drawn. */
+/** An item of a list, with its place in the original drawing. */
 interface Item {
   readonly item: unknown;
   readonly place: Place;
 }
 
 /**
- * The items of a list, nested ones opened; one value is a list of one. What draws nothing is left
- * out.
+ * Flattens nested lists; a single value is a list of one. Values that draw nothing are left out.
  */
 function openedList(value: unknown, at: Place, findings: Findings): readonly Item[] {
   const items: Item[] = [];
@@ -205,7 +205,7 @@ function open(value: unknown, at: Place, findings: Findings, into: Item[], depth
     findings.add(at, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
   } else {
     for (const [key, item] of value.entries()) {
-      // Beyond the bound on elements nothing is looked at.
+      // Items beyond the bound on elements are not checked.
       if (findings.full || into.length > DRAWING_ELEMENTS_MAX) return;
       if (!isNothing(item)) open(item, { parent: at, key }, findings, into, depth + 1);
     }

@@ -1,71 +1,73 @@
 /**
- * What is wrong with a drawing, as a value that names where: the path in the tree, the element, the attribute.
+ * Problems of a drawing, as values: each has a path in the tree, the element and the attribute.
  *
- * The tree is a tenant's, and may be as wrong as it likes: problems are counted, and what they quote of it is cut.
+ * The tree is untrusted, so the number of problems and the length of each quotation are bounded.
  */
 import { nearest } from '../nearest.ts';
 
-/** More than this helps nobody, and a tree of ten thousand wrong elements would be an answer of megabytes. */
+/**
+ * Maximum problems listed. Attack: ten thousand wrong elements, whose problems would be megabytes.
+ */
 const DRAWING_PROBLEMS_MAX = 20;
 const QUOTED_CHARS_MAX = 64;
-/** Steps of a path that are told, from its end: as many as elements can be nested, and some lists. */
+/** Maximum steps of a reported path, counted from its end: enough for the deepest valid element. */
 const STEPS_TOLD_MAX = 256;
 
 export interface DrawingProblem {
-  /** From the root, which is `element`: `element.children[1].onPress`. */
+  /** Path from the root `element`, for example `element.children[1].onPress`. */
   readonly path: string;
   /** The path and name of the element, and what is wrong with it. */
   readonly message: string;
   readonly hint?: string;
 }
 
-/** A place in the tree; only a place that something is wrong with is ever written out. */
+/** A place in the tree, as a linked list: its text is only built for a problem. */
 export interface Place {
   readonly parent?: Place;
-  /** Name of a member, or index in a list; of the root its own name. */
+  /** Name of a member, or index in a list; for the root, its name. */
   readonly key: string | number;
-  /** Name of the element that is here, where one is. */
+  /** Name of the element at this place, if it is one. */
   readonly tag?: string;
-  /** Elements from the root to the one that is here, both included. */
+  /** Number of elements from the root to this one, both included. */
   readonly depth?: number;
 }
 
-/** What has been found so far, and how much has been looked at. */
+/** Collects the problems of one check, and counts the elements checked. */
 export class Findings {
   readonly problems: DrawingProblem[] = [];
-  /** Elements and texts so far. */
+  /** Elements and texts checked so far. */
   elements = 0;
-  /** Set where the rest is not worth a look. */
+  /** Set to end the check before the list of problems is full. */
   stopped = false;
 
-  /** Nothing more is looked for. */
+  /** Whether the check ends. */
   get full(): boolean {
     return this.stopped || this.problems.length >= DRAWING_PROBLEMS_MAX;
   }
 
-  /** @param text begins where the name of the place ends: `is required` */
+  /** @param text the clause after the name of the place, for example `is required` */
   add(at: Place, text: string, hint?: string): undefined {
     if (this.full) return;
     const within: string[] = [];
     let owner: Place | undefined = at;
     for (; owner !== undefined && owner.tag === undefined; owner = owner.parent) within.unshift(step(owner));
     const attribute = within.join('').replace(/^\./, '');
-    const told = attribute === '' ? text : `${attribute} ${text}`;
+    const clause = attribute === '' ? text : `${attribute} ${text}`;
     this.problems.push({
       path: pathOf(at),
-      message: owner === undefined ? told : `${pathOf(owner)} <${quoted(owner.tag ?? '')}>: ${told}`,
+      message: owner === undefined ? clause : `${pathOf(owner)} <${quoted(owner.tag ?? '')}>: ${clause}`,
       ...(hint !== undefined && { hint }),
     });
   }
 }
 
-/** "Did you mean …?", where one of the known words is near. */
+/** A "Did you mean …?" hint, where one of the known words is near. */
 export function meant(word: string, known: Iterable<string>, shown = (name: string) => `"${name}"`) {
   const near = nearest(word, known);
   return near === undefined ? undefined : `Did you mean ${shown(near)}?`;
 }
 
-/** Text of a tenant's, as far as a message shows it. */
+/** Untrusted text, truncated for a message. */
 export const quoted = (text: string): string =>
   text.length > QUOTED_CHARS_MAX ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text;
 
@@ -73,9 +75,9 @@ function pathOf(at: Place): string {
   const steps: string[] = [];
   let place: Place | undefined = at;
   for (; place !== undefined && steps.length < STEPS_TOLD_MAX; place = place.parent) steps.push(step(place));
-  const told = steps.reverse().join('');
+  const path = steps.reverse().join('');
   // Attack: lists in lists in elements in lists, and twenty problems each with a path of 20 KB.
-  return place === undefined ? told.replace(/^\./, '') : `…${told}`;
+  return place === undefined ? path.replace(/^\./, '') : `…${path}`;
 }
 
 const step = ({ key }: Place): string => (typeof key === 'number' ? `[${key}]` : `.${quoted(key)}`);

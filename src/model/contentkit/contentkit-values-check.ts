@@ -1,24 +1,28 @@
 /**
- * Checks of attribute values, made of their schemas: each says in a sentence what was expected.
+ * Compiles the schemas of attribute values to checks; a failed check says what was expected.
  *
- * Understands the part of JSON Schema that `contentkit-values.ts` and `contentkit.ts` use, and fails when the service starts
- * where they use more. A value that is data of the author's (`props`, `returnValue`) is taken as it is, to a bounded depth.
+ * Supports the part of JSON Schema that `contentkit-values.ts` and `contentkit.ts` use; any other
+ * keyword type throws when the service starts. Free data of the author (`props`, `returnValue`)
+ * passes unchanged, to a bounded depth.
  */
 import type { TSchema } from 'typebox';
 import { type Findings, meant, type Place, quoted } from './contentkit-problem.ts';
 import { PATTERN_WORDS, referred } from './contentkit-values.ts';
 
-/** Looks at a value. @returns it as it is passed on */
+/** Checks a value, adding its problems to `findings`. @returns the normalised value */
 export type Check = (value: unknown, at: Place, findings: Findings) => unknown;
 
-/** How deep data of the author's may be nested. JSON text is written by recursion, which hostile data would exhaust. */
+/**
+ * Maximum nesting of free data. Attack: deep data that overflows the stack of the recursive
+ * `JSON.stringify`.
+ */
 export const DATA_DEPTH_MAX = 64;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The members of a schema that are looked at. */
+/** The JSON Schema keywords that are supported. */
 interface Rules {
   readonly type?: string;
   readonly anyOf?: readonly TSchema[];
@@ -36,15 +40,17 @@ interface Rules {
 }
 
 export interface Definitions {
-  /** The definition of a value; undefined of an element. */
+  /** The definition of a value; undefined for the name of an element. */
   value(name: string): TSchema | undefined;
-  /** A check of an element that has to be one of these. */
+  /** A check that the value is one of these elements. */
   element(names: readonly string[]): Check;
-  /** A check of a list of them, which may be nested and have gaps. */
+  /**
+   * A check of a list of these elements, which may have nested lists and values that draw nothing.
+   */
   elements(names: readonly string[]): Check;
 }
 
-/** The check of a schema. */
+/** Compiles a schema. @throws where it uses an unsupported type */
 export function valueCheck(schema: TSchema, definitions: Definitions): Check {
   const name = referred(schema);
   if (name !== undefined) {
@@ -73,7 +79,7 @@ export function valueCheck(schema: TSchema, definitions: Definitions): Check {
   }
 }
 
-/** What a schema asks for, in words. */
+/** Describes in words what a schema expects. */
 function words(schema: TSchema, definitions: Definitions): string {
   const name = referred(schema);
   if (name === 'press') return 'an action: an object with `action`';
@@ -101,13 +107,13 @@ const TYPE_WORDS = new Map([
 export const alternatives = (names: readonly string[]): string =>
   [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' or ');
 
-/** Data of the author's, which only has to be finite. */
+/** Check of free data: only its depth is bounded. */
 const dataCheck: Check = (value, at, findings) =>
   isDeeper(value, DATA_DEPTH_MAX)
     ? findings.add(at, `must not be nested deeper than ${DATA_DEPTH_MAX}`)
     : value;
 
-/** Whether objects and lists are inside of one another more often than that. */
+/** Whether objects and lists are nested more than `depthMax` levels. */
 export function isDeeper(value: unknown, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (depthMax === 0) return true;
@@ -133,7 +139,7 @@ function textCheck({ pattern, const: only, minLength = 0, maxLength }: Rules): C
     if (only !== undefined && value !== only) return findings.add(at, `must be "${only}"`);
     if (value.length < minLength) return findings.add(at, 'must not be empty');
     if (maxLength !== undefined && value.length > maxLength) {
-      // As JSON Schema counts, and readers do: by characters, not by halves of them.
+      // Counts code points, as JSON Schema does, not UTF-16 code units.
       const characters = [...value].length;
       if (characters > maxLength)
         return findings.add(at, `must have at most ${maxLength} characters, not ${characters}`);
@@ -153,7 +159,7 @@ function numberCheck({ minimum, exclusiveMinimum }: Rules): Check {
   };
 }
 
-/** The names of elements that a schema allows; empty where it is one of values. */
+/** The names of the elements that a schema allows; empty where it is a schema of values. */
 export function elementNames(schema: TSchema, definitions: Pick<Definitions, 'value'>): readonly string[] {
   const variants = (schema as Rules).anyOf ?? [schema];
   const names = variants.map(referred).filter((name) => name !== undefined);
@@ -189,18 +195,19 @@ function objectCheck({ properties = {}, required = [], ...rules }: Rules, defini
       if (check) return [key, check(member, place, findings)];
       return [key, findings.add(place, `is unknown; there are ${known.join(', ')}`, meant(key, known))];
     });
-    // Defines members: assigning one that is named `__proto__` would set the prototype instead.
+    // `fromEntries` defines members. Attack: assigning one named `__proto__` would set the
+    // prototype.
     return Object.fromEntries(entries);
   };
 }
 
-/** One way to satisfy a union, and how to tell that it is meant. */
+/** One variant of a union, and whether a value is intended as this variant. */
 interface Variant {
   readonly check: Check;
   isMeant(value: unknown): boolean;
 }
 
-/** Takes the variant that is meant, so that what is wrong is said of that one, and not of all. */
+/** Selects the intended variant, so that problems are those of this variant and not of all. */
 function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Check {
   const elements = elementNames({ anyOf: schemas } as TSchema, definitions);
   if (elements.length > 0) return definitions.element(elements);
@@ -214,15 +221,15 @@ function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Chec
   return (value, at, findings) => {
     const action = actions.length > 0 && isObject(value) ? value['action'] : undefined;
     if (typeof action === 'string' && action.startsWith('@') && !actions.includes(action)) {
-      const told = `"${quoted(action)}" is no action of the platform; there are ${actions.join(', ')}`;
-      return findings.add(at, `is wrong: ${told}`, meant(action, actions));
+      const fault = `"${quoted(action)}" is no action of the platform; there are ${actions.join(', ')}`;
+      return findings.add(at, `is wrong: ${fault}`, meant(action, actions));
     }
     const variant = variants.find(({ isMeant }) => isMeant(value));
     return variant === undefined ? findings.add(at, expected) : variant.check(value, at, findings);
   };
 }
 
-/** The only action that an object of this schema can be. */
+/** The name of the action, where the schema fixes it. */
 const actionOf = (schema: TSchema): string | undefined =>
   ((schema as Rules).properties?.['action'] as Rules | undefined)?.const;
 

@@ -1,21 +1,21 @@
 /**
- * The values that attributes of ContentKit elements take: texts, URLs, icons, actions, bindings to
- * client state (`docs/contract/components.md#values`). Schemas only; which element has which is in
- * `contentkit.ts`.
+ * Schemas of the values of ContentKit attributes: texts, URLs, icons, actions, bindings to client
+ * state (`docs/contract/components.md#values`). `contentkit.ts` says which element has which
+ * attribute.
  *
- * A schema here says in its description what it means: the author reads it in an editor, the host
- * product in the JSON Schema.
+ * Descriptions of schemas are public: authors see them in an editor, the host product in the JSON
+ * Schema.
  */
 import Type, { type TSchema } from 'typebox';
 
-/** Where a definition of the document is. */
+/** Prefix of references to definitions. */
 const DEFINITIONS = '#/$defs/';
 
 /** Refers to an element, or to a definition of this file, by its name. */
 export const ref = (name: string, description?: string): TSchema =>
   Type.Ref(`${DEFINITIONS}${name}`, description === undefined ? {} : { description });
 
-/** The name that a schema refers to, where it is such a reference. */
+/** The name that a schema refers to; undefined where it is not a reference. */
 export const referred = (schema: object): string | undefined =>
   '$ref' in schema && typeof schema.$ref === 'string' ? schema.$ref.slice(DEFINITIONS.length) : undefined;
 
@@ -38,21 +38,21 @@ const BUTTON_STYLES = ['primary', 'secondary', 'danger'] as const;
 
 /**
  * Attack: `javascript:`, `data:` or `file:` in a link, run or read by the page of the host product.
- * Nothing may stand before the scheme, and nothing that a browser drops inside of it.
+ * Nothing may precede the scheme, and no character that browsers ignore is allowed in the URL.
  */
 const WEB_URL = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\u0000-\\u0020\\u007f]+$';
 const LINK_URL = '^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\\s\\u0000-\\u0020\\u007f]+$';
-/** An action of the component: what begins with `@` is the platform's. */
+/** Name of an action of the component. Names that begin with `@` belong to the platform. */
 const OWN_ACTION = '^[^@]';
 
-/** What a text has to be that must fit a pattern. */
+/** Pattern → what it expects, in words that follow "must be". */
 export const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   [WEB_URL, 'an absolute URL with http or https'],
   [LINK_URL, 'an absolute URL with http, https or mailto'],
   [OWN_ACTION, 'the name of an action of the component, or of one that the platform has'],
 ]);
 
-/** An object of these members and no others. */
+/** An object with these members and no others. */
 export const shape = (members: Record<string, TSchema>, description: string): TSchema =>
   Type.Object(members, { description, additionalProperties: false });
 
@@ -65,7 +65,7 @@ export const text = (description: string, rule: { maxLength?: number; minLength?
 
 export const flag = (description: string): TSchema => Type.Boolean({ description });
 
-/** A value, or the client state to take it from. */
+/** A value, or a binding to client state. */
 export const dynamic = (schema: TSchema, description: string): TSchema =>
   Type.Union([schema, ref('binding')], { description });
 
@@ -74,14 +74,14 @@ export const webUrl = (description: string): TSchema =>
 export const linkUrl = (description: string): TSchema =>
   dynamic(Type.String({ pattern: LINK_URL }), description);
 
-/** `{url}`, of what is shown or opened. */
+/** An object `{url}`: the location of a picture, a page or a link target. */
 export const source = (url: TSchema, description: string): TSchema => shape({ url }, description);
 
 export const icon = (description: string): TSchema => ref('icon', description);
 export const press = (description: string): TSchema => ref('press', description);
 export const buttonStyle = Type.Enum([...BUTTON_STYLES], { description: 'Prominence of the button.' });
 
-/** One of the actions that the platform carries out itself. */
+/** An action that the platform carries out. */
 const builtIn = (action: string, members: Record<string, TSchema>, description: string): TSchema =>
   shape({ action: Type.Literal(action), ...members }, description);
 

@@ -1,9 +1,9 @@
 /**
- * ContentKit: every element that a component can draw, its attributes and what may stand inside of
- * it (`docs/contract/components.md#elements`).
+ * The ContentKit catalogue: every element that a component can draw, its attributes and its
+ * children (`docs/contract/components.md#elements`).
  *
- * The one place where this is said. The host's check (`contentkit-check.ts`), the types of the SDK
- * (`sandbox/sdk/contentkit-elements.ts`) and the JSON Schema that is served are made of it.
+ * The single source: the host's check (`contentkit-check.ts`), the types of the SDK
+ * (`sandbox/sdk/contentkit-elements.ts`) and the public JSON Schema are derived from it.
  */
 import Type, { type TSchema } from 'typebox';
 import {
@@ -22,15 +22,15 @@ import {
   webUrl,
 } from './contentkit-values.ts';
 
-/** What may stand inside of an element. */
+/** The children that an element may have. */
 export interface ChildrenRule {
-  /** Names of elements. */
+  /** Names of the allowed elements. */
   readonly elements: readonly string[];
-  /** Whether text may. */
+  /** Whether text is allowed. */
   readonly text: boolean;
-  /** Whether there has to be a list, if an empty one. */
+  /** Whether the `children` member is required; it may be empty. */
   readonly required: boolean;
-  /** One of `elements` that stands alone or not at all. */
+  /** One of `elements` that must be the only child where it is used. */
   readonly alone?: string;
 }
 
@@ -38,14 +38,17 @@ export interface ElementKind {
   readonly description: string;
   /** Without `type` and `children`; optional ones are marked by `Type.Optional`. */
   readonly attributes: Readonly<Record<string, TSchema>>;
-  /** Absent where nothing may. */
+  /** Absent where the element has no children. */
   readonly children?: ChildrenRule;
 }
 
-/** Those that an answer may be; the first may stand inside of others, too. */
+/** Elements that can be the root of an answer. `block` may also be a child. */
 export const ROOTS = ['block', 'modal', 'configuration'] as const;
 
-/** What can stand anywhere: all but what an answer is made of, and the parts of a stepper. */
+/**
+ * Elements that are allowed as children in general: all but the other roots and the parts of a
+ * stepper.
+ */
 const DESCENDANTS = [
   ...(['block', 'vstack', 'hstack', 'box', 'divider', 'text', 'link', 'hint', 'markdown', 'image'] as const),
   ...(['card', 'button', 'input', 'textinput', 'select', 'switch', 'radio', 'checkbox'] as const),
@@ -57,7 +60,7 @@ const INPUT_ELEMENTS = [
 ] as const;
 
 const descendants: ChildrenRule = { elements: DESCENDANTS, text: false, required: false };
-/** Text, with parts of it in another style. */
+/** Text, and `<text>` for styled parts. */
 const words: ChildrenRule = { elements: ['text'], text: true, required: false };
 const inline: ChildrenRule = { elements: ['text', 'link'], text: true, required: false };
 
@@ -91,7 +94,7 @@ const choiceValue = Type.Union([Type.String(), Type.Number()], {
 });
 const changed = press('Dispatched when the value changes.');
 
-/** Tag → what it is. In the order of the documentation. */
+/** Tag → definition of the element, in the order of the documentation. */
 export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   block: {
     description: 'Root element of a component in a document.',
@@ -358,15 +361,15 @@ function elementSchema(name: string, { description, attributes, children }: Elem
   );
 }
 
-/** Name → definition: of each element, and of the values that they have in common. */
+/** Name → definition of each element and of each shared value. */
 export const DEFINITIONS: Readonly<Record<string, TSchema>> = {
   ...Object.fromEntries(Object.entries(ELEMENTS).map(([name, kind]) => [name, elementSchema(name, kind)])),
   ...VALUES,
 };
 
 /**
- * The elements that an answer of the service can have, as JSON Schema: after the host has checked
- * and normalised them.
+ * JSON Schema of the elements in an answer of the service, after the host's check and
+ * normalisation.
  */
 export const CONTENTKIT_SCHEMA = Type.Union(
   ROOTS.map((name) => ref(name)),

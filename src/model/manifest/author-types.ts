@@ -1,9 +1,11 @@
 /**
- * The types that a manifest gives to its author's code, as the text of `annex-env.d.ts`: it fills in `ManifestTypes` of the
- * SDK (`sandbox/sdk/manifest-types.ts`), from which configurations, secrets and component ids get their types.
+ * Generates `annex-env.d.ts`, the types of a manifest for its author's code. The file fills in
+ * `ManifestTypes` of the SDK (`sandbox/sdk/manifest-types.ts`), which types configurations, secrets
+ * and component ids.
  *
- * The same manifest always makes the same text. Whatever the manifest says ends up in a comment, where it cannot end it, or
- * in a quoted literal: a stranger's integration may be read, and typed, before it is trusted. Knows no files.
+ * Deterministic. Text of the manifest only appears inside of comments, which it cannot end, or in
+ * quoted literals: an untrusted integration may be read and typed before it is trusted. Does no
+ * file I/O.
  */
 
 import { CREDENTIALS_PROPERTY } from '../installation.ts';
@@ -12,17 +14,20 @@ import { MANIFEST_FILE, type Manifest } from './manifest.ts';
 
 export const AUTHOR_TYPES_FILE = 'annex-env.d.ts';
 
-/** Characters of a title or a description that are repeated in a comment. */
+/** Maximum characters of a title or a description in a comment. */
 const COMMENT_CHARS_MAX = 500;
-/** A union that makes a longer line is written one choice a line. */
+/** A union longer than this is written with one choice per line. */
 const LINE_CHARS_MAX = 100;
 
 const LEVELS = ['account', 'space', 'site'] as const;
 
-/** By its full name: what the SDK hands on from its other files has no short one in here. */
+/**
+ * The full import type: inside of the module augmentation, names that the SDK re-exports have no
+ * short form.
+ */
 const CREDENTIALS = `import('@annex/sdk').OAuthCredentials`;
 
-/** What of a manifest its types are made of. */
+/** The members of a manifest that types are generated from. */
 export type TypedManifest = Pick<Manifest, 'name' | 'blocks' | 'configurations' | 'secrets'>;
 
 /** The text of the file. */
@@ -82,7 +87,7 @@ function propertyMember(name: string, property: ConfigurationProperty, required:
   ];
 }
 
-/** @returns undefined for a button without a value: only `oauth_credentials` ever gets one */
+/** @returns undefined for a button without a value: only `oauth_credentials` has one */
 function propertyType(name: string, property: ConfigurationProperty): string | undefined {
   switch (property.type) {
     case 'string':
@@ -97,14 +102,14 @@ function propertyType(name: string, property: ConfigurationProperty): string | u
   }
 }
 
-/** One of a union, or a list of some. */
+/** The type of one choice, or of a list of choices. */
 const chosen = (choices: string, multiple = false): string =>
   multiple ? `readonly (${choices}${choices.includes('\n') ? '\n' : ''})[]` : choices;
 
 const defaultText = (value: string | number | boolean | readonly string[]): string =>
   typeof value === 'object' ? `[${value.map(literal).join(', ')}]` : literal(value);
 
-/** A union of literals; `never` of none. */
+/** A union of literals; `never` where there are none. */
 function union(texts: readonly string[]): string {
   const literals = [...new Set(texts)].map(literal);
   const line = literals.join(' | ');
@@ -115,8 +120,8 @@ function union(texts: readonly string[]): string {
 const memberName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name));
 
 /**
- * A value as a literal. JSON escapes what would end it; characters that are not seen, or that turn the direction of what
- * follows, are spelt out, because a reader must not take one name for another ("Trojan Source").
+ * A value as a literal. JSON escapes quotes. Attack: invisible and bidirectional characters make
+ * one name look like another ("Trojan Source"); they are written as escapes.
  */
 const literal = (value: string | number | boolean): string =>
   JSON.stringify(value).replaceAll(
@@ -124,7 +129,7 @@ const literal = (value: string | number | boolean): string =>
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 
-/** A doc comment, a paragraph for each text; no lines at all where there is none. */
+/** A doc comment with a paragraph for each text; no lines where all texts are empty. */
 function comment(texts: readonly (string | undefined)[]): string[] {
   const paragraphs = texts.map((text) => commentLines(text ?? '')).filter((lines) => lines.length > 0);
   const lines = paragraphs.flatMap((paragraph, index) => (index === 0 ? paragraph : ['', ...paragraph]));
@@ -137,9 +142,9 @@ function comment(texts: readonly (string | undefined)[]): string[] {
 /**
  * Text as lines of a comment.
  *
- * The text is a stranger's. A title that ends the comment would go on as code of the reader's project; one of `@ts-expect-error`
- * or `@deprecated` would speak to the compiler and the editor; control characters would speak to a terminal, and those of
- * direction would show another text than there is.
+ * The text is untrusted. Attack: a title that ends the comment and continues as code of the
+ * reader's project; `@ts-expect-error` or `@deprecated`, which compiler and editor obey; control
+ * characters for a terminal; bidirectional characters that display another text.
  */
 function commentLines(text: string): string[] {
   const clipped = text.length > COMMENT_CHARS_MAX ? `${text.slice(0, COMMENT_CHARS_MAX)}…` : text;

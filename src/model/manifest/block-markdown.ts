@@ -1,26 +1,26 @@
 /**
- * Blocks in Markdown, both ways (`docs/contract/components.md#blocks-in-markdown`): a fenced code
- * block of the language that the manifest names, whose text is one of the props. The others stand
- * behind the language, each as `name=value`, the value in JSON:
+ * Converts blocks to Markdown and back (`docs/contract/components.md#blocks-in-markdown`): a fenced
+ * code block with the language of the manifest, whose text is one of the props. The other props
+ * follow the language, each as `name=value`, the value in JSON:
  *
  *     ```mermaid theme="dark" wide=true
  *     graph TD
  *     ```
  *
- * What is written is read back as it was, also where a parser of CommonMark has read it in between.
- * Code blocks in lists and quotes are code: only what stands at the edge of a document is looked
- * at. Knows no components, and not what props mean.
+ * Lossless: props are read back unchanged, also after a CommonMark parser has processed the text.
+ * Only code blocks at the top level of a document are read, not those in lists and quotes. Does not
+ * interpret props.
  */
 import { DATA_DEPTH_MAX, isDeeper } from '../contentkit/contentkit-values-check.ts';
 import type { BlockMarkdown } from './manifest-blocks.ts';
 
 type Props = Readonly<Record<string, unknown>>;
 
-/** A fenced code block that is one of a block's. */
+/** A fenced code block that represents a block. */
 export interface FencedBlock<Mapping extends BlockMarkdown> {
   readonly mapping: Mapping;
   readonly props: Props;
-  /** Lines of the document, from 1, the fences among them. */
+  /** Line of the document, from 1; the range includes the fences. */
   readonly firstLine: number;
   readonly lastLine: number;
 }
@@ -28,7 +28,7 @@ export interface FencedBlock<Mapping extends BlockMarkdown> {
 const FENCE = '```';
 /** Name of a prop that can be written without quotes. */
 const BARE_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
-/** Up to three spaces, a fence, and what is behind it: CommonMark 0.31, section 4.5. */
+/** Up to three spaces, a fence and the info string: CommonMark 0.31, section 4.5. */
 const OPENING = /^ {0,3}(`{3,}|~{3,})([\s\S]*)$/;
 const CLOSING = /^ {0,3}(`{3,}|~{3,})[ \t]*$/;
 
@@ -42,22 +42,22 @@ export function blockToMarkdown({ codeblock, body }: BlockMarkdown, props: Props
   const attributes = Object.entries(props)
     .filter(([name, value]) => value !== undefined && !(isText && name === body))
     .map(([name, value]) => ` ${BARE_NAME.test(name) ? name : quoted(name)}=${quoted(value)}`);
-  // Attack: a text with a fence in it, which would end the block and have the rest be read as a
-  // document.
+  // Attack: a text that contains a fence, which would end the block, so that the rest is read as
+  // Markdown.
   const runs = isText ? (text.match(/`+/g) ?? []) : [];
   const fence = '`'.repeat(runs.reduce((longest, { length }) => Math.max(longest, length + 1), FENCE.length));
   return [`${fence}${codeblock}${attributes.join('')}`, ...(isText ? [text] : []), fence].join('\n');
 }
 
 /**
- * Parsers of Markdown take all line breaks for one, and replace what is no character; such a text
- * stands among the attributes.
+ * Whether a text can be the text of a code block. Markdown parsers normalise line breaks and
+ * replace invalid characters, so a text with these is written as an attribute.
  */
 const isWritable = (text: string): boolean => !/[\r\0]/.test(text) && text.isWellFormed();
 
 /**
- * JSON on one line, without what Markdown reads: it takes `\"` and `&amp;` for characters of the
- * text, a backtick for the end of the fence.
+ * JSON on one line without characters that Markdown interprets: backslash escapes, entities and
+ * backticks are written as `\u` escapes.
  */
 function quoted(value: unknown): string {
   return JSON.stringify(value)
@@ -70,10 +70,10 @@ function quoted(value: unknown): string {
 }
 
 /**
- * The blocks of a document, in their order. A code block of a block's language whose attributes are
- * not in the form above stays a code block: nothing of it is lost.
+ * Finds the blocks of a document, in order. A code block whose attributes do not have the form
+ * above is not a block and stays as it is.
  *
- * @param mappings by language; of several for one the first counts
+ * @param mappings the first mapping of a language applies
  */
 export function* blocksInMarkdown<Mapping extends BlockMarkdown>(
   markdown: string,
@@ -97,7 +97,7 @@ export function* blocksInMarkdown<Mapping extends BlockMarkdown>(
   }
 }
 
-/** Index of the line that ends the code block; that after the last where none does. */
+/** Index of the line that ends the code block; the number of lines where none does. */
 function closingLine(lines: readonly string[], first: number, fence: string): number {
   for (let at = first + 1; at < lines.length; at += 1) {
     const [, run = ''] = CLOSING.exec(lines[at] ?? '') ?? [];
@@ -107,19 +107,19 @@ function closingLine(lines: readonly string[], first: number, fence: string): nu
 }
 
 /**
- * A value of JSON without white space outside of its texts: a text, or whatever else up to the next
- * space.
+ * Parts of a JSON value without white space outside of its strings: a string, or other characters
+ * up to the next space.
  */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_-]*/y;
 const OTHER = /[^\s"]+/y;
 const SPACE = /[ \t]+/y;
 
-/** @returns undefined where there is anything else than attributes */
+/** @returns undefined where the text has another form */
 function readAttributes(info: string): Record<string, unknown> | undefined {
   const props: Record<string, unknown> = {};
   let at = 0;
-  /** What stands here, if it is that; the next is looked for behind it. */
+  /** Consumes a match of `what` at the current position, if there is one. */
   const take = (what: RegExp): string | undefined => {
     what.lastIndex = at;
     const [text] = what.exec(info) ?? [];
@@ -136,14 +136,14 @@ function readAttributes(info: string): Record<string, unknown> | undefined {
     for (let part = take(STRING) ?? take(OTHER); part !== undefined; part = take(STRING) ?? take(OTHER))
       json += part;
     const value = parsed(json);
-    // Attack: a value so deep that writing it as JSON again would exhaust the stack.
+    // Attack: a value so deep that serialising it would overflow the stack.
     if (value === undefined || isDeeper(value, DATA_DEPTH_MAX)) return undefined;
     define(props, name, value);
   }
   return props;
 }
 
-/** Attack: a prop named as prototypes are, which an assignment would not make one of. */
+/** Attack: a prop named `__proto__`, which an assignment would treat as the prototype. */
 const define = (props: object, name: string, value: unknown): void => {
   Object.defineProperty(props, name, { value, enumerable: true, configurable: true, writable: true });
 };

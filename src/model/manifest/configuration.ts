@@ -1,10 +1,9 @@
 /**
- * Configuration schemas of a manifest (`docs/contract/configuration.md#properties`): the settings
- * an installation has.
+ * Reads the configuration schemas of a manifest (`docs/contract/configuration.md#properties`): the
+ * settings of an installation.
  *
- * Read once at publish; the rest of the system relies on the shape. What a component does with a
- * configuration is not known here, nor what makes the values of one valid. Keys are those of the
- * YAML.
+ * Read once at publish; all other code relies on the resulting shape. Does not validate values
+ * (`configuration-check.ts` does). Members are named as the YAML keys.
  */
 
 import { CREDENTIALS_PROPERTY } from '../installation.ts';
@@ -14,7 +13,7 @@ import type { YamlFields } from './yaml-fields.ts';
 /** `account` is the level of the organization. */
 export const CONFIGURATION_LEVELS = ['account', 'site', 'space'] as const;
 const PROPERTY_TYPES = ['string', 'number', 'boolean', 'button'] as const;
-/** What those types are called elsewhere. */
+/** Names of these types in other languages, for hints. */
 const OTHER_TYPES = new Map<string, (typeof PROPERTY_TYPES)[number]>([
   ['text', 'string'],
   ['str', 'string'],
@@ -25,13 +24,13 @@ const OTHER_TYPES = new Map<string, (typeof PROPERTY_TYPES)[number]>([
 ]);
 
 /**
- * A setting is a member of an object in JavaScript and a part of a URL, so its name is a plain
+ * Name of a property. It is a member of a JavaScript object and part of a URL, so it is a plain
  * word.
  */
 export const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-/** More than anybody fills in; a form has one field for each. */
+/** Maximum properties of a configuration; a form has one field for each. */
 export const PROPERTIES_MAX = 100;
-/** A longer list of choices is one for `completion_url`. */
+/** Maximum choices of a property. For longer lists there is `completion_url`. */
 export const ENUM_MAX = 500;
 
 interface PropertyTexts {
@@ -41,13 +40,13 @@ interface PropertyTexts {
 
 export interface StringProperty extends PropertyTexts {
   readonly type: 'string';
-  /** One of `enum`, where there is one; with `multiple`, a list of some. */
+  /** One of `enum`, if it is present; with `multiple`, a list of them. */
   readonly default?: string | readonly string[];
   /** Choices of a dropdown, each once. */
   readonly enum?: readonly string[];
   /**
-   * The value is a list of choices, each once: at least one where the property is required. Only
-   * beside `enum`.
+   * The value is a list of unique choices, at least one where the property is required. Only
+   * together with `enum`.
    */
   readonly multiple?: true;
   /** Path below the endpoint that supplies the choices. */
@@ -65,8 +64,8 @@ export interface BooleanProperty extends PropertyTexts {
 }
 
 /**
- * Starts something at the integration, as a rule a connection by OAuth. It has no value, unless it
- * is `oauth_credentials`.
+ * A button that opens a URL of the integration, usually to connect by OAuth. It has no value,
+ * unless it is `oauth_credentials`.
  */
 export interface ButtonProperty extends PropertyTexts {
   readonly type: 'button';
@@ -89,8 +88,8 @@ export interface Configuration {
 export type Configurations = { readonly [Level in (typeof CONFIGURATION_LEVELS)[number]]?: Configuration };
 
 /**
- * Keys of every property, and those of its type. A button's `default` is told of as a mistake, not
- * as unknown.
+ * Keys of all properties. A button's `default` is listed so that it is reported as an error, not as
+ * unknown.
  */
 const PROPERTY_KEYS = ['type', 'title', 'description'];
 const PROPERTY_KEYS_OF = {
@@ -147,7 +146,7 @@ function readProperties(map: YamlFields | undefined): Record<string, Configurati
 function readProperty(name: string, fields: YamlFields): ConfigurationProperty {
   const type = fields.choice('type', PROPERTY_TYPES, OTHER_TYPES);
   if (fields.raw('type') !== type) {
-    // Nobody knows what it is, so only what no property has is told.
+    // The type is unknown, so only keys that no type has are reported.
     fields.warnUnknown([...PROPERTY_KEYS, ...Object.values(PROPERTY_KEYS_OF).flat()]);
     return { type: 'string' };
   }
@@ -188,7 +187,7 @@ function readStringKeys(fields: YamlFields): Omit<StringProperty, 'type'> {
     fields.error('multiple', 'A list of choices needs the choices: "multiple" goes with "enum".');
   return optional({
     default: multiple ? readChosen(fields, choices) : readDefault(fields, choices),
-    // No choice at all would be a schema that JSON Schema does not have.
+    // JSON Schema does not allow an empty `enum`.
     enum: choices?.length === 0 ? undefined : choices,
     multiple: multiple ? (true as const) : undefined,
     completion_url: fields.optionalText('completion_url', PATH_RULE),
@@ -197,23 +196,23 @@ function readStringKeys(fields: YamlFields): Omit<StringProperty, 'type'> {
 
 const NO_CHOICE = 'must be one of the choices in "enum"';
 
-/** The default of a text, or of one choice. */
+/** Reads the default of a text, or of one choice. */
 function readDefault(fields: YamlFields, choices: readonly string[] = []): string | undefined {
-  // Text may be empty where it is a value, but not where it is a name for something.
+  // A value may be empty text; a name may not.
   const given = fields.optionalText('default', { mayBeEmpty: true });
   if (given !== undefined && choices.length > 0 && !choices.includes(given))
     fields.errorMeant('default', NO_CHOICE, given, choices);
   return given;
 }
 
-/** The default of a list of choices. */
+/** Reads the default of a list of choices. */
 function readChosen(fields: YamlFields, choices: readonly string[] = []): readonly string[] | undefined {
   if (!fields.has('default')) return undefined;
   const given = fields.texts('default', { max: ENUM_MAX, unique: true });
   const raw = fields.raw('default');
   const written: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
-  // Where the property is required, a new installation would be active with a value that no edit
-  // may set.
+  // If the property is required, a new installation would be active with a value that no edit can
+  // set.
   if (written.length === 0)
     fields.error('default', 'A default needs at least one choice.', 'List some, or remove "default".');
   for (const choice of given) {

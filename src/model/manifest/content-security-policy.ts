@@ -1,19 +1,18 @@
 /**
- * The `contentSecurityPolicy` of a manifest (`docs/contract/manifest.md#content-security-policy`):
- * what pages of the integration may load, as the text of the header or as a map of directives to
- * their values.
+ * Reads `contentSecurityPolicy` of a manifest
+ * (`docs/contract/manifest.md#content-security-policy`): what pages of the integration may load, as
+ * the text of the header or as a map of directives to values.
  *
- * It ends up in a header of an answer, so it must not be able to end that header and begin another:
- * a line break in it would let an author write headers, and a body, of their own (response
- * splitting). A value of the map is one directive and cannot smuggle in a second. What browsers
- * make of the sources it lists is theirs.
+ * Attack: response splitting. The text becomes a response header; a line break in it would let an
+ * author write further headers and a body. A value of the map is one directive and cannot contain a
+ * second. The sources that it lists are not validated.
  */
 import type { YamlFields } from './yaml-fields.ts';
 
-/** The whole text, or one value of the map. */
+/** Maximum characters of the whole text, or of one value of the map. */
 export const POLICY_CHARS_MAX = 4_096;
 
-/** The directives of CSP Level 3 and of those specifications that add to it. */
+/** The directives of CSP Level 3 and of specifications that extend it. */
 export const DIRECTIVES = [
   ...['default-src', 'script-src', 'script-src-elem', 'script-src-attr', 'style-src', 'style-src-elem'],
   ...['style-src-attr', 'img-src', 'font-src', 'media-src', 'connect-src', 'frame-src', 'child-src'],
@@ -22,15 +21,15 @@ export const DIRECTIVES = [
   ...['trusted-types', 'report-uri', 'report-to'],
 ] as const;
 
-/** Printable ASCII: what a header may hold. */
+/** Printable ASCII, which a header may contain. */
 export const POLICY_TEXT = /^[ -~]*$/;
-/** As `POLICY_TEXT`, without what ends a directive or a policy. */
+/** As `POLICY_TEXT`, without the characters that end a directive or a policy. */
 export const DIRECTIVE_VALUE = /^[ -+\--:<-~]*$/;
 
 /** Text of the header, or directive → value; a directive without a value has the empty text. */
 export type ContentSecurityPolicy = string | Readonly<Record<string, string>>;
 
-/** What goes into the header. */
+/** The value of the header. */
 export const policyHeader = (policy: ContentSecurityPolicy): string =>
   typeof policy === 'string'
     ? policy.trim()

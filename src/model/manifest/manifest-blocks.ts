@@ -1,15 +1,16 @@
 /**
- * The blocks of a manifest: components in the quick insert menu
+ * Reads the blocks of a manifest: components in the quick insert menu
  * (`docs/contract/manifest.md#blocks`).
  *
- * Whether the code has a component for each is found out when it is run (`publish/inspection.ts`).
+ * Does not check that the code has a component for each; the inspection at publish does
+ * (`publish/inspection.ts`).
  */
 import { readImagePath } from './manifest-page.ts';
 import { URL_UNFURL, URL_UNFURL_CHARS_MAX, unfurlPatternFault } from './unfurl-pattern.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
 export const URL_UNFURLS_MAX = 50;
-/** Name of a language after the fence of a code block. */
+/** Language after the fence of a code block. */
 export const CODEBLOCK_SYNTAX = /^[A-Za-z0-9][A-Za-z0-9_+#.-]{0,63}$/;
 /** Name of a member of a component's props. */
 export const BODY_PROPERTY = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
@@ -21,7 +22,7 @@ export const BODY_PROPERTY = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 export interface BlockMarkdown {
   /** The language after the fence. */
   readonly codeblock: string;
-  /** Name of the member of the props that the text of the code block is. */
+  /** Name of the member of the props that holds the text of the code block. */
   readonly body: string;
 }
 
@@ -33,7 +34,7 @@ export interface Block {
   readonly description?: string;
   /** Path of a PNG inside the upload. */
   readonly icon?: string;
-  /** Patterns of URLs that become this block when they are pasted. */
+  /** Patterns of URLs that become this block when pasted. */
   readonly urlUnfurl?: readonly string[];
   readonly markdown?: BlockMarkdown;
 }

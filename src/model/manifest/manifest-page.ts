@@ -1,9 +1,9 @@
 /**
- * What a manifest says for its installation page (`docs/contract/manifest.md#members`): categories,
- * images and links.
+ * Reads the members of a manifest for its installation page (`docs/contract/manifest.md#members`):
+ * categories, images and links.
  *
- * Whoever looks at that page trusts the product it is part of, not the author, so nothing here may
- * do more than be looked at. Whether an image is there and is one is found out at publish
+ * Visitors of that page trust the product, not the author, so nothing here may have any effect
+ * beyond being displayed. Does not check that an image exists and is a PNG; publishing does
  * (`bundle/reading/images.ts`).
  */
 import type { TextRule, YamlFields } from './yaml-fields.ts';
@@ -27,19 +27,20 @@ export const PREVIEW_IMAGES_MAX = 10;
 export const EXTERNAL_LINKS_MAX = 20;
 export const LABEL_CHARS_MAX = 100;
 export const URL_CHARS_MAX = 2_048;
-/** As long as the path of an uploaded file may be. */
+/** The maximum length of the path of an uploaded file. */
 export const IMAGE_PATH_CHARS_MAX = 512;
 
 /**
- * Path of a file of the upload, `./` before it or not. It names a file by itself and is part of a
- * URL later, so it leads nowhere else: not up (`../../etc/passwd`), not to a root, not to a drive.
+ * Path of a file of the upload, optionally with `./` before it. It names a file and later becomes
+ * part of a URL. Attack: path traversal, upwards (`../../etc/passwd`), to a root or to a drive.
  */
 export const IMAGE_PATH =
   /^(?:\.\/)?(?!(?:.*\/)?\.{1,2}(?:\/|$))(?![A-Za-z]:)[^\p{Cc}\u2028\u2029/\\]+(?:\/[^\p{Cc}\u2028\u2029/\\]+)*$/u;
 
 /**
- * An absolute URL that a browser opens as a page. `javascript:` would run in the page that shows
- * the link, and `https://bank.example@evil.example` shows another host than it leads to.
+ * An absolute URL that a browser opens as a page. Attack: `javascript:`, which runs in the page
+ * that shows the link, and `https://bank.example@evil.example`, which displays another host than it
+ * opens.
  */
 export const LINK_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#][^\s\\]*)?$/;
 
@@ -49,7 +50,7 @@ export interface ExternalLink {
   readonly url: string;
 }
 
-/** What the installation page shows beside texts. */
+/** The members of a manifest for the installation page, except texts. */
 export interface ManifestPage {
   readonly categories: readonly Category[];
   /** Path inside the upload, without `./` before it. */
@@ -88,7 +89,7 @@ export function readPage(fields: YamlFields): ManifestPage {
   };
 }
 
-/** The path of an image, as the files of the upload are called. */
+/** Reads the path of an image, in the form of the upload's file names. */
 export function readImagePath(fields: YamlFields, key: string): string | undefined {
   const path = fields.optionalText(key, IMAGE_RULE);
   return path === undefined ? undefined : plainPath(path);

@@ -1,10 +1,10 @@
 /**
- * The manifest as JSON Schema, draft 2020-12: for editors, which complete and check a manifest while it is written
- * (`# yaml-language-server: $schema=…`), and for whoever checks manifests without this service.
+ * The manifest as JSON Schema, draft 2020-12: for completion and checks in editors (`#
+ * yaml-language-server: $schema=…`), and for tools that check manifests without this service.
  *
- * Made of the same words and bounds as the reader (`manifest.ts`), which has the last word: what depends on more than one
- * member, or on the deployment, only the reader can tell. Unknown keys, which the reader warns of, are refused here, because
- * that is how an editor shows them.
+ * Built from the same words and bounds as the reader (`manifest.ts`), which is authoritative: only
+ * the reader checks rules that span members or depend on the deployment. The reader warns of
+ * unknown keys; the schema refuses them, so that editors mark them.
  */
 import Type, { type TSchema } from 'typebox';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
@@ -42,11 +42,11 @@ import { SCOPE_MEANINGS, SCOPES } from './scope.ts';
 import { URL_UNFURL, URL_UNFURL_CHARS_MAX } from './unfurl-pattern.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
 
-/** A text that is not blank. */
+/** Text that is not blank. */
 const text = (description: string, rule: { pattern?: RegExp; maxLength?: number } = {}) =>
   Type.String({ description, ...rule, pattern: rule.pattern?.source ?? '\\S' });
 
-/** One of a few words, each with what it means. */
+/** One of a few words, each with its meaning. */
 const word = <Word extends string>(meanings: Readonly<Record<Word, string>>, description: string) =>
   Type.Union(
     Object.entries<string>(meanings).map(([value, meaning]) => Type.Literal(value, { description: meaning })),
@@ -168,8 +168,8 @@ const PropertySchemas: Readonly<Record<ConfigurationProperty['type'], TSchema>> 
 };
 
 /**
- * By its type: of four alternatives an editor would show what each of them misses, and not which one was meant.
- * Each alternative refuses what it does not know, so nothing else has to.
+ * Selects the schema by `type`: for a union of four schemas an editor would list the faults of
+ * each. Each of the four refuses unknown keys.
  */
 const PropertySchema = Type.Unsafe<ConfigurationProperty>({
   type: 'object',
@@ -297,7 +297,7 @@ const MEMBERS: Readonly<Record<string, TSchema>> = {
   ),
 };
 
-/** The schema, as it is served. */
+/** The public schema. */
 export const MANIFEST_SCHEMA: TSchema = Type.Object(MEMBERS, {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'platform-manifest.yaml',

@@ -1,10 +1,10 @@
 /**
- * The manifest, `platform-manifest.yaml`: text in, a checked manifest or all of its problems out
- * (`docs/contract/manifest.md#members`).
+ * Parses the manifest, `platform-manifest.yaml`, to a checked manifest or a list of all its
+ * problems (`docs/contract/manifest.md#members`).
  *
- * Every member is read by its type and held to its bounds; what is unknown is warned of and left
- * out. Reads no files and knows nothing of the code beside the manifest. `manifest-schema.ts` says
- * the same as JSON Schema, for editors.
+ * Every member is checked for type and bounds; unknown members cause a warning and are left out.
+ * Does no file I/O and does not look at the code. `manifest-schema.ts` has the same rules as JSON
+ * Schema, for editors.
  */
 
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
@@ -28,10 +28,12 @@ export const TITLE_CHARS_MAX = 255;
 export const DESCRIPTION_CHARS_MAX = 2_048;
 export const SUMMARY_CHARS_MAX = 2_048;
 export const SCRIPT_CHARS_MAX = 512;
-/** A secret is a member of an object in JavaScript, so its name is an identifier. */
+/** Name of a secret. It is a member of a JavaScript object, so it is an identifier. */
 export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Where an integration can be installed; the organization is where every installation begins. */
+/**
+ * Where an integration can be installed; the organization level is always included.
+ */
 export const MANIFEST_TARGETS = ['all', 'organization', 'space', 'site'] as const;
 export type ManifestTarget = (typeof MANIFEST_TARGETS)[number];
 
@@ -51,46 +53,49 @@ export interface Manifest extends ManifestPage {
   /** Id or subdomain of the organization that owns the integration. */
   readonly organization: string;
   readonly visibility: Visibility;
-  /** `all` unless it is said. */
+  /** `all` by default. */
   readonly target: ManifestTarget;
-  /** Each once. */
+  /** Without duplicates. */
   readonly scopes: readonly Scope[];
   /** Path of the entrypoint, as written. */
   readonly script?: string;
   readonly blocks: readonly Block[];
   readonly configurations: Configurations;
-  /** Secret name → the text written for it, a value or an expression. */
+  /** Secret name → its text in the manifest, a value or an expression. */
   readonly secrets: Readonly<Record<string, string>>;
   /**
-   * The hosts that its `fetch` reaches, and no others then; absent where the author has not said.
+   * The only hosts that its `fetch` may reach; absent where the manifest has no `egress`.
    */
   readonly egress?: readonly string[];
   readonly contentSecurityPolicy?: ContentSecurityPolicy;
-  /** What it posts, and where, is in these settings; absent where it posts no webhooks. */
+  /**
+   * Names the settings that hold the webhook's URL and event types; absent where it posts no
+   * webhooks.
+   */
   readonly webhook?: WebhookDeclaration;
 }
 
 /**
- * A manifest as it is stored and shown: of the secrets it has the names alone, their values being
- * sealed elsewhere.
+ * A manifest as stored and shown: it has the names of the secrets, whose values are stored
+ * encrypted elsewhere.
  */
 export type PublishedManifest = Omit<Manifest, 'secrets'> & { readonly secrets: readonly string[] };
 
-/** Leaves the secrets' values out. */
+/** Replaces the secrets by their names. */
 export const publishedManifest = (manifest: Manifest): PublishedManifest => ({
   ...manifest,
   secrets: Object.keys(manifest.secrets),
 });
 
-/** What this deployment asks of manifests. */
+/** Rules for manifests that depend on the deployment. */
 export interface ManifestRules {
-  /** Whether `egress` has to be there; by default it may. */
+  /** Whether `egress` is required; by default it is optional. */
   readonly egressRequired?: boolean;
-  /** Organizations whose integrations may have scopes that are reserved; by default nobody's. */
+  /** Organizations whose integrations may have internal scopes; by default none. */
   readonly internalOrganizations?: readonly string[];
 }
 
-/** Where a member of the manifest is written, for problems found later. */
+/** Finds line and column of a member, for problems found later. */
 export type PlaceOf = (path: YamlPath) => Place;
 
 export type ParsedManifest =
@@ -105,24 +110,23 @@ export type ParsedManifest =
       /** Errors and warnings. */
       readonly problems: readonly Problem[];
       /**
-       * The entrypoint, where it could be read all the same: the code's problems can be listed with
-       * these. `null` where the manifest has none, which is one problem more; absent where nobody
-       * can tell.
+       * The entrypoint, where it could be read in spite of the problems, so that the code's
+       * problems can be listed, too. `null` where the manifest has none, which is a further
+       * problem; absent where it is unknown.
        */
       readonly script?: string | null;
       readonly placeOf: PlaceOf;
     };
 
-/** Reads a manifest and lists everything wrong with it at once, each with line and column. */
+/** Reads a manifest, or lists all of its problems, each with line and column. */
 export function parseManifest(yaml: string, rules: ManifestRules = {}): ParsedManifest {
   return checkManifest(readYaml(yaml, MANIFEST_FILE), rules);
 }
 
 /**
- * Holds a value to what a manifest may be. The work is linear in the value, whose size is the
- * caller's to bound.
+ * Checks a parsed value. The work is linear in its size, which the caller bounds.
  *
- * @param source a value that was read as YAML, or that some other process says it has read
+ * @param source a value parsed from YAML, here or in another process
  */
 export function checkManifest(source: YamlSource, rules: ManifestRules = {}): ParsedManifest {
   const placeOf: PlaceOf = (path) => source.placeOf(path);
@@ -136,7 +140,7 @@ export function checkManifest(source: YamlSource, rules: ManifestRules = {}): Pa
   return { ok: false, problems, placeOf, ...(script !== undefined && { script }) };
 }
 
-/** Reads the members of a manifest, wherever it was written. */
+/** Reads the members of a manifest from any source. */
 export function readManifest(fields: YamlFields): Manifest {
   fields.warnUnknown(MANIFEST_KEYS);
   const summary = fields.optionalText('summary', { charsMax: SUMMARY_CHARS_MAX });
@@ -186,7 +190,7 @@ function holdToRules(fields: YamlFields, manifest: Manifest, rules: ManifestRule
   }
 }
 
-/** Settings that nobody is ever asked for. */
+/** Warns of configurations for a level at which the integration is never installed. */
 function warnUnreachable(fields: YamlFields, configurations: Configurations, target: ManifestTarget): void {
   for (const level of ['space', 'site'] as const) {
     if (configurations[level] === undefined || target === 'all' || target === level) continue;
@@ -195,7 +199,7 @@ function warnUnreachable(fields: YamlFields, configurations: Configurations, tar
   }
 }
 
-/** An empty list says that nothing is reached; no list says nothing. */
+/** An empty list allows no host; an absent list does not restrict hosts. */
 function readEgress(fields: YamlFields): Pick<Manifest, 'egress'> {
   if (!fields.has('egress')) return {};
   return { egress: fields.texts('egress', { fault: egressHostFault, max: EGRESS_HOSTS_MAX }) };

@@ -1,24 +1,26 @@
 /**
- * Tells whether bytes are one PNG image, and how large it says it is (PNG, third edition, sections 5 and 11.2).
+ * Checks that bytes are exactly one PNG image, and reads its declared size (PNG, third edition,
+ * sections 5 and 11.2).
  *
- * Looks at the signature, the sizes and checksums of its chunks, and what must be there; decodes no pixels, so that the
- * work is bounded by the bytes, not by what they unpack to. Nothing may follow the last chunk: what is an image and also
- * something else, an archive or a page, is for getting past whoever looks at the beginning only.
+ * Checks the signature, the sizes and checksums of the chunks, and the required chunks. Decodes no
+ * pixels, so the work is bounded by the bytes, not by their decompressed size. Nothing may follow
+ * the last chunk. Attack: polyglots, files that are an image and also an archive or a page, which
+ * pass checks of the beginning only.
  */
 import { crc32 } from 'node:zlib';
 
 export type PngReading =
   | { readonly ok: true; readonly width: number; readonly height: number }
-  /** What is wrong, to follow the name of the file. */
+  /** A clause that follows the name of the file. */
   | { readonly ok: false; readonly fault: string };
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum of a chunk, around its data. */
 const CHUNK_OVERHEAD_BYTES = 12;
 const HEADER_BYTES = 13;
-/** Chunks between two steps. Attack: two megabytes of empty chunks take a tenth of a second to walk through. */
+/** Chunks between two yields. Attack: two megabytes of empty chunks, which take 100 ms to check. */
 const CHUNKS_PER_STEP = 4_096;
-/** Bit depths that each colour type can have. */
+/** Colour type → allowed bit depths. */
 const DEPTHS: ReadonlyMap<number, readonly number[]> = new Map([
   [0, [1, 2, 4, 8, 16]],
   [2, [8, 16]],
@@ -27,7 +29,7 @@ const DEPTHS: ReadonlyMap<number, readonly number[]> = new Map([
   [6, [8, 16]],
 ]);
 
-/** Beginnings of other images, for a message that helps. */
+/** Signatures of other image formats, for the error message. */
 const OTHERS: readonly (readonly [name: string, beginning: RegExp])[] = [
   ['a JPEG', /^\xff\xd8\xff/],
   ['a GIF', /^GIF8/],
@@ -44,7 +46,7 @@ export function readPng(content: Uint8Array): PngReading {
   }
 }
 
-/** The same in steps, between which a caller can let others have a turn. */
+/** The same in steps, between which the caller can yield to the event loop. */
 export function* pngSteps(content: Uint8Array): Generator<void, PngReading, void> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   if (!bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) {

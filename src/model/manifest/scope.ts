@@ -1,9 +1,9 @@
 /**
- * Scopes: what an integration asks to be allowed (`docs/contract/manifest.md#scopes`), and which of
- * them an event needs before it may reach a handler (`docs/contract/events.md#scopes`).
+ * Scopes: the permissions that an integration requests (`docs/contract/manifest.md#scopes`), and
+ * those it needs to receive each event (`docs/contract/events.md#scopes`).
  */
 
-/** Every scope and what it allows. */
+/** Scope → what it allows. */
 export const SCOPE_MEANINGS = {
   'space:content:read': 'Read the content of spaces.',
   'space:content:write': 'Write the content of spaces.',
@@ -29,8 +29,8 @@ export type Scope = keyof typeof SCOPE_MEANINGS;
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
 /**
- * Reserved for organizations that the operator marks as internal: no other's integration injects
- * JavaScript into a site.
+ * Scopes reserved for organizations that the operator marks as internal, because they inject
+ * JavaScript into sites.
  */
 export const INTERNAL_SCOPES: readonly Scope[] = ['site:script:inject', 'site:script:cookies'];
 
@@ -45,7 +45,9 @@ const NEEDED = new Map<string, readonly Scope[]>([
   ['page_feedback', ['site:views:read', 'page:feedback:read']],
 ]);
 
-/** Events that need no scope: the life of installations, and the rendering of a component. */
+/**
+ * Events that need no scope: lifecycle events of installations, and the rendering of a component.
+ */
 const FREE = [
   'installation_setup',
   'space_installation_setup',
@@ -57,14 +59,14 @@ const FREE = [
 ] as const;
 
 /**
- * Every type of event that a handler of `events` can be there for
- * (`docs/contract/events.md#types`); `fetch` has one of its own.
+ * Every event type that can have a handler in `events` (`docs/contract/events.md#types`); `fetch`
+ * has a handler of its own.
  */
 export const HANDLED_EVENTS: readonly string[] = [...FREE, ...NEEDED.keys()];
 
 /**
- * @returns the scopes of which the integration lacks one, or undefined where the event may be
- * dispatched to it.
+ * @returns the scopes of which at least one is needed and none is granted, or undefined where the
+ * event may be dispatched
  */
 export function missingScopes(eventType: string, granted: readonly string[]): readonly Scope[] | undefined {
   const needed = NEEDED.get(eventType);

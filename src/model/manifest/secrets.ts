@@ -1,11 +1,11 @@
 /**
- * The values of an integration's secrets, at publish (`docs/contract/manifest.md#secrets`) and when
- * they are set later.
+ * Resolves the values of an integration's secrets, at publish (`docs/contract/manifest.md#secrets`)
+ * and when they are set later.
  *
- * `${{ env.NAME }}` in a manifest is for the publisher to resolve: its environment is not the
- * host's, and the host's is nobody's business. A value comes from the `secrets` part of the upload,
- * or stands in the manifest itself; an expression that is still there is a value nobody gave.
- * Messages name secrets and variables, never values.
+ * The publisher resolves `${{ env.NAME }}` of a manifest: the variables are the publisher's, and
+ * the host's environment is never read. A value comes from the `secrets` part of the upload or from
+ * the manifest itself; a remaining expression is a missing value. Messages name secrets and
+ * variables, never values.
  */
 import type { LimitMet, Limits } from '../../limits.ts';
 import { limitClause, quantity } from '../limit-met.ts';
@@ -31,7 +31,7 @@ export interface ResolvedSecrets {
   readonly problems: readonly Problem[];
 }
 
-/** Finds the value of every secret that the manifest declares, and everything wrong on the way. */
+/** Finds the value of every secret that the manifest declares, and all problems. */
 export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsRequest): ResolvedSecrets {
   const names = Object.keys(manifest.secrets);
   const problems: Problem[] = [];
@@ -63,7 +63,7 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
   return { secrets, problems };
 }
 
-/** A template that was sent as it stands. */
+/** The problem of a sent value that still is an expression. */
 function unresolvedGiven(name: string, given: string): Problem | undefined {
   if (!EXPRESSION.test(given)) return undefined;
   const hint = 'Send the value itself: the service has no variables of its publishers.';
@@ -91,9 +91,9 @@ function unresolved(name: string, written: string, place: Place): Problem | unde
 }
 
 export interface SecretsChange {
-  /** Names of the secrets that the active version's manifest has. */
+  /** Names of the secrets that the active version's manifest declares. */
   readonly declared: readonly string[];
-  /** Name → value, as it came. */
+  /** Name → value, untrusted. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly limits: Pick<Limits, 'secretBytes'>;
 }
@@ -102,10 +102,10 @@ export type CheckedSecrets =
   | { readonly ok: true; readonly secrets: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly problems: readonly string[]; readonly limit?: LimitMet };
 
-/** Problems that are told at once; whoever sends more has sent something else. */
+/** Maximum problems listed. */
 const PROBLEMS_MAX = 20;
 
-/** Whether these may be set: all of them, or what is wrong with each. */
+/** Checks new values: accepts all of them, or lists the problem of each. */
 export function checkSecrets({ declared, values, limits }: SecretsChange): CheckedSecrets {
   const secrets = new Map<string, string>();
   const problems: string[] = [];
@@ -128,8 +128,7 @@ export function checkSecrets({ declared, values, limits }: SecretsChange): Check
 }
 
 function undeclared(name: string, declared: readonly string[]): string {
-  // Whoever has put the value where its name belongs must not find it in a message, and that in a
-  // log.
+  // A value sent in the place of its name must not be repeated in a message, which may be logged.
   if (!SECRET_NAME.test(name)) return 'There is a name that no secret can have.';
   const near = nearest(name, declared);
   const hint =
@@ -137,13 +136,13 @@ function undeclared(name: string, declared: readonly string[]): string {
   return `The active version declares no secret "${name}". ${hint}`;
 }
 
-/** A template that nobody filled in; the manifest is the place for it. */
+/** The message for an expression that was not resolved. */
 const unresolvedText = (name: string): string =>
   `The value of the secret "${name}" is an expression that was left unresolved.`;
 
 /**
- * In UTF-8 there is no such thing: it would be sealed as another character, and the code would be
- * given another secret.
+ * The message for a lone surrogate. UTF-8 cannot encode it: the stored secret would be a different
+ * one.
  */
 const malformedText = (name: string): string => `The secret "${name}" has half of a surrogate pair in it.`;
 

@@ -1,21 +1,19 @@
 /**
- * Reads the manifest that was stored with a version.
+ * Reads stored manifests, and converts older formats to the current one.
  *
- * Versions live as long as somebody may roll back to them, and outlive the shape they were stored in; whatever reads one
- * back does so here, and gets the shape of today.
+ * Versions are kept for roll-backs and may have been stored in an older format. All code that loads
+ * a stored manifest uses this function.
  */
 import { type PublishedManifest, readManifest } from './manifest.ts';
 import { YamlFields } from './yaml-fields.ts';
 
-/** Of the first shape: members that nobody had looked at, as they were written. */
+/** Member of the first format: the members that were stored unchecked. */
 const UNREAD = 'carried';
 
 /**
- * Reads JSON text in this shape or in the first one.
- *
- * The first shape kept blocks, properties and what an installation page shows as their author wrote them. It goes through
- * the reader of new manifests: what has no place there any more is left out, as if it had not been written. Images are left
- * out always, because none were kept then.
+ * Reads JSON text in the current or the first format. The first format stored blocks, properties
+ * and members of the installation page unchecked. They pass through the reader of new manifests,
+ * and invalid members are left out. Images are always left out, because they were not stored then.
  */
 export function storedManifest(json: string): PublishedManifest {
   const stored: PublishedManifest & { readonly [UNREAD]?: object } = JSON.parse(json);

@@ -1,61 +1,59 @@
 /**
- * The `urlUnfurl` of a block: which URLs it takes when they are pasted
+ * URL patterns (`urlUnfurl`) of a block: the pasted URLs that become this block
  * (`docs/contract/components.md#url-patterns`).
  *
- * A pattern is the beginning of a URL, in which `*` stands for any characters. Both sides are read
- * as browsers read a URL before they are compared, and what is compared is text. An author writes
- * no regular expression: one that backtracks could hold the service up for as long as its author
- * likes.
+ * A pattern is the beginning of a URL, in which `*` stands for any characters. Both sides are
+ * parsed as URLs and then compared as text. Attack: catastrophic backtracking. Authors cannot write
+ * regular expressions, so a comparison takes bounded time.
  */
 
 export const URL_UNFURL_CHARS_MAX = 512;
-/** Of a URL that is to become a block. */
+/** Maximum characters of a URL that becomes a block. */
 export const UNFURLED_CHARS_MAX = 2_048;
 
 /**
- * A scheme of the web; a host, or the names below one, of two labels at the least: `*.com` would be
- * half the internet; then at most eight wildcards, each of which is searched for once. Nothing that
- * ends a line or a word.
+ * `http` or `https`; a host, or `*.` and a name of at least two labels, because `*.com` would cover
+ * a whole top-level domain; then at most eight wildcards. No white space, quotes or brackets.
  */
 export const URL_UNFURL =
   /^https?:\/\/(\*\.(?=[^/?#]*[^./?#]\.[^./?#]))?[^\s\\"<>*@/?#]+([/?#][^\s\\"<>*]*(\*[^\s\\"<>*]*){0,8})?$/;
 const TWO_LABELS = /[^.]\.[^.]/;
 
-/** A pattern, read. */
+/** A parsed pattern. */
 export interface UnfurlPattern {
   readonly protocol: string;
-  /** Where `below`, the name that the host is below of. */
+  /** The host; where `below` is set, the parent name of matching hosts. */
   readonly hostname: string;
   readonly below: boolean;
   readonly port: string;
   /**
-   * What stands between the wildcards of path, query and fragment; one more than there are
-   * wildcards.
+   * Path, query and fragment, split at the wildcards.
    */
   readonly parts: readonly string[];
 }
 
-/** @returns what is wrong with a pattern, to follow its name, or `undefined` */
+/**
+ * @returns the fault of a pattern, a clause that follows its name, or `undefined` where it is valid
+ */
 export const unfurlPatternFault = (text: string): string | undefined =>
   readUnfurlPattern(text) === undefined ? 'must be the beginning of a URL that browsers can read' : undefined;
 
-/** @returns undefined where the text is no pattern */
+/** Parses a pattern. @returns undefined where it is not valid */
 export function readUnfurlPattern(text: string): UnfurlPattern | undefined {
   const url = URL_UNFURL.test(text) ? URL.parse(text) : null;
   if (url === null) return undefined;
   const below = url.hostname.startsWith('*.');
   const hostname = below ? url.hostname.slice(2) : url.hostname;
-  // Attack: a wildcard that the expression has not seen, because it was written as `%2a`.
+  // Attack: a wildcard that is hidden from the expression as `%2a`.
   if (hostname.includes('*') || (below && !TWO_LABELS.test(hostname))) return undefined;
   return { protocol: url.protocol, hostname, below, port: url.port, parts: restOf(url).split('*') };
 }
 
 /**
- * The URL that patterns are held against, and the one that a block is then given: the same, so that
- * what a component fetches is what its pattern covers.
+ * Parses a pasted URL. Patterns match this URL and the block receives the same one, so that a
+ * component only fetches URLs that its pattern covers.
  *
- * @returns undefined where no pattern covers it: it is none of the web, or has a password in it
- * that is nobody else's business
+ * @returns undefined where it is not `http` or `https`, or contains a user name or password
  */
 export function unfurledUrl(text: string): URL | undefined {
   const url = text.length <= UNFURLED_CHARS_MAX ? URL.parse(text) : null;
@@ -63,21 +61,20 @@ export function unfurledUrl(text: string): URL | undefined {
   return url.username === '' && url.password === '' ? url : undefined;
 }
 
-/** A URL as patterns are held against it, taken apart once for all of them. */
+/** The parts of a URL that patterns are compared with, computed once for all patterns. */
 export interface UrlParts extends Pick<URL, 'protocol' | 'hostname' | 'port'> {
   /** Path, query and fragment. */
   readonly rest: string;
 }
 
-/** @param url as `unfurledUrl` makes it */
+/** @param url a result of `unfurledUrl` */
 export const urlParts = (url: URL): UrlParts => ({
   ...{ protocol: url.protocol, hostname: url.hostname, port: url.port },
   rest: restOf(url),
 });
 
 /**
- * Whether a pattern is for the scheme, the host and the port of a URL: what costs next to nothing
- * to find out.
+ * Whether scheme, host and port of a URL match a pattern; a cheap check.
  */
 export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: UrlParts): boolean =>
   protocol === pattern.protocol &&
@@ -85,8 +82,9 @@ export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: 
   (pattern.below ? hostname.endsWith(`.${pattern.hostname}`) : hostname === pattern.hostname);
 
 /**
- * Scheme, host and port are the same, and the rest begins as the pattern says. A beginning ends
- * where a part of the URL ends: `/board` covers `/board/1` and `/board?x`, and not `/boards`.
+ * Whether a pattern covers a URL: scheme, host and port match, and the rest begins with the
+ * pattern. The match ends at the end of a part of the URL: `/board` covers `/board/1` and
+ * `/board?x`, and not `/boards`.
  */
 export const coversUrl = (pattern: UnfurlPattern, url: UrlParts): boolean =>
   isForHost(pattern, url) && covers(pattern.parts, url.rest);
@@ -104,8 +102,8 @@ function covers(parts: readonly string[], rest: string): boolean {
   const last = others.pop();
   if (last === undefined) return endsAt(first.length, first);
   let at = first.length;
-  // The first place at which each is found leaves the most room for those behind it: nothing is
-  // ever tried again.
+  // Greedy: the first match of a part leaves the most room for the following ones, so there is no
+  // backtracking.
   for (const part of others) {
     const found = rest.indexOf(part, at);
     if (found === -1) return false;
@@ -113,14 +111,14 @@ function covers(parts: readonly string[], rest: string): boolean {
   }
   if (last === '') return true;
   if (rest.length - last.length >= at && rest.endsWith(last)) return true;
-  // Attack: a URL that has the last part two thousand times. It is searched for with what may
-  // follow it, and not place by place.
+  // Attack: a URL that repeats the last part two thousand times. It is searched for together with
+  // each delimiter, not match by match.
   if (endsItself(last)) return rest.includes(last, at);
   return [...delimiters].some((delimiter) => rest.includes(`${last}${delimiter}`, at));
 }
 
 /**
- * Sorts the more specific one first: a host before names below it, then what says more of the URL.
+ * Sorts more specific patterns first: exact hosts before wildcards, then by length.
  */
 export function bySpecificity(one: UnfurlPattern, other: UnfurlPattern): number {
   const host = Number(one.below) - Number(other.below) || other.hostname.length - one.hostname.length;

@@ -1,8 +1,9 @@
 /**
- * Who may install an integration (`docs/contract/manifest.md#visibility`).
+ * Visibility: which organizations may install an integration
+ * (`docs/contract/manifest.md#visibility`).
  *
- * `unlisted` asks for the token of an install link from anybody but the owner. Whether a token is
- * the right one is found out by the store.
+ * An `unlisted` integration needs the token of an install link, except for its owner. The store
+ * verifies the token.
  */
 
 export const VISIBILITIES = ['private', 'unlisted', 'public'] as const;
@@ -11,7 +12,7 @@ export type Visibility = (typeof VISIBILITIES)[number];
 /**
  * Whether `organization` may install an integration that `owner` published.
  *
- * @param byLink whether it came with the token of the integration's install link
+ * @param byLink whether the request has a valid token of the integration's install link
  */
 export const mayInstall = (
   visibility: Visibility,

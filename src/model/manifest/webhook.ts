@@ -1,40 +1,39 @@
 /**
- * `webhook` of a manifest (`docs/contract/manifest.md#webhook`): this integration does not post by
- * itself what it makes of an event. It says what goes where, and Annex signs, posts, judges and
- * tries again.
+ * Reads `webhook` of a manifest (`docs/contract/manifest.md#webhook`): the integration declares URL
+ * and event types, and Annex signs, posts and retries the webhooks.
  *
- * It names two settings, so that the host knows them without running the code: the URL can be
- * checked when it is saved (`docs/contract/webhooks.md#destination`), and an event that nobody has
- * selected costs no delivery (`docs/contract/webhooks.md#selection`).
+ * It names two settings, which the host reads without running the code: the URL is checked when it
+ * is saved (`docs/contract/webhooks.md#destination`), and an event type that is not selected causes
+ * no delivery (`docs/contract/webhooks.md#selection`).
  */
 import type { Level } from '../installation.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
-/** Names of properties of the configuration of a space, and of that of a site. */
+/** Names of properties in the configurations of spaces and sites. */
 export interface WebhookDeclaration {
   /** Holds the URL of the receiver: a `string`. */
   readonly url: string;
-  /** Holds the types of the events that are to be posted: a `string` with `enum` and `multiple`. */
+  /** Holds the event types that are posted: a `string` with `enum` and `multiple`. */
   readonly eventTypes: string;
 }
 
-/** Types of events that can be selected where (`docs/contract/webhooks.md#selection`). */
+/** Level → event types that can be selected there (`docs/contract/webhooks.md#selection`). */
 export const WEBHOOK_EVENT_TYPES = {
   organization: [],
   space: ['space_content_updated'],
   site: ['site_view', 'page_feedback'],
 } as const satisfies Readonly<Record<Level, readonly string[]>>;
 
-/** Where it can be told what goes where; nothing happens in an organization that is posted. */
+/** Levels with webhook settings; there are no webhook events at the level of the organization. */
 const WEBHOOK_LEVELS = ['space', 'site'] as const;
 type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
 
 /**
- * Reads `webhook` of a manifest, and holds it against the settings that it names, in every
- * configuration where an event can be selected.
+ * Reads `webhook` of a manifest, and checks the settings that it names in the configurations of
+ * spaces and sites.
  *
- * @param fields of the whole manifest
+ * @param fields the fields of the whole manifest
  */
 export function readWebhook(
   fields: YamlFields,
@@ -88,8 +87,8 @@ function checkSettings(
 }
 
 /**
- * A setting that is there, and where it is written; of one whose type nobody knows, everything has
- * been told.
+ * Finds a setting and its fields; undefined where it does not exist, or has an invalid type, which
+ * has been reported already.
  */
 function setting(
   fields: YamlFields,

@@ -1,38 +1,39 @@
 /**
- * Reads the members of one map of a manifest by their type, and notes what is wrong with each at its line.
+ * Typed access to the members of one map of a manifest; records a problem with its line for each
+ * invalid member.
  *
- * A reader asks for members one after the other and always gets a value of the right type, an empty one where the text
- * has none, so that a single reading lists every problem. Whoever started it looks at `problems` before using the result.
+ * A reader always gets a value of the right type, an empty one where the text has none, so that one
+ * pass lists every problem. Callers must check `problems` before they use the result.
  */
 import { nearest } from '../nearest.ts';
 import { type Problem, problem, warning } from '../problem.ts';
 import type { YamlPath, YamlSource } from './yaml-source.ts';
 
-/** Where values are written; what was read from elsewhere has its own answer to that. */
+/** Positions of values; sources other than YAML text supply their own. */
 export type Places = Pick<YamlSource, 'placeOf' | 'keyPlaceOf'>;
 
-/** What one text has to be. */
+/** Rule for one text. */
 export interface TextRule {
   readonly pattern?: RegExp;
-  /** Says what `pattern` wants, to follow "must be". */
+  /** Describes `pattern`; follows "must be". */
   readonly wanted?: string;
   readonly charsMax?: number;
   readonly mayBeEmpty?: boolean;
-  /** Tells what is wrong with a text, to follow its name. */
+  /** Finds the fault of a text: a clause that follows its name. */
   readonly fault?: (text: string) => string | undefined;
-  /** What to do about a text that breaks `pattern` or has a `fault`. */
+  /** Hint for a text that breaks `pattern` or has a `fault`. */
   readonly hint?: string;
 }
 
-/** What a list of texts has to be, beside what each of them has to be. */
+/** Rule for a list of texts and for each of its entries. */
 interface ListRule extends TextRule {
   readonly required?: boolean;
   readonly max?: number;
-  /** Warns of a text that is there before, and leaves it out. */
+  /** Warns of duplicates, and leaves them out. */
   readonly unique?: boolean;
 }
 
-/** A guess at what was meant costs a look at every known word, and nobody reads the hints of a hundred problems. */
+/** Maximum problems with a spelling hint: each costs a comparison with every known word. */
 const GUESSES_MAX = 100;
 
 export class YamlFields {
@@ -49,12 +50,12 @@ export class YamlFields {
     if (!isObject(value)) this.#error(path, `${nameOf(path)} must be a map of keys to values.`);
   }
 
-  /** The keys that are there and have a value. */
+  /** The keys that have a value. */
   keys(): string[] {
     return Object.keys(this.#values).filter((key) => this.has(key));
   }
 
-  /** Notes each key without a value, where one such key says as little as none. @param what each of them stands for */
+  /** Records an error for each key without a value. @param what names an entry in the message */
   refuseEmpty(what: string): void {
     for (const key of Object.keys(this.#values)) {
       if (!this.has(key)) this.error([key], `The ${what} "${excerpt(key)}" has no value.`);
@@ -90,8 +91,11 @@ export class YamlFields {
     return typeof value === 'boolean' ? value : this.#wrongType(key, 'true or false');
   }
 
-  /** One of a few words; the first of them stands in where the text has another. */
-  /** @param others words of other languages, in small letters, and what they are here */
+  /**
+   * One of a few words; the first of them where the text is invalid.
+   * @param others lower-case words
+   * of other languages → the word that is meant
+   */
   choice<Word extends string>(
     key: string,
     words: readonly [Word, ...Word[]],
@@ -119,7 +123,7 @@ export class YamlFields {
     );
   }
 
-  /** A list of texts; the empty list where there is none. */
+  /** A list of texts; empty where it is absent. */
   texts(key: string, rule: ListRule = {}): readonly string[] {
     const found: string[] = [];
     const seen = new Set<string>();
@@ -139,9 +143,9 @@ export class YamlFields {
   }
 
   /**
-   * A list of known words, each once.
+   * A list of known words, without duplicates.
    *
-   * @param options `aliases`: words that are read as others
+   * @param options `aliases`: other spelling → known word
    */
   words<Word extends string>(
     key: string,
@@ -172,13 +176,13 @@ export class YamlFields {
     );
   }
 
-  /** A map, undefined where there is none. */
+  /** A map; undefined where it is absent. */
   map(key: string): YamlFields | undefined {
     if (!this.has(key)) return undefined;
     return new YamlFields(this.#places, [...this.#path, key], this.#values[key], this.#problems);
   }
 
-  /** A list of anything; the empty list where there is none. */
+  /** A list of anything; empty where it is absent. */
   list(key: string, { required = false, max }: Pick<ListRule, 'required' | 'max'> = {}): readonly unknown[] {
     const value = this.#values[key];
     const path = [...this.#path, key];
@@ -195,7 +199,7 @@ export class YamlFields {
   /**
    * Warns of every key that is not among the known ones.
    *
-   * @param of what they are keys of, where the path does not tell it, such as "a button property"
+   * @param of the kind of map, where the path does not say it, such as "a button property"
    */
   warnUnknown(known: readonly string[], of?: string): void {
     for (const key of Object.keys(this.#values)) {
@@ -208,18 +212,22 @@ export class YamlFields {
     }
   }
 
-  /** Notes a problem with a member, with what is in it, or with the whole map. */
+  /** Records an error at a member, at a path below the map, or at the whole map. */
   error(at: string | YamlPath | undefined, message: string, hint?: string): undefined {
     this.#error(this.#pathTo(at), message, hint);
   }
 
-  /** Notes that a text is none of the known ones, and which was most likely meant. @param fault follows its name */
+  /**
+   * Records that a text is not a known word, with a spelling hint.
+   * @param fault a clause that
+   * follows its name
+   */
   errorMeant(at: string | YamlPath, fault: string, given: string, known: readonly string[]): undefined {
     const path = this.#pathTo(at);
     this.#error(path, `${nameOf(path)} ${fault}, not "${excerpt(given)}".`, this.#meant(given, known));
   }
 
-  /** Notes something that is no mistake for sure. */
+  /** Records a warning. */
   warning(at: string | YamlPath | undefined, message: string, hint?: string): undefined {
     const place = this.#places.placeOf(this.#pathTo(at));
     this.#problems.push(warning(message, hint === undefined ? place : { ...place, hint }));
@@ -238,7 +246,8 @@ export class YamlFields {
       return this.#error(path, `${name} must be text, not ${typeName(value)}.`, hint);
     }
     if (value.trim() === '' && !rule.mayBeEmpty) return this.#error(path, `${name} must not be empty.`);
-    // PostgreSQL takes no U+0000, and half a surrogate pair is another character once it has been stored.
+    // PostgreSQL cannot store U+0000, and a lone surrogate is a different character after it is
+    // stored.
     if (value.includes('\0') || !value.isWellFormed())
       return this.#error(path, `${name} contains a character that cannot be stored.`);
     const { pattern, wanted, charsMax, fault, hint } = rule;
@@ -276,7 +285,7 @@ export class YamlFields {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How a problem names a value: `blocks[0].id`. */
+/** The name of a value in a message: `blocks[0].id`. */
 function nameOf(path: YamlPath): string {
   const name = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${excerpt(part)}`)).join('');
   return name === '' ? 'The manifest' : `"${name.replace(/^\./, '')}"`;

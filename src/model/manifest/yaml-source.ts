@@ -1,25 +1,28 @@
 /**
- * YAML text as plain JSON values that still know their line and column.
+ * Parses YAML text to plain JSON values, and keeps the line and column of each.
  *
- * The text comes from an untrusted author. The `yaml` package parses it into nodes; turning nodes into values happens
- * here, where every node costs one of a bounded number and one level of a bounded depth. That stops alias bombs ("billion
- * laughs"), aliases that contain themselves, and nesting that overflows the stack of whoever walks the value later. What
- * it does not know is what the text means: that is for the reader of the value.
+ * The text is untrusted. The `yaml` package parses it to nodes; this file turns nodes into values,
+ * with a bounded number of values and a bounded depth. Attack: alias bombs ("billion laughs"),
+ * aliases that contain themselves, and nesting that overflows the stack of later readers. Does not
+ * interpret the values.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
 import { type Problem, problem } from '../problem.ts';
 import { structureFault } from './yaml-structure.ts';
 
-/** The parser takes up to 6 µs a byte on dense text: this much cannot hold up the host for half a second. */
+/**
+ * The parser takes up to 6 µs per byte on dense text, so this size blocks the host for less than
+ * 0.5 s.
+ */
 export const YAML_BYTES_MAX = 64 * 1024;
 export const YAML_NODES_MAX = 10_000;
 export const YAML_DEPTH_MAX = 32;
 /**
- * Characters of all texts together, aliases written out: four times what the file itself can hold. Attack: one text of 60 KB
- * and 9,000 aliases of it are one string in memory, and half a gigabyte wherever they are written as JSON.
+ * Maximum characters of all texts together, aliases expanded: four times the maximum file. Attack:
+ * one text of 60 KB and 9,000 aliases of it are one string in memory, and half a gigabyte as JSON.
  */
 export const YAML_TEXT_CHARS_MAX = 256 * 1024;
-/** Problems listed for one text: enough to fix it, whatever garbage it is. */
+/** Maximum problems listed for one text. */
 const PROBLEMS_MAX = 50;
 
 export interface Place {
@@ -32,28 +35,32 @@ export interface Place {
 export type YamlPath = readonly (string | number)[];
 
 export interface YamlSource {
-  /** Strings, finite numbers, booleans, null, arrays and plain objects; undefined where `problems` is not empty. */
+  /**
+   * Strings, finite numbers, booleans, null, arrays and plain objects; undefined where `problems`
+   * is not empty.
+   */
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** Where a value begins; of what is not there, where its nearest ancestor begins. */
+  /** Start of a value; for a missing value, the start of its nearest ancestor. */
   placeOf(path: YamlPath): Place;
-  /** Where the key of a value begins. */
+  /** Start of the key of a value. */
   keyPlaceOf(path: YamlPath): Place;
 }
 
-/** Reads one YAML document; everything wrong with it is listed, never thrown. */
+/** Reads one YAML document. Never throws for invalid text: all problems are in the result. */
 export function readYaml(text: string, file: string): YamlSource {
   if (Buffer.byteLength(text) > YAML_BYTES_MAX) {
     return new Walk(file, '').refused(`The file is over ${YAML_BYTES_MAX} bytes.`);
   }
-  // Looking for duplicate keys is left to the walk: the parser's own search takes quadratic time.
+  // The walk checks for duplicate keys: the parser's own check takes quadratic time.
   const options = { prettyErrors: false, uniqueKeys: false, merge: false, schema: 'core' } as const;
   try {
     const fault = structureFault(text, { depthMax: YAML_DEPTH_MAX, nodesMax: YAML_NODES_MAX });
     if (fault !== undefined) return new Walk(file, text).refused(fault.message, fault.offset);
     return new Walk(file, text).run(parseDocument(text, options));
   } catch (cause) {
-    // The parser is recursive, and how deep it may go depends on its caller's stack. Attack: a text that overflows it.
+    // Attack: a text that overflows the stack of the recursive parser, whose limit depends on the
+    // caller's depth.
     if (!(cause instanceof RangeError)) throw cause;
     return new Walk(file, text).refused('Values are nested too deeply to be read.', 0);
   }
@@ -63,7 +70,7 @@ class Walk implements YamlSource {
   value: unknown;
   readonly problems: Problem[] = [];
   readonly #file: string;
-  /** Offsets where the lines of the text begin. The parser's own count is wrong behind what it cannot parse. */
+  /** Offsets of the line starts. The parser's own line count is wrong after a syntax error. */
   readonly #lineStarts: readonly number[];
   readonly #values = new Map<string, number>();
   readonly #keys = new Map<string, number>();
@@ -130,7 +137,7 @@ class Walk implements YamlSource {
     return typeof value === 'string' ? this.#counted(value, offset) : value;
   }
 
-  /** A text, or undefined where all of them together have become too long. */
+  /** Counts a text. @returns the text, or undefined where all texts together are too long */
   #counted(text: string, offset: number): string | undefined {
     const within = this.#textChars <= YAML_TEXT_CHARS_MAX;
     this.#textChars += text.length;
@@ -148,7 +155,7 @@ class Walk implements YamlSource {
       const offset = offsetOf(key) ?? 0;
       const name = isScalar(key) ? String(key.value) : undefined;
       if (name === undefined) this.#problem('A key must be plain text.', offset);
-      // Prototype pollution: whoever copies such a member by assignment would set a prototype.
+      // Attack: prototype pollution. A copy of such a member by assignment would set a prototype.
       else if (name === '__proto__') this.#problem('"__proto__" cannot be a key.', offset);
       else if (entries.has(name)) this.#problem(`The key "${name}" is there twice.`, offset);
       else {
@@ -162,7 +169,7 @@ class Walk implements YamlSource {
 
   #place(offset: number): Place {
     let line = 0;
-    // Halves the lines in question until one is left: the last that begins at or before the offset.
+    // Binary search for the last line that begins at or before the offset.
     for (let beyond = this.#lineStarts.length; beyond - line > 1; ) {
       const middle = (line + beyond) >> 1;
       if ((this.#lineStarts[middle] ?? 0) <= offset) line = middle;

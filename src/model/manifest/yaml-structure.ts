@@ -1,9 +1,10 @@
 /**
- * Bounds the structure of a YAML text before the parser builds anything of it.
+ * Checks nesting and size of a YAML text before the parser builds nodes from it.
  *
- * The parser is recursive and makes an object of every token: a text of 64 KiB can be 65,000 brackets, which overflow its
- * stack, or 32,000 values, which take it most of a second. The lexer alone is a loop, so what it says is counted here:
- * collections that are open at once, and values. Finds only what would be refused later; what a text means it does not know.
+ * The parser is recursive and allocates an object for each token. Attack: 64 KiB of text with
+ * 65,000 brackets, which overflow its stack, or with 32,000 values, which take most of a second.
+ * The lexer alone is a loop, so its tokens are counted here: open collections, and values. Refuses
+ * only texts that would be refused later.
  */
 import { Lexer } from 'yaml';
 
@@ -15,16 +16,16 @@ export interface StructureBounds {
 
 export interface StructureFault {
   readonly message: string;
-  /** Where in the text. */
+  /** Offset in the text. */
   readonly offset: number;
 }
 
-/** Marks of the lexer, which are no part of the text. */
+/** Control tokens of the lexer, which are not part of the text. */
 const DOCUMENT = '\x02';
 const FLOW_END = '\x18';
 const SCALAR = '\x1f';
 
-/** @returns the first place at which the text passes a bound; undefined where it passes none */
+/** @returns the first place at which the text exceeds a bound; undefined where it exceeds none */
 export function structureFault(text: string, bounds: StructureBounds): StructureFault | undefined {
   const nesting = new Nesting();
   let [offset, lineStart, nodes] = [0, 0, 0];
@@ -39,10 +40,10 @@ export function structureFault(text: string, bounds: StructureBounds): Structure
       isContent = lexeme === SCALAR;
       continue;
     }
-    // What is inside of a text is no structure.
+    // The content of a scalar has no structure.
     nesting.take(isContent ? 'text' : lexeme, offset - lineStart);
     isContent = false;
-    // The innermost of `depthMax` values that contain each other may be a collection itself.
+    // The innermost of `depthMax` nested values may itself be a collection.
     if (nesting.depth > bounds.depthMax + 1) {
       return { message: `Values are nested more than ${bounds.depthMax} deep.`, offset };
     }
@@ -56,19 +57,19 @@ export function structureFault(text: string, bounds: StructureBounds): Structure
   return undefined;
 }
 
-/** A text, the beginning of a list or a map, or an alias. */
+/** Whether a token begins a value: a scalar, a list, a map or an alias. */
 const isNode = (lexeme: string): boolean =>
   lexeme === SCALAR || lexeme === '[' || lexeme === '{' || (lexeme.startsWith('*') && lexeme.length > 1);
 
 /**
- * Counts collections that are open at once. Maps that are nested by indentation alone are not counted: each costs a line that
- * is longer than the last, so there cannot be enough of them to overflow a stack.
+ * Counts open collections. Maps nested by indentation alone are not counted: each needs a line
+ * longer than the last, so there are too few to overflow a stack.
  */
 class Nesting {
   #flow = 0;
-  /** Columns of the `-` and `?` that are open, in rising order. */
+  /** Columns of open `-` and `?` indicators, ascending. */
   readonly #indicators: number[] = [];
-  /** Of the line: only a broken one has more than a few. */
+  /** Colons in the current line; a valid line has few. */
   #colons = 0;
   #lineBegun = false;
 
@@ -92,7 +93,7 @@ class Nesting {
     this.#colons = 0;
   }
 
-  /** What begins a line ends all that began at its column or behind it. */
+  /** A token at the start of a line closes all indicators at its column or to the right. */
   #closeFrom(column: number): void {
     while ((this.#indicators.at(-1) ?? -1) >= column) this.#indicators.pop();
   }
