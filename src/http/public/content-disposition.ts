@@ -20,10 +20,29 @@ const REST = /[ \t]*(?:;[ \t]*)?$/y;
 const AMBIGUOUS_LINE = /^[ \t]|[\r\n]/;
 
 /**
+ * Names of the heads that were read last. A sender repeats its heads in each envelope, and reading
+ * three of them costs as much as the rest of the multipart parser. Bounded in length and number, so
+ * a sender of ever new heads gains nothing but a reading of each.
+ */
+const known = new Map<string, string>();
+const KNOWN_MAX = 64;
+const KNOWN_CHARS_MAX = 128;
+
+/**
  * @param head the part's header lines
  * @returns undefined if there is no name, or not every parser would read the same one
  */
 export function partName(head: string): string | undefined {
+  const remembered = known.get(head);
+  if (remembered !== undefined) return remembered;
+  const name = readName(head);
+  if (name === undefined || head.length > KNOWN_CHARS_MAX) return name;
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(head, name);
+  return name;
+}
+
+function readName(head: string): string | undefined {
   let disposition: string | undefined;
   for (const line of head.split('\r\n')) {
     if (AMBIGUOUS_LINE.test(line)) return undefined;
