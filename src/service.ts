@@ -40,7 +40,9 @@ import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
 
-/** How long a start waits for the database check, so that the first `/healthz` can report damage. */
+/**
+ * How long a start waits for the database check, so that the first `/healthz` can report damage.
+ */
 const INTEGRITY_WAIT_MS = 2_000;
 
 export interface Service {
@@ -74,7 +76,8 @@ type Stop = () => void | Promise<void>;
  * Starts the service: confinement, store, cells, listeners, deliveries.
  *
  * @param built the sources of cells, if they have been built before
- * @throws if a port is taken, the data folder cannot be used, or a cell cannot be started; every part
+ * @throws if a port is taken, the data folder cannot be used, or a cell cannot be started; every
+ * part
  *   that was started is stopped before
  */
 export async function startService(config: Config, log: Logger, built?: CellSources): Promise<Service> {
@@ -95,13 +98,15 @@ export async function startService(config: Config, log: Logger, built?: CellSour
   };
   try {
     const processes = await confineProcesses(base, built, stops);
-    // They listen at the end of the start; the egress needs them earlier, for fetches of this service.
+    // They listen at the end of the start; the egress needs them earlier, for fetches of this
+    // service.
     const listeners = createListeners(base, () => stopping !== undefined);
     const outbound = createOutbound(base, listeners);
     const store = await openServiceStore(base, outbound.webhooks);
     stops.push(() => store.close());
     const targets = openTargets(store, base);
-    // In parallel with the start of the cells. A large database is still checked when the service listens.
+    // In parallel with the start of the cells. A large database is still checked when the service
+    // listens.
     const integrityChecked = within(INTEGRITY_WAIT_MS, store.integrityChecked);
     const calls = startCalls(base, { processes, store, egress: outbound.egress });
     stops.push(() => calls.pool.stop());

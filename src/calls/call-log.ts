@@ -131,7 +131,9 @@ export class CallLog implements CallObserver {
     this.#record(target, requestId, end, 'slowClient');
   }
 
-  /** @param countedAs where no code of the tenant is the reason: its name in the count of refusals */
+  /**
+   * @param countedAs where no code of the tenant is the reason: its name in the count of refusals
+   */
   #record(target: Target, requestId: string, end: CallEnd, countedAs: string | undefined): void {
     if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
     for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);

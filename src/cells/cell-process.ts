@@ -2,8 +2,8 @@
  * One cell as the host sees it: starts its process, sends it tasks, checks it from outside, and
  * ends it.
  *
- * A cell that breaks the protocol is ended. When a cell dies, its calls are answered at once. A call
- * that the tenant's code has not seen yet moves to another cell instead.
+ * A cell that breaks the protocol is ended. When a cell dies, its calls are answered at once. A
+ * call that the tenant's code has not seen yet moves to another cell instead.
  */
 import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher, LaunchedCell } from '../launch/cell-launch.ts';
