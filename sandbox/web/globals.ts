@@ -160,7 +160,7 @@ export function exposeGlobals(target: object, values: Readonly<Record<string, un
  *
  * @param load returns the values of all `names`, and possibly more
  */
-export function exposeLazily<Name extends string>(
+function exposeLazily<Name extends string>(
   target: object,
   names: readonly Name[],
   load: () => Readonly<Record<Name, unknown>>,

@@ -12,6 +12,7 @@ import { Socket } from 'node:net';
 import type { Limits } from '../limits.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { bundleCode, startBundler } from './bundle-code.ts';
+import type { BundleMessage } from './bundle-result.ts';
 import { DISKLESS_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
@@ -67,7 +68,8 @@ class UploadProcess {
     });
     const problems = result.ok ? result.warnings : result.problems;
     const texts = result.ok ? [Buffer.from(result.script), Buffer.from(result.map)] : [];
-    this.#writer.send(...packParcel('bundled', { ok: result.ok, problems }, texts));
+    const message: BundleMessage = { ok: result.ok, problems };
+    this.#writer.send(...packParcel('bundled', message, texts));
   }
 }
 

@@ -177,7 +177,7 @@ export function weakerNamespaces(failed: Namespaces, { root, tools }: Machine): 
 }
 
 /** The user id of the n-th process. */
-export const userOf = ({ first, count }: UserIds, turn: number): number => first + (turn % count);
+const userOf = ({ first, count }: UserIds, turn: number): number => first + (turn % count);
 
 /**
  * The command that starts a program behind the layers: the path, then its arguments. Each tool

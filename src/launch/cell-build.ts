@@ -107,7 +107,7 @@ export async function buildPrelude(): Promise<string> {
  * The parts, in the order of their names: each is a function of the part's imports that returns its
  * exports.
  */
-export function buildParts(): Promise<string[]> {
+function buildParts(): Promise<string[]> {
   return Promise.all(
     PARTS.map(async (name) => {
       const substitutes = Object.entries(SUBSTITUTES[name] ?? {});

@@ -12,7 +12,7 @@
  */
 
 /** Maximum bytes of a secret in the automaton. */
-export const HEAD_BYTES = 48;
+const HEAD_BYTES = 48;
 /**
  * Budget of bytes compared after heads, per byte of the text, plus a fixed amount per text, so that
  * a short text can be all secret.

@@ -213,7 +213,7 @@ function isUint8Array(value: object): boolean {
 }
 
 /** `[EnforceRange]` of an unsigned integer. */
-export function toInteger(value: unknown, max: number, what: string): number {
+function toInteger(value: unknown, max: number, what: string): number {
   const number = +(value as number);
   // NaN and the infinities become 0; others are rounded towards zero.
   if (number - number !== 0) throw new TypeError(`${what} is not a finite number`);

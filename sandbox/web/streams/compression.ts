@@ -13,7 +13,7 @@ import { newTransform, type TransformOutput, type TransformPair } from './stream
 
 const MIB = 1024 * 1024;
 /** Output bytes of one DecompressionStream. */
-export const DECOMPRESSED_BYTES_MAX = 256 * MIB;
+const DECOMPRESSED_BYTES_MAX = 256 * MIB;
 
 /** Bytes of one chunk of output. */
 const PIECE_BYTES_MAX = 64 * 1024;

@@ -54,7 +54,7 @@ class Candidates {
 }
 
 /** The bytes that one installation, organization or address holds of a pool. */
-export class Holder {
+class Holder {
   readonly key: string;
   readonly candidates = new Candidates();
   bytes = 0;
