@@ -35,12 +35,20 @@ export type Answer = { readonly parcel: Parcel } | { readonly problem: Problem }
  */
 type Over = { readonly late: boolean } | { readonly cause: unknown };
 
-interface Question {
-  readonly name: string;
+/** One request to the process. */
+export interface UploadRequest {
+  readonly name: 'read' | 'bundle';
+  readonly value: unknown;
+  readonly blobs: readonly Uint8Array[];
   /** File and hint of the problem for a passed deadline. */
   readonly place: { readonly file?: string; readonly hint: string };
   /** Makes the problem for a process that dies during this request. */
   died(): Problem;
+}
+
+/** The request that awaits its answer. */
+interface Question {
+  readonly request: UploadRequest;
   readonly answered: PromiseWithResolvers<Answer>;
 }
 
@@ -79,28 +87,24 @@ export class BundlerChild {
   /**
    * Sends one request and waits for its answer.
    *
-   * @param place file and hint of the problem for a passed deadline
-   * @param died makes the problem for a process that dies during this request
    * @throws AnnexError where the process cannot be started or violates the protocol; the reason of
    * the signal
    */
-  async ask(
-    name: string,
-    value: unknown,
-    blobs: readonly Uint8Array[],
-    place: Question['place'],
-    died: Question['died'],
-  ): Promise<Answer> {
+  async ask(request: UploadRequest): Promise<Answer> {
     const answered = Promise.withResolvers<Answer>();
-    const question = { name, place, died, answered };
+    const question = { request, answered };
     this.#question = question;
     if (this.#over !== undefined) this.#answerWith(this.#over, question);
-    else if (this.#ready) this.#writer.send(...packParcel(name, value, blobs));
+    else if (this.#ready) this.#send(request);
     else {
-      const send = () => this.#over === undefined && this.#writer.send(...packParcel(name, value, blobs));
+      const send = () => this.#over === undefined && this.#send(request);
       this.#up.promise.then(send, () => undefined);
     }
     return answered.promise;
+  }
+
+  #send({ name, value, blobs }: UploadRequest): void {
+    this.#writer.send(...packParcel(name, value, blobs));
   }
 
   /** Ends the process and its children. */
@@ -117,7 +121,7 @@ export class BundlerChild {
       return this.#up.resolve();
     }
     const question = this.#question;
-    if (question === undefined || parcel.name !== ANSWERS[question.name])
+    if (question === undefined || parcel.name !== ANSWERS[question.request.name])
       return this.#breach('answered what it was not asked');
     this.#question = undefined;
     question.answered.resolve({ parcel });
@@ -148,15 +152,15 @@ export class BundlerChild {
     if (this.#question !== undefined) this.#answerWith(over, this.#question);
   }
 
-  #answerWith(over: Over, { answered, place, died }: Question): void {
+  #answerWith(over: Over, { answered, request }: Question): void {
     if ('cause' in over) return answered.reject(over.cause);
     const late = { name: 'bundleMs', max: this.#parts.deadlineMs } as const;
-    return answered.resolve({ problem: over.late ? limitProblem(late, place) : died() });
+    return answered.resolve({ problem: over.late ? limitProblem(late, request.place) : request.died() });
   }
 }
 
 /** Request name → name of its answer. */
-const ANSWERS: Readonly<Record<string, string>> = { read: 'read', bundle: 'bundled' };
+const ANSWERS: Readonly<Record<UploadRequest['name'], string>> = { read: 'read', bundle: 'bundled' };
 
 const cannotStart = (cause: unknown): AnnexError =>
   new AnnexError('INTERNAL_ERROR', 'The bundler cannot be started.', { detail: cause });

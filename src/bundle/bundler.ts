@@ -89,8 +89,9 @@ export class UploadJob {
   async read(form: UploadForm): Promise<Reading> {
     const { limits, rules = {} } = this.#options;
     const { index, blobs } = packForm(form);
-    const request: ReadRequest = { form: index, limits, rules };
-    const answer = await this.#child.ask('read', request, blobs, { hint: 'Upload less code.' }, unreadable);
+    const value: ReadRequest = { form: index, limits, rules };
+    const place = { hint: 'Upload less code.' };
+    const answer = await this.#child.ask({ name: 'read', value, blobs, place, died: unreadable });
     if ('problem' in answer) return { ok: false, problems: [answer.problem] };
     return believed(await parseReading(answer.parcel, { limits, rules }));
   }
@@ -105,15 +106,16 @@ export class UploadJob {
    * @throws AnnexError where the process violates the protocol; the signal's reason
    */
   async bundle(entry: string, mode = 'production'): Promise<BundleResult> {
-    const request: BundleRequest = {
+    const value: BundleRequest = {
       entry,
       mode,
       sdk: [...SDK_SOURCE.keys()],
       sdkEntries: [...SDK_ENTRIES],
     };
-    const sources = [...SDK_SOURCE.values()].map((text) => Buffer.from(text));
+    const blobs = [...SDK_SOURCE.values()].map((text) => Buffer.from(text));
     const place = { file: entry, hint: 'Upload less code.' };
-    const answer = await this.#child.ask('bundle', request, sources, place, () => ranOut(entry));
+    const died = () => ranOut(entry);
+    const answer = await this.#child.ask({ name: 'bundle', value, blobs, place, died });
     if ('problem' in answer) return { ok: false, problems: [answer.problem] };
     const result = believed(parseBundle(answer.parcel, this.#options.limits.scriptBytes));
     return result.ok ? result : { ...result, problems: result.problems.map(withExportHint) };

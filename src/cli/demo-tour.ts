@@ -31,10 +31,31 @@ export interface TourEnd {
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
-export async function tour({ controlUrl, adminToken, receiver, print }: TourStart): Promise<TourEnd> {
+/** Runs the whole tour. It ends early where a fixture could not be installed. */
+export async function tour(start: TourStart): Promise<TourEnd> {
+  const { controlUrl, adminToken, receiver, print } = start;
   const transcript = new Transcript(print);
-  const endpoints: Record<string, string> = {};
+  const platformToken = await createPlatformToken(start, transcript);
+  const installed = await installFixtures({ ...start, platformToken, transcript });
+  const { endpoints } = installed;
+  const end = { surprises: transcript.surprises, platformToken, endpoints };
+  if (!installed.complete) return end;
+  const calls = new Calls(transcript, endpoints, platformToken);
+  await calls.rawRequest();
+  await calls.confirmationPattern();
+  await calls.envelope();
+  await calls.component();
+  await tourMenu({ controlUrl, platformToken, transcript });
+  const rest = { controlUrl, adminToken, platformToken, transcript };
+  await tourSettings({ ...rest, upload: () => uploadFolder(`${FIXTURES}greeter`) });
+  await tourWebhooks({ ...rest, receiver, print, upload: () => uploadFolder(`${FIXTURES}webhook`) });
+  return end;
+}
 
+async function createPlatformToken(
+  { controlUrl, adminToken }: TourStart,
+  transcript: Transcript,
+): Promise<string> {
   transcript.title('A token for the platform');
   const created = await transcript.exchange({
     method: 'POST',
@@ -43,101 +64,123 @@ export async function tour({ controlUrl, adminToken, receiver, print }: TourStar
     json: { kind: 'platform' },
   });
   transcript.expect(created.status === 201, 'The token should have been created.');
-  const { token: platformToken = '' } = created.json as { token?: string };
+  const { token = '' } = created.json as { token?: string };
+  return token;
+}
 
+interface Installing extends TourStart {
+  readonly platformToken: string;
+  readonly transcript: Transcript;
+}
+
+/** Publishes and installs the fixtures that the calls need; stops at the first without endpoint. */
+async function installFixtures(start: Installing) {
+  const endpoints: Record<string, string> = {};
   for (const name of ['hello', 'confirmation', 'counter', 'plain-worker']) {
-    transcript.title(`Publish and install "${name}"`);
-    const published = await transcript.exchange({
-      method: 'POST',
-      url: `${controlUrl}/v1/integrations`,
-      token: adminToken,
-      form: await uploadFolder(`${FIXTURES}${name}`),
-    });
-    transcript.expect(published.status === 201, `"${name}" should have been published.`);
-    const installed = await transcript.exchange({
-      method: 'POST',
-      url: `${controlUrl}/v1/integrations/${name}/installations`,
-      token: platformToken,
-      json: { organization: ORGANIZATION },
-    });
-    transcript.expect(installed.status === 201, `"${name}" should have been installed.`);
-    const { urls } = installed.json as { urls?: { publicEndpoint: string } };
-    // The rest of the tour needs this endpoint.
-    if (urls === undefined) return { surprises: transcript.surprises, platformToken, endpoints };
-    endpoints[name] = urls.publicEndpoint;
+    const endpoint = await publishAndInstall(name, start);
+    if (endpoint === undefined) return { endpoints, complete: false };
+    endpoints[name] = endpoint;
+  }
+  return { endpoints, complete: true };
+}
+
+/** @returns the public endpoint of the fixture; undefined where it could not be installed */
+async function publishAndInstall(name: string, start: Installing): Promise<string | undefined> {
+  const { controlUrl, adminToken, platformToken, transcript } = start;
+  transcript.title(`Publish and install "${name}"`);
+  const published = await transcript.exchange({
+    method: 'POST',
+    url: `${controlUrl}/v1/integrations`,
+    token: adminToken,
+    form: await uploadFolder(`${FIXTURES}${name}`),
+  });
+  transcript.expect(published.status === 201, `"${name}" should have been published.`);
+  const installed = await transcript.exchange({
+    method: 'POST',
+    url: `${controlUrl}/v1/integrations/${name}/installations`,
+    token: platformToken,
+    json: { organization: ORGANIZATION },
+  });
+  transcript.expect(installed.status === 201, `"${name}" should have been installed.`);
+  const { urls } = installed.json as { urls?: { publicEndpoint: string } };
+  return urls?.publicEndpoint;
+}
+
+/** One call of each kind. */
+class Calls {
+  readonly #transcript: Transcript;
+  readonly #endpoints: TourEnd['endpoints'];
+  readonly #token: string;
+
+  constructor(transcript: Transcript, endpoints: TourEnd['endpoints'], token: string) {
+    this.#transcript = transcript;
+    this.#endpoints = endpoints;
+    this.#token = token;
   }
 
-  const call = (title: string, request: Sent): Promise<Exchange> => {
-    transcript.title(title);
-    return transcript.exchange(request);
-  };
-  const envelope = (name: string, event: object, body?: string): Sent => ({
-    method: 'POST',
-    url: `${endpoints[name]}/v1`,
-    token: platformToken,
-    form: envelopeForm(event, body),
-  });
+  async rawRequest(): Promise<void> {
+    const raw = await this.#call('A raw request', {
+      method: 'GET',
+      url: `${this.#endpoints['hello']}/some/path?name=world`,
+    });
+    this.#transcript.expect(raw.status === 200 && raw.text.includes('Hello'), 'hello should have greeted.');
+  }
 
-  const raw = await call('A raw request', {
-    method: 'GET',
-    url: `${endpoints['hello']}/some/path?name=world`,
-  });
-  transcript.expect(raw.status === 200 && raw.text.includes('Hello'), 'hello should have greeted.');
+  async confirmationPattern(): Promise<void> {
+    const url = `${this.#endpoints['confirmation']}/`;
+    const json = { any: 'payload' };
+    const posted = await this.#call('The confirmation pattern: POST', { method: 'POST', url, json });
+    this.#transcript.expect(
+      posted.status === 200 && isDeepStrictEqual(posted.json, { received: true }),
+      'confirmation should have answered {"received": true}.',
+    );
+    const got = await this.#call('The confirmation pattern: any other method', { method: 'GET', url });
+    this.#transcript.expect(
+      got.status === 405 && got.text === 'Method not allowed',
+      'confirmation should have answered 405 to a GET.',
+    );
+  }
 
-  const posted = await call('The confirmation pattern: POST', {
-    method: 'POST',
-    url: `${endpoints['confirmation']}/`,
-    json: { any: 'payload' },
-  });
-  transcript.expect(
-    posted.status === 200 && isDeepStrictEqual(posted.json, { received: true }),
-    'confirmation should have answered {"received": true}.',
-  );
-  const got = await call('The confirmation pattern: any other method', {
-    method: 'GET',
-    url: `${endpoints['confirmation']}/`,
-  });
-  transcript.expect(
-    got.status === 405 && got.text === 'Method not allowed',
-    'confirmation should have answered 405 to a GET.',
-  );
+  async envelope(): Promise<void> {
+    const request = { method: 'POST', url: 'https://example.com/hook', headers: {} };
+    const event = { eventId: 'demo-1', type: 'fetch', request };
+    const enveloped = await this.#call(
+      'An envelope: event, environment and raw body in one request',
+      this.#envelope('plain-worker', event, 'raw bytes'),
+    );
+    this.#transcript.expect(
+      enveloped.status === 200 && (enveloped.json as { bodyBytes?: number }).bodyBytes === 9,
+      'plain-worker should have counted nine bytes.',
+    );
+  }
 
-  const enveloped = await call(
-    'An envelope: event, environment and raw body in one request',
-    envelope(
-      'plain-worker',
-      {
-        eventId: 'demo-1',
-        type: 'fetch',
-        request: { method: 'POST', url: 'https://example.com/hook', headers: {} },
-      },
-      'raw bytes',
-    ),
-  );
-  transcript.expect(
-    enveloped.status === 200 && (enveloped.json as { bodyBytes?: number }).bodyBytes === 9,
-    'plain-worker should have counted nine bytes.',
-  );
+  async component(): Promise<void> {
+    const render = { eventId: 'demo-2', type: 'ui_render', componentId: 'counter', props: {} };
+    const rendered = await this.#call('A component, rendered', this.#envelope('counter', render));
+    this.#transcript.expect(
+      isDeepStrictEqual((rendered.json as { state?: object }).state, { count: 0 }),
+      'counter should have begun at 0.',
+    );
+    const press = { ...render, state: { count: 0 }, action: { action: 'increment' } };
+    const pressed = await this.#call(
+      'The same component after a press of its button',
+      this.#envelope('counter', press),
+    );
+    this.#transcript.expect(
+      isDeepStrictEqual((pressed.json as { state?: object }).state, { count: 1 }),
+      'counter should have counted to 1.',
+    );
+  }
 
-  const render = { eventId: 'demo-2', type: 'ui_render', componentId: 'counter', props: {} };
-  const rendered = await call('A component, rendered', envelope('counter', render));
-  transcript.expect(
-    isDeepStrictEqual((rendered.json as { state?: object }).state, { count: 0 }),
-    'counter should have begun at 0.',
-  );
-  const pressed = await call(
-    'The same component after a press of its button',
-    envelope('counter', { ...render, state: { count: 0 }, action: { action: 'increment' } }),
-  );
-  transcript.expect(
-    isDeepStrictEqual((pressed.json as { state?: object }).state, { count: 1 }),
-    'counter should have counted to 1.',
-  );
-  await tourMenu({ controlUrl, platformToken, transcript });
-  const start = { controlUrl, adminToken, platformToken, transcript };
-  await tourSettings({ ...start, upload: () => uploadFolder(`${FIXTURES}greeter`) });
-  await tourWebhooks({ ...start, receiver, print, upload: () => uploadFolder(`${FIXTURES}webhook`) });
-  return { surprises: transcript.surprises, platformToken, endpoints };
+  #call(title: string, request: Sent): Promise<Exchange> {
+    this.#transcript.title(title);
+    return this.#transcript.exchange(request);
+  }
+
+  #envelope(name: string, event: object, body?: string): Sent {
+    const url = `${this.#endpoints[name]}/v1`;
+    return { method: 'POST', url, token: this.#token, form: envelopeForm(event, body) };
+  }
 }
 
 /**

@@ -77,75 +77,92 @@ export interface WebhooksStart {
 
 /** From an event to its webhook; the transcript collects unexpected results. */
 export async function tourWebhooks(start: WebhooksStart): Promise<void> {
-  const { transcript, receiver, adminToken } = start;
-  const form = await start.upload();
-  await ask(start, `Publish "${NAME}"`, 'POST', '/integrations', { token: adminToken, form });
-  const installing = `/integrations/${NAME}/installations`;
-  const json = { organization: ORGANIZATION };
-  const installed = await ask(start, 'Install it', 'POST', installing, { json });
-  const { id } = installed.json as { id?: string };
-  const spaces = `${installing}/${id}/spaces`;
-  await ask(start, 'In a space', 'POST', spaces, { json: { space: SPACE } });
-  const configuration = { webhook_url: receiver.url, event_types: [TYPE] };
-  const settings = { json: { configuration } };
-  const edited = await ask(start, 'Say what is to be sent where', 'PATCH', `${spaces}/${SPACE}`, settings);
-  transcript.expect(edited.text.includes('"active"'), 'The webhook should be active.');
-  const reveal = `${spaces}/${SPACE}/webhook-secret`;
-  const revealed = await ask(start, 'The secret that the receiver needs', 'GET', reveal);
-  const { secret = '' } = revealed.json as { secret?: string };
-  const event = { organization: ORGANIZATION, type: TYPE, spaceId: SPACE, revisionId: 'r1' };
-  const title = 'Something has happened: on disk, with its delivery, before this is answered';
-  const posted = await ask(start, title, 'POST', '/events', { json: event });
-  transcript.expect(posted.status === 202, 'The event should have been accepted.');
-  const { eventId } = posted.json as { eventId?: string };
-  await delivered(start, String(eventId));
-  await shown(start, secret);
+  const tour = new WebhooksTour(start);
+  const secret = await tour.setUp();
+  await tour.deliver(await tour.postEvent());
+  await tour.verifyReceived(secret);
 }
 
-/** Waits until the delivery has succeeded, and shows its state and its number of attempts. */
-async function delivered(start: WebhooksStart, eventId: string): Promise<void> {
-  const list = `/deliveries?event=${encodeURIComponent(eventId)}`;
-  let delivery: { id?: string; state?: string } = {};
-  for (let tries = 0; tries < TRIES && delivery.state !== 'delivered'; tries += 1) {
-    await setTimeout(EVERY_MS);
-    const response = await fetch(toRequest(sent(start, 'GET', list)));
-    const { items = [] } = (await response.json()) as { items?: (typeof delivery)[] };
-    delivery = items[0] ?? {};
+class WebhooksTour {
+  readonly #start: WebhooksStart;
+  readonly #transcript: Transcript;
+
+  constructor(start: WebhooksStart) {
+    this.#start = start;
+    this.#transcript = start.transcript;
   }
-  const title = 'Its receiver failed at first, and was asked again after a second';
-  const read = await ask(start, title, 'GET', `/deliveries/${delivery.id}`);
-  const { state, attempts } = read.json as { state?: string; attempts?: number };
-  const asExpected = state === 'delivered' && attempts === 2;
-  start.transcript.expect(asExpected, 'The event should have been delivered at the second attempt.');
-}
 
-/** Shows each request that the receiver got, and verifies its signature. */
-async function shown({ receiver, transcript, print }: WebhooksStart, secret: string): Promise<void> {
-  transcript.title('What the receiver got: the same bytes twice, each signed anew');
-  for (const { signature, attempt, body } of receiver.received) {
-    print(`   ← X-Platform-Attempt: ${attempt}`);
-    print(`     X-Platform-Signature: ${signature.slice(0, 40)}…`);
-    print(`     ${body.toString('utf8')}`);
-    const isValid = await verifySignature(signature, body, secret);
-    transcript.expect(isValid, 'The signature should verify.');
+  /** Publishes, installs and configures the fixture. Returns the secret of its webhook. */
+  async setUp(): Promise<string> {
+    const { receiver, adminToken: token } = this.#start;
+    const form = await this.#start.upload();
+    await this.#ask(`Publish "${NAME}"`, 'POST', '/integrations', { token, form });
+    const installing = `/integrations/${NAME}/installations`;
+    const json = { organization: ORGANIZATION };
+    const installed = await this.#ask('Install it', 'POST', installing, { json });
+    const { id } = installed.json as { id?: string };
+    const spaces = `${installing}/${id}/spaces`;
+    await this.#ask('In a space', 'POST', spaces, { json: { space: SPACE } });
+    const configuration = { webhook_url: receiver.url, event_types: [TYPE] };
+    const settings = { json: { configuration } };
+    const title = 'Set the URL of the webhook and its event types';
+    const edited = await this.#ask(title, 'PATCH', `${spaces}/${SPACE}`, settings);
+    this.#transcript.expect(edited.text.includes('"active"'), 'The webhook should be active.');
+    const reveal = `${spaces}/${SPACE}/webhook-secret`;
+    const revealed = await this.#ask('The secret that the receiver needs', 'GET', reveal);
+    const { secret = '' } = revealed.json as { secret?: string };
+    return secret;
   }
-  transcript.expect(receiver.received.length === 2, 'The receiver should have been asked twice.');
-}
 
-/** One request to the API; `rest` may replace the platform token. */
-function ask(
-  start: WebhooksStart,
-  title: string,
-  method: string,
-  path: string,
-  rest: Partial<Sent> = {},
-): Promise<Exchange> {
-  start.transcript.title(title);
-  return start.transcript.exchange({ ...sent(start, method, path), ...rest });
-}
+  /** Posts the event. Returns its id. */
+  async postEvent(): Promise<string> {
+    const event = { organization: ORGANIZATION, type: TYPE, spaceId: SPACE, revisionId: 'r1' };
+    const title = 'An event: it is on disk, with its delivery, before the answer';
+    const posted = await this.#ask(title, 'POST', '/events', { json: event });
+    this.#transcript.expect(posted.status === 202, 'The event should have been accepted.');
+    const { eventId } = posted.json as { eventId?: string };
+    return String(eventId);
+  }
 
-const sent = ({ controlUrl, platformToken }: WebhooksStart, method: string, path: string): Sent => ({
-  method,
-  url: `${controlUrl}/v1${path}`,
-  token: platformToken,
-});
+  /** Waits until the delivery has succeeded, and shows its state and its number of attempts. */
+  async deliver(eventId: string): Promise<void> {
+    const list = `/deliveries?event=${encodeURIComponent(eventId)}`;
+    let delivery: { id?: string; state?: string } = {};
+    for (let tries = 0; tries < TRIES && delivery.state !== 'delivered'; tries += 1) {
+      await setTimeout(EVERY_MS);
+      const response = await fetch(toRequest(this.#request('GET', list)));
+      const { items = [] } = (await response.json()) as { items?: (typeof delivery)[] };
+      delivery = items[0] ?? {};
+    }
+    const title = 'Its receiver failed at first; the second attempt followed after a second';
+    const read = await this.#ask(title, 'GET', `/deliveries/${delivery.id}`);
+    const { state, attempts } = read.json as { state?: string; attempts?: number };
+    const asExpected = state === 'delivered' && attempts === 2;
+    this.#transcript.expect(asExpected, 'The event should have been delivered at the second attempt.');
+  }
+
+  /** Shows each request that the receiver got, and verifies its signature. */
+  async verifyReceived(secret: string): Promise<void> {
+    const { print, receiver } = this.#start;
+    this.#transcript.title('What the receiver got: the same bytes twice, each signed anew');
+    for (const { signature, attempt, body } of receiver.received) {
+      print(`   ← X-Platform-Attempt: ${attempt}`);
+      print(`     X-Platform-Signature: ${signature.slice(0, 40)}…`);
+      print(`     ${body.toString('utf8')}`);
+      const isValid = await verifySignature(signature, body, secret);
+      this.#transcript.expect(isValid, 'The signature should verify.');
+    }
+    this.#transcript.expect(receiver.received.length === 2, 'The receiver should have got two requests.');
+  }
+
+  /** One request to the API; `rest` may replace the platform token. */
+  #ask(title: string, method: string, path: string, rest: Partial<Sent> = {}): Promise<Exchange> {
+    this.#transcript.title(title);
+    return this.#transcript.exchange({ ...this.#request(method, path), ...rest });
+  }
+
+  #request(method: string, path: string): Sent {
+    const { controlUrl, platformToken: token } = this.#start;
+    return { method, url: `${controlUrl}/v1${path}`, token };
+  }
+}

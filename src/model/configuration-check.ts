@@ -93,7 +93,6 @@ const isList = (property: Property | undefined): property is StringProperty & { 
  */
 export function configurationChecker(declared: Configuration | undefined): ConfigurationChecker {
   const schema = configurationSchema(declared);
-  const known = Object.keys(declared?.properties ?? {});
   // An ajv instance keeps every schema it compiles, so each checker has its own instance.
   // `ownProperties`: otherwise a required property named `toString` counts as set in every object.
   // `validateSchema`: the schema is built in this file and needs no validation.
@@ -121,7 +120,10 @@ export function configurationChecker(declared: Configuration | undefined): Confi
       // One problem per property: a value of the wrong type is not also reported as not being a
       // choice.
       if (!problems.has(property))
-        problems.set(property, problemOf(error, property, declared, known, configuration[property]));
+        problems.set(property, {
+          property,
+          ...problemOf(error, property, declared?.properties ?? {}, configuration[property]),
+        });
       if (problems.size === PROBLEMS_MAX) break;
     }
     return [...problems.values()];
@@ -163,29 +165,25 @@ const ownMember = (properties: Configuration['properties'] = {}, name: string): 
 function problemOf(
   error: ErrorObject,
   property: string,
-  declared: Configuration | undefined,
-  known: readonly string[],
+  declared: Configuration['properties'],
   value: unknown,
-): ConfigurationProblem {
+): Omit<ConfigurationProblem, 'property'> {
   const { keyword, params } = error;
   const name = quoted(property);
-  if (keyword === 'required') return { property, message: `${name} must be set.` };
+  if (keyword === 'required') return { message: `${name} must be set.` };
   if (keyword === 'additionalProperties') {
     const message = `The configuration has no property ${name}: null removes it.`;
-    const meant = nearest(property, known);
-    return meant === undefined
-      ? { property, message }
-      : { property, message, hint: `Did you mean "${meant}"?` };
+    const meant = nearest(property, Object.keys(declared));
+    return meant === undefined ? { message } : { message, hint: `Did you mean "${meant}"?` };
   }
-  const member = declared?.properties[property];
-  if (isList(member)) return { property, message: listProblem(error, name, member.enum ?? [], value) };
-  if (keyword === 'false schema') return { property, message: `${name} is a button and has no value.` };
-  if (keyword === 'enum')
-    return { property, message: `${name} must be ${choices(params['allowedValues'])}.` };
+  const member = declared[property];
+  if (isList(member)) return { message: listProblem(error, name, member.enum ?? [], value) };
+  if (keyword === 'false schema') return { message: `${name} is a button and has no value.` };
+  if (keyword === 'enum') return { message: `${name} must be ${choices(params['allowedValues'])}.` };
   const type = String(params['type']);
   const allowed = member?.type === 'string' ? member.enum : undefined;
   const wanted = allowed === undefined ? (WANTED[type] ?? type) : choices(allowed);
-  return { property, message: `${name} must be ${wanted}.` };
+  return { message: `${name} must be ${wanted}.` };
 }
 
 /** Words an error in a list of choices. */

@@ -17,12 +17,7 @@ import type { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Actor } from '../model/actor.ts';
-import {
-  MANIFEST_FILE,
-  type Manifest,
-  type ManifestRules,
-  publishedManifest,
-} from '../model/manifest/manifest.ts';
+import { MANIFEST_FILE, type ManifestRules, publishedManifest } from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
 import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
@@ -57,9 +52,6 @@ interface Code {
   /** Path of its entrypoint inside the upload. */
   readonly entry: string;
 }
-
-/** Contents of a version besides its code. */
-type Contents = Pick<Publication, 'secrets' | 'images'>;
 
 /** An upload whose parts were accepted. */
 type Read = Reading & { readonly ok: true };
@@ -113,7 +105,8 @@ export class Publisher {
     if (manifest === undefined || code === undefined || problems.some(isError))
       return { ok: false, problems: bounded(problems, more) };
     const ready = { script: code.script, sourceMap: code.sourceMap, ...handled(probed?.exports) };
-    return this.#store(manifest, ready, { secrets, images }, { problems, more }, by);
+    const version = { manifest: publishedManifest(manifest), ...ready, secrets, images };
+    return this.#store(version, bounded(problems, more), by);
   }
 
   /**
@@ -152,25 +145,12 @@ export class Publisher {
     return { problems: inspectExports(exports, entry, manifest && { manifest, placeOf }), exports };
   }
 
-  async #store(
-    manifest: Manifest,
-    code: VersionCode,
-    contents: Contents,
-    warnings: { readonly problems: readonly Problem[]; readonly more: number },
-    by: Actor,
-  ): Promise<Publishing> {
-    const version = await this.#parts.registry.publish(
-      { manifest: publishedManifest(manifest), ...code, ...contents },
-      by,
-    );
+  async #store(publication: Publication, warnings: readonly Problem[], by: Actor): Promise<Publishing> {
+    const integration = publication.manifest.name;
+    const version = await this.#parts.registry.publish(publication, by);
     // Another organization took the name while this upload was being bundled.
-    if (version === undefined) return { ok: false, problems: [nameTaken(manifest.name)] };
-    return {
-      ok: true,
-      integration: manifest.name,
-      version,
-      warnings: bounded(warnings.problems, warnings.more),
-    };
+    if (version === undefined) return { ok: false, problems: [nameTaken(integration)] };
+    return { ok: true, integration, version, warnings };
   }
 }
 

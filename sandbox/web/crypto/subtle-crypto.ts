@@ -101,6 +101,7 @@ export class SubtleCrypto {
     });
   }
 
+  // biome-ignore lint/complexity/useMaxParams: the signature of the Web Crypto standard.
   deriveKey(
     algorithm: unknown,
     baseKey: unknown,
@@ -148,6 +149,7 @@ export class SubtleCrypto {
     });
   }
 
+  // biome-ignore lint/complexity/useMaxParams: the signature of the Web Crypto standard.
   importKey(
     format: unknown,
     keyData: unknown,
@@ -211,6 +213,7 @@ export class SubtleCrypto {
     });
   }
 
+  // biome-ignore lint/complexity/useMaxParams: the signature of the Web Crypto standard.
   unwrapKey(
     format: unknown,
     wrappedKey: unknown,

@@ -61,6 +61,7 @@ export class MessageEvent extends Event {
     return this.#ports;
   }
 
+  // biome-ignore lint/complexity/useMaxParams: the signature is that of the HTML standard.
   initMessageEvent(
     type: unknown,
     bubbles: unknown = false,

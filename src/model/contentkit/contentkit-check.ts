@@ -194,20 +194,19 @@ interface Item {
  */
 function openedList(value: unknown, at: Place, findings: Findings): readonly Item[] {
   const items: Item[] = [];
-  open(value, at, findings, items, 0);
-  return items;
-}
-
-function open(value: unknown, at: Place, findings: Findings, into: Item[], depth: number): void {
-  if (!Array.isArray(value)) {
-    if (!isNothing(value)) into.push({ item: value, place: at });
-  } else if (depth === DRAWING_DEPTH_MAX) {
-    findings.add(at, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
-  } else {
-    for (const [key, item] of value.entries()) {
-      // Items beyond the bound on elements are not checked.
-      if (findings.full || into.length > DRAWING_ELEMENTS_MAX) return;
-      if (!isNothing(item)) open(item, { parent: at, key }, findings, into, depth + 1);
+  const open = (value: unknown, place: Place, depth: number): void => {
+    if (!Array.isArray(value)) {
+      if (!isNothing(value)) items.push({ item: value, place });
+    } else if (depth === DRAWING_DEPTH_MAX) {
+      findings.add(place, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
+    } else {
+      for (const [key, item] of value.entries()) {
+        // Items beyond the bound on elements are not checked.
+        if (findings.full || items.length > DRAWING_ELEMENTS_MAX) return;
+        if (!isNothing(item)) open(item, { parent: place, key }, depth + 1);
+      }
     }
-  }
+  };
+  open(value, at, 0);
+  return items;
 }

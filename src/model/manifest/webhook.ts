@@ -49,8 +49,8 @@ export function readWebhook(
     fields.error('webhook', 'The settings that "webhook" names are those of a space or a site.', hint);
   }
   for (const level of levels) {
-    if (configurations[level]?.componentId === undefined)
-      checkSettings(fields, webhook, level, configurations);
+    const { componentId, properties = {} } = configurations[level] ?? {};
+    if (componentId === undefined) checkSettings(webhook, { fields, level, properties });
     else {
       const message = `The settings that "webhook" names must be "properties" of "configurations.${level}".`;
       const hint = 'What a component draws, it stores as it likes, and nobody else knows where.';
@@ -60,18 +60,22 @@ export function readWebhook(
   return { webhook };
 }
 
-function checkSettings(
-  fields: YamlFields,
-  { url, eventTypes }: WebhookDeclaration,
-  level: WebhookLevel,
-  configurations: Configurations,
-): void {
-  const target = setting(fields, 'url', url, level, configurations);
+/** A level with the properties of its configuration. */
+interface LevelSettings {
+  /** The fields of the whole manifest. */
+  readonly fields: YamlFields;
+  readonly level: WebhookLevel;
+  readonly properties: Readonly<Record<string, ConfigurationProperty>>;
+}
+
+function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelSettings): void {
+  const { level } = settings;
+  const target = setting('url', url, settings);
   if (target && (target.property.type !== 'string' || target.property.multiple)) {
     const hint = 'Write "type: string".';
     target.fields.error('type', `"${url}" holds the URL of a webhook, so it must be one text.`, hint);
   }
-  const types = setting(fields, 'eventTypes', eventTypes, level, configurations);
+  const types = setting('eventTypes', eventTypes, settings);
   if (types === undefined) return;
   const { property } = types;
   if (property.type === 'string' && property.multiple && property.enum !== undefined) {
@@ -91,14 +95,11 @@ function checkSettings(
  * has been reported already.
  */
 function setting(
-  fields: YamlFields,
   key: keyof WebhookDeclaration,
   name: string,
-  level: WebhookLevel,
-  configurations: Configurations,
+  { fields, level, properties }: LevelSettings,
 ): { readonly property: ConfigurationProperty; readonly fields: YamlFields } | undefined {
   if (name === '') return undefined;
-  const properties = configurations[level]?.properties ?? {};
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
   if (property === undefined) {
     const wanted = `must name one of the properties of "configurations.${level}"`;
