@@ -5,8 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 
 /**
- * Keeps esbuild busy for most of a minute, in little memory: each `<` may begin type arguments, so the parser reads on to
- * the end of the statement, finds that it does not, and goes back.
+ * Keeps esbuild busy for most of a minute, in little memory: each `<` may begin type arguments, so
+ * the parser reads on to the end of the statement, finds that it does not, and goes back.
  */
 export const SLOW_SOURCE = `declare let a: any, b: any;\n${`a${'<b'.repeat(5_000)};\n`.repeat(20)}export default 1;`;
 

@@ -1,6 +1,6 @@
 /**
- * Uploads for tests: written inline or taken from `fixtures/`, bundled by the real bundler and, where a test wants to see
- * the code answer, run on Node's own web platform.
+ * Uploads for tests: written inline or taken from `fixtures/`, bundled by the real bundler and,
+ * where a test checks what the code answers, run on Node's own web platform.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
@@ -29,7 +29,10 @@ export function fixture(name: string): Map<string, Uint8Array> {
   );
 }
 
-/** The parts of a publish: files, and a manifest that names the entrypoint, unless there are others. */
+/**
+ * The parts of a publish: files, and a manifest that names the entrypoint, unless other files have
+ * one.
+ */
 export function formOf(
   files: ReadonlyMap<string, Uint8Array>,
   singles: Readonly<Record<string, string | Uint8Array>> = {},
@@ -82,7 +85,11 @@ export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: st
   return result.script;
 }
 
-/** Runs a bundled script the way an isolate does. @returns the default export of its entry module. */
+/**
+ * Runs a bundled script the way an isolate does.
+ *
+ * @returns the default export of its entry module
+ */
 export async function runScript<T>(script: string): Promise<T> {
   const load = compileFunction(`return ${script}`)() as (run: (entry: unknown) => void) => Promise<void>;
   let entry: unknown;

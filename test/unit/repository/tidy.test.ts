@@ -13,6 +13,7 @@ import { anchors, DOCUMENTATION } from '../../support/repository/documents.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LINES_MAX = 400;
+const COMMENT_COLUMNS_MAX = 100;
 
 const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -21,6 +22,7 @@ const filesIn = (folder: string): string[] =>
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const sources = [...filesIn('src'), ...filesIn('sandbox')];
+const benchmarks = filesIn('bench').filter((path) => !path.includes('node_modules/'));
 
 /** Relative imports of a file, as paths from the project's root; type-only imports are marked. */
 function imports(path: string): { path: string; typeOnly: boolean }[] {
@@ -157,6 +159,16 @@ describe('files', () => {
 
   test(`have at most ${LINES_MAX} lines`, () => {
     expect(sources.filter((path) => read(path).split('\n').length > LINES_MAX)).toEqual([]);
+  });
+
+  test(`have comments of at most ${COMMENT_COLUMNS_MAX} columns`, () => {
+    const isWide = (line: string) => line.length > COMMENT_COLUMNS_MAX && /^\s*(\/\/|\/\*|\*)/.test(line);
+    const wide = [...sources, ...filesIn('test'), ...benchmarks].flatMap((path) =>
+      read(path)
+        .split('\n')
+        .flatMap((line, index) => (isWide(line) ? [`${path}:${index + 1}`] : [])),
+    );
+    expect(wide).toEqual([]);
   });
 
   test('are all used: each is imported, or is where a process or a bundle begins', () => {

@@ -1,10 +1,10 @@
 /**
- * `atob` against Node's, text for text, and long texts before and after their way has changed: an isolate that has turned
- * enough bytes into text goes through an array of numbers, which `TextDecoder` does as well.
+ * Compares `atob` and `TextDecoder` with Node's. Long texts are converted in two ways: an isolate
+ * that has converted enough bytes goes through an array of numbers. Both ways are tested.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Chance } from './support/fuzz/chance.ts';
-import { createWebIsolate, type WebIsolate } from './support/web/web-isolate.ts';
+import { Chance } from '../../../support/fuzz/chance.ts';
+import { createWebIsolate, type WebIsolate } from '../../../support/web/web-isolate.ts';
 
 let isolate: WebIsolate;
 beforeAll(async () => {
@@ -18,10 +18,10 @@ const PIECES = [
   ...['=', '==', '===', ' ', '\n', '\t', '\f', '\r', ' \n '],
   ...['-', '_', '*', '\v', '\0', '\u00a0', '\u00ff', '\u0141', '\u2003', '😀'],
 ];
-/** The first are what a text of base64 is made of: one that is refused at its first piece shows little. */
+/** The first ones are valid base64: a text that is refused at its first piece tests little. */
 const GOOD_PIECES = 19;
 
-/** What is made of a text: its length and a sum over all its characters, so that millions need not cross. */
+/** Length and checksum of a text: millions of characters need not leave the isolate. */
 const DIGEST = `(text) => {
   let sum = 7;
   for (let i = 0; i < text.length; i++) sum = (Math.imul(sum, 31) + text.charCodeAt(i)) | 0;
