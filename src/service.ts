@@ -10,8 +10,8 @@ import type { Logger } from 'pino';
 import { confineBundlers } from './bundle/bundler-confinement.ts';
 import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
-import { CpuLoad } from './calls/cpu-load.ts';
 import { Dispatch } from './calls/dispatch.ts';
+import { HeavyInstallations } from './calls/heavy-installations.ts';
 import { Pool } from './cells/pool.ts';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
@@ -244,7 +244,7 @@ function startCalls(
   const { config, limits, log, metrics, ticks } = base;
   const { build, cells } = processes;
   const { registry } = store;
-  const load = new CpuLoad(ticks);
+  const load = new HeavyInstallations(ticks);
   const callLog = createCallLog(base, store);
   const pool = new Pool({
     build,

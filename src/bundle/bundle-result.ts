@@ -6,7 +6,7 @@
  */
 import { type Problem, problem } from '../model/problem.ts';
 import type { Parcel } from './parcel.ts';
-import { parseProblems } from './problem-shape.ts';
+import { parseProblems } from './parse-problems.ts';
 
 /**
  * Largest source map of a bundle, in bytes of UTF-8; a larger one is omitted. The host decodes a

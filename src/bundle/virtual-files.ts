@@ -3,9 +3,10 @@
  *
  * An esbuild plugin that handles every resolve and load, so that no request reaches the disk. The
  * namespaces `upload` and `sdk` are separate: a path in one cannot name a file of the other.
- * esbuild resolves only glob imports without the plugin; `build-problems.ts` refuses them.
+ * esbuild resolves only glob imports without the plugin; `glob-imports.ts` refuses them.
  */
 import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
+import { GLOB_MATCHED } from './glob-imports.ts';
 import { isFreeOfSideEffects, resolveImport } from './resolve-import.ts';
 
 const UPLOAD = 'upload';
@@ -37,12 +38,6 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
 
-/**
- * Internal message: a pattern matched a file on the disk. Never shown: it would reveal which files
- * exist.
- */
-export const PATTERN_MATCHED = 'A pattern has matched a file.';
-
 /** The files that the plugin serves. */
 export interface VirtualFiles {
   /** Path of the entry inside the upload; the host has checked that it is there. */
@@ -71,7 +66,7 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
     }));
     // Any other namespace is a file on the disk that a pattern matched. It is neither read nor
     // named.
-    build.onLoad({ filter: /.*/ }, () => ({ errors: [refusal(PATTERN_MATCHED)] }));
+    build.onLoad({ filter: /.*/ }, () => ({ errors: [refusal(GLOB_MATCHED)] }));
   },
 });
 

@@ -16,7 +16,7 @@ import type { CallEnd } from '../protocol/wire.ts';
 import { Admission, type Refusal, Waiting } from './admission.ts';
 import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import type { CpuLoad } from './cpu-load.ts';
+import type { HeavyInstallations } from './heavy-installations.ts';
 import { IncomingBodies } from './incoming-body.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { RunningCall, type RunningCallParts } from './running-call.ts';
@@ -39,7 +39,7 @@ export interface DispatchParts {
   readonly limits: Limits;
   readonly observer: CallObserver;
   readonly egress: Pick<Egress, 'fetch'>;
-  readonly load: Pick<CpuLoad, 'add'>;
+  readonly load: Pick<HeavyInstallations, 'add'>;
   /** The cell that an installation runs in; an error where there is none for it. */
   cellFor(
     installationId: string,

@@ -24,10 +24,10 @@ import { CryptoThreads } from './crypto/crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { ExecutionJournal } from './execution-journal.ts';
 import { BlankIsolates } from './isolates/blank-isolates.ts';
-import { CpuUses } from './isolates/cpu-use.ts';
 import { Isolates } from './isolates/isolates.ts';
 import { MainThread } from './isolates/main-thread.ts';
 import { MemoryWatch } from './isolates/memory-watch.ts';
+import { RecentCpuOfIsolates } from './isolates/recent-cpu.ts';
 import { Slots } from './isolates/slots.ts';
 import { Watchdog } from './isolates/watchdog.ts';
 
@@ -139,7 +139,7 @@ class Cell {
       slots: new Slots(availableParallelism(), LONG_RUNNING_MAX),
       journal,
       memory,
-      cpuUses: new CpuUses((use) => memory.ran(use)),
+      recentCpu: new RecentCpuOfIsolates((use) => memory.ran(use)),
       mainThread: new MainThread(),
       watchdog: new Watchdog(),
       limits,

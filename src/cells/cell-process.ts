@@ -13,10 +13,10 @@ import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
 import { cellLimits } from './cell-limits.ts';
 import { CellMemory } from './cell-memory.ts';
 import { CellPipe } from './cell-pipe.ts';
-import { CellScripts } from './cell-scripts.ts';
 import { type ExecutionJournalRead, ExecutionJournalReader } from './execution-journal-reader.ts';
 import { type CellTask, InFlightTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
 import { InFlightTasks } from './in-flight-tasks.ts';
+import { ScriptRequests } from './script-requests.ts';
 
 const MIB = 1024 * 1024;
 /**
@@ -52,7 +52,7 @@ export class CellProcess {
   readonly #launched: LaunchedCell;
   readonly #pipe: CellPipe;
   readonly #memory: CellMemory;
-  readonly #scripts: CellScripts;
+  readonly #scripts: ScriptRequests;
   readonly #tasks: InFlightTasks;
   readonly #owner: CellOwner;
   readonly #limits: Limits;
@@ -81,7 +81,7 @@ export class CellProcess {
     this.#memory = new CellMemory(this.#launched, limits.cellRssMib);
     const breach = (words: string) => this.kill(words);
     this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, breach);
-    this.#scripts = new CellScripts({
+    this.#scripts = new ScriptRequests({
       pipe: this.#pipe,
       entitled: (key) => this.#tasks.runs(key),
       source: (key) => owner.script(key),

@@ -6,8 +6,9 @@
  *   trial       suspects: spread over the trial cells, the likeliest ones alone
  *   heavy       heavy installations: together, in a cell with lower CPU priority
  *
- * It only decides. The pool starts processes, `suspicion.ts` finds suspects, `cpu-load.ts` finds
- * heavy installations; where there are none, placing costs one hash.
+ * It only decides. The pool starts processes, `suspicion.ts` finds suspects, and
+ * `calls/heavy-installations.ts` finds heavy installations; where there are none, placing costs one
+ * hash.
  */
 import type { CellProcess } from './cell-process.ts';
 import { type Origin, Quarantine } from './quarantine.ts';

@@ -12,7 +12,7 @@ import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import type { Principal } from '../model/principal.ts';
 import { RateLimit } from '../model/rate-limit.ts';
-import { isRuntimeToken } from '../model/runtime-token.ts';
+import { isRuntimeToken } from '../model/runtime-token-format.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { RuntimeTokens } from '../targets/runtime-tokens.ts';
 import type { AddressList } from './address-list.ts';

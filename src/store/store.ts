@@ -18,7 +18,7 @@ import { sqliteDialect } from '../database/sqlite-dialect.ts';
 import type { Database } from '../database/tables.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
-import type { RuntimeTokenKeys } from '../model/runtime-token.ts';
+import type { RuntimeTokenKeys } from '../model/runtime-token-format.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
 import { Deliveries } from './deliveries/deliveries.ts';

@@ -17,7 +17,7 @@ import {
   type RuntimeClaims,
   type RuntimeTokenKeys,
   readRuntimeToken,
-} from '../model/runtime-token.ts';
+} from '../model/runtime-token-format.ts';
 import type { TargetSource } from '../store/target-source.ts';
 
 /** Bounds the size of a token: the manifest of an old version may name scopes that do not exist. */

@@ -13,7 +13,7 @@ import {
   RUNTIME_TOKEN_CHARS_MAX,
   type RuntimeClaims,
   readRuntimeToken,
-} from '../../src/model/runtime-token.ts';
+} from '../../src/model/runtime-token-format.ts';
 import { TargetSource } from '../../src/store/target-source.ts';
 import { Vault } from '../../src/store/vault/vault.ts';
 import { LiveEnvironment } from '../../src/targets/live-environment.ts';

@@ -24,7 +24,7 @@ import {
 } from '../../model/manifest/yaml-source.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Parcel } from '../parcel.ts';
-import { parseProblems } from '../problem-shape.ts';
+import { parseProblems } from '../parse-problems.ts';
 import { pathProblem } from '../upload.ts';
 import { type NamedImage, PREVIEW_BYTES_MAX } from './images.ts';
 

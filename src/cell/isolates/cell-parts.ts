@@ -3,9 +3,9 @@ import type { IsolateLimits } from '../../protocol/wire.ts';
 import type { CryptoThreads } from '../crypto/crypto-jobs.ts';
 import type { Engine } from '../engine.ts';
 import type { ExecutionJournal } from '../execution-journal.ts';
-import type { CpuUses } from './cpu-use.ts';
 import type { MainThread } from './main-thread.ts';
 import type { MemoryWatch } from './memory-watch.ts';
+import type { RecentCpuOfIsolates } from './recent-cpu.ts';
 import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -15,7 +15,7 @@ export interface CellParts {
   readonly slots: Slots;
   /** Notes whose code executes, for the host to read after a crash. */
   readonly journal: ExecutionJournal;
-  readonly cpuUses: CpuUses;
+  readonly recentCpu: RecentCpuOfIsolates;
   readonly mainThread: MainThread;
   readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch'>;
   /** Finds the isolate that the cell's memory grows under. */

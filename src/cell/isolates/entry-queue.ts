@@ -12,8 +12,8 @@ import type { CellCall } from '../calls/cell-call.ts';
 import type { Engine } from '../engine.ts';
 import type { JournalEntry } from '../execution-journal.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import type { CpuUse } from './cpu-use.ts';
 import type { MainThreadUse } from './main-thread.ts';
+import type { RecentCpu } from './recent-cpu.ts';
 import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
 import { processCpuMs } from './watchdog.ts';
 
@@ -62,7 +62,7 @@ export interface EntryQueueParts {
   readonly blank: BlankIsolate;
   readonly slots: Slots;
   /** Recent CPU of the installation. */
-  readonly use: CpuUse;
+  readonly use: RecentCpu;
   readonly mainThread: MainThreadUse;
   readonly journalEntry: JournalEntry;
   readonly listener: EntryListener;
@@ -73,7 +73,7 @@ export class EntryQueue implements Runnable {
   readonly #isolate: ivm.Isolate;
   readonly #enter: ivm.Reference;
   readonly #slots: Slots;
-  readonly #use: CpuUse;
+  readonly #use: RecentCpu;
   readonly #mainThread: MainThreadUse;
   readonly #journalEntry: JournalEntry;
   readonly #listener: EntryListener;

@@ -18,8 +18,8 @@ import type { CallListener } from '../calls/call-listener.ts';
 import type { CellCall, StreamEntry } from '../calls/cell-call.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
-import { CellScript } from './cell-script.ts';
 import { CompileQueue } from './compile-queue.ts';
+import { CompiledScript } from './compiled-script.ts';
 import { type Opening, Openings } from './openings.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
@@ -54,14 +54,14 @@ export class Isolates {
   /** Every isolate that is alive, including retired ones and those of probes. */
   readonly #alive = new Set<TenantIsolate>();
   readonly #callIsolate = new Map<number, TenantIsolate>();
-  readonly #scripts = new LRUCache<string, CellScript>({
+  readonly #scripts = new LRUCache<string, CompiledScript>({
     maxSize: SCRIPTS_BYTES_MAX,
     sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
   readonly #compiling = new CompileQueue();
   readonly #openings = new Openings<TenantIsolate>(BACKGROUND_OPENINGS);
   #trimming = false;
-  readonly #awaited = new Map<string, ((script: CellScript) => void)[]>();
+  readonly #awaited = new Map<string, ((script: CompiledScript) => void)[]>();
 
   constructor({ cell, blanks, limits, listener, need }: IsolatesParts) {
     this.#cell = cell;
@@ -139,7 +139,7 @@ export class Isolates {
     this.#alive.add(isolate);
     this.#callIsolate.set(call.id, isolate);
     isolate.begin(call);
-    void this.#load(isolate, Promise.resolve(new CellScript(source, this.#compiling)));
+    void this.#load(isolate, Promise.resolve(new CompiledScript(source, this.#compiling)));
   }
 
   /** The caller of a call has left. Does nothing for an unknown id, as of a call that has ended. */
@@ -183,7 +183,7 @@ export class Isolates {
 
   /** A script the host sends, in answer to `need`. */
   script(key: string, source: string): void {
-    const script = new CellScript(source, this.#compiling);
+    const script = new CompiledScript(source, this.#compiling);
     this.#scripts.set(key, script);
     for (const resolve of this.#awaited.get(key) ?? []) resolve(script);
     this.#awaited.delete(key);
@@ -215,7 +215,7 @@ export class Isolates {
     return isolate;
   }
 
-  async #load(isolate: TenantIsolate, awaited: Promise<CellScript>, isBackground = false): Promise<void> {
+  async #load(isolate: TenantIsolate, awaited: Promise<CompiledScript>, isBackground = false): Promise<void> {
     let opening: Opening | undefined;
     try {
       const script = await awaited;
@@ -238,7 +238,7 @@ export class Isolates {
     }
   }
 
-  #source(script: string): Promise<CellScript> {
+  #source(script: string): Promise<CompiledScript> {
     const known = this.#scripts.get(script);
     if (known !== undefined) return Promise.resolve(known);
     return new Promise((resolve) => {

@@ -15,7 +15,7 @@
  * turn, while a busy neighbour runs, until most of it is on the neighbour's account. So the CPU of
  * an isolate that also runs while nothing grows has a lower weight.
  */
-import type { CpuUse } from './cpu-use.ts';
+import type { RecentCpu } from './recent-cpu.ts';
 
 const MIB = 1024 * 1024;
 const SAMPLE_MS = 10;
@@ -94,7 +94,7 @@ class Habit {
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts;
   /** Isolates that have run since the last sample. */
-  #ran: CpuUse[] = [];
+  #ran: RecentCpu[] = [];
   /** Growth of the cell that is charged to each isolate, bytes. */
   readonly #grown = new Map<string, number>();
   readonly #habits = new Map<string, Habit>();
@@ -114,7 +114,7 @@ export class MemoryWatch {
   }
 
   /** An isolate has used CPU, for the first time since the last sample. */
-  ran(use: CpuUse): void {
+  ran(use: RecentCpu): void {
     this.#ran.push(use);
     this.#timer ??= setTimeout(() => this.sample(), SAMPLE_MS);
   }

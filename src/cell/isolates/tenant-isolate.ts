@@ -3,7 +3,7 @@
  * isolate is lost.
  *
  * It belongs to one version of one installation for its whole life. It reads nothing that the
- * tenant emits (`emission-reader.ts`) and checks no limits (`limit-checks.ts`).
+ * tenant emits (`emission-reader.ts`) and checks no limits (`cpu-and-wall-limits.ts`).
  */
 import type ivm from 'isolated-vm';
 import type { Entry } from '../../protocol/bridge.ts';
@@ -17,9 +17,9 @@ import { boundedText, type EmissionOf, readExports } from '../calls/read-emissio
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
-import type { CellScript } from './cell-script.ts';
+import type { CompiledScript } from './compiled-script.ts';
+import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';
-import { LimitChecks } from './limit-checks.ts';
 import { preludeSettings } from './prelude-settings.ts';
 
 export interface TenantIsolateParts {
@@ -40,7 +40,7 @@ export class TenantIsolate {
   readonly #cell: CellParts;
   readonly #listener: CallListener;
   readonly #emissions: EmissionReader;
-  readonly #checks: LimitChecks;
+  readonly #checks: CpuAndWallLimits;
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
   #isolate: ivm.Isolate | undefined;
@@ -65,7 +65,7 @@ export class TenantIsolate {
       // In the middle of an entry, the next check of the watchdog finds it.
       overdrawn: (call) => this.#entries?.running !== call && this.#checks.overdrawn(call),
     });
-    this.#checks = new LimitChecks(this);
+    this.#checks = new CpuAndWallLimits(this);
     this.#emissions = new EmissionReader({
       owner: this,
       calls: this.calls,
@@ -108,7 +108,7 @@ export class TenantIsolate {
    * Puts the script into a blank isolate. Loading has the limits of a call, and is charged to no
    * call.
    */
-  async load(blank: BlankIsolate, source: CellScript): Promise<void> {
+  async load(blank: BlankIsolate, source: CompiledScript): Promise<void> {
     const { isolate, context, listener } = blank;
     this.#isolate = isolate;
     listener.listen = (emission) => this.#emissions.read(emission);
@@ -122,12 +122,12 @@ export class TenantIsolate {
       script.release();
       journalEntry.unset();
       if (this.disposed) return;
-      const { engine, slots, cpuUses } = this.#cell;
+      const { engine, slots, recentCpu } = this.#cell;
       this.#entries = new EntryQueue({
         engine,
         blank,
         slots,
-        use: cpuUses.of(this.key),
+        use: recentCpu.of(this.key),
         mainThread: this.#jobs.mainThread,
         journalEntry,
         listener: {

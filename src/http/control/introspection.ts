@@ -9,7 +9,7 @@
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import { mayIntrospect } from '../../model/principal.ts';
-import { RUNTIME_TOKEN_CHARS_MAX } from '../../model/runtime-token.ts';
+import { RUNTIME_TOKEN_CHARS_MAX } from '../../model/runtime-token-format.ts';
 import type { RuntimeGrant, RuntimeTokens } from '../../targets/runtime-tokens.ts';
 import { principalOf } from './authenticate.ts';
 import { placeView } from './installations/target-paths.ts';

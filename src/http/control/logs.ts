@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { wholeInstallation } from '../../model/installation.ts';
 import { mayReadLog } from '../../model/principal.ts';
-import { unknownInstallation } from '../../model/unknown.ts';
+import { unknownInstallation } from '../../model/unknown-name-errors.ts';
 import { LOG_LEVELS } from '../../protocol/wire.ts';
 import type { Installations } from '../../store/installations/installations.ts';
 import type { Registry } from '../../store/integrations/registry.ts';

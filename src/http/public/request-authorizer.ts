@@ -2,47 +2,31 @@
  * Authorizes a request by its head, before any of its body is read: endpoint, version, credentials,
  * rates.
  *
- * Attack: trying keys of endpoints and tokens, each of which costs a look-up in the database. So
- * requests are counted before the look-up. Requests with a platform token are not counted: the host
- * product sends for all its users from one address.
+ * Requests are counted (`request-rates.ts`) before the look-up. Those with a platform token are
+ * not: the host product sends for all its users from one address.
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
-import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../../model/identifiers.ts';
-import { limitSentence } from '../../model/limit-met.ts';
 import { maySendEnvelopes } from '../../model/principal.ts';
-import { RateLimit } from '../../model/rate-limit.ts';
 import type { Target } from '../../model/target.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
-import type { AddressList } from '../address-list.ts';
-import { addressKey, clientAddress } from '../client-address.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
 import { endpointHosts } from '../host-header.ts';
-import { inProcessOwner } from '../loopback-listeners.ts';
-import { SharedRate } from '../shared-rate.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
+import { RequestRates, type RequestRatesParts } from './request-rates.ts';
 
 /** The only version of envelopes (docs/contract/calls.md#envelope). */
 const VERSION = 'v1';
-const SECOND_MS = 1_000;
-/** How often a refused address is written to the log. */
-const WARN_EVERY_MS = 60_000;
 
-export interface RequestAuthorizerParts {
-  readonly limits: Pick<Limits, 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'>;
+export interface RequestAuthorizerParts extends RequestRatesParts {
   readonly targets: Pick<TargetResolver, 'get'>;
   readonly credentials: Credentials;
-  readonly trustedProxies: AddressList;
   /** As configured; if absent, endpoints are below any host that reaches the listener. */
   readonly publicUrl?: string;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
   readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
-  /** Called with each limit that a request met. */
-  limitMet(limit: LimitName): void;
 }
 
 /** A request whose head has passed every check. */
@@ -64,20 +48,15 @@ type Authentication = { readonly signature?: string } | AnnexError;
 
 export class RequestAuthorizer {
   readonly #parts: RequestAuthorizerParts;
-  readonly #perAddress: RateLimit;
-  readonly #perEndpoint: SharedRate;
+  readonly #rates: RequestRates;
   readonly #keyOf: (request: FastifyRequest) => string | undefined;
   /** Index of the path: after the key, or 0 for endpoints with origins of their own. */
   readonly #pathAt: (key: string) => number;
-  #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RequestAuthorizerParts) {
     this.#parts = parts;
-    const { limits, clock, publicUrl } = parts;
-    const { requestsPerSecondPerAddress, requestsPerSecondPerEndpoint } = limits;
-    const perSecond = { windowMs: SECOND_MS, clock };
-    this.#perAddress = new RateLimit({ timesMax: requestsPerSecondPerAddress, ...perSecond });
-    this.#perEndpoint = new SharedRate({ timesMax: requestsPerSecondPerEndpoint, ...perSecond });
+    this.#rates = new RequestRates(parts);
+    const { publicUrl } = parts;
     const isInHost = publicUrl !== undefined && hasOwnOrigins(publicUrl);
     const endpointOf = isInHost ? endpointHosts(publicUrl) : undefined;
     this.#keyOf = endpointOf ? ({ headers }) => endpointOf(headers.host) : keyInPath;
@@ -96,14 +75,12 @@ export class RequestAuthorizer {
     const authentication = version === VERSION ? await this.#authenticate(request) : undefined;
     const isCounted =
       authentication === undefined || authentication instanceof AnnexError || 'signature' in authentication;
-    const sender = isCounted ? this.#countSender(request) : undefined;
+    const sender = isCounted ? this.#rates.countAddress(request) : undefined;
     const target = key === undefined ? undefined : await this.#parts.targets.get(key);
     if (target === undefined) {
       throw new AnnexError('ENDPOINT_UNKNOWN', 'No installation answers at this URL.');
     }
-    if (sender !== undefined && !this.#perEndpoint.take(target.endpointKey, sender)) {
-      throw this.#exceeded('requestsPerSecondPerEndpoint');
-    }
+    if (sender !== undefined) this.#rates.countEndpoint(target.endpointKey, sender);
     if (leavesEndpoint(pathAndQuery))
       throw new AnnexError(
         'REQUEST_INVALID',
@@ -141,30 +118,6 @@ export class RequestAuthorizer {
     credentials.countFailure(request.raw);
     if (refusal.limit) this.#parts.limitMet(refusal.limit.name);
     return refusal;
-  }
-
-  /** @returns the key of the sender @throws AnnexError REQUEST_RATE_EXCEEDED */
-  #countSender(request: FastifyRequest): string {
-    const address = clientAddress(request.raw, this.#parts.trustedProxies);
-    // A request in process is counted by its endpoint only. Attack: one installation that uses up
-    // the share of all in-process requests to an endpoint. So each installation is a sender of its
-    // own.
-    if (address === undefined) return `installation ${inProcessOwner(request.raw.socket)}`;
-    const sender = addressKey(address);
-    if (this.#perAddress.take(sender)) return sender;
-    const now = this.#parts.clock();
-    if (now - this.#warnedAt >= WARN_EVERY_MS) {
-      this.#warnedAt = now;
-      const hint = 'requests from an address are refused; if it is a proxy, name it with --trusted-proxies';
-      request.log.warn({ address, limit: 'requestsPerSecondPerAddress' }, hint);
-    }
-    throw this.#exceeded('requestsPerSecondPerAddress');
-  }
-
-  #exceeded(name: 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'): AnnexError {
-    this.#parts.limitMet(name);
-    const limit = { name, max: this.#parts.limits[name] };
-    return new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
   }
 }
 

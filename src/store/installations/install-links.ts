@@ -14,7 +14,7 @@ import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 import { mayPublish } from '../../model/principal.ts';
-import { unknownIntegration } from '../../model/unknown.ts';
+import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
 import { type Integration, readIntegration } from '../integrations/integration-rows.ts';
 

@@ -23,7 +23,7 @@ import {
 import { limitClause, limitError } from '../../model/limit-met.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { eventIds } from '../../model/target.ts';
-import { unknownIntegration, unknownTarget } from '../../model/unknown.ts';
+import { unknownIntegration, unknownTarget } from '../../model/unknown-name-errors.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
 import { readIntegration, readVersion } from '../integrations/integration-rows.ts';
 import type { Vault } from '../vault/vault.ts';

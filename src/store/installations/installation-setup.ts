@@ -16,7 +16,7 @@ import {
 import { limitClause } from '../../model/limit-met.ts';
 import type { ManifestTarget, PublishedManifest } from '../../model/manifest/manifest.ts';
 import { mayInstall } from '../../model/manifest/visibility.ts';
-import { unknownIntegration } from '../../model/unknown.ts';
+import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { readIntegration } from '../integrations/integration-rows.ts';
 import { isInstallToken } from './install-links.ts';
 import type { Change } from './installation-changes.ts';

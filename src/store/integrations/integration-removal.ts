@@ -7,7 +7,7 @@ import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
-import { unknownIntegration } from '../../model/unknown.ts';
+import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import { countInstallations, type Installed, installationsOf } from './installed-rows.ts';
 import { type Integration, readIntegration } from './integration-rows.ts';

@@ -15,7 +15,7 @@ import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { LoweredLimits } from '../../model/lowered-limits.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { mayPublish } from '../../model/principal.ts';
-import { unknownIntegration, unknownVersion } from '../../model/unknown.ts';
+import { unknownIntegration, unknownVersion } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
 import { insertImages, readActiveImage, type StoredImage } from './image-rows.ts';

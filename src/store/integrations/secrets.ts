@@ -13,7 +13,7 @@ import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { checkSecrets } from '../../model/manifest/secrets.ts';
-import { unknownIntegration } from '../../model/unknown.ts';
+import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type Integration, readIntegration, readVersion } from './integration-rows.ts';

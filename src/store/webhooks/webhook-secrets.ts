@@ -15,7 +15,7 @@ import type { Actor } from '../../model/actor.ts';
 import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { isRuntime } from '../../model/principal.ts';
-import { unknownTarget } from '../../model/unknown.ts';
+import { unknownTarget } from '../../model/unknown-name-errors.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
 import { holdInstallation, readTarget, type SealedInstallation } from '../installations/target-rows.ts';
 import type { Vault } from '../vault/vault.ts';

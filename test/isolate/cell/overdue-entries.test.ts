@@ -13,10 +13,10 @@ import type { Engine } from '../../../src/cell/engine.ts';
 import { ExecutionJournal } from '../../../src/cell/execution-journal.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
 import type { CellParts } from '../../../src/cell/isolates/cell-parts.ts';
-import { CellScript } from '../../../src/cell/isolates/cell-script.ts';
 import { CompileQueue } from '../../../src/cell/isolates/compile-queue.ts';
-import { CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
+import { CompiledScript } from '../../../src/cell/isolates/compiled-script.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
+import { RecentCpuOfIsolates } from '../../../src/cell/isolates/recent-cpu.ts';
 import { Slots } from '../../../src/cell/isolates/slots.ts';
 import { TenantIsolate } from '../../../src/cell/isolates/tenant-isolate.ts';
 import type { Watched } from '../../../src/cell/isolates/watchdog.ts';
@@ -85,7 +85,7 @@ class Lone {
       slots: new Slots(2, 2),
       journal: new ExecutionJournal(openSync('/dev/null', 'w'), () => true),
       memory: { forget: () => undefined },
-      cpuUses: new CpuUses(),
+      recentCpu: new RecentCpuOfIsolates(),
       mainThread: new MainThread(),
       watchdog: {
         watch: (checks) => {
@@ -105,7 +105,7 @@ class Lone {
     });
     void blanks
       .take(DEFAULT_LIMITS.isolateHeapMib, true)
-      .then((blank) => this.isolate.load(blank, new CellScript(script, new CompileQueue())));
+      .then((blank) => this.isolate.load(blank, new CompiledScript(script, new CompileQueue())));
   }
 
   begin(id: number, kind: string, budget: { cpuMs: number; wallMs: number; elapsedMs?: number }): CellCall {

@@ -4,7 +4,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { mintRuntimeToken, type RuntimeClaims, readRuntimeToken } from '../../../src/model/runtime-token.ts';
+import {
+  mintRuntimeToken,
+  type RuntimeClaims,
+  readRuntimeToken,
+} from '../../../src/model/runtime-token-format.ts';
 import { fuzz } from '../../support/fuzz/fuzz.ts';
 import { mutateJson, mutateText } from '../../support/fuzz/mutations.ts';
 

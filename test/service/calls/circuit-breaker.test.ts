@@ -5,7 +5,7 @@
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CircuitBreaker } from '../../../src/calls/circuit-breaker.ts';
-import { CpuLoad } from '../../../src/calls/cpu-load.ts';
+import { HeavyInstallations } from '../../../src/calls/heavy-installations.ts';
 import type { Outcome } from '../../../src/protocol/wire.ts';
 import { startTestService } from '../../support/service.ts';
 
@@ -176,7 +176,7 @@ describe('breaches', () => {
 describe('an installation is heavy', () => {
   const loaded = () => {
     let now = 0;
-    const load = new CpuLoad(() => now);
+    const load = new HeavyInstallations(() => now);
     return { load, wait: (ms: number) => (now += ms), isHeavy: () => load.isHeavy('one') };
   };
 

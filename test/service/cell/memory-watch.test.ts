@@ -5,8 +5,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
 import { MemoryWatch } from '../../../src/cell/isolates/memory-watch.ts';
+import { RecentCpuOfIsolates } from '../../../src/cell/isolates/recent-cpu.ts';
 import { UNTHROTTLED } from '../../support/fuzz/fuzz.ts';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 
@@ -40,7 +40,7 @@ describe('growth is charged to the isolates that ran', () => {
         memory.forget(key);
       },
     });
-    const uses = new CpuUses((use) => memory.ran(use));
+    const uses = new RecentCpuOfIsolates((use) => memory.ran(use));
     /** One sample: isolates use this CPU while the cell grows. */
     const run = (grownMib: number, usedMs: Record<string, number>) => {
       for (const [key, ms] of Object.entries(usedMs)) uses.of(key).add(ms * 1e6, state.now);
@@ -164,7 +164,7 @@ describe('growth is charged to the isolates that ran', () => {
     };
     const memory = new MemoryWatch(parts);
     expect(vi.getTimerCount()).toBe(0);
-    const uses = new CpuUses((use) => memory.ran(use));
+    const uses = new RecentCpuOfIsolates((use) => memory.ran(use));
     for (let entry = 0; entry < 100; entry++) uses.of('key').add(1, 0);
     expect(vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(1_000);

@@ -5,7 +5,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AddressList } from '../../../src/http/address-list.ts';
 import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
-import { SharedRate } from '../../../src/http/shared-rate.ts';
+import { EndpointRate } from '../../../src/http/public/endpoint-rate.ts';
 import { RateLimit } from '../../../src/model/rate-limit.ts';
 import { dial } from '../../support/http/raw-http.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
@@ -187,7 +187,7 @@ describe('a shared rate', () => {
     let now = 0;
     const clock = () => now;
     const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, clock });
-    const rate = new SharedRate({ timesMax: 5_000, windowMs: 1_000, clock });
+    const rate = new EndpointRate({ timesMax: 5_000, windowMs: 1_000, clock });
     const served = { attackers: 0, honest: 0 };
     for (; now < 10_000; now += 1) {
       for (let at = 0; at < SENDERS; at += 1) {
@@ -203,7 +203,7 @@ describe('a shared rate', () => {
   });
 
   test('belongs to one key, and holds one window', () => {
-    const rate = new SharedRate({ timesMax: 64, windowMs: 1_000, clock: () => 0 });
+    const rate = new EndpointRate({ timesMax: 64, windowMs: 1_000, clock: () => 0 });
     const times = (key: string, sender: string) =>
       Array.from({ length: 100 }, () => rate.take(key, sender)).filter(Boolean).length;
     expect([times('a', 'one'), times('a', 'other'), times('b', 'one')]).toEqual([49, 1, 49]);

@@ -3,7 +3,7 @@
  * delay them for long.
  */
 import { describe, expect, test } from 'vitest';
-import { CpuUse, CpuUses } from '../../../src/cell/isolates/cpu-use.ts';
+import { RecentCpu, RecentCpuOfIsolates } from '../../../src/cell/isolates/recent-cpu.ts';
 import { type Runnable, Slots } from '../../../src/cell/isolates/slots.ts';
 
 /** Runnables, and a list of those that have begun. */
@@ -155,7 +155,7 @@ describe('background ones', () => {
 
 describe('an isolate is heavy', () => {
   test('once it has used a quarter of a core over the last second, and no longer some time later', () => {
-    const use = new CpuUse();
+    const use = new RecentCpu();
     use.add(240e6, 1_000);
     expect(use.isHeavy(1_000)).toBe(false);
     use.add(20e6, 1_000);
@@ -164,13 +164,13 @@ describe('an isolate is heavy', () => {
   });
 
   test('by many short entries as well as by a long one', () => {
-    const use = new CpuUse();
+    const use = new RecentCpu();
     for (let now = 0; now < 2_000; now += 2) use.add(1e6, now);
     expect(use.isHeavy(2_000)).toBe(true);
   });
 
   test('and so is its successor with the same key', () => {
-    const uses = new CpuUses();
+    const uses = new RecentCpuOfIsolates();
     uses.of('one').add(900e6, 0);
     expect([uses.of('one').isHeavy(0), uses.of('other').isHeavy(0)]).toEqual([true, false]);
   });

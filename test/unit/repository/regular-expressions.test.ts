@@ -86,7 +86,11 @@ const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
  * result.
  */
 const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[]])[] = [
-  ['src/model/runtime-token.ts', 'RUNTIME_TOKEN_PREFIX', /^annex_run_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/],
+  [
+    'src/model/runtime-token-format.ts',
+    'RUNTIME_TOKEN_PREFIX',
+    /^annex_run_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/,
+  ],
   ['src/model/contentkit/contentkit-values-check.ts', "pattern, 'u'"],
   ['src/calls/prelude-frames.ts', 'RegExp.escape(PRELUDE_URL)', /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g],
   ['src/bundle/source-map.ts', 'RegExp.escape(scriptUrl)', /script:([1-9]\d{0,8}):([1-9]\d{0,8})(?!\d)/g],

@@ -12,7 +12,7 @@ import { isObject, type JsonObject } from '../../../model/contentkit/contentkit-
 import { LEVELS, type TargetName } from '../../../model/installation.ts';
 import { mayReadInstallation } from '../../../model/principal.ts';
 import type { Target } from '../../../model/target.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { principalOf } from '../authenticate.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';

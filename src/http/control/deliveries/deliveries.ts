@@ -12,7 +12,7 @@ import { AnnexError } from '../../../errors.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
-import { unknownInstallation } from '../../../model/unknown.ts';
+import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
 import type { DeliveryFilter } from '../../../store/deliveries/delivery-search.ts';

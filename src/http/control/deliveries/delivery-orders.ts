@@ -11,7 +11,7 @@ import { DELIVERY_STATES } from '../../../database/tables.ts';
 import type { LimitName } from '../../../limits.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
-import { unknownInstallation } from '../../../model/unknown.ts';
+import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import { actorOf, holderOf } from '../authenticate.ts';

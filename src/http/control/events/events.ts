@@ -8,7 +8,7 @@ import { AnnexError } from '../../../errors.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
 import { type HolderPrincipal, mayReadEvents, mayReadLog, type Principal } from '../../../model/principal.ts';
-import { unknownInstallation } from '../../../model/unknown.ts';
+import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { AcceptedEvents } from '../../../store/events/accepted-events.ts';
 import type { Installations } from '../../../store/installations/installations.ts';

@@ -27,7 +27,7 @@ import { completionPath } from '../../../model/configuration-form.ts';
 import { configurationAt, LEVELS, type TargetName } from '../../../model/installation.ts';
 import { limitError, limitSentence } from '../../../model/limit-met.ts';
 import type { Target } from '../../../model/target.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';

@@ -10,7 +10,7 @@ import type { ConfigurationProblem } from '../../../model/configuration-check.ts
 import { type ConfigurationForm, configurationForm } from '../../../model/configuration-form.ts';
 import { INSTALLATION_STATUSES, LEVELS } from '../../../model/installation.ts';
 import { mayReadConfiguration } from '../../../model/principal.ts';
-import { unknownIntegration } from '../../../model/unknown.ts';
+import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';

@@ -12,7 +12,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { LEVELS, type Level, type TargetName } from '../../../model/installation.ts';
 import { mayRenewCredentials } from '../../../model/principal.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { CredentialLeases } from '../../../store/installations/credential-leases.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';

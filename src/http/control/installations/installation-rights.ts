@@ -10,7 +10,7 @@ import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { TargetName } from '../../../model/installation.ts';
 import { mayEdit, mayReadInstallation } from '../../../model/principal.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { principalOf } from '../authenticate.ts';

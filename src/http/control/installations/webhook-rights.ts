@@ -9,7 +9,7 @@ import type { Level } from '../../../model/installation.ts';
 import type { WebhookDeclaration } from '../../../model/manifest/webhook.ts';
 import { maySeeWebhookSecret } from '../../../model/principal.ts';
 import type { Target } from '../../../model/target.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';

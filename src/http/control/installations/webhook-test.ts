@@ -10,7 +10,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { WebhookEventType } from '../../../model/example-event.ts';
 import { LEVELS, wholeInstallation } from '../../../model/installation.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../../model/manifest/webhook.ts';
-import { unknownTarget } from '../../../model/unknown.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { WebhookTests } from '../../../store/webhooks/webhook-tests.ts';

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
 import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
-import { unknownIntegration } from '../../../model/unknown.ts';
+import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Integration } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import type { Origins } from '../../../targets/target-resolver.ts';

@@ -13,7 +13,7 @@ import {
   limitsUnder,
   readLowered,
 } from '../../../model/lowered-limits.ts';
-import { unknownIntegration } from '../../../model/unknown.ts';
+import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf, requireAdmin } from '../authenticate.ts';
 import { ERRORS_VIEW, Name } from '../schemas.ts';

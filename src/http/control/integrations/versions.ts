@@ -3,7 +3,7 @@
  * activation of an earlier version. For the owner.
  */
 import Type from 'typebox';
-import { unknownVersion } from '../../../model/unknown.ts';
+import { unknownVersion } from '../../../model/unknown-name-errors.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf } from '../authenticate.ts';

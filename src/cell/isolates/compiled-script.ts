@@ -11,7 +11,7 @@ import type { CompileQueue } from './compile-queue.ts';
 /** Scripts longer than this are compiled one after the other. */
 export const LONG_CHARS = 512 * 1024;
 
-export class CellScript {
+export class CompiledScript {
   readonly #source: string;
   readonly #queue: CompileQueue;
   #cache: ivm.CachedDataResult['cachedData'];

@@ -19,7 +19,7 @@ const DELETED_SCRIPT = Buffer.from(
  */
 const ASK_AGAIN_MS = 250;
 
-export interface CellScriptsParts {
+export interface ScriptRequestsParts {
   readonly pipe: Pick<CellPipe, 'send'>;
   /** Whether a task in the cell runs this script. */
   entitled(key: string): boolean;
@@ -29,12 +29,12 @@ export interface CellScriptsParts {
   breach(words: string): void;
 }
 
-export class CellScripts {
-  readonly #parts: CellScriptsParts;
+export class ScriptRequests {
+  readonly #parts: ScriptRequestsParts;
   /** Scripts that the cell asked for lately. */
   readonly #asked = new Set<string>();
 
-  constructor(parts: CellScriptsParts) {
+  constructor(parts: ScriptRequestsParts) {
     this.#parts = parts;
   }
 

@@ -20,16 +20,16 @@ const REMEMBERED = 1_000;
 const NS_PER_MS = 1e6;
 
 /** Recent CPU of one isolate and of its successors with the same key. */
-export class CpuUse {
+export class RecentCpu {
   /** Of the isolate. */
   readonly key: string;
-  readonly #ran: ((use: CpuUse) => void) | undefined;
+  readonly #ran: ((use: RecentCpu) => void) | undefined;
   #usedMs = 0;
   #at = 0;
   #untakenNs = 0;
 
   /** @param ran called at the first use, and at the first one after each `takeNs` */
-  constructor(key = '', ran?: (use: CpuUse) => void) {
+  constructor(key = '', ran?: (use: RecentCpu) => void) {
     this.key = key;
     this.#ran = ran;
   }
@@ -65,20 +65,20 @@ export class CpuUse {
 }
 
 /** Recent CPU of all isolates of a cell, by key. */
-export class CpuUses {
-  readonly #uses = new LRUCache<string, CpuUse>({ max: REMEMBERED });
-  readonly #ran: ((use: CpuUse) => void) | undefined;
+export class RecentCpuOfIsolates {
+  readonly #uses = new LRUCache<string, RecentCpu>({ max: REMEMBERED });
+  readonly #ran: ((use: RecentCpu) => void) | undefined;
 
-  /** @param ran as of `CpuUse` */
-  constructor(ran?: (use: CpuUse) => void) {
+  /** @param ran as of `RecentCpu` */
+  constructor(ran?: (use: RecentCpu) => void) {
     this.#ran = ran;
   }
 
   /** The use of one isolate; made at its first use. */
-  of(key: string): CpuUse {
+  of(key: string): RecentCpu {
     const known = this.#uses.get(key);
     if (known !== undefined) return known;
-    const use = new CpuUse(key, this.#ran);
+    const use = new RecentCpu(key, this.#ran);
     this.#uses.set(key, use);
     return use;
   }

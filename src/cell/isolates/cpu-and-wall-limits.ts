@@ -26,7 +26,7 @@ export interface LimitedIsolate {
   end(outcome: Outcome, reason: EndReason, culprit?: CellCall): void;
 }
 
-export class LimitChecks implements Watched {
+export class CpuAndWallLimits implements Watched {
   readonly #isolate: LimitedIsolate;
 
   constructor(isolate: LimitedIsolate) {

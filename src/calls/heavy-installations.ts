@@ -28,7 +28,7 @@ interface Load {
   heavy: boolean;
 }
 
-export class CpuLoad {
+export class HeavyInstallations {
   readonly #now: () => number;
   readonly #loads = new FadingRecords<Load>({
     halfLifeMs: MEMORY_MS * Math.LN2,

@@ -6,14 +6,14 @@
  * senders that send little: while the reserve is in use, each sender has a small bucket of its own.
  * With up to a quarter of 64 busy senders, others are served as before.
  */
-import { RateLimit, type RateLimitParts } from '../model/rate-limit.ts';
+import { RateLimit, type RateLimitParts } from '../../model/rate-limit.ts';
 
 /** Part of a bucket that is reserved for senders that send little. */
 const RESERVE_SHARE = 1 / 4;
 /** Part of the rate that one sender may take while the reserve is in use. */
 const SENDER_SHARE = 1 / 64;
 
-export class SharedRate {
+export class EndpointRate {
   readonly #all: RateLimit;
   readonly #perSender: RateLimit;
   readonly #reserveMs: number;
