@@ -35,5 +35,3 @@ export type ComponentChildren = TextChildren;
  * (docs/contract/components.md#bindings).
  */
 export type Dynamic<T> = T | { readonly $state: string };
-
-export type { Confirm, Control, Elements, Icon, Press, SelectOption } from './contentkit-elements.ts';

@@ -20,18 +20,8 @@ export {
   type ComponentElement,
   createComponent,
 } from './component.ts';
-export type {
-  ComponentChildren,
-  Confirm,
-  Control,
-  Dynamic,
-  Element,
-  ElementChildren,
-  Icon,
-  Press,
-  SelectOption,
-  TextChildren,
-} from './contentkit.ts';
+export type { ComponentChildren, Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
+export type { Confirm, Control, Icon, Press, SelectOption } from './contentkit-elements.ts';
 export type { Context } from './context.ts';
 export { deliverTo, type WebhookDelivery } from './deliver-to.ts';
 export type {

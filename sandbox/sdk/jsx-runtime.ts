@@ -5,7 +5,9 @@
  * Elements are plain data: no reconciliation and no lifecycle. Compilers call these functions;
  * authors write JSX.
  */
-import type { ComponentChildren, Element, Elements } from './contentkit.ts';
+
+import type { ComponentChildren, Element } from './contentkit.ts';
+import type { Elements } from './contentkit-elements.ts';
 
 type Child = Element | string;
 type FunctionComponent = (props: Record<string, unknown>) => ComponentChildren;

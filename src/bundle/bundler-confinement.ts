@@ -3,10 +3,10 @@
  * uploads, and reports them to the operator.
  */
 import { confine, inspectMachine, tryProgram } from '../confinement/confine.ts';
+import type { ConfinedProgram } from '../confinement/confined-program.ts';
 import {
   BUNDLER_USERS,
   CELL_USERS,
-  type ConfinedProgram,
   type Confinement,
   type HardeningSettings,
   type LayerName,

@@ -8,7 +8,8 @@
  * script starts esbuild with a descriptor limit equal to what it needs to run, so it cannot open
  * another file or folder.
  */
-import type { ConfinedProgram, Confinement } from '../confinement/layers.ts';
+import type { ConfinedProgram } from '../confinement/confined-program.ts';
+import type { Confinement } from '../confinement/layers.ts';
 import { DISKLESS_FLAG, ESBUILD_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 
 /** Paths of the files that the program consists of. */

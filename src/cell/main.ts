@@ -7,6 +7,7 @@
  * time: it does not try to survive a broken engine (after a catastrophic V8 error `process.exit()`
  * may hang), but reports it and waits for the host to kill it.
  */
+
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { FrameReader } from '../protocol/frames.ts';
@@ -17,7 +18,6 @@ import {
   ownerOf,
   type ScriptExports,
 } from '../protocol/wire.ts';
-import type { CallListener } from './calls/call-listener.ts';
 import { CellCall, type StreamEntry } from './calls/cell-call.ts';
 import { Outbox } from './calls/outbox.ts';
 import { CryptoThreads } from './crypto/crypto-jobs.ts';
@@ -29,6 +29,7 @@ import { MainThread } from './isolates/main-thread.ts';
 import { MemoryWatch } from './isolates/memory-watch.ts';
 import { RecentCpuOfIsolates } from './isolates/recent-cpu.ts';
 import { Slots } from './isolates/slots.ts';
+import type { IsolateListener } from './isolates/tenant-isolate.ts';
 import { Watchdog } from './isolates/watchdog.ts';
 
 /** The pipe to the host: inherited, the only way in or out. */
@@ -156,7 +157,7 @@ class Cell {
     this.#send({ t: 'ready' });
   }
 
-  #listener(): CallListener {
+  #listener(): IsolateListener {
     return {
       log: (call, level, text) => this.#send({ t: 'log', id: call.id, level }, Buffer.from(text)),
       answered: (call, { status, headers, body, more }, end) =>

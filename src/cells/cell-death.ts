@@ -1,6 +1,5 @@
 /** Why a cell died, and which installations may have caused it. */
 import type { ExecutionJournalRead } from './execution-journal-reader.ts';
-import type { InFlightTasks } from './in-flight-tasks.ts';
 
 /** Why a cell died that should have lived; the label of a metric, so their number is fixed. */
 export const DEATH_REASONS = [
@@ -35,6 +34,13 @@ export interface CellDeath {
 }
 
 /** What is known of a cell when its process has ended. */
+/** Owners of the tasks that the cell had. */
+export interface TasksAtDeath {
+  hasOwner(owner: string): boolean;
+  /** Owners of tasks that have begun, each once. */
+  begunOwners(): string[];
+}
+
 export interface DeathEvidence {
   /** Why the host killed it; undefined where it ended by itself. */
   readonly killedFor: DeathReason | 'retired' | undefined;
@@ -45,7 +51,7 @@ export interface DeathEvidence {
    */
   readonly outOfMemory: () => boolean;
   readonly journal: Pick<ExecutionJournalRead, 'executing' | 'holder'>;
-  readonly tasks: Pick<InFlightTasks, 'hasOwner' | 'begunOwners'>;
+  readonly tasks: TasksAtDeath;
   /** Owners that are known to be the reason. */
   readonly culprits: readonly string[];
   /** The culprits were reported before, when the cell was found unwell. */

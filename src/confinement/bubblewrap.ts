@@ -7,7 +7,7 @@
  * ended.
  */
 import { constants } from 'node:os';
-import type { ConfinedProgram, Namespaces } from './layers.ts';
+import type { ConfinedProgram } from './confined-program.ts';
 
 /**
  * For a process that was ended by a signal, bubblewrap exits with this and the signal's number, as
@@ -17,9 +17,18 @@ const SIGNAL_BASE = 128;
 /** More than bubblewrap ever reports. */
 const INFO_CHARS_MAX = 4_096;
 
+/** How bubblewrap is called on this machine. */
+export interface Bubblewrap {
+  readonly tool: string;
+  /**
+   * The program could still make user namespaces, because this system has no way to forbid it.
+   */
+  readonly nested: boolean;
+}
+
 /** @param uid of the user as which the program runs, where it is not the host's own */
 export function bubblewrapCommand(
-  { tool, nested }: Extract<Namespaces, { kind: 'bubblewrap' }>,
+  { tool, nested }: Bubblewrap,
   { path, files }: ConfinedProgram,
   infoFd: number,
   uid: number | undefined,

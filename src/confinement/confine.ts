@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { ConfinedProgram } from './confined-program.ts';
 import {
-  type ConfinedProgram,
   type Confinement,
   confinedCommand,
   describeLayers,

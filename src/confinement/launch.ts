@@ -9,7 +9,8 @@ import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
 import { childPidOf, endBehind } from './bubblewrap.ts';
-import { type ConfinedProgram, type Confinement, confinedCommand, UNCONFINED } from './layers.ts';
+import type { ConfinedProgram } from './confined-program.ts';
+import { type Confinement, confinedCommand, UNCONFINED } from './layers.ts';
 import { lowerPriority, lowerPriorityOfThreads, preamble } from './priority.ts';
 
 /** Value of `clear_refs` that resets the peak of resident memory (proc_pid_clear_refs(5)). */

@@ -6,7 +6,8 @@
  * Pure: `confine.ts` inspects the machine and starts programs. A layer that is off has a reason,
  * for the operator.
  */
-import { bubblewrapCommand } from './bubblewrap.ts';
+import { type Bubblewrap, bubblewrapCommand } from './bubblewrap.ts';
+import type { ConfinedProgram } from './confined-program.ts';
 
 /** Whether namespaces are tried, required (those of bubblewrap) or off. */
 export const CELL_SANDBOX = ['auto', 'required', 'off'] as const;
@@ -72,21 +73,9 @@ export interface Confinement {
   readonly namespaces?: Namespaces;
 }
 
-/**
- * `nested`: the program could still make user namespaces, because this system has no way to forbid
- * it.
- */
 export type Namespaces =
-  | { readonly kind: 'bubblewrap'; readonly tool: string; readonly nested: boolean }
+  | ({ readonly kind: 'bubblewrap' } & Bubblewrap)
   | { readonly kind: 'unshare'; readonly tool: string };
-
-/** A program to confine, and the files it needs: a file system of its own holds no others. */
-export interface ConfinedProgram {
-  readonly path: string;
-  readonly args: readonly string[];
-  /** Paths of files and folders. */
-  readonly files: readonly string[];
-}
 
 /** The layers that can fail on a machine, in the order in which they are tried. */
 export type FallibleLayer = 'limits' | 'noNewPrivileges' | 'user' | 'namespaces';

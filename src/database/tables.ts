@@ -6,7 +6,8 @@
  * are sealed by the vault.
  */
 import type { Generated, Kysely } from 'kysely';
-import type { InstallationStatus, Level, Selection } from '../model/installation.ts';
+import type { InstallationStatus, Selection } from '../model/installation.ts';
+import type { Level } from '../model/level.ts';
 import type { Visibility } from '../model/manifest/visibility.ts';
 import type { TokenKind } from '../model/principal.ts';
 

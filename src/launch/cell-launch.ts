@@ -3,8 +3,10 @@
  * scratch file of its execution journal (`execution-journal-reader.ts`). The messages on the pipe
  * are the business of `cell-process.ts`.
  */
+
+import type { ConfinedProgram } from '../confinement/confined-program.ts';
 import { type LaunchedProcess, Launcher } from '../confinement/launch.ts';
-import { type ConfinedProgram, UNCONFINED } from '../confinement/layers.ts';
+import { UNCONFINED } from '../confinement/layers.ts';
 import type { CellBuild } from './cell-build.ts';
 import { cellProgram } from './cell-program.ts';
 

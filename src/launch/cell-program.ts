@@ -4,7 +4,7 @@
  * layers.
  */
 
-import type { ConfinedProgram } from '../confinement/layers.ts';
+import type { ConfinedProgram } from '../confinement/confined-program.ts';
 import type { CellBuild } from './cell-build.ts';
 
 /** Loads the addon and reads the script, and nothing else. */

@@ -9,8 +9,8 @@
  * in a list of choices, where a password is unlikely (`docs/contract/webhooks.md#selection`).
  */
 import { Ajv, type ErrorObject } from 'ajv';
-import { CREDENTIALS_PROPERTY } from './installation.ts';
 import type { StringProperty } from './manifest/configuration.ts';
+import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import type { Configuration } from './manifest/manifest.ts';
 import { nearest } from './nearest.ts';
 

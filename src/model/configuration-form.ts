@@ -6,14 +6,10 @@
  * Paths of the manifest become URLs only here, and only below the target's own endpoint.
  */
 
-import {
-  CREDENTIALS_PROPERTY,
-  configurationAt,
-  type InstallationStatus,
-  type Level,
-  type TargetName,
-} from './installation.ts';
+import { configurationAt, type InstallationStatus, type TargetName } from './installation.ts';
+import type { Level } from './level.ts';
 import type { ConfigurationProperty } from './manifest/configuration.ts';
+import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './manifest/endpoint-path.ts';
 import type { Configuration, Manifest } from './manifest/manifest.ts';
 

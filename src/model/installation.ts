@@ -1,15 +1,13 @@
 /**
- * Installations, and space and site installations below them: their levels, and the initial state
+ * Installations, and space and site installations below them: their names, and the initial state
  * of a new one (`docs/contract/configuration.md#states`).
  *
  * Pure: the store keeps the rows, this file computes their initial values. `configuration-check.ts`
  * validates configurations.
  */
+import type { Level } from './level.ts';
+import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import type { Configuration, Manifest, ManifestTarget } from './manifest/manifest.ts';
-
-/** Where an integration can be installed: an organization first, then spaces and sites of it. */
-export const LEVELS = ['organization', 'space', 'site'] as const;
-export type Level = (typeof LEVELS)[number];
 
 /** Names one target: an installation, or its part in one space or one site. */
 export interface TargetName {
@@ -43,12 +41,6 @@ export type Selection = (typeof SELECTIONS)[number];
 /** External ids of one target (`docs/contract/environment.md#members`), and the length of each. */
 export const EXTERNAL_IDS_MAX = 5;
 export const EXTERNAL_ID_CHARS = 256;
-
-/**
- * The one property whose value is encrypted at rest and shown only to the integration itself
- * (`docs/contract/configuration.md#credentials`).
- */
-export const CREDENTIALS_PROPERTY = 'oauth_credentials';
 
 /**
  * Whether a manifest's `target` allows a level; the organization level is always allowed.

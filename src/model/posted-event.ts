@@ -8,7 +8,7 @@
  */
 import Type, { type TSchema } from 'typebox';
 import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
-import type { Level } from './installation.ts';
+import type { Level } from './level.ts';
 import { nearest } from './nearest.ts';
 import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 import { faultText, nameIn } from './schema-fault.ts';

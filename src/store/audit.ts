@@ -10,7 +10,7 @@ import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import { DAY_MS, type Limits } from '../limits.ts';
-import type { Level } from '../model/installation.ts';
+import type { Level } from '../model/level.ts';
 import type { AuditAction } from './audit-rows.ts';
 
 /** Rows read for one page at most: a statement blocks the event loop while it runs. */

@@ -4,8 +4,9 @@
  * targets that it builds from these records.
  */
 import type { Database } from '../database/tables.ts';
-import { CREDENTIALS_PROPERTY, type TargetName, wholeInstallation } from '../model/installation.ts';
+import { type TargetName, wholeInstallation } from '../model/installation.ts';
 import type { LoweredLimits } from '../model/lowered-limits.ts';
+import { CREDENTIALS_PROPERTY } from '../model/manifest/configuration.ts';
 import type { DeletedTarget } from './installations/lifecycle-event-rows.ts';
 import {
   credentialsPlace,

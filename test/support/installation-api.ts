@@ -2,7 +2,7 @@
  * The API of installations as a client sees it: whole answers with their headers, and the paths at
  * each level.
  */
-import type { Level } from '../../src/model/installation.ts';
+import type { Level } from '../../src/model/level.ts';
 import type { TestService } from './service.ts';
 
 export interface Answer {

@@ -8,7 +8,7 @@ import { startTemporaryService } from '../../src/cli/temporary-service.ts';
 import { type Sent, toRequest } from '../../src/cli/transcript.ts';
 import { uploadFolder } from '../../src/cli/upload-folder.ts';
 import type { Limits } from '../../src/limits.ts';
-import type { Level } from '../../src/model/installation.ts';
+import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
 import { cellSources } from './built-once.ts';

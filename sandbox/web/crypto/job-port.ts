@@ -6,7 +6,6 @@
  * limit counts their bytes; the cell has no such limit.
  */
 import type { Emit } from '../../../src/protocol/bridge.ts';
-import type { Calls } from '../../call.ts';
 import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet } from '../primordials.ts';
 import type { CryptoPort, JobDone } from './crypto-port.ts';
 
@@ -37,6 +36,20 @@ export interface JobPort {
   readonly ask: CryptoPort;
   /** Receives the cell's answer to a job. */
   done(call: number, job: number, answer: string, bytes: ArrayBuffer | undefined): void;
+}
+
+/** A call, as far as its jobs are concerned. */
+interface CallWithJobs {
+  readonly id: number;
+  jobs: CallJobs | undefined;
+}
+
+/** The calls of the isolate. */
+interface Calls {
+  running(): CallWithJobs | undefined;
+  get(id: number): CallWithJobs | undefined;
+  /** Counts an emission. @returns false if this entry has used up its emissions */
+  operate(): boolean;
 }
 
 export function createJobPort(calls: Calls, emit: Emit): JobPort {

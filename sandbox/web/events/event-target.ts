@@ -7,7 +7,6 @@ import { DOMException } from '../dom-exception.ts';
 import { copyList, List, push, truncate } from '../list.ts';
 import { apply } from '../primordials.ts';
 import { defineInterface, isObject, requireArguments, toDOMString } from '../web-idl.ts';
-import type { AbortSignal } from './abort.ts';
 import { AT_TARGET, Event, type EventState, eventState, isEvent, NONE } from './event.ts';
 import { reportException } from './uncaught.ts';
 
@@ -36,10 +35,12 @@ export class Listeners {
 
 /** Functions of `abort.ts`, once it is evaluated. Before, no value is a signal. */
 interface Signals {
-  isAbortSignal(value: unknown): value is AbortSignal;
-  isAborted(signal: AbortSignal): boolean;
-  onAbort(signal: AbortSignal, algorithm: () => void): () => void;
+  isAbortSignal(value: unknown): value is Signal;
+  isAborted(signal: Signal): boolean;
+  onAbort(signal: Signal, algorithm: () => void): () => void;
 }
+/** An AbortSignal, which is an EventTarget itself: this file cannot import its class. */
+type Signal = EventTarget;
 let signals: Signals | undefined;
 
 export function setSignals(support: Signals): void {
@@ -211,7 +212,7 @@ function flattenMore(options: unknown): {
   capture: boolean;
   once: boolean;
   passive: boolean;
-  signal: AbortSignal | undefined;
+  signal: Signal | undefined;
 } {
   const capture = flatten(options);
   if (!isObject(options)) return { capture, once: false, passive: false, signal: undefined };

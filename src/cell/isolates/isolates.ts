@@ -6,6 +6,7 @@
  * Scripts come from the host when they are first needed and are kept, within a bound, for the next
  * isolate.
  */
+
 import { LRUCache } from 'lru-cache';
 import {
   type CellLimits,
@@ -14,13 +15,13 @@ import {
   probe,
   type ScriptExports,
 } from '../../protocol/wire.ts';
-import type { CallListener } from '../calls/call-listener.ts';
 import type { CellCall, StreamEntry } from '../calls/cell-call.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
 import { CompileQueue } from './compile-queue.ts';
 import { CompiledScript } from './compiled-script.ts';
 import { type Opening, Openings } from './openings.ts';
+import type { IsolateListener } from './tenant-isolate.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
 const SCRIPTS_BYTES_MAX = 128 * 1024 * 1024;
@@ -39,7 +40,7 @@ export interface IsolatesParts {
   readonly cell: CellParts;
   readonly blanks: BlankIsolates;
   readonly limits: CellLimits;
-  readonly listener: CallListener;
+  readonly listener: IsolateListener;
   /** Asks the host for the source of a script. */
   readonly need: (script: string) => void;
 }
@@ -47,7 +48,7 @@ export interface IsolatesParts {
 export class Isolates {
   readonly #cell: CellParts;
   readonly #blanks: BlankIsolates;
-  readonly #listener: CallListener;
+  readonly #listener: IsolateListener;
   readonly #need: (script: string) => void;
   readonly #heapBytesMax: number;
   readonly #resident: LRUCache<string, TenantIsolate>;

@@ -7,7 +7,14 @@
  */
 import type ivm from 'isolated-vm';
 import type { Entry } from '../../protocol/bridge.ts';
-import { type CallEnd, type IsolateLimits, type Outcome, ownerOf, scriptUrl } from '../../protocol/wire.ts';
+import {
+  type CallEnd,
+  type IsolateLimits,
+  type Outcome,
+  ownerOf,
+  type ScriptExports,
+  scriptUrl,
+} from '../../protocol/wire.ts';
 import type { CallListener } from '../calls/call-listener.ts';
 import { CellCall, type EndReason, innocentReason, type StreamEntry } from '../calls/cell-call.ts';
 import { EmissionReader } from '../calls/emission-reader.ts';
@@ -22,6 +29,18 @@ import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';
 import { preludeSettings } from './prelude-settings.ts';
 
+/** Receives the events of an isolate and of its calls. */
+export interface IsolateListener extends CallListener {
+  loaded(isolate: TenantIsolate, exports: ScriptExports): void;
+  /**
+   * The isolate has been disposed of; the tenant has seen nothing of these calls, and they may run
+   * elsewhere.
+   */
+  disposed(isolate: TenantIsolate, unseen: CellCall[]): void;
+  /** The isolate has been disposed of and still holds a thread, or has broken the engine. */
+  stuck(isolate: TenantIsolate): void;
+}
+
 export interface TenantIsolateParts {
   /** Owner and version, as the host names them. */
   readonly key: string;
@@ -29,7 +48,7 @@ export interface TenantIsolateParts {
   readonly script: string;
   readonly cell: CellParts;
   readonly limits: IsolateLimits;
-  readonly listener: CallListener;
+  readonly listener: IsolateListener;
 }
 
 export class TenantIsolate {
@@ -38,7 +57,7 @@ export class TenantIsolate {
   readonly limits: IsolateLimits;
   readonly calls = new IsolateCalls();
   readonly #cell: CellParts;
-  readonly #listener: CallListener;
+  readonly #listener: IsolateListener;
   readonly #emissions: EmissionReader;
   readonly #checks: CpuAndWallLimits;
   readonly #jobs: CryptoJobs;

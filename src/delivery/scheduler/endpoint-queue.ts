@@ -3,7 +3,6 @@
  */
 import type { WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { Fifo } from './fifo.ts';
-import type { Ticket } from './quotas.ts';
 
 /** An endpoint, and the organization and the integration whose quotas it uses. */
 export type EndpointOwners = Omit<WaitingDelivery, 'id'>;
@@ -32,6 +31,13 @@ export interface EndpointQueue extends EndpointOwners {
   reservedIn: string | undefined;
   /** Whether a refill slot is reserved for its next turn. */
   hasRefillSlot: boolean;
+}
+
+/** A place among the blocked endpoints of a quota; void once its queue has another, or none. */
+export interface Ticket {
+  readonly queue: EndpointQueue;
+  /** Name of the quota. */
+  readonly quota: string;
 }
 
 export const newEndpointQueue = (

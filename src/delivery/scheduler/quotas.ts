@@ -11,7 +11,7 @@
  * which took every place of it for ten seconds at a time while a healthy endpoint waited.
  */
 import type { Limits } from '../../limits.ts';
-import { type EndpointQueue, isSparse } from './endpoint-queue.ts';
+import { type EndpointQueue, isSparse, type Ticket } from './endpoint-queue.ts';
 import { SparseFirst } from './sparse-first.ts';
 
 const ORGANIZATION = 'organization ';
@@ -21,13 +21,6 @@ const SLOW_OF_INTEGRATION = 'integration, slow ';
 const SLOW = 'slow';
 /** One integration leaves a quarter to others; slow endpoints leave one to those in time. */
 const exceptAQuarter = (all: number): number => all - (all >> 2);
-
-/** A place among the blocked endpoints of a quota; void once its queue has another, or none. */
-export interface Ticket {
-  readonly queue: EndpointQueue;
-  /** Name of the quota. */
-  readonly quota: string;
-}
 
 export interface Quota {
   readonly name: string;

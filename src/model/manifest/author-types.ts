@@ -8,8 +8,8 @@
  * file I/O.
  */
 
-import { CREDENTIALS_PROPERTY } from '../installation.ts';
 import type { Configuration, ConfigurationProperty } from './configuration.ts';
+import { CREDENTIALS_PROPERTY } from './configuration.ts';
 import { MANIFEST_FILE, type Manifest } from './manifest.ts';
 
 export const AUTHOR_TYPES_FILE = 'annex-env.d.ts';

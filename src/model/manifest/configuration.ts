@@ -6,9 +6,14 @@
  * (`configuration-check.ts` does). Members are named as the YAML keys.
  */
 
-import { CREDENTIALS_PROPERTY } from '../installation.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX, ENDPOINT_PATH_WANTED } from './endpoint-path.ts';
 import type { YamlFields } from './yaml-fields.ts';
+
+/**
+ * The one property whose value is encrypted at rest and shown only to the integration itself
+ * (`docs/contract/configuration.md#credentials`).
+ */
+export const CREDENTIALS_PROPERTY = 'oauth_credentials';
 
 /** `account` is the level of the organization. */
 export const CONFIGURATION_LEVELS = ['account', 'site', 'space'] as const;

@@ -6,7 +6,7 @@
  * is saved (`docs/contract/webhooks.md#destination`), and an event type that is not selected causes
  * no delivery (`docs/contract/webhooks.md#selection`).
  */
-import type { Level } from '../installation.ts';
+import type { Level } from '../level.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
 import type { YamlFields } from './yaml-fields.ts';
 

@@ -9,7 +9,7 @@ import { type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState, Tables } from '../../database/tables.ts';
-import type { Level } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 import { type DeliveryRow, deliveriesOf, type IdRange } from './delivery-rows.ts';
 
 /** Rows read for one page at most: a statement blocks the event loop while it runs. */

@@ -3,7 +3,8 @@
  */
 
 import type { AttemptResult, DeliveryKind, DeliveryState } from '../../database/tables.ts';
-import type { Level, TargetName } from '../../model/installation.ts';
+import type { TargetName } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 
 /** A validated event, ready to be stored. */
 export interface PostedEvent {

@@ -12,7 +12,8 @@ import {
   type ConfigurationProblem,
   configurationChecker,
 } from '../../model/configuration-check.ts';
-import { configurationAt, type Level } from '../../model/installation.ts';
+import { configurationAt } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 import type { Configuration, Manifest } from '../../model/manifest/manifest.ts';
 
 /** The parts of a manifest that a configuration must satisfy. */

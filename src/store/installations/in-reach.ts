@@ -7,7 +7,7 @@
  */
 
 import type { Database } from '../../database/tables.ts';
-import type { Level } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 
 /** A space or a site of an organization. */
 export interface Scene {

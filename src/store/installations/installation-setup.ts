@@ -8,11 +8,11 @@ import {
   admitsLevel,
   EXTERNAL_IDS_MAX,
   initialInstallation,
-  type Level,
   type Selection,
   type TargetName,
   wholeInstallation,
 } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 import { limitClause } from '../../model/limit-met.ts';
 import type { ManifestTarget, PublishedManifest } from '../../model/manifest/manifest.ts';
 import { mayInstall } from '../../model/manifest/visibility.ts';

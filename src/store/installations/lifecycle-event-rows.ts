@@ -8,7 +8,8 @@
  */
 
 import type { Database } from '../../database/tables.ts';
-import { LEVELS, type Level, type TargetName } from '../../model/installation.ts';
+import type { TargetName } from '../../model/installation.ts';
+import { LEVELS, type Level } from '../../model/level.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 import { credentialsPlace, type SealedInstallation, signingSecretPlace } from './target-rows.ts';
 

@@ -9,7 +9,8 @@ import type { ExpressionBuilder, Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database, LifecycleEventState, Tables } from '../../database/tables.ts';
 import { DAY_MS, type Limits } from '../../limits.ts';
-import { LEVELS, type TargetName } from '../../model/installation.ts';
+import type { TargetName } from '../../model/installation.ts';
+import { LEVELS } from '../../model/level.ts';
 import type { Vault } from '../vault/vault.ts';
 import {
   type LifecycleEventRecord,

@@ -7,7 +7,8 @@
 import type { Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database, Tables } from '../../database/tables.ts';
-import type { InstallationStatus, Level, Selection, TargetName } from '../../model/installation.ts';
+import type { InstallationStatus, Selection, TargetName } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 import type { VaultPlace } from '../vault/vault.ts';
 
 /**

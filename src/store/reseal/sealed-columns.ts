@@ -7,7 +7,7 @@
  */
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
-import type { Level } from '../../model/installation.ts';
+import type { Level } from '../../model/level.ts';
 import { lifecycleEventPlace, renewedRecord } from '../installations/lifecycle-event-rows.ts';
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';

@@ -3,10 +3,10 @@
  * checks again, and a call whose entry has ended by then ends alone. Real isolates; the test takes
  * the watchdog's place and checks when it needs to.
  */
+
 import { openSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { CallListener } from '../../../src/cell/calls/call-listener.ts';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { CryptoThreads } from '../../../src/cell/crypto/crypto-jobs.ts';
 import type { Engine } from '../../../src/cell/engine.ts';
@@ -18,6 +18,7 @@ import { CompiledScript } from '../../../src/cell/isolates/compiled-script.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 import { RecentCpuOfIsolates } from '../../../src/cell/isolates/recent-cpu.ts';
 import { Slots } from '../../../src/cell/isolates/slots.ts';
+import type { IsolateListener } from '../../../src/cell/isolates/tenant-isolate.ts';
 import { TenantIsolate } from '../../../src/cell/isolates/tenant-isolate.ts';
 import type { Watched } from '../../../src/cell/isolates/watchdog.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -61,7 +62,7 @@ class Lone {
       this.ends.set(id, ended);
       changed();
     };
-    const listener: CallListener = {
+    const listener: IsolateListener = {
       log: () => {
         this.#logged = true;
         changed();

@@ -10,12 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Settled, settleLayers } from '../../../src/confinement/confine.ts';
-import {
-  type ConfinedProgram,
-  confinedCommand,
-  describeLayers,
-  UNCONFINED,
-} from '../../../src/confinement/layers.ts';
+import type { ConfinedProgram } from '../../../src/confinement/confined-program.ts';
+import { confinedCommand, describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
 import { confineHere, HARDENING, launch, perl, runToEnd } from '../../support/cells/confined-cell.ts';
 

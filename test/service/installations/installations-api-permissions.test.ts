@@ -3,7 +3,7 @@
  * of an integration sees and changes no more than its runtime tokens allow.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LEVELS, type Level } from '../../../src/model/installation.ts';
+import { LEVELS, type Level } from '../../../src/model/level.ts';
 import {
   type Answer,
   ask,

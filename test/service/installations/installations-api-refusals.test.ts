@@ -3,7 +3,7 @@
  * that says what to do, and changes nothing.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LEVELS } from '../../../src/model/installation.ts';
+import { LEVELS } from '../../../src/model/level.ts';
 import {
   ask,
   CONFIGURED,

@@ -2,7 +2,7 @@
  * The lifecycle of an installation over the API, the same at each level: requests and answers.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Level } from '../../../src/model/installation.ts';
+import type { Level } from '../../../src/model/level.ts';
 import {
   type Answer,
   ask,

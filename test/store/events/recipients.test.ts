@@ -3,7 +3,8 @@
  * later events.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { type Level, type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
+import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
+import type { Level } from '../../../src/model/level.ts';
 import { Subscribers } from '../../../src/store/events/subscribers.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {

@@ -11,7 +11,8 @@ import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { endpointKey } from '../../../src/model/identifiers.ts';
-import type { Level, TargetName } from '../../../src/model/installation.ts';
+import type { TargetName } from '../../../src/model/installation.ts';
+import type { Level } from '../../../src/model/level.ts';
 import { eventIds } from '../../../src/model/target.ts';
 import {
   credentialsPlace,

@@ -20,8 +20,10 @@ import {
   isDeeper,
   type JsonObject,
 } from '../../../model/contentkit/contentkit-values-check.ts';
-import { CREDENTIALS_PROPERTY, configurationAt, LEVELS } from '../../../model/installation.ts';
+import { configurationAt } from '../../../model/installation.ts';
+import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
+import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 

@@ -24,7 +24,8 @@ import {
   VALUE_CHARS_MAX,
 } from '../../../model/completion-options.ts';
 import { completionPath } from '../../../model/configuration-form.ts';
-import { configurationAt, LEVELS, type TargetName } from '../../../model/installation.ts';
+import { configurationAt, type TargetName } from '../../../model/installation.ts';
+import { LEVELS } from '../../../model/level.ts';
 import { limitError, limitSentence } from '../../../model/limit-met.ts';
 import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';

@@ -6,7 +6,8 @@
  * path are known, whatever its outcome.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Level, TargetName } from '../../../model/installation.ts';
+import type { TargetName } from '../../../model/installation.ts';
+import type { Level } from '../../../model/level.ts';
 import { isRuntime, type Principal } from '../../../model/principal.ts';
 import { type SchemaCheck, schemaCheck } from '../../../model/schema-check.ts';
 import type { Installations } from '../../../store/installations/installations.ts';

@@ -10,7 +10,8 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import { LEVELS, type Level, type TargetName } from '../../../model/installation.ts';
+import type { TargetName } from '../../../model/installation.ts';
+import { LEVELS, type Level } from '../../../model/level.ts';
 import { mayRenewCredentials } from '../../../model/principal.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { CredentialLeases } from '../../../store/installations/credential-leases.ts';

@@ -4,7 +4,8 @@
  * place.
  */
 import Type from 'typebox';
-import { type Level, wholeInstallation } from '../../../model/installation.ts';
+import { wholeInstallation } from '../../../model/installation.ts';
+import type { Level } from '../../../model/level.ts';
 import { actorOf, FOR_RUNTIME } from '../authenticate.ts';
 import { tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';

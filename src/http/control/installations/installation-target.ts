@@ -9,7 +9,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
-import type { Level } from '../../../model/installation.ts';
+import type { Level } from '../../../model/level.ts';
 import { mayReadConfiguration } from '../../../model/principal.ts';
 import type { OnCondition } from '../../../store/installations/installation-edit.ts';
 import type { Installations } from '../../../store/installations/installations.ts';

@@ -5,7 +5,7 @@
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import { LEVELS } from '../../../model/installation.ts';
+import { LEVELS } from '../../../model/level.ts';
 import { isRuntime, mayInstallFor, maySee, type Principal } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';

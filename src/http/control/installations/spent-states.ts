@@ -7,7 +7,7 @@
  * each state is a row that is kept for a quarter of an hour.
  */
 import Type from 'typebox';
-import { LEVELS, type Level } from '../../../model/installation.ts';
+import { LEVELS, type Level } from '../../../model/level.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { SpentStates } from '../../../store/installations/spent-states.ts';
 import { FOR_RUNTIME } from '../authenticate.ts';

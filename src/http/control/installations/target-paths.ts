@@ -3,7 +3,8 @@
  * the same routes as the installation itself.
  */
 import Type, { type Static } from 'typebox';
-import { type Level, type TargetName, wholeInstallation } from '../../../model/installation.ts';
+import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
+import type { Level } from '../../../model/level.ts';
 import { Name, Place } from '../schemas.ts';
 
 /** Path of an integration's installations. */

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName } from '../../../limits.ts';
-import type { Level } from '../../../model/installation.ts';
+import type { Level } from '../../../model/level.ts';
 import type { WebhookDeclaration } from '../../../model/manifest/webhook.ts';
 import { maySeeWebhookSecret } from '../../../model/principal.ts';
 import type { Target } from '../../../model/target.ts';

@@ -7,7 +7,7 @@
  * entry, which never contains the secret.
  */
 import Type from 'typebox';
-import { LEVELS, type Level } from '../../../model/installation.ts';
+import { LEVELS, type Level } from '../../../model/level.ts';
 import type { WebhookSecret } from '../../../store/webhooks/webhook-secret-rows.ts';
 import {
   OVERLAP_SECONDS_MAX,

@@ -8,7 +8,8 @@
 import Type, { type TSchema } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { WebhookEventType } from '../../../model/example-event.ts';
-import { LEVELS, wholeInstallation } from '../../../model/installation.ts';
+import { wholeInstallation } from '../../../model/installation.ts';
+import { LEVELS } from '../../../model/level.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../../model/manifest/webhook.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
