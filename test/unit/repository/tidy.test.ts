@@ -1,156 +1,19 @@
 /**
- * The rules of this repository that are checked automatically: layers, file heads, error codes,
- * file sizes, and that everything the documents name exists.
+ * The rules of this repository that are checked automatically: file heads, error codes, file sizes,
+ * and that everything the documents name exists. `layers.test.ts` checks the imports.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { limitVariable } from '../../../src/config.ts';
 import { ERRORS } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { anchors, DOCUMENTATION } from '../../support/repository/documents.ts';
+import { filesIn, imports, ROOT, read, sources } from '../../support/repository/sources.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LINES_MAX = 400;
 const COMMENT_COLUMNS_MAX = 100;
-
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(tsx?|js)$/.test(path))
-    .map((path) => join(folder, path));
-
-const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const sources = [...filesIn('src'), ...filesIn('sandbox')];
 const benchmarks = filesIn('bench').filter((path) => !path.includes('node_modules/'));
-
-/** Relative imports of a file, as paths from the project's root; type-only imports are marked. */
-function imports(path: string): { path: string; typeOnly: boolean }[] {
-  const pattern = /^(?:import|export)\s+(type\s)?[^;]*?from '(\.[^']+)'|import '(\.[^']+)'/gm;
-  return [...read(path).matchAll(pattern)].map(([, typeOnly, from, bare]) => ({
-    path: relative(ROOT, join(ROOT, dirname(path), from ?? bare ?? '')),
-    typeOnly: typeOnly !== undefined,
-  }));
-}
-
-/** Top to bottom: a file imports from its own layer or from those below. */
-const LAYERS: readonly (readonly string[])[] = [
-  ['src/main.ts', 'src/cli/'],
-  ['src/service.ts', 'src/service-routes.ts'],
-  ['src/config.ts'],
-  ['src/http/'],
-  ['src/publish/', 'src/delivery/'],
-  ['src/calls/'],
-  ['src/cells/'],
-  ['src/launch/'],
-  ['src/targets/'],
-  ['src/bundle/', 'src/store/', 'src/egress/'],
-  ['src/database/', 'src/confinement/'],
-  ['src/model/'],
-  ['src/protocol/bridge.ts'],
-  ['src/protocol/wire.ts', 'src/protocol/parse-cell-message.ts', 'src/protocol/frames.ts'],
-  ['src/errors.ts', 'src/limits.ts'],
-];
-
-/** Top to bottom within the store. */
-const STORE_LAYERS: readonly (readonly string[])[] = [
-  ['src/store/store.ts', 'src/store/backup.ts'],
-  ['src/store/housekeeping.ts', 'src/store/target-source.ts', 'src/store/reseal/'],
-  ['src/store/webhooks/'],
-  ['src/store/events/'],
-  ['src/store/installations/', 'src/store/deliveries/'],
-  ['src/store/integrations/'],
-  ['src/store/tokens.ts', 'src/store/logs.ts', 'src/store/audit.ts'],
-  ['src/store/audit-rows.ts', 'src/store/vault/'],
-];
-const layerIn = (layers: readonly (readonly string[])[], path: string): number =>
-  layers.findIndex((layer) => layer.some((prefix) => path.startsWith(prefix)));
-const layerOf = (path: string): number => layerIn(LAYERS, path);
-
-describe('layers', () => {
-  test('every file of the host has one', () => {
-    const homeless = filesIn('src').filter((path) => !path.startsWith('src/cell/') && layerOf(path) === -1);
-    expect(homeless).toEqual([]);
-  });
-
-  test('a file of the host imports from its own layer and those below, and never a cell', () => {
-    const breaches = filesIn('src')
-      .filter((path) => !path.startsWith('src/cell/'))
-      .flatMap((path) =>
-        imports(path)
-          .filter((target) => target.path.startsWith('src/'))
-          .filter((target) => layerOf(target.path) < layerOf(path))
-          .map((target) => `${path} → ${target.path}`),
-      );
-    expect(breaches).toEqual([]);
-  });
-
-  test('a file of the store imports from its own layer of the store and those below', () => {
-    const files = filesIn('src/store');
-    expect(files.filter((path) => layerIn(STORE_LAYERS, path) === -1)).toEqual([]);
-    const breaches = files.flatMap((path) =>
-      imports(path)
-        .filter((target) => target.path.startsWith('src/store/'))
-        .filter((target) => layerIn(STORE_LAYERS, target.path) < layerIn(STORE_LAYERS, path))
-        .map((target) => `${path} → ${target.path}`),
-    );
-    expect(breaches).toEqual([]);
-  });
-
-  test('neighbours in one layer do not know each other: the bundler, the store and the egress', () => {
-    const neighbours = ['src/bundle/', 'src/store/', 'src/egress/'];
-    const crossing = neighbours.flatMap((home) =>
-      filesIn(home).flatMap((path) =>
-        imports(path)
-          .filter((target) => neighbours.some((other) => other !== home && target.path.startsWith(other)))
-          .map((target) => `${path} → ${target.path}`),
-      ),
-    );
-    expect(crossing).toEqual([]);
-  });
-
-  test('the host takes no upload apart: what does is imported by the process of the upload alone', () => {
-    const inHost = new Set<string>();
-    const waiting = ['src/main.ts'];
-    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-      if (inHost.has(path) || !sources.includes(path)) continue;
-      inHost.add(path);
-      waiting.push(...imports(path).flatMap((target) => (target.typeOnly ? [] : [target.path])));
-    }
-    const parsers = ['archive', 'archive-links', 'archive-tree', 'tar', 'read-form', 'read-upload'];
-    const apart = [...parsers.map((name) => `src/bundle/reading/${name}.ts`), 'src/bundle/bundle-code.ts'];
-    expect(apart.filter((path) => !sources.includes(path))).toEqual([]);
-    expect(inHost.has('src/bundle/bundler.ts')).toBe(true);
-    expect(apart.filter((path) => inHost.has(path))).toEqual([]);
-  });
-
-  test('only the egress dials out', () => {
-    const dialling = sources
-      .filter((path) => path.startsWith('src/') && !path.startsWith('src/egress/'))
-      .filter((path) => /from '(undici|node:(tls|https|http2|dns|dns\/promises))'/.test(read(path)));
-    expect(dialling).toEqual([]);
-  });
-
-  test('a cell imports the wire, the bridge, errors and limits, and nothing else of the host', () => {
-    const allowed = /^src\/(cell\/|protocol\/|errors\.ts|limits\.ts)/;
-    const breaches = filesIn('src/cell').flatMap((path) =>
-      imports(path)
-        .filter((target) => !allowed.test(target.path))
-        .map((target) => `${path} → ${target.path}`),
-    );
-    expect(breaches).toEqual([]);
-  });
-
-  test('the sandbox imports itself, and of the host only types of the wire and the bridge', () => {
-    const breaches = filesIn('sandbox').flatMap((path) =>
-      imports(path)
-        .filter((target) => !target.path.startsWith('sandbox/'))
-        .filter((target) => !(target.typeOnly && /^src\/protocol\/(wire|bridge)\.ts$/.test(target.path)))
-        .map((target) => `${path} → ${target.path}`),
-    );
-    expect(breaches).toEqual([]);
-  });
-});
 
 describe('files', () => {
   test('open with what they are', () => {
