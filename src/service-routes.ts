@@ -43,7 +43,7 @@ export function registerRoutes(
     installations: store.installations,
     installLinks: store.installLinks,
     logs: store.logs,
-    lifeEvents: store.lifeEvents,
+    lifecycleEvents: store.lifecycleEvents,
     acceptedEvents: store.acceptedEvents,
     audit: store.audit,
     credentialLeases: store.credentialLeases,

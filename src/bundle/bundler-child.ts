@@ -70,7 +70,7 @@ export class BundlerChild {
     this.#launched = launcher.launch({ ownGroup: true, dataKib: BUILD_DATA_MIB * 1024, stderr: 'ignore' });
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
-    const reader = new FrameReader(bounds, (head, body) => this.#hear(head, body));
+    const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));
     pipe.on('data', (chunk: Buffer) => {
       if (this.#over === undefined && !reader.push(chunk)) this.#breach('sent a broken frame');
     });
@@ -112,7 +112,7 @@ export class BundlerChild {
     this.#settle({ cause: new Error('The upload is over.') });
   }
 
-  #hear(head: unknown, body: Buffer): void {
+  #receive(head: unknown, body: Buffer): void {
     if (this.#over !== undefined) return;
     const parcel = openParcel(head, body, this.#parts.bounds.jsonBytes);
     if (parcel === undefined) return this.#breach('sent a malformed message');

@@ -30,7 +30,7 @@ class UploadProcess {
 
   constructor(pipe: Socket) {
     this.#writer = new FrameWriter(pipe);
-    const reader = new FrameReader(HOST_BOUNDS, (head, body) => this.#hear(head, body));
+    const reader = new FrameReader(HOST_BOUNDS, (head, body) => this.#receive(head, body));
     pipe.on('data', (chunk: Buffer) => {
       if (!reader.push(chunk)) throw new Error('The host sent a broken frame.');
     });
@@ -40,7 +40,7 @@ class UploadProcess {
     void startBundler();
   }
 
-  #hear(head: unknown, body: Buffer): void {
+  #receive(head: unknown, body: Buffer): void {
     const parcel = openParcel(head, body, HOST_BOUNDS.bodyBytes);
     // A failure becomes an unhandled rejection and ends the process; the host sees the exit.
     if (parcel?.name === 'read') void this.#read(parcel);

@@ -72,10 +72,10 @@ class SettingsTour {
     const installed = await this.#ask(title, 'POST', `/integrations/${NAME}/installations`, { json });
     this.#transcript.expect(hasStatus(installed, 'pending'), 'The installation should be pending.');
     const { id, urls } = installed.json as { id: string; urls: { publicEndpoint: string } };
-    const [setup] = await this.#told('Its integration has heard of it', id, 1);
+    const [setup] = await this.#lifecycleEvents('Its integration has got the lifecycle event', id, 1);
     this.#transcript.expect(
       setup?.type === 'installation_setup',
-      'installation_setup should have been told.',
+      'The integration should have got installation_setup.',
     );
     return { path: `/integrations/${NAME}/installations/${id}`, id, endpoint: urls.publicEndpoint };
   }
@@ -90,7 +90,7 @@ class SettingsTour {
     const valid = { greeting: 'Good day', audience: 'world', times: 2 };
     const right = await edit('A right one: it is active', valid);
     this.#transcript.expect(hasStatus(right, 'active'), 'With valid settings it should be active.');
-    const events = await this.#told(
+    const events = await this.#lifecycleEvents(
       'One event for the installation and for each edit, in their order',
       id,
       3,
@@ -111,7 +111,7 @@ class SettingsTour {
     const title = 'In a space it has settings, an endpoint and events of its own';
     const added = await this.#ask(title, 'POST', `${path}/spaces`, { json: { space: SPACE } });
     this.#transcript.expect(added.status === 201, 'It should have been installed in the space.');
-    await this.#told('Its integration has heard of the space', id, 4);
+    await this.#lifecycleEvents('Its integration has got that of the space', id, 4);
   }
 
   async rollBack({ endpoint }: Installation): Promise<void> {
@@ -128,7 +128,7 @@ class SettingsTour {
   async remove({ path, id }: Installation): Promise<void> {
     const removed = await this.#ask('The end of the installation', 'DELETE', path);
     this.#transcript.expect(removed.status === 204, 'The installation should have been removed.');
-    const [last] = await this.#told(
+    const [last] = await this.#lifecycleEvents(
       'Its integration has heard of that, although nothing is left of it',
       id,
       6,
@@ -151,7 +151,7 @@ class SettingsTour {
   /**
    * Waits until an installation has `count` events and none is pending; lists them, newest first.
    */
-  #told(title: string, id: string, count: number): Promise<readonly EventView[]> {
+  #lifecycleEvents(title: string, id: string, count: number): Promise<readonly EventView[]> {
     return this.#listed<EventView>(title, `/events?installation=${id}`, count);
   }
 

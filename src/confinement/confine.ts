@@ -170,6 +170,6 @@ export function tryProgram(confinement: Confinement, program: ConfinedProgram): 
 
 function reasonOf(stderr: string, message: string): string {
   const lines = stderr.trim().split('\n');
-  const telling = lines.find((line) => /error|denied|failed|cannot|can't|not permitted|No such/i.test(line));
-  return (telling || lines.at(-1) || message).trim().slice(0, REASON_CHARS_MAX);
+  const reason = lines.find((line) => /error|denied|failed|cannot|can't|not permitted|No such/i.test(line));
+  return (reason || lines.at(-1) || message).trim().slice(0, REASON_CHARS_MAX);
 }

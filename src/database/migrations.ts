@@ -14,7 +14,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '003-logs': { up: logs },
   '004-lowered-limits': { up: loweredLimits },
   '005-targets': { up: targets },
-  '006-life-events': { up: lifeEvents },
+  '006-life-events': { up: lifecycleEvents },
   '007-audit': { up: audit },
   '008-images-and-links': { up: imagesAndLinks },
   '009-deleted-integrations': { up: deletedIntegrations },
@@ -24,7 +24,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '013-organizations-of-actors': { up: organizationsOfActors },
   '014-events-and-deliveries': { up: eventsAndDeliveries },
   '015-webhook-secrets': { up: webhookSecrets },
-  '016-life-events-of-organizations': { up: lifeEventsOfOrganizations },
+  '016-life-events-of-organizations': { up: lifecycleEventsOfOrganizations },
   '017-spent-states': { up: spentStates },
   '018-built-ins': { up: builtIns },
 };
@@ -198,7 +198,7 @@ async function targets(db: Kysely<unknown>): Promise<void> {
 }
 
 /** No foreign key: the event of a deletion outlives its target. */
-async function lifeEvents(db: Kysely<unknown>): Promise<void> {
+async function lifecycleEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('life_events')
     .addColumn('installation_id', 'text', (column) => column.notNull())
@@ -330,7 +330,7 @@ async function organizationsOfActors(db: Kysely<unknown>): Promise<void> {
  * Each install counts the pending lifecycle events of its organization: a partial index holds those
  * alone.
  */
-async function lifeEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
+async function lifecycleEventsOfOrganizations(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('life_events_waiting_of_organization')
     .on('life_events')

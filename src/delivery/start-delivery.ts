@@ -26,7 +26,7 @@ export const { version: VERSION } = JSON.parse(
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
 export interface DeliveryParts {
-  readonly store: Pick<Store, 'lifeEvents' | 'deliveries' | 'acceptedEvents' | 'webhookSecrets'>;
+  readonly store: Pick<Store, 'lifecycleEvents' | 'deliveries' | 'acceptedEvents' | 'webhookSecrets'>;
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
@@ -55,11 +55,11 @@ export interface StartedDelivery {
  */
 export async function startDelivery(parts: DeliveryParts): Promise<StartedDelivery> {
   const { store, metrics } = parts;
-  const { lifeEvents, deliveries, acceptedEvents } = store;
+  const { lifecycleEvents, deliveries, acceptedEvents } = store;
   const lifecycle = new LifecycleWorker({
     ...parts,
-    events: lifeEvents,
-    settled: lifecycleMetrics(metrics, lifeEvents),
+    events: lifecycleEvents,
+    settled: lifecycleMetrics(metrics, lifecycleEvents),
     onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
   });
   const worker = deliveryWorker(parts);
@@ -67,7 +67,7 @@ export async function startDelivery(parts: DeliveryParts): Promise<StartedDelive
     await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);
   };
   // Before the store is read: the answer lacks what is added meanwhile.
-  lifeEvents.onWritten = (installationId) => lifecycle.add(installationId);
+  lifecycleEvents.onWritten = (installationId) => lifecycle.add(installationId);
   acceptedEvents.onAccepted = (added) => worker.add(added);
   deliveries.onWaiting = (added) => worker.add(added);
   try {

@@ -36,8 +36,8 @@ export type LowerableLimit = (typeof LOWERABLE_LIMITS)[number];
 export type LoweredLimits = { readonly [K in LowerableLimit]?: number };
 
 /** Maximum problems listed; a request may have thousands of unknown names. */
-const NAMES_TOLD = 20;
-const NAME_CHARS_TOLD = 64;
+const PROBLEMS_LISTED_MAX = 20;
+const NAME_CHARS_SHOWN = 64;
 
 export type LoweredReading =
   | { readonly ok: true; readonly lowered: LoweredLimits }
@@ -55,15 +55,16 @@ export function readLowered(asked: Readonly<Record<string, unknown>>, deployment
     else if (known !== undefined) lowered[known] = value as number;
   }
   if (problems.length === 0) return { ok: true, lowered };
-  const more = problems.length - NAMES_TOLD;
+  const more = problems.length - PROBLEMS_LISTED_MAX;
   return {
     ok: false,
-    problems: more > 0 ? [...problems.slice(0, NAMES_TOLD), `There are ${more} more problems.`] : problems,
+    problems:
+      more > 0 ? [...problems.slice(0, PROBLEMS_LISTED_MAX), `There are ${more} more problems.`] : problems,
   };
 }
 
 function unknownLimit(name: string): string {
-  const shown = name.slice(0, NAME_CHARS_TOLD);
+  const shown = name.slice(0, NAME_CHARS_SHOWN);
   const near = nearest(name, LOWERABLE_LIMITS);
   const hint = near === undefined ? `They are ${LOWERABLE_LIMITS.join(', ')}.` : `Did you mean "${near}"?`;
   return `"${shown}" is not a limit that an integration can have lowered. ${hint}`;

@@ -142,11 +142,11 @@ export function eventFault(value: unknown, at: string): string | undefined {
 }
 
 const WHY_ORGANIZATION =
-  'name the organization that the space or site belongs to. What it has installed hears of the event, and nobody else does: ' +
+  'name the organization that the space or site belongs to. Only what it has installed gets the event: ' +
   'ids of spaces and sites are known to others, too.';
 
 /** Lifecycle events of installations, which Annex creates itself. */
-const OF_LIFE = /^((space|site)_)?installation_(setup|deleted)$/;
+const LIFECYCLE_TYPE = /^((space|site)_)?installation_(setup|deleted)$/;
 /** Other types that have handlers and are not posted. */
 const NOT_POSTED: Readonly<Record<string, string>> = {
   ui_render: 'components are drawn by "POST …/render" of the installation',
@@ -158,7 +158,7 @@ function typeFault(type: unknown): string {
   if (type === undefined) return `is missing: it must be one of ${all.join(', ')}.`;
   if (typeof type !== 'string') return `must be a string: one of ${all.join(', ')}.`;
   const name = nameIn(type);
-  if (OF_LIFE.test(type))
+  if (LIFECYCLE_TYPE.test(type))
     return `is "${name}", which is not posted: Annex tells integrations of their installations by itself.`;
   if (Object.hasOwn(NOT_POSTED, type)) return `is "${name}", which is not posted: ${NOT_POSTED[type]}.`;
   const meant = nearest(type, all);

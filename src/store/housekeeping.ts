@@ -12,7 +12,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 export interface HousekeepingParts {
   readonly logs: Pick<Logs, 'pass' | 'sweep'>;
-  readonly lifeEvents: Pick<LifecycleEvents, 'prune'>;
+  readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
   readonly deliveries: Pick<Deliveries, 'prune' | 'stop'>;
   readonly audit: Pick<Audit, 'prune'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
@@ -46,8 +46,8 @@ export class Housekeeping {
   }
 
   #prune(): void {
-    const { lifeEvents, deliveries, logs, audit, onError } = this.#parts;
-    void lifeEvents.prune().catch(onError);
+    const { lifecycleEvents, deliveries, logs, audit, onError } = this.#parts;
+    void lifecycleEvents.prune().catch(onError);
     void deliveries.prune().catch(onError);
     void logs.sweep().catch(onError);
     void audit.prune().catch(onError);

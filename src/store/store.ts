@@ -100,7 +100,7 @@ export interface Store {
   readonly installLinks: InstallLinks;
   readonly tokens: Tokens;
   readonly logs: Logs;
-  readonly lifeEvents: LifecycleEvents;
+  readonly lifecycleEvents: LifecycleEvents;
   readonly acceptedEvents: AcceptedEvents;
   readonly deliveries: Deliveries;
   readonly audit: Audit;
@@ -159,7 +159,7 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
   const acceptedEvents = new AcceptedEvents({ ...parts, recipients });
   const deliveries = new Deliveries(parts);
   const logs = new Logs({ database, limits, randomBytes });
-  const lifeEvents = new LifecycleEvents(parts);
+  const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const audit = new Audit(parts);
   const changes: StoreChanges = {};
@@ -172,12 +172,12 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
     changes.onInstallation?.(installationId);
     recipients.forgetOrganization(organization);
     webhookSecrets.forgetInstallation(installationId);
-    lifeEvents.onWritten?.(installationId);
+    lifecycleEvents.onWritten?.(installationId);
   };
-  const housekeeping = new Housekeeping({ logs, lifeEvents, deliveries, audit, onError });
+  const housekeeping = new Housekeeping({ logs, lifecycleEvents, deliveries, audit, onError });
   void reseal.start();
   return {
-    ...{ changes, logs, lifeEvents, acceptedEvents, deliveries, audit, webhookSecrets, integrity },
+    ...{ changes, logs, lifecycleEvents, acceptedEvents, deliveries, audit, webhookSecrets, integrity },
     targetSource: new TargetSource(parts),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
     registry: new Registry({ ...parts, changed, versionChanged }),

@@ -39,7 +39,7 @@ export class TestService {
   private constructor(service: Service, platform: string, end: () => Promise<void>) {
     this.#end = end;
     this.service = service;
-    this.#quiet = new QuietInstalls(service.store.lifeEvents);
+    this.#quiet = new QuietInstalls(service.store.lifecycleEvents);
     this.admin = service.firstAdminToken ?? '';
     this.platform = platform;
   }
@@ -203,13 +203,13 @@ export class TestService {
  * Installs without lifecycle events: settles each event before the lifecycle worker learns of it.
  */
 class QuietInstalls {
-  readonly #events: Store['lifeEvents'];
+  readonly #events: Store['lifecycleEvents'];
   /** Installations to report to the lifecycle worker when no install runs. */
   readonly #held = new Set<string>();
   #running = 0;
-  #onWritten: Store['lifeEvents']['onWritten'];
+  #onWritten: Store['lifecycleEvents']['onWritten'];
 
-  constructor(events: Store['lifeEvents']) {
+  constructor(events: Store['lifecycleEvents']) {
     this.#events = events;
   }
 

@@ -9,16 +9,16 @@ import { apply, defineProperty, getOwnPropertyDescriptor, isError } from '../pri
 /** The engine's message, for every kind of buffer. */
 const REFUSED = 'Array buffer allocation failed';
 
-let tell: () => void = () => undefined;
+let notify: () => void = () => undefined;
 
 /** @param listener called for each refusal */
 export function setRefusalListener(listener: () => void): void {
-  tell = listener;
+  notify = listener;
 }
 
 /** @param thrown any value; a script that makes such an error blames only itself */
 export function noteRefusal(thrown: unknown): void {
-  if (isError(thrown) && getOwnPropertyDescriptor(thrown, 'message')?.value === REFUSED) tell();
+  if (isError(thrown) && getOwnPropertyDescriptor(thrown, 'message')?.value === REFUSED) notify();
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;

@@ -61,7 +61,7 @@ export interface ControlRouteParts
     | 'installLinks'
     | 'tokens'
     | 'logs'
-    | 'lifeEvents'
+    | 'lifecycleEvents'
     | 'acceptedEvents'
     | 'audit'
     | 'credentialLeases'

@@ -23,7 +23,7 @@ const DRAWING_DEPTH_MAX = 64;
 /** Maximum elements of one drawing; each text counts as one. */
 const DRAWING_ELEMENTS_MAX = 10_000;
 /** Maximum element names in one message. */
-const NAMES_TOLD_MAX = 7;
+const NAMES_LISTED_MAX = 7;
 
 export type CheckedDrawing =
   | { readonly ok: true; readonly element: JsonObject }
@@ -86,7 +86,7 @@ function elementCheck(names: readonly string[]): Check {
   const listed = alternatives(names.map((name) => `<${name}>`));
   return (value, at, findings) => {
     if (!isObject(value) || typeof value['type'] !== 'string') {
-      const expected = names.length > NAMES_TOLD_MAX ? 'an element: an object with a `type`' : listed;
+      const expected = names.length > NAMES_LISTED_MAX ? 'an element: an object with a `type`' : listed;
       return findings.add(at, `must be ${expected}`);
     }
     const depth = depthAt(at);
@@ -99,7 +99,7 @@ function elementCheck(names: readonly string[]): Check {
     if (!allowed.has(value['type']))
       return findings.add(
         place,
-        names.length > NAMES_TOLD_MAX ? 'may not stand here' : `may not stand here, only ${listed} may`,
+        names.length > NAMES_LISTED_MAX ? 'may not stand here' : `may not stand here, only ${listed} may`,
         hintOfPlace(value['type']),
       );
     if (isTooMany(findings, place)) return undefined;
@@ -124,7 +124,7 @@ function isTooMany(findings: Findings, at: Place): boolean {
 function hintOfPlace(name: string): string | undefined {
   const parents = Object.entries(ELEMENTS).filter(([, { children }]) => children?.elements.includes(name));
   if (parents.length === 0) return `<${name}> is never inside of another element.`;
-  if (parents.length > NAMES_TOLD_MAX) return undefined;
+  if (parents.length > NAMES_LISTED_MAX) return undefined;
   return `<${name}> stands in ${alternatives(parents.map(([parent]) => `<${parent}>`))}.`;
 }
 

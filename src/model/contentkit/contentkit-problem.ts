@@ -11,7 +11,7 @@ import { nearest } from '../nearest.ts';
 const DRAWING_PROBLEMS_MAX = 20;
 const QUOTED_CHARS_MAX = 64;
 /** Maximum steps of a reported path, counted from its end: enough for the deepest valid element. */
-const STEPS_TOLD_MAX = 256;
+const STEPS_SHOWN_MAX = 256;
 
 export interface DrawingProblem {
   /** Path from the root `element`, for example `element.children[1].onPress`. */
@@ -74,7 +74,7 @@ export const quoted = (text: string): string =>
 function pathOf(at: Place): string {
   const steps: string[] = [];
   let place: Place | undefined = at;
-  for (; place !== undefined && steps.length < STEPS_TOLD_MAX; place = place.parent) steps.push(step(place));
+  for (; place !== undefined && steps.length < STEPS_SHOWN_MAX; place = place.parent) steps.push(step(place));
   const path = steps.reverse().join('');
   // Attack: lists in lists in elements in lists, and twenty problems each with a path of 20 KB.
   return place === undefined ? path.replace(/^\./, '') : `…${path}`;

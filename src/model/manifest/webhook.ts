@@ -53,7 +53,7 @@ export function readWebhook(
     if (componentId === undefined) checkSettings(webhook, { fields, level, properties });
     else {
       const message = `The settings that "webhook" names must be "properties" of "configurations.${level}".`;
-      const hint = 'What a component draws, it stores as it likes, and nobody else knows where.';
+      const hint = 'A component stores its settings in its own way, so Annex cannot find them there.';
       fields.error(['configurations', level, 'componentId'], message, hint);
     }
   }

@@ -203,10 +203,10 @@ test('events.ui_render runs after, and the answer does not wait for it', async (
 });
 
 test('events.ui_render receives renderings only, without the action', async () => {
-  const told: object[] = [];
+  const received: object[] = [];
   const action: Definition['action'] = (_element, { action: name }) =>
     name === 'done' ? { type: 'complete' as const } : { state: { s: 2 } };
-  const integration = withComponent({ action }, { ui_render: (event) => void told.push(event) });
+  const integration = withComponent({ action }, { ui_render: (event) => void received.push(event) });
   const pressed = (name: string) => render({ action: { action: name, secret: 'typed' } });
   await call(integration, render());
   await call(integration, pressed('more'));
@@ -218,11 +218,11 @@ test('events.ui_render receives renderings only, without the action', async () =
           throw new Error('broken');
         },
       },
-      { ui_render: (event) => void told.push(event) },
+      { ui_render: (event) => void received.push(event) },
     ),
     render(),
   );
-  expect(told).toEqual([render(), render()]);
+  expect(received).toEqual([render(), render()]);
 });
 
 test('events.ui_render that fails is reported and changes no answer', async () => {

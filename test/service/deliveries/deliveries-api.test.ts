@@ -8,7 +8,7 @@ import { RecordingReceiver } from '../../support/receivers/recording-receiver.ts
 import { type Installed, TestService } from '../../support/service.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-interface Told {
+interface DeliveryView {
   readonly id: string;
   readonly eventId: string;
   readonly state: string;
@@ -79,7 +79,7 @@ async function delivered(
   state: string,
   type: keyof typeof EVENTS = 'site_view',
   organization = 'beach',
-): Promise<Told> {
+): Promise<DeliveryView> {
   const json = { type, organization, ...EVENTS[type] };
   const { status, body } = await ask(annex, 'POST', '/events', { json });
   expect([status, body['deliveries']]).toEqual([202, 1]);
@@ -89,7 +89,7 @@ async function delivered(
   });
 }
 
-async function becomes(state: string, look: () => Promise<Told | undefined>): Promise<Told> {
+async function becomes(state: string, look: () => Promise<DeliveryView | undefined>): Promise<DeliveryView> {
   await expect.poll(async () => (await look())?.state, WAIT).toBe(state);
   const found = await look();
   if (found === undefined) throw new Error('The delivery has disappeared.');
@@ -98,13 +98,13 @@ async function becomes(state: string, look: () => Promise<Told | undefined>): Pr
 
 const answerOf = (query: string, token = annex.platform) =>
   ask(annex, 'GET', `/deliveries?${query}`, { token });
-const itemsOf = ({ body }: Answer) => body['items'] as Told[];
+const itemsOf = ({ body }: Answer) => body['items'] as DeliveryView[];
 const list = async (query: string, token?: string) => itemsOf(await answerOf(query, token));
-const idsOf = (all: readonly Told[]) => all.map(({ id }) => id);
+const idsOf = (all: readonly DeliveryView[]) => all.map(({ id }) => id);
 const read = async (id: string, question: Question = {}) => ask(annex, 'GET', `/deliveries/${id}`, question);
 const order = (id: string, what: 'redeliver' | 'cancel', question: Question = {}) =>
   ask(annex, 'POST', `/deliveries/${id}/${what}`, question);
-const now = async (id: string) => (await read(id)).body as Told;
+const now = async (id: string) => (await read(id)).body as DeliveryView;
 const here = (organization = 'beach') => installed.get(organization)?.id ?? '';
 
 describe('a delivery', () => {
@@ -302,7 +302,9 @@ describe('a replay', () => {
   const replay = (json: object, token = tokens.get('beach') ?? '') =>
     ask(annex, 'POST', '/deliveries/replay', { token, json: { installation: here(), ...json } });
   /** Three failed deliveries, one of each type. */
-  const failed = async (): Promise<readonly [view: Told, feedback: Told, content: Told]> => {
+  const failed = async (): Promise<
+    readonly [view: DeliveryView, feedback: DeliveryView, content: DeliveryView]
+  > => {
     receiver.answer = { status: 410 };
     const all = [
       await delivered('failed', 'site_view'),
@@ -312,9 +314,9 @@ describe('a replay', () => {
     receiver.answer = { status: 200 };
     return all;
   };
-  const statesOf = async (all: readonly Told[]) =>
+  const statesOf = async (all: readonly DeliveryView[]) =>
     Promise.all(all.map(async ({ id }) => (await now(id)).state));
-  const arrived = (one: Told) => becomes('delivered', () => now(one.id));
+  const arrived = (one: DeliveryView) => becomes('delivered', () => now(one.id));
 
   test('redelivers failed deliveries, by place, type and time', async () => {
     const [view, feedback, content] = await failed();

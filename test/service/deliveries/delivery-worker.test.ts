@@ -411,8 +411,8 @@ describe('a store that fails', () => {
       watching: (deliveries) => ({
         ...bound(deliveries),
         async settle(settlement) {
-          const isHeard = await deliveries.settle(settlement);
-          if (!isBroken) return isHeard;
+          const isSettled = await deliveries.settle(settlement);
+          if (!isBroken) return isSettled;
           isBroken = false;
           throw new Error('disk');
         },

@@ -33,8 +33,8 @@ export default createIntegration({ fetch: async (request) => {
   if (searchParams.has('wait')) return new Promise(() => undefined);
   if (searchParams.has('back')) return new Response(request.body);
   const headers = { 'x-echo': 'yes', 'set-cookie': 'a=b' };
-  const told = { method: request.method, path: pathname.slice(33), headers: Object.fromEntries(request.headers.entries().filter(([name]) => name !== 'sec-fetch-mode')) };
-  return Response.json(told, { status: 201, headers });
+  const seen = { method: request.method, path: pathname.slice(33), headers: Object.fromEntries(request.headers.entries().filter(([name]) => name !== 'sec-fetch-mode')) };
+  return Response.json(seen, { status: 201, headers });
 } });`;
 
 /**
@@ -169,15 +169,15 @@ describe('an integration that fetches', () => {
 
   test('follows a redirect to another endpoint of the same origin without credentials', async () => {
     const other = await service.install('echo');
-    const told = async (to: string) => {
+    const seen = async (to: string) => {
       const url = `${echo.endpoint}/?${new URLSearchParams({ to })}`;
       const { body } = await inProcess(url, {
         headers: { authorization: 'Bearer s3cret', cookie: 'a=b', 'x-kept': '1' },
       });
       return (JSON.parse(body) as { headers: Record<string, string> }).headers;
     };
-    expect(await told(`${echo.endpoint}/x`)).toMatchObject({ authorization: 'Bearer s3cret', 'x-kept': '1' });
-    const elsewhere = await told(`${other.endpoint}/x`);
+    expect(await seen(`${echo.endpoint}/x`)).toMatchObject({ authorization: 'Bearer s3cret', 'x-kept': '1' });
+    const elsewhere = await seen(`${other.endpoint}/x`);
     expect(elsewhere).toMatchObject({ 'x-kept': '1' });
     expect(Object.keys(elsewhere)).not.toContain('authorization');
     expect(Object.keys(elsewhere)).not.toContain('cookie');
@@ -190,9 +190,9 @@ describe('an integration that fetches', () => {
     const asking = await open.deploy('runner', RUNNER);
     location = `${(await open.deploy('echo', ECHO)).endpoint}/x`;
     const code = `const answer = await fetch(query.url, { headers: { authorization: 'Bearer s3cret', 'x-kept': '1' } });
-      return { redirected: answer.redirected, told: (await answer.json()).headers };`;
+      return { redirected: answer.redirected, seen: (await answer.json()).headers };`;
     const { value } = (await (await post(asking, code, { url: base })).json()) as { value: object };
-    expect(value).toMatchObject({ redirected: true, told: { 'x-kept': '1' } });
+    expect(value).toMatchObject({ redirected: true, seen: { 'x-kept': '1' } });
     expect(JSON.stringify(value)).not.toContain('s3cret');
     // The endpoint of another service on this machine is not reached in process.
     const foreign = await post(asking, code, { url: echo.endpoint });

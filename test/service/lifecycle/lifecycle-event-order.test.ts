@@ -11,10 +11,10 @@ const NAMES = Array.from({ length: EDITS / 2 }, (_, index) => `p${index}`);
 /** Keeps the events in its isolate, and returns them on request. */
 const RECORDER = `
   import { createIntegration } from '@annex/sdk';
-  const heard = [];
+  const received = [];
   export default createIntegration({
-    fetch: async () => Response.json(heard),
-    events: { async installation_setup(event) { heard.push(event); } },
+    fetch: async () => Response.json(received),
+    events: { async installation_setup(event) { received.push(event); } },
   });`;
 
 interface RecordedEvent {
@@ -65,9 +65,9 @@ async function send(
 
 /** The events of the integration, once it has this many. */
 async function eventsOf({ endpoint }: Installed, count: number): Promise<RecordedEvent[]> {
-  const heard = async () => (await (await fetch(endpoint)).json()) as RecordedEvent[];
-  await expect.poll(async () => (await heard()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
-  return heard();
+  const received = async () => (await (await fetch(endpoint)).json()) as RecordedEvent[];
+  await expect.poll(async () => (await received()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
+  return received();
 }
 
 test('200 edits at once: no lost update, and one event each, in the order of the commits', async () => {
@@ -88,10 +88,10 @@ test('200 edits at once: no lost update, and one event each, in the order of the
   expect(order.map(({ configuration }) => configuration)).toEqual(states.slice(1));
   expect((await send(annex, installed)).configuration).toEqual(states.at(-1));
 
-  const heard = await eventsOf(installed, EDITS + 1);
-  expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
+  const received = await eventsOf(installed, EDITS + 1);
+  expect(new Set(received.map(({ eventId }) => eventId)).size).toBe(EDITS + 1);
   // Each event has the previous configuration.
-  const before = heard.map(({ previous }) => previous?.configuration);
+  const before = received.map(({ previous }) => previous?.configuration);
   expect(before).toEqual([undefined, ...states.slice(0, -1)]);
 }, 60_000);
 
@@ -118,8 +118,8 @@ test('increments with If-Match, repeated after each 412, all count', async () =>
   const { configuration, revision } = await send(annex, installed);
   expect({ configuration, revision }).toEqual({ configuration: { count: times }, revision: times + 1 });
   expect(new Set(refused)).toEqual(new Set([412]));
-  const heard = await eventsOf(installed, times + 1);
-  expect(heard.map(({ previous }) => previous?.configuration['count'] ?? 0)).toEqual([
+  const received = await eventsOf(installed, times + 1);
+  expect(received.map(({ previous }) => previous?.configuration['count'] ?? 0)).toEqual([
     0,
     ...Array.from({ length: times }, (_, index) => index),
   ]);

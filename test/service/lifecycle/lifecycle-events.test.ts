@@ -9,7 +9,7 @@ beforeAll(async () => {
   return () => annex.stop();
 });
 
-interface Told {
+interface EventView {
   readonly id: string;
   readonly type: string;
   readonly state: string;
@@ -18,10 +18,10 @@ interface Told {
 }
 
 /** All events of an installation, oldest first, once none is pending. */
-async function settled(installed: Installed, service = annex): Promise<Told[]> {
+async function settled(installed: Installed, service = annex): Promise<EventView[]> {
   const events = async () => {
     const { body } = await service.api('GET', `/v1/events?installation=${installed.id}&limit=100`);
-    return (body['items'] as Told[]).toReversed();
+    return (body['items'] as EventView[]).toReversed();
   };
   await expect
     .poll(async () => (await events()).filter(({ state }) => state === 'pending'), { timeout: 10_000 })
@@ -53,21 +53,21 @@ const SETTINGS = `configurations:
 /** Records every event with its environment, and returns the records. */
 const listener = (more = ''): string => `
   import { createIntegration } from '@annex/sdk';
-  const heard = [];
-  const hear = (event, { environment }) => {
+  const received = [];
+  const receive = (event, { environment }) => {
     const { id, status, configuration, space, site, installation } = environment;
-    heard.push({ event, seen: { id, status, configuration, space, site, organization: installation.target.organization } });
+    received.push({ event, seen: { id, status, configuration, space, site, organization: installation.target.organization } });
     ${more}
   };
   export default createIntegration({
-    fetch: async () => Response.json(heard),
+    fetch: async () => Response.json(received),
     events: {
-      installation_setup: hear, space_installation_setup: hear, site_installation_setup: hear,
-      space_installation_deleted: hear, site_installation_deleted: hear,
+      installation_setup: receive, space_installation_setup: receive, site_installation_setup: receive,
+      space_installation_deleted: receive, site_installation_deleted: receive,
     },
   });`;
 
-async function heardBy({
+async function receivedBy({
   endpoint,
 }: Installed): Promise<Record<'event' | 'seen', Record<string, unknown>>[]> {
   return (await (await fetch(endpoint)).json()) as Record<'event' | 'seen', Record<string, unknown>>[];
@@ -82,8 +82,8 @@ describe('installation_setup', () => {
     await settled(installed);
     await change('PATCH', pathOf('settings', installed), { configuration: { word: 'sun' } });
     const events = await settled(installed);
-    const heard = await heardBy(installed);
-    expect(heard.map(({ event }) => event)).toEqual([
+    const received = await receivedBy(installed);
+    expect(received.map(({ event }) => event)).toEqual([
       { eventId: events[0]?.id, type: 'installation_setup', installationId: installed.id, status: 'pending' },
       {
         eventId: events[1]?.id,
@@ -100,12 +100,12 @@ describe('installation_setup', () => {
         previous: { status: 'active', configuration: { word: 'none', needed: 'yes' } },
       },
     ]);
-    expect(heard.map(({ seen }) => [seen['id'], seen['organization'], seen['status']])).toEqual([
+    expect(received.map(({ seen }) => [seen['id'], seen['organization'], seen['status']])).toEqual([
       [installed.id, 'beach', 'pending'],
       [installed.id, 'beach', 'active'],
       [installed.id, 'beach', 'active'],
     ]);
-    expect(heard[2]?.seen['configuration']).toEqual({ word: 'sun', needed: 'yes' });
+    expect(received[2]?.seen['configuration']).toEqual({ word: 'sun', needed: 'yes' });
     expect(events).toMatchObject(
       Array.from({ length: 3 }, () => ({ state: 'delivered', attempts: 1, outcome: 'answered 200' })),
     );
@@ -141,7 +141,7 @@ describe('installation_setup', () => {
     expect(events[0]).toMatchObject({ attempts: 1, outcome: 'answered 500' });
     const log = await annex.log(installed);
     expect(log.map(({ text }) => text).join('\n')).toMatch(/not like this.*index\.js:\d+.*This is final\./s);
-    expect((await heardBy(installed)).length).toBe(2);
+    expect((await receivedBy(installed)).length).toBe(2);
   });
 
   test('whose handler exceeds a limit has failed, too', async () => {
@@ -166,13 +166,13 @@ describe('installation_setup', () => {
     expect(body['items']).toMatchObject([{ state: 'pending', attempts: 0 }, { state: 'delivered' }]);
     await change('POST', `${pathOf('sleeper', installed)}/resume`);
     expect(await settled(installed)).toHaveLength(2);
-    const [, told, ...more] = await heardBy(installed);
+    const [, edited, ...more] = await receivedBy(installed);
     expect(more).toEqual([]);
-    expect(told?.event).toMatchObject({
+    expect(edited?.event).toMatchObject({
       status: 'active',
       previous: { status: 'paused', configuration: { word: 'none' } },
     });
-    expect(told?.seen).toMatchObject({ status: 'active', configuration: { needed: 'yes', word: 'rain' } });
+    expect(edited?.seen).toMatchObject({ status: 'active', configuration: { needed: 'yes', word: 'rain' } });
   });
 
   test('counts in the metrics, and none is left waiting', async () => {
@@ -196,8 +196,8 @@ describe('below an installation', () => {
     await change('DELETE', `${below}/x1`);
     await settled(installed);
     const ids = { installationId: installed.id, [idName]: 'x1' };
-    const heard = (await heardBy(installed)).slice(1);
-    expect(heard.map(({ event: { eventId, ...rest } }) => rest)).toEqual([
+    const received = (await receivedBy(installed)).slice(1);
+    expect(received.map(({ event: { eventId, ...rest } }) => rest)).toEqual([
       { ...ids, type: `${level}_installation_setup`, status: 'active' },
       {
         ...ids,
@@ -207,8 +207,8 @@ describe('below an installation', () => {
       },
       { ...ids, type: `${level}_installation_deleted`, previous: { configuration: { tone: 'warm' } } },
     ]);
-    expect(heard.map(({ seen }) => seen[level])).toEqual(['x1', 'x1', 'x1']);
-    expect(heard.at(-1)?.seen['configuration']).toEqual({ tone: 'warm' });
+    expect(received.map(({ seen }) => seen[level])).toEqual(['x1', 'x1', 'x1']);
+    expect(received.at(-1)?.seen['configuration']).toEqual({ tone: 'warm' });
   });
 });
 
@@ -281,18 +281,22 @@ describe('a fault of the platform', () => {
       'patient',
       `import { createIntegration } from '@annex/sdk';
        export default createIntegration({ events: { async installation_setup({ eventId }) {
-         console.log('heard ' + eventId);
+         console.log('received ' + eventId);
          await new Promise((done) => setTimeout(done, 2_500));
        } } });`,
       { notified: true },
     );
-    const heard = async () => (await crashing.log(installed)).filter(({ text }) => text.startsWith('heard'));
-    await expect.poll(async () => (await heard()).length, { timeout: 10_000 }).toBe(1);
+    const received = async () =>
+      (await crashing.log(installed)).filter(({ text }) => text.startsWith('received'));
+    await expect.poll(async () => (await received()).length, { timeout: 10_000 }).toBe(1);
     for (const pid of crashing.cellPids) process.kill(pid, 'SIGKILL');
     const [event, ...others] = await settled(installed, crashing);
     expect(others).toEqual([]);
     expect(event).toMatchObject({ state: 'delivered', attempts: 2, outcome: 'answered 200' });
-    expect((await heard()).map(({ text }) => text)).toEqual([`heard ${event?.id}`, `heard ${event?.id}`]);
+    expect((await received()).map(({ text }) => text)).toEqual([
+      `received ${event?.id}`,
+      `received ${event?.id}`,
+    ]);
     expect(await crashing.metric('annex_life_events_total{state="pending"}')).toBe(1);
   });
 });

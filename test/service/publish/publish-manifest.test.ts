@@ -119,8 +119,8 @@ describe('publishing', () => {
     form.append('manifest', manifest);
     for (const [path, text] of Object.entries(files)) form.append('files', new Blob([text]), path);
     const { body } = await annex.api('POST', '/v1/integrations', { form });
-    type Told = { file?: string; line?: number; message: string; hint?: string };
-    const { error, warnings } = body as { error?: { problems: Told[] }; warnings?: Told[] };
+    type ProblemView = { file?: string; line?: number; message: string; hint?: string };
+    const { error, warnings } = body as { error?: { problems: ProblemView[] }; warnings?: ProblemView[] };
     return error?.problems ?? warnings ?? [];
   };
   const code = (text: string) => ({ 'src/index.ts': text });

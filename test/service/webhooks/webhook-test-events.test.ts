@@ -91,8 +91,8 @@ describe('a test of a webhook', () => {
     const signature = String(request?.headers['x-platform-signature']);
     expect(verifySignature(signature, Buffer.from(request?.body ?? ''), [String(secret)])).toBe(true);
     // Its delivery is shown like any other.
-    const told = await ask(annex, 'GET', `/deliveries?event=${body['eventId']}`);
-    expect(told.body['items']).toMatchObject([{ integration: 'posting', site: 'si-1', type: 'site_view' }]);
+    const listed = await ask(annex, 'GET', `/deliveries?event=${body['eventId']}`);
+    expect(listed.body['items']).toMatchObject([{ integration: 'posting', site: 'si-1', type: 'site_view' }]);
     const { items } = (await ask(annex, 'GET', '/audit?limit=2')).body as { items: object[] };
     expect(items[1]).toMatchObject({ action: 'webhook.test', site: 'si-1', details: { type: 'site_view' } });
   });

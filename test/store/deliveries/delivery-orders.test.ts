@@ -49,8 +49,8 @@ async function installationOf({ deliveries }: Store, id = ''): Promise<string> {
 describe('a redelivered delivery', () => {
   test('is pending with a new budget, and continues to number its attempts', async () => {
     const store = await listeningStore();
-    const told: WaitingDelivery[] = [];
-    store.deliveries.onWaiting = (made) => told.push(...made);
+    const announced: WaitingDelivery[] = [];
+    store.deliveries.onWaiting = (made) => announced.push(...made);
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
     later(60_000);
@@ -59,7 +59,7 @@ describe('a redelivered delivery', () => {
     expect(delivery).toMatchObject({ dueAt: CLOCK.now, armedAt: CLOCK.now });
     expect(delivery).not.toHaveProperty('finishedAt');
     expect(await store.deliveries.read(id)).toEqual(delivery);
-    expect(told).toEqual([
+    expect(announced).toEqual([
       { id, endpoint: delivery.endpoint, organization: 'acme', integration: 'listener' },
     ]);
     await ended(store, [id]);
@@ -168,8 +168,8 @@ describe('a canceled delivery', () => {
 describe('a replay', () => {
   test('redelivers those of one installation by final state, type and time, oldest first', async () => {
     const store = await listeningStore();
-    const told: string[] = [];
-    store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
+    const announced: string[] = [];
+    store.deliveries.onWaiting = (made) => announced.push(...made.map(({ id }) => id));
     const [early = ''] = await deliveriesOf(store, 1);
     later(1_000);
     const from = CLOCK.now;
@@ -185,7 +185,7 @@ describe('a replay', () => {
     const installationId = await installationOf(store, one);
     const query = { installationId, state: 'failed', type: 'site_view', from, to } as const;
     expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 2 });
-    expect(told).toEqual([one, two]);
+    expect(announced).toEqual([one, two]);
     expect(await store.deliveries.read(one)).toMatchObject({ state: 'pending', retries: 0 });
     expect(await auditOf(store, 'delivery.replay')).toMatchObject([
       {
@@ -224,13 +224,13 @@ describe('a replay', () => {
 
   test('of many uses short transactions, each with an audit entry of its deliveries', async () => {
     const store = await listeningStore({ deliveriesPerReplay: 1_100 });
-    const told: string[] = [];
-    store.deliveries.onWaiting = (made) => told.push(...made.map(({ id }) => id));
+    const announced: string[] = [];
+    store.deliveries.onWaiting = (made) => announced.push(...made.map(({ id }) => id));
     const ids = [...(await deliveriesOf(store, 600)), ...(await deliveriesOf(store, 600))];
     await ended(store, ids, FAILED);
     const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
     expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
-    expect(told).toEqual(ids.slice(0, 1_100));
+    expect(announced).toEqual(ids.slice(0, 1_100));
     const entries = await auditOf(store, 'delivery.replay');
     expect(entries.map(({ details }) => details['deliveries'])).toEqual([100, 500, 500]);
   });

@@ -38,7 +38,7 @@ async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[n
 }
 
 /** Targets with deliveries of an event. */
-async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
+async function recipientsOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   const { deliveries } = await acceptOne(store, event);
   const traced = await store.deliveries.ofEvent(event.eventId);
@@ -51,7 +51,7 @@ async function heardOf(store: Store, more: Parameters<typeof postedEvent>[0] = {
 }
 
 const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<Level[]> =>
-  (await heardOf(store, more)).map(({ level }) => level);
+  (await recipientsOf(store, more)).map(({ level }) => level);
 
 /** Why targets did not receive an event, from its trace. */
 async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
@@ -75,29 +75,29 @@ const TABLE = (['all', 'selected'] as const).flatMap((selection) =>
   [false, true].flatMap((paused) =>
     OWN.map((own) => {
       const fallback = own === 'absent' && selection === 'all' ? (['organization'] as const) : [];
-      const heard: readonly Level[] = paused ? [] : own === 'active' ? ['space'] : fallback;
-      return { selection, own, paused, heard };
+      const reached: readonly Level[] = paused ? [] : own === 'active' ? ['space'] : fallback;
+      return { selection, own, paused, reached };
     }),
   ),
 );
 
 describe('an event in a space', () => {
   test.each(TABLE)(
-    'with selection "$selection", a target there: $own, installation paused: $paused, reaches $heard',
-    async ({ selection, own, paused, heard }) => {
+    'with selection "$selection", a target there: $own, installation paused: $paused, reaches $reached',
+    async ({ selection, own, paused, reached }) => {
       const store = await temporaryStore();
       await publishListener(store, { name: 'hello', more: NEEDS_CHANNEL });
       const id = await installListener(store, 'hello');
       await store.installations.edit(wholeInstallation(id), { spaceSelection: selection }, {}, OPERATOR);
       await makeOwn(store, id, own);
       if (paused) await store.installations.pause(wholeInstallation(id), OPERATOR);
-      expect(await levels(store)).toEqual(heard);
+      expect(await levels(store)).toEqual(reached);
       const missed = own === 'absent' && selection === 'selected' ? [] : MISSED[own][`${paused}`];
       expect(await missedBy(store)).toEqual(missed);
       // The selection of the other level has no effect.
       const other = { siteSelection: selection === 'all' ? 'selected' : 'all' } as const;
       await store.installations.edit(wholeInstallation(id), other, {}, OPERATOR);
-      expect(await levels(store)).toEqual(heard);
+      expect(await levels(store)).toEqual(reached);
       expect(await levels(store, { place: 'elsewhere' })).toEqual(
         selection === 'all' && !paused ? ['organization'] : [],
       );
@@ -119,7 +119,7 @@ describe('an event in a space', () => {
 
   test('reaches integrations whose active version handles it and has the scope', async () => {
     const store = await temporaryStore();
-    const heard = async () => (await heardOf(store)).map(({ integration }) => integration);
+    const reached = async () => (await recipientsOf(store)).map(({ integration }) => integration);
     for (const listener of [
       { name: 'hears', handles: ['space_content_updated'] },
       { name: 'nobody-knows' },
@@ -129,7 +129,7 @@ describe('an event in a space', () => {
       await publishListener(store, listener);
       await installListener(store, listener.name);
     }
-    expect(await heard()).toEqual(['hears', 'nobody-knows']);
+    expect(await reached()).toEqual(['hears', 'nobody-knows']);
   });
 
   test('reaches only the installation that it names', async () => {
@@ -140,12 +140,12 @@ describe('an event in a space', () => {
       await installListener(store, 'two', 'rival'),
     ];
     await installListener(store, 'two');
-    const heard = async (installationId: string) =>
-      (await heardOf(store, { installationId })).map(({ integration }) => integration);
-    expect(await heard(one)).toEqual(['one']);
+    const reached = async (installationId: string) =>
+      (await recipientsOf(store, { installationId })).map(({ integration }) => integration);
+    expect(await reached(one)).toEqual(['one']);
     // Of another organization, which the event does not concern.
-    expect(await heard(foreign)).toEqual([]);
-    expect(await heard('ins_none')).toEqual([]);
+    expect(await reached(foreign)).toEqual([]);
+    expect(await reached('ins_none')).toEqual([]);
   });
 
   test('attack: another organization that has installed into the same space receives nothing', async () => {
@@ -170,16 +170,16 @@ describe('a webhook', () => {
 
   test('receives the types selected in its space or site, and nothing at organization level', async () => {
     const { store, id, select } = await webhook();
-    expect(await heardOf(store)).toEqual([]);
+    expect(await recipientsOf(store)).toEqual([]);
     await store.installations.installBelow({ ...inSpace(id), level: 'space', externalIds: [] }, OPERATOR);
-    expect(await heardOf(store)).toEqual([]);
+    expect(await recipientsOf(store)).toEqual([]);
     await select(['space_content_updated']);
     const own = { integration: 'hook', level: 'space', place: 'garden', kind: 'webhook' };
-    expect(await heardOf(store)).toEqual([own]);
-    expect(await heardOf(store, { type: 'space_view' })).toEqual([]);
-    expect(await heardOf(store, { place: 'elsewhere' })).toEqual([]);
+    expect(await recipientsOf(store)).toEqual([own]);
+    expect(await recipientsOf(store, { type: 'space_view' })).toEqual([]);
+    expect(await recipientsOf(store, { place: 'elsewhere' })).toEqual([]);
     await select([]);
-    expect(await heardOf(store)).toEqual([]);
+    expect(await recipientsOf(store)).toEqual([]);
   });
 
   test('under test receives a test event alone', async () => {
@@ -189,12 +189,12 @@ describe('a webhook', () => {
     await installListener(store, 'handler');
     const tried = { installationId: id };
     const own = { integration: 'hook', level: 'space', place: 'garden', kind: 'webhook' };
-    expect(await heardOf(store, tried)).toEqual([]);
+    expect(await recipientsOf(store, tried)).toEqual([]);
     await select(['space_content_updated']);
-    expect(await heardOf(store, tried)).toEqual([own]);
-    expect(await heardOf(store, { ...tried, place: 'elsewhere' })).toEqual([]);
+    expect(await recipientsOf(store, tried)).toEqual([own]);
+    expect(await recipientsOf(store, { ...tried, place: 'elsewhere' })).toEqual([]);
     await store.installations.pause(inSpace(id), OPERATOR);
-    expect(await heardOf(store, tried)).toEqual([]);
+    expect(await recipientsOf(store, tried)).toEqual([]);
   });
 });
 

@@ -227,7 +227,7 @@ describe('uninstalling', () => {
     await below('space', 's2');
     await uninstall(at('space', 's1'));
     const states = async () =>
-      (await store.lifeEvents.list({ installationId: id, limit: 9 })).items
+      (await store.lifecycleEvents.list({ installationId: id, limit: 9 })).items
         .map(({ type, target, state }) => `${type} ${target.place} ${state}`)
         .toReversed();
     expect(await states()).toEqual([

@@ -22,8 +22,8 @@ const edit = (store: Store, id: string, count: number) =>
   store.installations.edit(wholeInstallation(id), { configuration: { count } }, {}, OPERATOR);
 
 /** The first pending event. */
-async function first({ lifeEvents }: Store, id: string) {
-  const event = await lifeEvents.first(id);
+async function first({ lifecycleEvents }: Store, id: string) {
+  const event = await lifecycleEvents.first(id);
   if (event === undefined) throw new Error('No event waits.');
   return event;
 }
@@ -33,14 +33,14 @@ test('the first pending event stays first until it is finished, postponed or not
   const id = await installed(store);
   await edit(store, id, 1);
   const setup = await first(store, id);
-  await store.lifeEvents.postpone(setup, CLOCK.now + 5_000, 'cellCrashed');
+  await store.lifecycleEvents.postpone(setup, CLOCK.now + 5_000, 'cellCrashed');
   expect(await first(store, id)).toMatchObject({
     eventId: setup.eventId,
     attempts: 1,
     dueAt: CLOCK.now + 5_000,
     outcome: 'cellCrashed',
   });
-  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
   expect(await first(store, id)).toMatchObject({ position: 2, attempts: 0 });
 });
 
@@ -49,11 +49,11 @@ test('a finished or canceled event is not changed again', async () => {
   const id = await installed(store);
   const setup = await first(store, id);
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
-  const canceled = await store.lifeEvents.read(setup.eventId);
+  const canceled = await store.lifecycleEvents.read(setup.eventId);
   expect(canceled).toMatchObject({ state: 'canceled' });
-  await store.lifeEvents.finish(setup, DELIVERED);
-  await store.lifeEvents.postpone(setup, CLOCK.now + 1, 'cellCrashed');
-  expect(await store.lifeEvents.read(setup.eventId)).toEqual(canceled);
+  await store.lifecycleEvents.finish(setup, DELIVERED);
+  await store.lifecycleEvents.postpone(setup, CLOCK.now + 1, 'cellCrashed');
+  expect(await store.lifecycleEvents.read(setup.eventId)).toEqual(canceled);
 });
 
 test('a finished event has no record', async () => {
@@ -61,7 +61,7 @@ test('a finished event has no record', async () => {
   const store = await openStore(storeOptions(folder));
   const id = await installed(store);
   await edit(store, id, 1);
-  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
   await store.close();
   const file = new DatabaseSync(join(folder, 'annex.db'));
   const rows = file
@@ -88,25 +88,25 @@ test('installations with pending events are listed page by page, each once, and 
   const found: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.lifeEvents.waitingInstallations({ cursor, limit: 2 });
+    const page = await store.lifecycleEvents.waitingInstallations({ cursor, limit: 2 });
     found.push(...page.items);
     cursor = page.next;
   } while (cursor !== undefined);
   expect(found).toEqual(ids.filter((id) => id !== two));
-  expect(await store.lifeEvents.waiting()).toBe(5);
+  expect(await store.lifecycleEvents.waiting()).toBe(5);
 });
 
 test('finished events are kept for lifeEventDays', async () => {
   const store = await temporaryStore({ lifeEventDays: 2 });
   const id = await installed(store);
-  await store.lifeEvents.finish(await first(store, id), DELIVERED);
+  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
   await edit(store, id, 1);
-  const kept = async () => (await store.lifeEvents.list({ installationId: id, limit: 9 })).items;
+  const kept = async () => (await store.lifecycleEvents.list({ installationId: id, limit: 9 })).items;
   CLOCK.now += 2 * DAY_MS;
-  await store.lifeEvents.prune();
+  await store.lifecycleEvents.prune();
   expect(await kept()).toHaveLength(2);
   CLOCK.now += 1;
-  await store.lifeEvents.prune();
+  await store.lifecycleEvents.prune();
   // A pending event stays, however old it is.
   expect(await kept()).toMatchObject([{ position: 2, state: 'pending' }]);
 });
@@ -135,16 +135,16 @@ test('a sweep removes the log lines of deleted installations, and no others', as
 });
 
 /** Types and details of all events that can be delivered now, in order. */
-async function toldNow(store: Store, id: string): Promise<string[]> {
+async function deliverAll(store: Store, id: string): Promise<string[]> {
   const said: string[] = [];
   for (;;) {
-    const event = await store.lifeEvents.first(id);
+    const event = await store.lifecycleEvents.first(id);
     if (event === undefined) return said;
     const { status, spaceId = '', previous } = event.record.event as Record<string, string | undefined>;
     said.push(
       `${event.type} ${spaceId} ${status} ${previous === undefined ? 'new' : JSON.stringify(previous)}`,
     );
-    await store.lifeEvents.finish(event, DELIVERED);
+    await store.lifecycleEvents.finish(event, DELIVERED);
   }
 }
 
@@ -154,13 +154,13 @@ test('events committed before a pause are held back and delivered after the resu
   const name = wholeInstallation(id);
   await edit(store, id, 1);
   await store.installations.pause(name, OPERATOR);
-  expect(await store.lifeEvents.first(id)).toBeUndefined();
+  expect(await store.lifecycleEvents.first(id)).toBeUndefined();
   await edit(store, id, 2);
   await edit(store, id, 3);
-  expect(await store.lifeEvents.first(id)).toBeUndefined();
-  expect((await store.lifeEvents.waitingInstallations({ limit: 10 })).items).toEqual([id]);
+  expect(await store.lifecycleEvents.first(id)).toBeUndefined();
+  expect((await store.lifecycleEvents.waitingInstallations({ limit: 10 })).items).toEqual([id]);
   await store.installations.resume(name, OPERATOR);
-  expect(await toldNow(store, id)).toEqual([
+  expect(await deliverAll(store, id)).toEqual([
     'installation_setup  pending new',
     'installation_setup  pending {"status":"pending","configuration":{"note":"hello"}}',
     'installation_setup  pending {"status":"paused","configuration":{"note":"hello","count":1}}',
@@ -171,7 +171,7 @@ test('an event of edits during two pauses has the state before the first of them
   const store = await temporaryStore();
   const id = await installed(store);
   const name = wholeInstallation(id);
-  await toldNow(store, id);
+  await deliverAll(store, id);
   await store.installations.pause(name, OPERATOR);
   await edit(store, id, 1);
   await store.installations.resume(name, OPERATOR);
@@ -179,11 +179,11 @@ test('an event of edits during two pauses has the state before the first of them
   await store.installations.pause(name, OPERATOR);
   await edit(store, id, 2);
   await store.installations.resume(name, OPERATOR);
-  expect(await toldNow(store, id)).toEqual([
+  expect(await deliverAll(store, id)).toEqual([
     'installation_setup  pending {"status":"paused","configuration":{"note":"hello"}}',
   ]);
   await edit(store, id, 3);
-  expect(await toldNow(store, id)).toHaveLength(1);
+  expect(await deliverAll(store, id)).toHaveLength(1);
 });
 
 test('a paused space holds back its own events, and others overtake them', async () => {
@@ -194,17 +194,17 @@ test('a paused space holds back its own events, and others overtake them', async
       { installationId: id, level: 'space', place, externalIds: [] },
       OPERATOR,
     );
-  await toldNow(store, id);
+  await deliverAll(store, id);
   await below('a');
   await store.installations.pause({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
   await below('b');
   await edit(store, id, 1);
-  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+  expect((await deliverAll(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
     ['space_installation_setup', 'b'],
     ['installation_setup', ''],
   ]);
   await store.installations.resume({ installationId: id, level: 'space', place: 'a' }, OPERATOR);
-  expect(await toldNow(store, id)).toMatchObject([expect.stringContaining('space_installation_setup a')]);
+  expect(await deliverAll(store, id)).toMatchObject([expect.stringContaining('space_installation_setup a')]);
 });
 
 test('a paused installation holds back events of its targets, except deletions', async () => {
@@ -217,15 +217,15 @@ test('a paused installation holds back events of its targets, except deletions',
     );
   await below('a');
   await below('b');
-  await toldNow(store, id);
+  await deliverAll(store, id);
   await store.installations.pause(wholeInstallation(id), OPERATOR);
   await below('c');
   await store.installations.uninstall({ installationId: id, level: 'space', place: 'b' }, OPERATOR);
-  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+  expect((await deliverAll(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
     ['space_installation_deleted', 'b'],
   ]);
   await store.installations.resume(wholeInstallation(id), OPERATOR);
-  expect((await toldNow(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
+  expect((await deliverAll(store, id)).map((said) => said.split(' ').slice(0, 2))).toEqual([
     ['space_installation_setup', 'c'],
   ]);
 });

@@ -45,7 +45,7 @@ function workerOf(store: Store) {
   const timers = new Set<Timer>();
   const settled: string[] = [];
   const worker = new LifecycleWorker({
-    events: store.lifeEvents,
+    events: store.lifecycleEvents,
     targets: targetsOf(store).targets,
     dispatch,
     callLog: journal,
@@ -75,8 +75,8 @@ function workerOf(store: Store) {
   return { worker, settled, timers, pass };
 }
 
-const firstOf = async ({ lifeEvents }: Store, id: string) => {
-  const { items } = await lifeEvents.list({ installationId: id, limit: 100 });
+const firstOf = async ({ lifecycleEvents }: Store, id: string) => {
+  const { items } = await lifecycleEvents.list({ installationId: id, limit: 100 });
   return items.at(-1);
 };
 
@@ -150,12 +150,12 @@ test('an installation that is deleted while its setup event is postponed has its
   const store = await temporaryStore();
   const id = await installed(store);
   const { worker, settled, timers } = workerOf(store);
-  store.lifeEvents.onWritten = (installationId) => worker.add(installationId);
+  store.lifecycleEvents.onWritten = (installationId) => worker.add(installationId);
   await worker.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
   await vi.waitFor(() => expect(settled).toEqual(['pending', 'pending']));
-  const { items } = await store.lifeEvents.list({ installationId: id, limit: 9 });
+  const { items } = await store.lifecycleEvents.list({ installationId: id, limit: 9 });
   expect(items).toMatchObject([
     { type: 'installation_deleted', attempts: 1 },
     { type: 'installation_setup', state: 'canceled' },

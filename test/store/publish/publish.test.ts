@@ -112,9 +112,9 @@ describe('an upload', () => {
       '{"A": ["planted"], "B": "x", "C": null}',
       ['A', 'C'].map((name) => `The value of "${name}" must be a text.`),
     ],
-  ])('names the secrets that are not texts, and no value: %s', async (secrets, told) => {
+  ])('names the secrets that are not texts, and no value: %s', async (secrets, reported) => {
     const reading = await read([MANIFEST, INDEX, ['secrets', secrets]]);
-    expect(reading.ok ? [] : reading.problems.map(({ message }) => message)).toEqual(told);
+    expect(reading.ok ? [] : reading.problems.map(({ message }) => message)).toEqual(reported);
     expect(JSON.stringify(reading)).not.toContain('planted');
     if (secrets.endsWith('\n}')) expect(reading).toMatchObject({ problems: [{ line: 2, column: 1 }] });
   });
@@ -329,12 +329,12 @@ describe('a probed script', () => {
 
   test('that did not load has the reason in its problems', () => {
     const context = { limits: DEFAULT_LIMITS, entry: 'src/index.ts', toSource: (text: string) => text };
-    const told = (end: CallEnd) => probeProblem(end, context).message;
-    expect(told({ outcome: 'exception', cpuMs: 1, detail: 'TypeError: no' })).toBe(
+    const reported = (end: CallEnd) => probeProblem(end, context).message;
+    expect(reported({ outcome: 'exception', cpuMs: 1, detail: 'TypeError: no' })).toBe(
       'The script throws while it loads. TypeError: no',
     );
-    expect(told({ outcome: 'exceededCpu', cpuMs: 1_000, limit: { name: 'callCpuMs', used: 1_004 } })).toBe(
-      'The script uses up its CPU time while it loads; the limit is 1,000 ms (callCpuMs).',
-    );
+    expect(
+      reported({ outcome: 'exceededCpu', cpuMs: 1_000, limit: { name: 'callCpuMs', used: 1_004 } }),
+    ).toBe('The script uses up its CPU time while it loads; the limit is 1,000 ms (callCpuMs).');
   });
 });

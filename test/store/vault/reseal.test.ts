@@ -81,13 +81,13 @@ const idsOf = async (database: Database) => (await keysInUse(database)).map(({ k
 /** Targets of deletion events, as the calls of those events get them. */
 async function goneTargets(store: Store) {
   const targets: (Target | undefined)[] = [];
-  const { items } = await store.lifeEvents.waitingInstallations({ cursor: undefined, limit: 100 });
+  const { items } = await store.lifecycleEvents.waitingInstallations({ cursor: undefined, limit: 100 });
   for (const installation of items) {
     for (;;) {
-      const event = await store.lifeEvents.first(installation);
+      const event = await store.lifecycleEvents.first(installation);
       if (event === undefined) break;
       if (event.record.gone) targets.push(await targetsOf(store).targets.deleted(event.record.gone));
-      await store.lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
+      await store.lifecycleEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
     }
   }
   return targets;

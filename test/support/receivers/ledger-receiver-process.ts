@@ -11,7 +11,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { verifySignature } from '../../../src/model/signature.ts';
 import {
-  END_OF_LIFE,
+  END_OF_HOST,
   encodedAt,
   type FromReceiver,
   type Latencies,
@@ -68,7 +68,7 @@ const lower = (name: string): string => name.toLowerCase();
 
 function take(socket: Socket, head: string, body: Buffer, bornIn: number): void {
   const path = head.slice(5, head.indexOf(' ', 5));
-  if (path === END_OF_LIFE) {
+  if (path === END_OF_HOST) {
     life += 1;
     socket.end(OK);
     return;

@@ -53,7 +53,7 @@ export type FromReceiver =
   | { readonly kind: 'ledger'; readonly entries: readonly LedgerEntry[] };
 
 /** A request for this path marks the end of a host: later connections are of the next one. */
-export const END_OF_LIFE = '/end-of-life';
+export const END_OF_HOST = '/end-of-host';
 
 /** Id of an event with its time, by a clock that all processes of a machine share. */
 export const timedEventId = (prefix: string, count: number): string =>
@@ -113,7 +113,7 @@ export class LedgerReceiver {
       port: this.port,
       host: '127.0.0.1',
       method: 'POST',
-      path: END_OF_LIFE,
+      path: END_OF_HOST,
       agent: false,
     });
     asked.setHeader('content-length', 0);

@@ -49,10 +49,10 @@ export async function installed(store: Store, more?: string): Promise<string> {
 export async function takeEvents(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
   const all: WaitingLifecycleEvent[] = [];
   for (;;) {
-    const next = await store.lifeEvents.first(installationId);
+    const next = await store.lifecycleEvents.first(installationId);
     if (next === undefined) return all;
     all.push(next);
-    await store.lifeEvents.finish(next, { state: 'delivered', outcome: 'ok', called: true });
+    await store.lifecycleEvents.finish(next, { state: 'delivered', outcome: 'ok', called: true });
   }
 }
 

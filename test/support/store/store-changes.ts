@@ -158,9 +158,9 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
       BY,
     ),
   'product events': ({ acceptedEvents }) => acceptedEvents.accept(['e1', 'e2'].map(updated)),
-  'finished lifecycle event': async ({ lifeEvents }, { whole }) => {
-    const event = await lifeEvents.first(whole.installationId);
+  'finished lifecycle event': async ({ lifecycleEvents }, { whole }) => {
+    const event = await lifecycleEvents.first(whole.installationId);
     if (event === undefined) throw new Error('No event waits.');
-    await lifeEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
+    await lifecycleEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
   },
 };

@@ -65,7 +65,7 @@ type Query = Static<typeof EventsQuery>;
 export interface EventsRouteParts {
   readonly acceptedEvents: Pick<AcceptedEvents, 'list' | 'read'>;
   readonly deliveries: Pick<Deliveries, 'ofEvent'>;
-  readonly lifeEvents: Pick<LifecycleEvents, 'list' | 'read' | 'latest'>;
+  readonly lifecycleEvents: Pick<LifecycleEvents, 'list' | 'read' | 'latest'>;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
 }
@@ -113,7 +113,7 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
       const event = await parts.acceptedEvents.read(id);
       if (event !== undefined && mayReadEvents(holder, event.organization))
         return tracedEventView(event, await parts.deliveries.ofEvent(id));
-      const lifecycleEvent = await parts.lifeEvents.read(id);
+      const lifecycleEvent = await parts.lifecycleEvents.read(id);
       if (lifecycleEvent !== undefined && (await mayReadLifecycle(parts, holder, lifecycleEvent)))
         return lifecycleEventView(lifecycleEvent);
       throw new AnnexError('EVENT_UNKNOWN', `There is no event "${id}".`);
@@ -146,14 +146,14 @@ async function lifecycleEventsOf(
     const message = `query.installation lists lifecycle events, to which "${other}" does not apply: leave one of them out.`;
     throw new AnnexError('REQUEST_INVALID', message);
   }
-  const { installations, lifeEvents } = parts;
+  const { installations, lifecycleEvents } = parts;
   // Only its events show the organization of a deleted installation.
   const owners =
     (await installations.read(wholeInstallation(installationId))) ??
-    (await lifeEvents.latest(installationId));
+    (await lifecycleEvents.latest(installationId));
   if (owners === undefined || !(await mayReadLifecycle(parts, holder, owners)))
     throw unknownInstallation(installationId);
-  const page = await lifeEvents.list({ ...pageRequest(query, LIFECYCLE_PAGE_KEY), installationId });
+  const page = await lifecycleEvents.list({ ...pageRequest(query, LIFECYCLE_PAGE_KEY), installationId });
   return pageAnswer(page, lifecycleEventView);
 }
 

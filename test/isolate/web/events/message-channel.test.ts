@@ -72,8 +72,8 @@ test('a port that was not started keeps its messages; one that is transferred ta
     await answer(`
       const a = new MessageChannel();
       const b = new MessageChannel();
-      const heard = [];
-      a.port2.addEventListener('message', () => heard.push('before the start'));
+      const arrived = [];
+      a.port2.addEventListener('message', () => arrived.push('before the start'));
       a.port1.postMessage('kept');
       await wait(5);
       const received = once(b.port2);
@@ -90,7 +90,7 @@ test('a port that was not started keeps its messages; one that is transferred ta
       const cloned = structuredClone(b.port1, { transfer: [b.port1] });
       const last = once(b.port2);
       cloned.postMessage('by the copy');
-      return [heard, data.port === ports[0], ports[0] !== a.port2, ports[0] instanceof MessagePort, kept, (await back).data, (await last).data,
+      return [arrived, data.port === ports[0], ports[0] !== a.port2, ports[0] instanceof MessagePort, kept, (await back).data, (await last).data,
         [() => structuredClone(b.port2), () => a.port1.postMessage(1, [a.port1]), () => a.port1.postMessage(1, [a.port2]), () => a.port1.postMessage(1, [{}]),
          () => a.port1.postMessage(() => {}), () => a.port1.postMessage(), () => a.port1.postMessage(1, 5), () => new MessagePort()].map(attempt)];`),
   ).toEqual([
@@ -118,8 +118,8 @@ test('closing ends both directions, and the other side gets an event', async () 
   expect(
     await answer(`
       const { port1, port2 } = new MessageChannel();
-      const heard = [];
-      port2.onmessage = ({ data }) => heard.push(data);
+      const arrived = [];
+      port2.onmessage = ({ data }) => arrived.push(data);
       const closed = new Promise((resolve) => { port2.onclose = (event) => resolve([event.type, event instanceof MessageEvent]); });
       port1.postMessage('before');
       port1.close();
@@ -127,7 +127,7 @@ test('closing ends both directions, and the other side gets an event', async () 
       port2.postMessage('after');
       const event = await closed;
       port1.close();
-      return [heard, event];`),
+      return [arrived, event];`),
   ).toEqual([['before'], ['close', false]]);
 });
 
@@ -139,13 +139,13 @@ test('both sides of the bounds: 1,000 messages wait in a port or in a call, one 
       for (let i = 0; i < 1_000; i++) port1.postMessage(i);
       const refused = attempt(() => port1.postMessage('too many'));
       const started = new MessageChannel();
-      let heard = 0;
-      started.port2.onmessage = () => heard++;
+      let arrived = 0;
+      started.port2.onmessage = () => arrived++;
       for (let i = 0; i < 999; i++) started.port1.postMessage(i);
       setTimeout(() => {}, 60_000);
       const pending = attempt(() => started.port1.postMessage('too many'));
-      while (heard < 999) await wait(1).catch(() => {});
-      return [refused, pending, heard];`.replace(
+      while (arrived < 999) await wait(1).catch(() => {});
+      return [refused, pending, arrived];`.replace(
         'wait(1)',
         'new Promise((resolve) => once(started.port2).then(resolve))',
       ),
@@ -155,12 +155,12 @@ test('both sides of the bounds: 1,000 messages wait in a port or in a call, one 
 
 test('a message ends with its call: a port that lives on receives only those of the next call', async () => {
   const call = await deploy(
-    `const { port1, port2 } = new MessageChannel(); const heard = []; port2.onmessage = ({ data }) => heard.push(data); let calls = 0;`,
+    `const { port1, port2 } = new MessageChannel(); const arrived = []; port2.onmessage = ({ data }) => arrived.push(data); let calls = 0;`,
     `calls += 1;
      port1.postMessage('call ' + calls);
      if (calls === 1) return 'left at once';
      await wait(10);
-     return heard;`,
+     return arrived;`,
   );
   expect(await call()).toBe('left at once');
   const second = (await call()) as string[];

@@ -153,7 +153,7 @@ function placedIn(parent: Json): { root: Json; path: string } {
   return { root, path: `${path}.children[0]` };
 }
 
-const judge = new Ajv2020({ strict: false }).compile(CONTENTKIT_SCHEMA);
+const matchesSchema = new Ajv2020({ strict: false }).compile(CONTENTKIT_SCHEMA);
 /** Checks a drawing after a round trip through JSON, as a component sends it. */
 const check = (root: unknown): CheckedDrawing => checkDrawing(JSON.parse(JSON.stringify(root)));
 const problemsOf = (root: unknown) => {
@@ -180,21 +180,21 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
   test('is taken with every attribute, as it is', () => {
     const { root } = placed(complete(type));
     expect(check(root)).toEqual({ ok: true, element: root });
-    expect(judge(root), JSON.stringify(judge.errors)).toBe(true);
+    expect(matchesSchema(root), JSON.stringify(matchesSchema.errors)).toBe(true);
   });
 
   test('needs what is required, and nothing else', () => {
     const needed = Object.entries(row).filter(([key]) => key.endsWith('*'));
     const least: Json = { type, ...Object.fromEntries(needed.map(([key, [right]]) => [nameOf(key), right])) };
     expect(problemsOf(placed(least).root)).toEqual([]);
-    expect(judge(placed(least).root)).toBe(true);
+    expect(matchesSchema(placed(least).root)).toBe(true);
     for (const key of needed.map(([name]) => nameOf(name))) {
       const { [key]: _, ...without } = least;
       const { root, path } = placed(without);
       expect(problemsOf(root)).toEqual([
         { path: `${path}.${key}`, message: `${path} <${type}>: ${key} is required` },
       ]);
-      expect(judge(root)).toBe(false);
+      expect(matchesSchema(root)).toBe(false);
     }
   });
 
@@ -208,7 +208,7 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
         expect(problem.path.startsWith(`${path}.${key}`), problem.path).toBe(true);
         expect(problem.message.startsWith(`${path}`), problem.message).toBe(true);
       }
-      expect(judge(root)).toBe(false);
+      expect(matchesSchema(root)).toBe(false);
     },
   );
 
@@ -216,7 +216,7 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
     const { root, path } = placed({ ...complete(type), nonsense: 1 });
     expect(problemsOf(root)).toMatchObject([{ path: `${path}.nonsense` }]);
     expect(problemsOf(root)[0]?.message).toContain(`${path} <${type}>: nonsense is unknown`);
-    expect(judge(root)).toBe(false);
+    expect(matchesSchema(root)).toBe(false);
   });
 });
 
@@ -291,7 +291,7 @@ describe('actions of the platform', () => {
     const drawing = { type: 'block', children: [{ type: 'button', onPress: action }] };
     const expected = complaint === undefined ? [] : [`element.children[0] <button>: onPress.${complaint}`];
     expect(problemsOf(drawing).map(({ message }) => message)).toEqual(expected);
-    expect(judge(drawing)).toBe(complaint === undefined);
+    expect(matchesSchema(drawing)).toBe(complaint === undefined);
   });
 });
 

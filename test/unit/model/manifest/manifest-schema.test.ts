@@ -30,26 +30,28 @@ const yamlOf = (members: Members): string =>
 const fitsSchema = new Ajv2020({ strict: false }).compile(MANIFEST_SCHEMA);
 
 /** `right`: no problem. Else a part of the message of the expected error or warning. */
-type Verdict = 'right' | { readonly error: string } | { readonly warning: string };
-const error = (text: string): Verdict => ({ error: text });
-const warning = (text: string): Verdict => ({ warning: text });
+type Expected = 'right' | { readonly error: string } | { readonly warning: string };
+const error = (text: string): Expected => ({ error: text });
+const warning = (text: string): Expected => ({ warning: text });
 
 /** Whether the schema agrees with the reader. */
 type Schema = 'same' | 'reader only';
-type Row = readonly [members: Members, verdict: Verdict, schema?: Schema];
+type Row = readonly [members: Members, expected: Expected, schema?: Schema];
 
-function judge([members, verdict, schema = 'same']: Row): void {
+function checkRow([members, expected, schema = 'same']: Row): void {
   const yaml = yamlOf(members);
   const read = parseManifest(yaml, { internalOrganizations: ['internal'] });
   const problems = read.ok ? read.warnings : read.problems;
-  const told = problems.map(({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint}`);
-  if (verdict === 'right') expect(told).toEqual([]);
+  const written = problems.map(
+    ({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint}`,
+  );
+  if (expected === 'right') expect(written).toEqual([]);
   else {
-    const [severity = '', text = ''] = Object.entries(verdict)[0] ?? [];
+    const [severity = '', text = ''] = Object.entries(expected)[0] ?? [];
     expect(read.ok).toBe(severity === 'warning');
     expect(
-      told.some((one) => one.startsWith(severity) && one.includes(text)),
-      told.join('\n'),
+      written.some((one) => one.startsWith(severity) && one.includes(text)),
+      written.join('\n'),
     ).toBe(true);
     for (const { line, column, file } of problems)
       expect([line !== undefined && line > 0, column !== undefined, file]).toEqual([
@@ -58,9 +60,9 @@ function judge([members, verdict, schema = 'same']: Row): void {
         'platform-manifest.yaml',
       ]);
   }
-  expect(new Set(told).size, 'told once each').toBe(told.length);
+  expect(new Set(written).size, 'each problem once').toBe(written.length);
   const fits = fitsSchema(parse(yaml));
-  expect(fits, JSON.stringify(fitsSchema.errors)).toBe(verdict === 'right' || schema === 'reader only');
+  expect(fits, JSON.stringify(fitsSchema.errors)).toBe(expected === 'right' || schema === 'reader only');
 }
 
 const titled = (rows: readonly Row[]) =>
@@ -121,7 +123,7 @@ describe('the fields of a manifest', () => {
     [{ egress: list(101, (i) => `h${i}.example`) }, error('has 101 entries; at most 100')],
     [{ icn: 'x' }, warning('"icn" is not a known key and is ignored. Did you mean "icon"?')],
   ];
-  test.each(titled(FIELDS))('%s', (_members, row) => judge(row));
+  test.each(titled(FIELDS))('%s', (_members, row) => checkRow(row));
 
   test('are all told of at once', () => {
     const read = parseManifest('name: Bad\nscopes: [nothing]\nblocks: [{id: one}]\nicon: ../x.png\n');
@@ -156,7 +158,7 @@ describe('scopes', () => {
     [{ scopes: 'openapi:read' }, error('must be a list')],
     [{ scopes: '[openapi:read, openapi:read]' }, warning('repeats "openapi:read"'), 'reader only'],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 
   test('that are reserved are refused at their own line', () => {
     const read = parseManifest(yamlOf({ scopes: '\n  - openapi:read\n  - site:script:inject' }));
@@ -192,7 +194,7 @@ describe('blocks', () => {
       warning('"blocks[0].titel" is not a known key and is ignored. Did you mean "title"?'),
     ],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 });
 
 describe('the installation page', () => {
@@ -237,7 +239,7 @@ describe('the installation page', () => {
     [{ externalLinks: '[{label: D, url: "https://a.example", lable: x}]' }, warning('Did you mean "label"?')],
     [{ externalLinks: list(21, () => '{label: D, url: "https://a.example"}') }, error('at most 20')],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 });
 
 describe('the content security policy', () => {
@@ -256,7 +258,7 @@ describe('the content security policy', () => {
     [contentSecurityPolicy('[a]'), error('must be a map')],
     [contentSecurityPolicy('7'), error('must be text')],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 });
 
 describe('configurations', () => {
@@ -362,7 +364,7 @@ describe('configurations', () => {
     [account('{properties: {a: string}}'), error('must be a map')],
     [account('{properties: {a: }}'), error('The property "a" has no value.')],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 
   // Attack: URLs that would send the user who presses the button, or the host, to another server
   // than the endpoint.
@@ -391,7 +393,7 @@ describe('configurations', () => {
       `type: button, callback_url: "${path}"`,
       `type: string, completion_url: "${path}"`,
     ])
-      judge([property(members), error('must be a path below the endpoint')]);
+      checkRow([property(members), error('must be a path below the endpoint')]);
   });
 });
 
@@ -477,7 +479,7 @@ describe('webhooks', () => {
       'reader only',
     ],
   ];
-  test.each(titled(ROWS))('%s', (_members, row) => judge(row));
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 
   test('an event that cannot be selected is told of at its own line', () => {
     const configurations =
