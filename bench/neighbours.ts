@@ -33,8 +33,8 @@ const SPINNER = 'export default { fetch() { for (;;); } };';
 async function main(): Promise<void> {
   const rows: Record<string, Record<string, string | number>> = {};
   for (const [what, breachesBeforeCoolDown] of [
-    ['cool-down on', SOON],
-    ['cool-down off', NEVER],
+    ['circuit breaker on', SOON],
+    ['circuit breaker off', NEVER],
   ] as const) {
     const { service, end } = await startTemporaryService({
       flags: process.argv.slice(2),

@@ -43,28 +43,28 @@ export const ERRORS = {
   REQUEST_HEAD_TOO_LARGE: row(
     431,
     'caller',
-    'The URL and the headers are over their limit, or the headers are too many.',
+    'The URL and the headers are over their limit, or there are too many headers.',
   ),
   REQUEST_TOO_SLOW: row(408, 'caller', 'The request was not sent in time, or its body came too slowly.'),
   REQUEST_RATE_EXCEEDED: {
-    ...row(429, 'caller', 'Too many requests in a second; the message says from or to where.'),
+    ...row(429, 'caller', 'Too many requests in a second; the message names the address or the endpoint.'),
     retryAfterS: 1,
   },
-  EXPECTATION_UNKNOWN: row(417, 'caller', 'The only `Expect` that is understood is `100-continue`.'),
-  METHOD_REFUSED: row(405, 'caller', 'TRACE and CONNECT are not supported.'),
-  HOST_UNKNOWN: row(421, 'caller', 'The listener does not answer to the name in `Host`.'),
-  REQUEST_SHED: passing('Too many bodies are being held; try again after `Retry-After`.'),
+  EXPECTATION_UNKNOWN: row(417, 'caller', 'The only accepted `Expect` is `100-continue`.'),
+  METHOD_REFUSED: row(405, 'caller', 'The listeners do not accept `TRACE` and `CONNECT`.'),
+  HOST_UNKNOWN: row(421, 'caller', 'The listener does not serve the host name in `Host`.'),
+  REQUEST_SHED: passing('The memory for bodies is used up; try again after `Retry-After`.'),
   ROUTE_UNKNOWN: row(404, 'caller', 'No such method and path on this listener.'),
   TOKEN_MISSING: row(401, 'caller', 'Send `Authorization: Bearer <token>`.'),
   TOKEN_INVALID: row(401, 'caller', 'The token is unknown, revoked, or has expired.'),
   TOKEN_FORBIDDEN: row(
     403,
     'caller',
-    'The token is valid but of a kind, or an organization, that may not do this.',
+    'The token is valid, but its kind or its organization may not do this.',
   ),
   TOKEN_UNKNOWN: row(404, 'caller', 'No token with this id.'),
   ENDPOINT_UNKNOWN: row(404, 'caller', 'No installation answers at this URL.'),
-  ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers again once it is resumed.'),
+  ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers after it is resumed.'),
   ENVELOPE_INVALID: row(
     400,
     'caller',
@@ -73,7 +73,7 @@ export const ERRORS = {
   ENVELOPE_UNAUTHORIZED: row(
     401,
     'caller',
-    'The envelope needs a platform token, or a valid `X-Platform-Signature` that is recent and has not been used.',
+    'The envelope needs a platform token, or a valid `X-Platform-Signature` that is recent and was not used before.',
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
@@ -82,25 +82,25 @@ export const ERRORS = {
   INSTALLATION_CHANGED: row(
     412,
     'caller',
-    'The installation has changed since the version in `If-Match`: read it again and repeat the edit.',
+    'The target is no longer the one in `If-Match`: read it again and repeat the change.',
   ),
   INSTALLATION_BUSY: {
     ...row(
       503,
       'integration',
-      'The integration has not received earlier changes yet; try again after `Retry-After`.',
+      'Too many lifecycle events of earlier changes are not delivered yet; try again after `Retry-After`.',
     ),
     retryAfterS: 5,
   },
   CALL_TOO_DEEP: row(
     508,
     'integration',
-    'Too many nested calls: integrations call each other in what is most likely a loop.',
+    'The request was made within too many nested calls, most likely in a loop.',
   ),
   INSTALLATION_LEVEL: row(
     409,
     'caller',
-    'The integration is not for spaces, or not for sites: its manifest has another `target`.',
+    'The integration cannot be installed in spaces, or in sites: its manifest has another `target`.',
   ),
   ORGANIZATION_FULL: row(
     409,
@@ -115,12 +115,12 @@ export const ERRORS = {
   PROPERTY_UNKNOWN: row(
     404,
     'caller',
-    'The configuration has no property of this name, or none of the kind it takes.',
+    'The configuration has no property of this name, or not of the required type.',
   ),
   COMPLETIONS_INVALID: row(
     502,
     'integration',
-    "The integration's `completion_url` answered with something else than `[{label, value}]`.",
+    "The integration's `completion_url` did not answer `[{label, value}]`.",
   ),
   COMPONENT_UNKNOWN: row(
     404,
@@ -130,18 +130,14 @@ export const ERRORS = {
   RENDER_INVALID: row(
     422,
     'integration',
-    'The component returned invalid ContentKit; `problems` has each fault with its path in the tree.',
+    'The drawing is not valid ContentKit; `problems` has each fault with its path in the tree.',
   ),
   RENDER_FAILED: row(
     502,
     'integration',
-    'The component threw; the message has the reason where the integration shows it, its log in any case.',
+    'The component threw; its log has the reason, the message too if the integration exposes it.',
   ),
-  UNFURL_UNMATCHED: row(
-    404,
-    'caller',
-    'No installed block has turned the URL into a component: leave it a link.',
-  ),
+  UNFURL_UNMATCHED: row(404, 'caller', 'No installed block unfurls the URL: keep the link.'),
   SECRET_UNKNOWN: row(404, 'caller', 'The integration has no secret of this name.'),
   SECRET_NEEDED: row(
     409,
@@ -152,31 +148,31 @@ export const ERRORS = {
   INTEGRATION_INSTALLED: row(
     409,
     'caller',
-    'The integration has installations; `cascade=true` deletes them, too.',
+    'The integration has installations; `cascade=true` deletes them too.',
   ),
   EVENT_UNKNOWN: row(404, 'caller', 'No event of this id that the token may see.'),
   EVENT_CONFLICT: row(
     409,
     'caller',
-    'An event of this `eventId` was accepted before, with another body. Nothing of the request was accepted.',
+    'An event with this `eventId` was accepted before, with another body. Nothing of the request was accepted.',
   ),
   DELIVERY_UNKNOWN: row(404, 'caller', 'No delivery of this id that the token may see.'),
   DELIVERY_PENDING: row(409, 'caller', 'The delivery is in flight or waits for its next attempt.'),
-  DELIVERY_OVER: row(409, 'caller', 'The delivery is over: there is nothing left to cancel.'),
+  DELIVERY_OVER: row(409, 'caller', 'The delivery is final and cannot be canceled.'),
   WEBHOOK_UNKNOWN: row(
     404,
     'caller',
-    'The integration posts no webhooks there: its manifest does not say `webhook`, or not for that level.',
+    'The integration posts no webhooks there: its manifest has no `webhook`, or not for that level.',
   ),
   EVENT_UNSELECTED: row(
     409,
     'caller',
-    'The settings of the webhook do not select events of this type; the message names those that they do.',
+    'The settings of the webhook do not select events of this type; the message names the selected types.',
   ),
   INSTALLATION_INACTIVE: row(
     409,
     'caller',
-    'No event reaches it: it is paused, or its configuration is not valid; the message says which.',
+    'The target gets no events: it is paused, or its configuration is not valid; the message says which.',
   ),
   INSTALLATION_EXISTS: row(409, 'caller', 'The organization has already installed this integration.'),
   INSTALLATION_FORBIDDEN: row(
@@ -187,13 +183,9 @@ export const ERRORS = {
   CONFIGURATION_INVALID: row(
     422,
     'caller',
-    'The edit would make an active target invalid. Nothing has changed; `problems` has every one, by property.',
+    'The edit would make an active target invalid. Nothing has changed; `problems` has each problem, by property.',
   ),
-  PUBLISH_INVALID: row(
-    422,
-    'integration',
-    'The upload cannot be published; `problems` lists everything found.',
-  ),
+  PUBLISH_INVALID: row(422, 'integration', 'The upload cannot be published; `problems` lists all problems.'),
   INTEGRATION_EXCEPTION: row(500, 'integration', 'The integration threw; the stack is in its log.'),
   INTEGRATION_RESPONSE_TOO_LARGE: row(
     502,
@@ -203,25 +195,25 @@ export const ERRORS = {
   ISOLATE_LIMIT_EXCEEDED: row(
     503,
     'integration',
-    'The call used up its CPU or memory; the message says which.',
+    'The call exceeded its CPU or memory; the message says which.',
   ),
   CALL_TIMED_OUT: row(504, 'integration', 'The call did not finish within its wall time.'),
   CALL_SHED: passing(
-    'Too many calls wait, or this one has waited too long; the message names the limit. Try again after `Retry-After`.',
+    'Too many calls are waiting, or this one has waited too long; the message names the limit. Try again after `Retry-After`.',
   ),
   INSTALLATION_COOLING: row(
     503,
     'integration',
-    'The installation has exceeded its limits repeatedly and is not called until `Retry-After`; its log says why.',
+    'The circuit breaker is open: the installation passed its limits repeatedly and is refused until `Retry-After`; its log has the reason.',
   ),
   INSTALLATION_QUARANTINED: row(
     503,
     'integration',
-    'The integration keeps crashing its process and is not called until `Retry-After`; its log says why.',
+    'The installation keeps crashing its cell and is refused until `Retry-After`; its log has the reason.',
   ),
   PUBLISH_BUSY: passing('Too many uploads are being bundled; try again after `Retry-After`.'),
   CALL_CANCELED: row(499, 'caller', 'The caller disconnected before the answer.'),
-  CELL_CRASHED: passing('The process that ran the call died; a new one has taken its place.'),
+  CELL_CRASHED: passing('The cell that ran the call died; a new one has replaced it.'),
   SERVICE_STOPPING: passing('The service is shutting down.'),
   INTERNAL_ERROR: row(500, 'platform', 'A fault of Annex; the log has the cause under the same request id.'),
 } as const satisfies Record<string, ErrorRow>;

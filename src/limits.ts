@@ -140,9 +140,9 @@ export const DEFAULT_LIMITS = {
    * that end well reduce the count.
    */
   breachesBeforeCoolDown: 10,
-  /** First cool-down of an installation; each further one is twice as long. */
+  /** First time for which a circuit breaker opens; each further one is twice as long. */
   coolDownMs: 1_000,
-  /** Longest cool-down of an installation. */
+  /** Longest time for which a circuit breaker opens. */
   coolDownMsMax: 60_000,
   /** Secrets of one integration. */
   secretsPerIntegration: 20,

@@ -55,7 +55,7 @@ function fail(cause: unknown): void {
     for (const problem of cause.problems) process.stderr.write(`${problem}\n`);
     process.exit(EXIT_USAGE);
   }
-  process.stderr.write(`Annex could not go on: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`Annex failed: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exit(1);
 }
 

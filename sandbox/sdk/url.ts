@@ -189,7 +189,10 @@ export function safeRedirect(
   const url = readURL(to, folder.href);
   const isAllowed =
     url !== undefined && (isBelow(url, folder) || allow.some((origin) => originOf(origin) === url.origin));
-  if (!isAllowed) throw new ExposableError('The address to go on to is not one of this integration.');
+  if (!isAllowed)
+    throw new ExposableError(
+      'The URL to redirect to is neither below the endpoint nor of an allowed origin.',
+    );
   return new Response(null, { status, headers: { location: url.href, 'cache-control': 'no-store' } });
 }
 

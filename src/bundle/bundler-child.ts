@@ -122,7 +122,7 @@ export class BundlerChild {
     }
     const question = this.#question;
     if (question === undefined || parcel.name !== ANSWERS[question.request.name])
-      return this.#breach('answered what it was not asked');
+      return this.#breach('sent an unexpected answer');
     this.#question = undefined;
     question.answered.resolve({ parcel });
   }

@@ -57,7 +57,10 @@ export async function confineBundlers(
     program: bundlerProgram(files, confinement, starve),
     layers: {
       ...layers,
-      permission: { ...permission, detail: `${permission.detail}; not of esbuild, which is no JavaScript` },
+      permission: {
+        ...permission,
+        detail: `${permission.detail}; not of esbuild, which is a native program`,
+      },
       disk: diskState(hasOwnFiles(confinement), starve),
     },
   };

@@ -45,7 +45,7 @@ class UploadProcess {
     // A failure becomes an unhandled rejection and ends the process; the host sees the exit.
     if (parcel?.name === 'read') void this.#read(parcel);
     else if (parcel?.name === 'bundle') void this.#bundle(parcel);
-    else throw new Error('The host said something unknown.');
+    else throw new Error('The host sent an unknown message.');
   }
 
   async #read({ value, blobs }: Parcel): Promise<void> {

@@ -137,6 +137,6 @@ const unreadable = () =>
 function believed<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer;
   throw new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', {
-    detail: 'The process of an upload answered out of shape.',
+    detail: 'The process of an upload sent an invalid answer.',
   });
 }

@@ -175,9 +175,9 @@ export class CallLog implements CallObserver {
     this.#parts.metrics.coolDownBegun();
     const until = new Date(this.#parts.clock() + coolMs).toISOString();
     const text =
-      `The installation cools down: ${breaches} recent calls ended over a limit, and calls are refused until ${until} ` +
-      `(${coolMs} ms). Then one call is let in. If it stays within its limits, the others are let in, too; if not, the next ` +
-      'cool-down is twice as long. The lines before this one name the limits: do less in a call, or spread it over more.';
+      `The circuit breaker is open: ${breaches} recent calls ended over a limit, and calls are refused until ${until} ` +
+      `(${coolMs} ms). Then one call is let in. If it stays within its limits, the circuit breaker closes; if not, it opens for ` +
+      'twice as long. The lines before this one name the limits: do less in a call, or spread the work over more calls.';
     this.log(target, requestId, 'error', text);
   }
 

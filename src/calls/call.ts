@@ -27,7 +27,7 @@ export interface Envelope {
 
 /** The result of a call. */
 export interface CallResult {
-  /** The outcome so far; a call with `waitUntil` work goes on after its answer. */
+  /** The outcome so far; a call with `waitUntil` work continues after its answer. */
   readonly outcome: Outcome;
   /** The answer of the integration. Absent where the call ended without one. */
   readonly response?: CallResponse;
@@ -74,7 +74,7 @@ export interface CallObserver {
   shed(target: Target, requestId: string, refusal: AnnexError): void;
   /** The circuit of an installation has opened; `requestId` is that of the call that opened it. */
   cooling(target: Target, requestId: string, opened: CircuitOpened): void;
-  /** A call was refused because its installation cools down or is in quarantine. */
+  /** A call was refused: the circuit breaker is open, or the installation is in quarantine. */
   turnedAway(): void;
 }
 

@@ -87,7 +87,7 @@ export class Dispatch {
    * Runs one call.
    *
    * @param caller ends the call as `canceled` when it leaves
-   * @returns the answer as soon as there is one: the call may go on after it
+   * @returns the answer as soon as there is one: the call may continue after it
    */
   async call(target: Target, envelope: Envelope, requestId: string, caller: Caller): Promise<CallResult> {
     if (caller.left) return this.#canceled(target, requestId);

@@ -3,7 +3,7 @@
  * of a fetch (docs/decisions/large-answers.md).
  *
  * It gives credit for each piece at once, as long as all such bodies together are within their
- * bound; beyond that, only the first body of each installation goes on, and the others wait in
+ * bound; beyond that, only the first body of each installation continues, and the others wait in
  * their isolates. So each body completes, no installation waits for another, and what the host
  * holds of unfinished bodies is bounded.
  */
@@ -13,7 +13,7 @@ import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../protocol/wir
 const CREDIT_LOT = STREAM_CHUNKS_IN_FLIGHT / 2;
 /** Pieces that are sent before any credit: `CHUNKS_AT_FIRST` of the sandbox. */
 const CHUNKS_AT_FIRST = 2;
-/** Bytes of all unfinished bodies, beyond which only one body of each installation goes on. */
+/** Bytes of all unfinished bodies, beyond which only one body of each installation continues. */
 const COLLECTED_BYTES_MAX = 64 * 1024 * 1024;
 /** The same for the bodies of one installation. */
 const COLLECTED_BYTES_MAX_PER_OWNER = 16 * 1024 * 1024;

@@ -55,7 +55,7 @@ export class InFlightTasks {
   receive(message: TaskMessage, body: Buffer): string | undefined {
     const inFlight = this.#tasks.get(message.id);
     // Attack: a forged answer to a call of another cell, or to no call at all.
-    if (inFlight === undefined) return 'spoke of a call it was not given';
+    if (inFlight === undefined) return 'sent a message for an unknown call';
     inFlight.begin();
     const { task } = inFlight;
     switch (message.t) {
@@ -75,9 +75,9 @@ export class InFlightTasks {
       case 'close':
       case 'credit':
       case 'drop':
-        return task.stream?.(message, body) === true ? undefined : 'broke the rules of a stream';
+        return task.stream?.(message, body) === true ? undefined : 'violated the protocol of a stream';
       case 'fetch':
-        return task.fetch?.(message, body) === true ? undefined : 'fetched more than it may';
+        return task.fetch?.(message, body) === true ? undefined : 'sent more fetches than allowed';
       case 'end':
         return this.#finish(message.id, inFlight, message.end);
       case 'probed':
@@ -135,7 +135,7 @@ export class InFlightTasks {
     exports?: ScriptExports,
   ): string | undefined {
     const cpuMs = this.#cpuClaims.take(end.cpuMs, since, performance.now());
-    if (cpuMs === undefined) return 'claimed more CPU than there was';
+    if (cpuMs === undefined) return 'reported more CPU than possible';
     this.#tasks.delete(id);
     task.end({ ...end, cpuMs }, exports);
     this.#ended(task.owner);

@@ -251,7 +251,7 @@ export class Pool {
     this.#parts.events.cellUnwell(how);
     this.#blame(cell, suspects);
     const [oldest] = this.#draining;
-    if (this.#draining.size >= DRAINING_MAX) oldest?.kill('made room for another unwell one', 'stuck');
+    if (this.#draining.size >= DRAINING_MAX) oldest?.kill('made room for another stuck cell', 'stuck');
     this.#draining.add(cell);
     // Its lost thread burns a core until the cell ends; other cells are to have the CPU first.
     cell.yieldCores();

@@ -3,7 +3,7 @@
  * started for the first probe, shared by probes at the same time, and ended when there was none for
  * a while (docs/decisions/publish-probe.md).
  *
- * Attack: an upload crashes the cell, so that other authors are told that their code crashes. A
+ * Attack: an upload crashes the cell, so that uploads of other authors are refused as crashing. A
  * script whose cell dies is therefore probed again, alone in a cell: a crash there is its own.
  */
 import { AnnexError } from '../errors.ts';

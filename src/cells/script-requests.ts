@@ -42,10 +42,10 @@ export class ScriptRequests {
   async send(key: string): Promise<void> {
     const { pipe, entitled, source, breach } = this.#parts;
     // Attack: a cell that was taken over reads the code of tenants of other cells.
-    if (!entitled(key)) return breach('asked for a script it was not given');
+    if (!entitled(key)) return breach('requested a script of none of its calls');
     // Attack: a cell asks without reading. Each answer is a copy of a whole script and would fill
     // the host's memory.
-    if (this.#asked.has(key)) return breach('asked for a script again and again');
+    if (this.#asked.has(key)) return breach('requested a script twice');
     this.#asked.add(key);
     if (this.#asked.size === 1) setTimeout(() => this.#asked.clear(), ASK_AGAIN_MS).unref();
     const found = await source(key).catch((cause: unknown) => cause);

@@ -72,10 +72,10 @@ class SettingsTour {
     const installed = await this.#ask(title, 'POST', `/integrations/${NAME}/installations`, { json });
     this.#transcript.expect(hasStatus(installed, 'pending'), 'The installation should be pending.');
     const { id, urls } = installed.json as { id: string; urls: { publicEndpoint: string } };
-    const [setup] = await this.#lifecycleEvents('Its integration has got the lifecycle event', id, 1);
+    const [setup] = await this.#lifecycleEvents('The integration has handled the lifecycle event', id, 1);
     this.#transcript.expect(
       setup?.type === 'installation_setup',
-      'The integration should have got installation_setup.',
+      'installation_setup should have been delivered.',
     );
     return { path: `/integrations/${NAME}/installations/${id}`, id, endpoint: urls.publicEndpoint };
   }
@@ -83,12 +83,12 @@ class SettingsTour {
   async edit({ path, id }: Installation): Promise<void> {
     const edit = (title: string, configuration: object) =>
       this.#ask(title, 'PATCH', path, { json: { configuration } });
-    const wrong = await edit('A wrong edit: it is kept, and the answer says what is wrong', {
+    const wrong = await edit('An invalid edit: it is stored, and the answer lists the problem', {
       greeting: 'Howdy',
     });
-    this.#transcript.expect(hasStatus(wrong, 'pending'), 'A wrong setting should leave it pending.');
+    this.#transcript.expect(hasStatus(wrong, 'pending'), 'With an invalid setting it should stay pending.');
     const valid = { greeting: 'Good day', audience: 'world', times: 2 };
-    const right = await edit('A right one: it is active', valid);
+    const right = await edit('A valid edit: the installation becomes active', valid);
     this.#transcript.expect(hasStatus(right, 'active'), 'With valid settings it should be active.');
     const events = await this.#lifecycleEvents(
       'One event for the installation and for each edit, in their order',
@@ -108,28 +108,28 @@ class SettingsTour {
   }
 
   async addSpace({ path, id }: Installation): Promise<void> {
-    const title = 'In a space it has settings, an endpoint and events of its own';
+    const title = 'Install it in a space: the space has its own settings, endpoint and events';
     const added = await this.#ask(title, 'POST', `${path}/spaces`, { json: { space: SPACE } });
     this.#transcript.expect(added.status === 201, 'It should have been installed in the space.');
-    await this.#lifecycleEvents('Its integration has got that of the space', id, 4);
+    await this.#lifecycleEvents('The integration has handled the lifecycle event of the space', id, 4);
   }
 
   async rollBack({ endpoint }: Installation): Promise<void> {
     const token = this.#start.adminToken;
     const path = `/integrations/${NAME}/versions/1/activate`;
-    const back = await this.#ask('The way back to the first', 'POST', path, { token });
+    const back = await this.#ask('Roll back to version 1', 'POST', path, { token });
     this.#transcript.expect(back.status === 200, 'Version 1 should be active again.');
-    this.#transcript.title('It is called with the settings that it has');
+    this.#transcript.title('Version 1 is called with the same settings');
     const greeted = await this.#transcript.exchange({ method: 'GET', url: endpoint });
     const twice = greeted.text === 'Good day, world! Good day, world!';
     this.#transcript.expect(twice, 'greeter should have greeted twice.');
   }
 
   async remove({ path, id }: Installation): Promise<void> {
-    const removed = await this.#ask('The end of the installation', 'DELETE', path);
+    const removed = await this.#ask('Remove the installation', 'DELETE', path);
     this.#transcript.expect(removed.status === 204, 'The installation should have been removed.');
     const [last] = await this.#lifecycleEvents(
-      'Its integration has heard of that, although nothing is left of it',
+      'The integration has handled the deletion, after the installation was removed',
       id,
       6,
     );

@@ -197,7 +197,7 @@ async function tourMenu({
   const menu = await transcript.exchange({ method: 'GET', url, token });
   const { items: [block] = [] } = menu.json as { items?: { integration: string; installation: string }[] };
   transcript.expect(block?.integration === 'counter', 'The block of counter should be listed.');
-  transcript.title('One of them, drawn: its answer is checked on the way');
+  transcript.title('Render one of them: the answer is checked on the way');
   const drawn = await transcript.exchange({
     method: 'POST',
     url: `${api}/integrations/${block?.integration}/installations/${block?.installation}/render`,

@@ -117,7 +117,7 @@ class WebhooksTour {
   /** Posts the event. Returns its id. */
   async postEvent(): Promise<string> {
     const event = { organization: ORGANIZATION, type: TYPE, spaceId: SPACE, revisionId: 'r1' };
-    const title = 'An event: it is on disk, with its delivery, before the answer';
+    const title = 'Post an event: it is on disk, with its delivery, before the answer';
     const posted = await this.#ask(title, 'POST', '/events', { json: event });
     this.#transcript.expect(posted.status === 202, 'The event should have been accepted.');
     const { eventId } = posted.json as { eventId?: string };
@@ -134,7 +134,7 @@ class WebhooksTour {
       const { items = [] } = (await response.json()) as { items?: (typeof delivery)[] };
       delivery = items[0] ?? {};
     }
-    const title = 'Its receiver failed at first; the second attempt followed after a second';
+    const title = 'The receiver failed at first, and the delivery was retried after a second';
     const read = await this.#ask(title, 'GET', `/deliveries/${delivery.id}`);
     const { state, attempts } = read.json as { state?: string; attempts?: number };
     const asExpected = state === 'delivered' && attempts === 2;
@@ -144,7 +144,7 @@ class WebhooksTour {
   /** Shows each request that the receiver got, and verifies its signature. */
   async verifyReceived(secret: string): Promise<void> {
     const { print, receiver } = this.#start;
-    this.#transcript.title('What the receiver got: the same bytes twice, each signed anew');
+    this.#transcript.title('What the receiver got: the same bytes twice, each time with a new signature');
     for (const { signature, attempt, body } of receiver.received) {
       print(`   ← X-Platform-Attempt: ${attempt}`);
       print(`     X-Platform-Signature: ${signature.slice(0, 40)}…`);

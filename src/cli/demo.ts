@@ -50,10 +50,10 @@ async function demo(once: boolean): Promise<void> {
   );
   if (result === undefined) return undefined;
   if (result.surprises.length > 0) {
-    print(`\n${result.surprises.length} steps were not as expected:`);
+    print(`\n${result.surprises.length} steps failed:`);
     for (const surprise of result.surprises) print(`  ${surprise}`);
   } else {
-    print('\nEverything was as expected.');
+    print('\nEvery step succeeded.');
   }
   if (once) return end(result.surprises.length > 0 ? 1 : 0);
   print(nextSteps(service, adminToken, result));

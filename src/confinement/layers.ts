@@ -125,7 +125,7 @@ export function planLayers(settings: HardeningSettings, { linux, root, tools }: 
   if (prlimit === undefined) off.limits = lacks('prlimit', 'util-linux');
   if (setpriv === undefined) off.noNewPrivileges = lacks('setpriv', 'util-linux');
   if (!linux) off.user = 'needs Linux';
-  else if (!root) off.user = 'the host is not root: this runs as the host does';
+  else if (!root) off.user = 'the host is not root, so the process runs as the user of the host';
   else if (setpriv === undefined) off.user = lacks('setpriv', 'util-linux');
   const namespaces = planNamespaces(settings, root, tools);
   if (settings.sandbox === 'off') off.namespaces = 'turned off by --cell-sandbox';

@@ -37,7 +37,7 @@ export class Decoding {
       .map((coding) => coding.trim().toLowerCase())
       .filter((coding) => coding !== '' && coding !== 'identity')
       .reverse();
-    if (codings.length > CODINGS_MAX) throw new EgressError('The answer is compressed too many times over.');
+    if (codings.length > CODINGS_MAX) throw new EgressError('The answer has too many layers of compression.');
     if (!codings.every((coding) => KNOWN.test(coding))) return [];
     if (this.#brotli + codings.filter((coding) => coding === 'br').length > BROTLI_AT_ONCE)
       throw new EgressError('Too many answers in Brotli are being read; ask for gzip instead.', {

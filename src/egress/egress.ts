@@ -85,7 +85,7 @@ export interface EgressParts {
 /** The destination of a request for the log: its origin, or its scheme if it has no origin. */
 function whereOf(text: string): string {
   const url = URL.parse(text);
-  if (url === null) return 'a URL that is none';
+  if (url === null) return 'an invalid URL';
   return url.origin === 'null' ? url.protocol : url.origin;
 }
 

@@ -14,7 +14,7 @@ const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: Fet
     'The certificate of the server was not accepted.',
   ],
   [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'The connection could not be secured.'],
-  [/^(HPE_|UND_ERR_INVALID)/, 'The answer is no valid HTTP.'],
+  [/^(HPE_|UND_ERR_INVALID)/, 'The answer is not valid HTTP.'],
   [/^(Z_|ERR__ERROR_)/, 'The body of the answer could not be decompressed.'],
   [/^UND_ERR_(CLOSED|DESTROYED)$/, 'The service is stopping.'],
 ];

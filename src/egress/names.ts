@@ -17,7 +17,7 @@ export type Lookup = (host: string) => Promise<readonly string[]>;
 /**
  * The same for an unknown name and for one with refused addresses.
  *
- * Attack: a tenant that can tell them apart lists the names of the operator's network.
+ * Attack: a tenant that can distinguish them lists the names of the operator's network.
  */
 export const NO_ADDRESS = 'The name of the host has no address that may be reached from here.';
 

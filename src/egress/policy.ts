@@ -43,7 +43,7 @@ interface Entry {
 
 const PORT_MAX = 65_535;
 const NO_PORT = `no port from 1 to ${PORT_MAX}`;
-const NOT_LISTED = "it is not on the operator's list of what may be reached";
+const NOT_LISTED = "it is not on the operator's list of allowed destinations";
 const LABELS = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 
 interface Rules {
@@ -114,7 +114,7 @@ export class EgressPolicy {
   /** @returns why this address of the target may not be reached; undefined if it may */
   addressRefusal(target: Target, text: string): string | undefined {
     const parsed = parseAddress(text);
-    if (parsed === undefined) return 'it is no address';
+    if (parsed === undefined) return 'it is not an address';
     const address = dialled(parsed);
     const carried = carriedIPv4(address)?.address;
     const denied = this.#deny.find(

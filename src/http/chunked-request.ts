@@ -4,7 +4,7 @@
  *
  * Attack: a body in chunks of one byte. Streams, routes and cells have a cost for each chunk.
  * Node's parser calls `push` of the request for each chunk, so chunks are joined there. A sender
- * that is held back looks slow to `slow-senders.ts`, which ends it if it goes on.
+ * that is held back looks slow to `slow-senders.ts`, which ends it if it continues.
  */
 import { IncomingMessage } from 'node:http';
 import { type SmallChunkRate, SmallChunks } from '../model/small-chunks.ts';

@@ -27,7 +27,7 @@ export type ReadCompletions =
 /** Reads the body of an answer. Other members of an option are left out. */
 export function readCompletions(body: Uint8Array): ReadCompletions {
   const parsed = parse(body);
-  if (parsed === undefined) return fault('something that is no JSON');
+  if (parsed === undefined) return fault('a text that is not JSON');
   const { value } = parsed;
   if (!Array.isArray(value)) return fault(`${kindOf(value)} instead of a list`);
   if (value.length > OPTIONS_MAX)

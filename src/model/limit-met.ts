@@ -16,29 +16,29 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   requestBodyBytes: ['The body has #', 'The body is too large'],
   bufferedBodyBytes: [
     'All bodies that are being held have #',
-    'Too many bodies are being held; try again after the time that `Retry-After` tells',
+    'Too many bodies are being held; try again after `Retry-After`',
   ],
   bufferedUnverifiedBytes: [
     'All envelopes that are being held and not verified have #',
-    'Too many envelopes are being held and not verified; try again after the time that `Retry-After` tells',
+    'Too many envelopes are being held and not verified; try again after `Retry-After`',
   ],
   bufferedAnswerBytes: [
     'All answers that are being held have #',
-    'Too many answers are being held that clients do not read; try again after the time that `Retry-After` tells',
+    'Too many answers are being held that clients do not read; try again after `Retry-After`',
   ],
   bufferedBodyBytesPerInstallation: [
     'The bodies of the installation that are being held have #',
-    'Too many bodies of the installation are being held; try again after the time that `Retry-After` tells',
+    'Too many bodies of the installation are being held; try again after `Retry-After`',
   ],
   bufferedUploadBytes: [
     'All uploads that are being held have #',
-    'Too many uploads are being held; try again after the time that `Retry-After` tells',
+    'Too many uploads are being held; try again after `Retry-After`',
   ],
   requestHeadBytes: ['The URL and the headers have #', 'The URL and the headers are too large'],
   requestHeaders: ['The request has # headers', 'The request has too many headers'],
   requestHeadMs: ['The head of the request took #', 'The head of the request was not sent in time'],
   requestMs: ['The request took #', 'The request was not sent in time'],
-  requestStallMs: ['Nothing came for #', 'The body of the request came too slowly'],
+  requestStallMs: ['No byte of the body arrived for #', 'The body of the request came too slowly'],
   requestsPerSecondPerAddress: ['# requests in a second', 'Too many requests from this address'],
   requestsPerSecondPerEndpoint: ['# requests in a second', 'Too many requests to this endpoint'],
   smallChunksPerSecond: ['# small chunks in a second', 'Bodies come in too many small chunks'],
@@ -66,13 +66,16 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   callCpuMs: ['The call used # of CPU', 'A call in the same isolate used too much CPU'],
   callWallMs: ['The call had not finished after #', 'A call in the same isolate did not finish in time'],
   firstByteMs: ['The call had given no answer after #', 'A call in the same isolate gave no answer in time'],
-  callsInFlight: ['# calls run', 'Too many calls run'],
-  callsInFlightPerInstallation: ['# calls of the installation run', 'Too many calls of the installation run'],
-  callsWaitingPerInstallation: [
-    '# calls of the installation wait for their turn',
-    'Too many calls of the installation wait for their turn',
+  callsInFlight: ['# calls are running', 'Too many calls are running'],
+  callsInFlightPerInstallation: [
+    '# calls of the installation are running',
+    'Too many calls of the installation are running',
   ],
-  callsWaiting: ['# calls wait for their turn', 'Too many calls wait for their turn'],
+  callsWaitingPerInstallation: [
+    '# calls of the installation are waiting',
+    'Too many calls of the installation are waiting',
+  ],
+  callsWaiting: ['# calls are waiting', 'Too many calls are waiting'],
   secretsPerIntegration: ['There are # secrets', 'There are too many secrets'],
   completionMs: ['The choices took #', 'The integration did not supply the choices in time'],
   configurationBytes: ['The configuration has #', 'The configuration is too large'],
@@ -85,8 +88,8 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'The installation is in too many spaces or sites',
   ],
   lifeEventsPendingPerInstallation: [
-    'The integration has yet to hear of # earlier changes of the installation; try again later',
-    'The integration has yet to hear of too many earlier changes of the installation; try again later',
+    '# lifecycle events of earlier changes are not delivered yet; try again later',
+    'Too many lifecycle events of earlier changes are not delivered yet; try again later',
   ],
   eventBytes: ['The event has #', 'The event is too large'],
   eventsPerBatch: ['There are # events', 'There are too many events'],
@@ -112,7 +115,7 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   fetchResponseBodyBytes: ['The body of the answer has #', 'The body of the answer is too large'],
 };
 
-const ANYTHING: Words = ['It came to #', 'A limit was met'];
+const ANYTHING: Words = ['The value was #', 'A limit was met'];
 
 /**
  * One sentence, for instance "The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs)."

@@ -18,8 +18,8 @@ export const EVENT_ID = /^[\x21-\x7e]{1,255}$/;
 const COMMENT_CHARS_MAX = 512;
 
 const Id = Type.String({ minLength: 1 });
-const SpaceId = Type.String({ pattern: PLACE_ID.source, description: 'The space it has happened in.' });
-const SiteId = Type.String({ pattern: PLACE_ID.source, description: 'The site it has happened in.' });
+const SpaceId = Type.String({ pattern: PLACE_ID.source, description: 'The space in which it happened.' });
+const SiteId = Type.String({ pattern: PLACE_ID.source, description: 'The site in which it happened.' });
 const Visitor = Type.Object({
   anonymousId: Type.String(),
   userAgent: Type.String(),
@@ -58,18 +58,18 @@ function posted(
       eventId: Type.Optional(
         Type.String({
           pattern: EVENT_ID.source,
-          description: 'By which receivers know an event they hear twice. Made here unless given.',
+          description: 'Receivers recognize a repeated event by it. Annex makes one if it is absent.',
         }),
       ),
       organization: Type.String({
         pattern: ORGANIZATION_ID.source,
         description:
-          'The one that the space or site belongs to: what it has installed may hear of the event.',
+          'The organization that the space or site belongs to. Only its installations receive the event.',
       }),
       installationId: Type.Optional(
         Type.String({
           pattern: '^[A-Za-z0-9_-]{1,64}$',
-          description: 'For this installation alone.',
+          description: 'Only this installation receives the event.',
         }),
       ),
       ...members,
@@ -81,23 +81,23 @@ function posted(
 
 /** Every event type that can be posted. */
 export const POSTED_TYPES: ReadonlyMap<string, PostedType> = new Map([
-  posted('space', 'space_view', 'Somebody has looked at a space.', {
+  posted('space', 'space_view', 'A user viewed a space.', {
     ...{ spaceId: SpaceId, pageId: Type.Optional(Id) },
     ...visited,
   }),
-  posted('space', 'space_content_updated', 'The content of a space has changed.', {
+  posted('space', 'space_content_updated', 'The content of a space changed.', {
     ...{ spaceId: SpaceId, revisionId: Id },
   }),
-  posted('space', 'space_visibility_updated', 'Others may see a space now than before.', {
+  posted('space', 'space_visibility_updated', 'The visibility of a space changed.', {
     ...{ spaceId: SpaceId, previousVisibility: Id, visibility: Id },
   }),
-  posted('space', 'space_gitsync_started', 'A space begins to be synchronised with Git.', gitSync),
-  posted('space', 'space_gitsync_completed', 'A space has been synchronised with Git, or could not be.', {
+  posted('space', 'space_gitsync_started', 'The Git sync of a space started.', gitSync),
+  posted('space', 'space_gitsync_completed', 'The Git sync of a space ended, successfully or not.', {
     ...gitSync,
     state: Type.Enum(['success', 'failure']),
   }),
-  posted('site', 'site_view', 'Somebody has looked at a page of a site.', { ...onSite, ...visited }),
-  posted('site', 'page_feedback', 'Somebody has said what they think of a page.', {
+  posted('site', 'site_view', 'A user visited a page of a site.', { ...onSite, ...visited }),
+  posted('site', 'page_feedback', 'A user gave feedback on a page.', {
     ...onSite,
     feedback: Feedback,
     ...visited,
@@ -130,7 +130,7 @@ export function placeOfEvent({ type, spaceId, siteId }: SoundEvent): {
  * @param at what the value is called: `body`, `body.events[3]`
  */
 export function eventFault(value: unknown, at: string): string | undefined {
-  if (!isObject(value)) return `${at} is no event: it must be an object.`;
+  if (!isObject(value)) return `${at} is not an event: it must be an object.`;
   const { type, organization, eventId } = value;
   const known = typeof type === 'string' ? POSTED_TYPES.get(type) : undefined;
   if (known === undefined) return `${at}.type ${typeFault(type)}`;
@@ -143,7 +143,7 @@ export function eventFault(value: unknown, at: string): string | undefined {
 
 const WHY_ORGANIZATION =
   'name the organization that the space or site belongs to. Only what it has installed gets the event: ' +
-  'ids of spaces and sites are known to others, too.';
+  'other organizations can know the ids of spaces and sites.';
 
 /** Lifecycle events of installations, which Annex creates itself. */
 const LIFECYCLE_TYPE = /^((space|site)_)?installation_(setup|deleted)$/;
@@ -159,11 +159,11 @@ function typeFault(type: unknown): string {
   if (typeof type !== 'string') return `must be a string: one of ${all.join(', ')}.`;
   const name = nameIn(type);
   if (LIFECYCLE_TYPE.test(type))
-    return `is "${name}", which is not posted: Annex tells integrations of their installations by itself.`;
+    return `is "${name}", which is not posted: Annex creates lifecycle events itself.`;
   if (Object.hasOwn(NOT_POSTED, type)) return `is "${name}", which is not posted: ${NOT_POSTED[type]}.`;
   const meant = nearest(type, all);
-  if (meant !== undefined) return `is none that can be posted. Did you mean "${meant}"?`;
-  return `is none that can be posted: it must be one of ${all.join(', ')}.`;
+  if (meant !== undefined) return `is not a type that can be posted. Did you mean "${meant}"?`;
+  return `is not a type that can be posted: it must be one of ${all.join(', ')}.`;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -74,6 +74,6 @@ function messageOf({ keyword, params, message }: SchemaFault): string {
  * A name that may be repeated. A text without the form of a name may be a value in the place of a
  * name.
  */
-export const nameIn = (name: unknown): string => (isName(name) ? name : 'one whose name is none');
+export const nameIn = (name: unknown): string => (isName(name) ? name : 'one with an invalid name');
 
 const isName = (name: unknown): name is string => typeof name === 'string' && /^[\w$.-]{1,64}$/.test(name);

@@ -119,9 +119,9 @@ export type Emission =
   /** The call is over. Without an earlier `respond`, it threw before it could answer. */
   | [kind: 'end', call: number, threw: boolean, detail: string]
   | [kind: 'log', call: number, level: LogLevel, text: string]
-  /** The isolate had no memory for a buffer of this call, which goes on. Once a call. */
+  /** The isolate had no memory for a buffer of this call, which continues. Once a call. */
   | [kind: 'exhausted', call: number]
-  /** The call has met a limit, and goes on. Once for each limit of a call. */
+  /** The call has met a limit, and continues. Once for each limit of a call. */
   | [kind: 'met', call: number, limit: SoftLimit]
   | [kind: 'timer', call: number, timer: number, delayMs: number]
   | [kind: 'clear-timer', call: number, timer: number]

@@ -53,7 +53,7 @@ export interface ProbeContext {
 export function probeProblem(end: CallEnd, { limits, entry, toSource }: ProbeContext): Problem {
   const { outcome, detail } = end;
   const limit = loadingLimit(limitMet(end, limits), limits);
-  const message = LOADING[outcome] ?? 'The script could not be tried out.';
+  const message = LOADING[outcome] ?? 'The script could not be probed.';
   const hint = 'Code outside of handlers runs once when the script is loaded.';
   if (limit) {
     const text = `${message.slice(0, -1)}; ${limitClause(limit)}.`;
@@ -190,7 +190,7 @@ function selectableUnhandled(
     return choices
       .filter((type) => !events.includes(type))
       .map((type) => {
-        const message = `"${type}" can be selected, but the script has no handler of it: it will never be posted.`;
+        const message = `"${type}" can be selected, but the script has no handler for it, so it is never posted.`;
         const hint = `Add "${type}" to the "events" of the integration, or remove it from the choices.`;
         const at = ['configurations', level, 'properties', webhook.eventTypes, 'enum'];
         return warning(message, { ...placeOf(at), hint });

@@ -77,7 +77,7 @@ describe('a call that passes a limit', () => {
     expect(await annex.metric('annex_calls_total{outcome="exceededMemory"}')).toBe(1);
   });
 
-  test('takes down only itself: a call that waits in the same isolate is run in the next one', async () => {
+  test('ends alone: a call that waits for the same isolate runs in the next one', async () => {
     const annex = await startTestService({ limits: { callCpuMs: 200 } });
     const { endpoint } = await annex.deploy('worker', WORKER);
     await fetch(`${endpoint}/quick`);
@@ -87,7 +87,7 @@ describe('a call that passes a limit', () => {
     expect(await spin).toEqual([503, 'ISOLATE_LIMIT_EXCEEDED', 'exceededCpu']);
   });
 
-  test('with an unhandled rejection has it in the log, and answers all the same', async () => {
+  test('with an unhandled rejection has it in the log, and still answers', async () => {
     const annex = await startTestService();
     const worker = await annex.deploy('worker', WORKER);
     expect(await (await fetch(`${worker.endpoint}/unhandled`)).text()).toBe('ok');
@@ -98,7 +98,7 @@ describe('a call that passes a limit', () => {
       ]);
   });
 
-  test('and cannot be interrupted by the engine costs its cell, not the service', async () => {
+  test('and cannot be interrupted by the engine ends its cell, not the service', async () => {
     const annex = await startTestService({ limits: { callCpuMs: 200 } });
     await annex.publish('worker', { 'index.js': WORKER });
     const [hostile, neighbour] = [await annex.install('worker'), await annex.install('worker')];
@@ -109,7 +109,7 @@ describe('a call that passes a limit', () => {
   });
 });
 
-test('a call has a time to answer in, shorter than the time to finish in', async () => {
+test('a call has a limit for its answer, shorter than the one for its end', async () => {
   const annex = await startTestService({ limits: { firstByteMs: 400, callWallMs: 2_000 } });
   const late = await annex.deploy(
     'late',
@@ -158,7 +158,7 @@ describe('a cell killed with 100 calls in flight', () => {
 });
 
 describe('too many calls of one installation', () => {
-  test('wait up to a bound, and are then refused with Retry-After; another installation has a bound of its own', async () => {
+  test('wait up to a bound, and are then refused with Retry-After; each installation has its own bound', async () => {
     const annex = await startTestService({
       limits: { callsInFlightPerInstallation: 2, callsWaitingPerInstallation: 3 },
     });

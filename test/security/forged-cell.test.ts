@@ -73,7 +73,11 @@ test.each([
     'broken frame',
   ],
   ['an unknown message', `send({ t: 'shell', id: 7 });`, 'malformed message'],
-  ['a call it was not given', `send({ t: 'end', id: 8, end: { outcome: 'ok', cpuMs: 1 } });`, 'not given'],
+  [
+    'a call that the cell does not have',
+    `send({ t: 'end', id: 8, end: { outcome: 'ok', cpuMs: 1 } });`,
+    'unknown call',
+  ],
   [
     'an outcome that only the host may decide',
     `send({ t: 'end', id: 7, end: { outcome: 'cellCrashed', cpuMs: 1 } });`,
@@ -83,7 +87,7 @@ test.each([
   [
     'an hour of CPU in a moment',
     `send({ t: 'end', id: 7, end: { outcome: 'ok', cpuMs: 3600000 } });`,
-    'claimed more CPU than there was',
+    'reported more CPU than possible',
   ],
   [
     'an answer to a probe',
@@ -96,11 +100,11 @@ test.each([
     'malformed',
   ],
   ['an invalid status', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
-  ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script it was not given'],
+  ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script of none of its calls'],
   [
     'the same script over and over',
     `for (let i = 0; i < 100; i++) send({ t: 'need', script: 'own@1' });`,
-    'again and again',
+    'requested a script twice',
   ],
   [
     'a flood of log lines',

@@ -131,7 +131,7 @@ function secretsProblems(text: string, { wrong }: { readonly wrong: readonly str
   const fault = text.length <= SEARCHED_CHARS_MAX ? jsonFault(text) : undefined;
   if (fault !== undefined) {
     const { line, column, expected } = fault;
-    return [problem(`The secrets are no JSON: ${expected} is expected here.`, { file, line, column })];
+    return [problem(`The secrets are not JSON: ${expected} is expected here.`, { file, line, column })];
   }
   if (wrong.length === 0) return [problem('The secrets must be a JSON object of texts.', { file })];
   return wrong.slice(0, SECRETS_SHOWN).map((name) => {

@@ -2,7 +2,7 @@
  * Detects a write-ahead log that belongs to another database than the one beside it.
  *
  * The usual cause: an operator restores a backup over `annex.db` and leaves the old log in place.
- * SQLite cannot tell: it writes the pages of the old log over the restored ones, silently, and the
+ * SQLite does not notice: it writes the pages of the old log over the restored ones, and the
  * result is not the backup and may be damaged. Annex runs its database in WAL mode from the first
  * start on; a backup is not in WAL mode. So a log with frames is foreign if its database is empty,
  * not in WAL mode, or of another page size.

@@ -66,7 +66,7 @@ export class LifecycleOrder {
   }
 
   /**
-   * Takes a seat for an installation whose turn it is.
+   * Takes a seat for the next installation in turn.
    *
    * @returns whether it has one. If not, its turn ends, and comes again when its owner has a seat.
    */

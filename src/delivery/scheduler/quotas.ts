@@ -26,7 +26,7 @@ export interface Quota {
   readonly name: string;
   readonly max: number;
   inFlight: number;
-  /** Places that are kept for endpoints whose turn is next. */
+  /** Places that are reserved for the next endpoints in turn. */
   reserved: number;
   /** The endpoint that keeps its reserved place here while it is blocked in another quota. */
   reserver: EndpointQueue | undefined;

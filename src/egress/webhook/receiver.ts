@@ -50,7 +50,7 @@ export function receiverOf(text: string, { policy, allowHttp, findLoopback }: Re
   if (url.protocol === 'http:' && !allowHttp && loopback === undefined)
     throw refusal('The URL is of http, and this service posts to receivers with https only.');
   if (loopback?.kind === 'api')
-    throw refusal('The URL is one of the API of this service, which is no receiver.');
+    throw refusal('The URL is one of the API of this service, which cannot be a receiver.');
   if (loopback !== undefined) return { url, loopback, path: loopback.path };
   const target = targetOf(url);
   checkTarget(target, policy);

@@ -22,7 +22,7 @@ const MEMBERS = {
 /** Reads the JSON of an answer. */
 export function readRendering(bytes: Buffer): ReadRendering {
   const answer = parsed(bytes);
-  if (!isObject(answer)) return wrong('The answer is no JSON object.');
+  if (!isObject(answer)) return wrong('The answer is not a JSON object.');
   const { type } = answer;
   if (type !== 'element' && type !== 'complete')
     return wrong('The answer must have the type "element" or "complete".');

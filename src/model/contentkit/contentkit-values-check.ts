@@ -221,7 +221,7 @@ function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Chec
   return (value, at, findings) => {
     const action = actions.length > 0 && isObject(value) ? value['action'] : undefined;
     if (typeof action === 'string' && action.startsWith('@') && !actions.includes(action)) {
-      const fault = `"${quoted(action)}" is no action of the platform; there are ${actions.join(', ')}`;
+      const fault = `"${quoted(action)}" is not an action of the platform; there are ${actions.join(', ')}`;
       return findings.add(at, `is wrong: ${fault}`, meant(action, actions));
     }
     const variant = variants.find(({ isMeant }) => isMeant(value));

@@ -86,7 +86,7 @@ const BlockSchema = shape(
       shape(
         {
           codeblock: text('The language after the fence of the code block.', { pattern: CODEBLOCK_SYNTAX }),
-          body: text('The member of the props that the text of the code block is.', {
+          body: text('The member of the props that holds the text of the code block.', {
             pattern: BODY_PROPERTY,
           }),
         },
@@ -160,10 +160,10 @@ const PropertySchemas: Readonly<Record<ConfigurationProperty['type'], TSchema>> 
     {
       type: Type.Literal('button'),
       ...PropertyTexts,
-      button_text: Type.Optional(text('What the button says.')),
+      button_text: Type.Optional(text('Label of the button.')),
       callback_url: endpointPath('Path below the endpoint that the button opens.'),
     },
-    'Starts something, as a rule a connection by OAuth; `oauth_credentials` receives what that grants.',
+    'Opens a page of the integration, usually to connect an account by OAuth; `oauth_credentials` holds the granted credentials.',
   ),
 };
 
@@ -197,7 +197,9 @@ const ConfigurationSchema = Type.Union([
           maxProperties: PROPERTIES_MAX,
         },
       ),
-      required: Type.Optional(Type.Array(text('Name of a property.'), { description: 'What must be set.' })),
+      required: Type.Optional(
+        Type.Array(text('Name of a property.'), { description: 'Properties that must be set.' }),
+      ),
     },
     'Settings that a form asks for.',
   ),
@@ -222,18 +224,21 @@ const PolicySchema = Type.Union(
 
 const MEMBERS: Readonly<Record<string, TSchema>> = {
   name: text('Identifier of the integration, unique among all.', { pattern: INTEGRATION_NAME }),
-  title: text('Name of the integration as it is shown.', { maxLength: TITLE_CHARS_MAX }),
+  title: text('Display name of the integration.', { maxLength: TITLE_CHARS_MAX }),
   description: text('A short description.', { maxLength: DESCRIPTION_CHARS_MAX }),
   summary: Type.Optional(text('Markdown, shown on the installation page.', { maxLength: SUMMARY_CHARS_MAX })),
   organization: text('Id or subdomain of the organization that owns the integration.', {
     pattern: ORGANIZATION_ID,
   }),
-  visibility: word<Visibility>(VISIBILITY_MEANINGS, `Who can install: ${VISIBILITIES.join(', ')}.`),
+  visibility: word<Visibility>(
+    VISIBILITY_MEANINGS,
+    `Which organizations can install: ${VISIBILITIES.join(', ')}.`,
+  ),
   target: Type.Optional(
     Type.Enum([...MANIFEST_TARGETS], { description: 'Where it can be installed.', default: 'all' }),
   ),
   scopes: Type.Array(word(SCOPE_MEANINGS, `One of ${SCOPES.join(', ')}.`), {
-    description: 'The permissions that are asked for; [] for none.',
+    description: 'The permissions that the integration requests; [] for none.',
   }),
   script: Type.Optional(text('Path of the entrypoint.', { maxLength: SCRIPT_CHARS_MAX })),
   blocks: Type.Optional(Type.Array(BlockSchema, { description: 'Components in the quick insert menu.' })),
@@ -271,7 +276,7 @@ const MEMBERS: Readonly<Record<string, TSchema>> = {
     Type.Object(
       {},
       {
-        description: 'Name → value, or an expression that names the variable of the publisher that has it.',
+        description: 'Name → value, or an expression with the name of a variable of the publisher.',
         propertyNames: Type.String({ pattern: SECRET_NAME.source }),
         additionalProperties: Type.String(),
       },
@@ -286,12 +291,12 @@ const MEMBERS: Readonly<Record<string, TSchema>> = {
           'Name of the setting that holds the types of events that are posted: a `string` with `enum` and `multiple`.',
         ),
       },
-      'Webhooks that Annex posts for the integration: which settings of a space and of a site say what goes where.',
+      'Webhooks that Annex posts for the integration: the settings of a space or a site that hold the URL and the event types.',
     ),
   ),
   egress: Type.Optional(
     Type.Array(text('A host such as api.example.com or *.example.com, with a port or without.'), {
-      description: 'The hosts that its fetch reaches, and no others then; [] for none.',
+      description: 'The only hosts that its fetch may reach; [] for none.',
       maxItems: EGRESS_HOSTS_MAX,
     }),
   ),

@@ -115,7 +115,7 @@ function checkChoices(property: YamlFields, choices: readonly string[], level: W
   const raw = property.raw('enum');
   const written: readonly unknown[] = Array.isArray(raw) ? raw : [];
   for (const choice of choices.filter((one) => !known.includes(one))) {
-    const wanted = `must be an event that a webhook of a ${level} can be for: ${known.join(', ')}`;
+    const wanted = `must be an event that a webhook of a ${level} can post: ${known.join(', ')}`;
     property.errorMeant(['enum', written.indexOf(choice)], wanted, choice, known);
   }
 }

@@ -43,7 +43,7 @@ test('/healthz reports the number of cells, and of every layer whether it is on,
   for (const { detail } of Object.values(bundlers)) expect(detail).not.toBe('');
 });
 
-test('cells that only interpret serve calls as others do', async () => {
+test('cells without a compiler serve calls like others', async () => {
   const annex = await startTestService({ flags: ['--cell-jitless', 'on'] });
   const { layers } = (await healthOf(annex.service.controlUrl)).cells;
   expect(layers['jitless']?.on).toBe(true);

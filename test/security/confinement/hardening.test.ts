@@ -236,7 +236,7 @@ describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settl
     expect(output).toBe('0,1,2,3,4  /');
   });
 
-  test('an id of its own, no groups, and no way to more', async () => {
+  test('a user id of its own, no groups, and no way to gain privileges', async () => {
     const cell = launch(build, settled, attacker('sysread(STDERR, my $byte, 1); sleep 60') ?? never());
     await expect.poll(() => cell.pid && statusOf(cell.pid)?.['Name']).toBe('perl');
     const status = statusOf(cell.pid ?? 0);
@@ -341,7 +341,7 @@ describe('the layers of a machine', () => {
     expect(command.slice(-3)).toEqual(['--', '/node', 'cell.cjs']);
   });
 
-  test('have a detail that names what is missing where they are off', async () => {
+  test('have a detail that names the missing part if they are off', async () => {
     const bare = await settleLayers(settings, { linux: true, root: false, tools: {} }, works);
     expect(isOn(bare)).toEqual(['permission', 'empty']);
     expect(bare.layers.namespaces.detail).toContain('install the package bubblewrap');

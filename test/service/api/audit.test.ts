@@ -325,7 +325,7 @@ describe('entries', () => {
     expect(rest.next).toBeUndefined();
   });
 
-  test('are forgotten auditDays after they were made, not a day before', async () => {
+  test('are deleted auditDays after they were made, not a day before', async () => {
     const store = await temporaryStore({ auditDays: 2 });
     const startedAt = CLOCK.now;
     try {

@@ -13,25 +13,25 @@ const LIMITS = { breachesBeforeCoolDown: 3, coolDownMs: 1_000, coolDownMsMax: 8_
 
 /** One installation, and a clock that the test moves. */
 function installation(limits = LIMITS) {
-  const coolDown = new CircuitBreaker(limits);
+  const breaker = new CircuitBreaker(limits);
   let now = 0;
-  const refuses = () => coolDown.refuses('one', now);
+  const refuses = () => breaker.refuses('one', now);
   /** @returns for how long the circuit opens, where it does */
   const call = (outcome: Outcome, tookMs = 0) => {
     expect(refuses()).toBeUndefined();
     const startedAt = now;
-    coolDown.began('one', now);
+    breaker.began('one', now);
     now += tookMs;
-    return coolDown.ended('one', outcome, startedAt, now)?.coolMs;
+    return breaker.ended('one', outcome, startedAt, now)?.coolMs;
   };
   const breach = (times: number) => Array.from({ length: times }, () => call('exceededCpu'));
   const wait = (ms: number) => {
     now += ms;
   };
-  return { coolDown, refuses, call, breach, wait, now: () => now };
+  return { breaker, refuses, call, breach, wait, now: () => now };
 }
 
-describe('a cool-down', () => {
+describe('an open circuit breaker', () => {
   test('begins with one breach too many, and lasts its time', () => {
     const { breach, refuses, wait } = installation();
     expect(breach(2)).toEqual([undefined, undefined]);
@@ -45,50 +45,50 @@ describe('a cool-down', () => {
   });
 
   test('ends for one call at first, and for all once that call was within its limits', () => {
-    const { coolDown, breach, refuses, wait, now } = installation();
+    const { breaker, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
-    coolDown.began('one', now());
+    breaker.began('one', now());
     expect(refuses()).toBe(1_000);
-    coolDown.ended('one', 'ok', now(), now());
+    breaker.ended('one', 'ok', now(), now());
     expect(refuses()).toBeUndefined();
     expect(breach(2)).toEqual([undefined, undefined]);
   });
 
   test('is decided by the next call where the first one was canceled', () => {
-    const { coolDown, call, breach, refuses, wait, now } = installation();
+    const { breaker, call, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
     for (const outcome of ['canceled', 'cellCrashed'] as const) {
       expect(call(outcome)).toBeUndefined();
       expect(refuses()).toBeUndefined();
     }
-    coolDown.began('one', now());
+    breaker.began('one', now());
     expect(refuses()).toBe(1_000);
   });
 
   // Attack: the call that is let in sends so slowly that no other is for as long as a call may
   // take.
   test('is not prolonged by a first call that does not end: two seconds later the next one is let in', () => {
-    const { coolDown, breach, refuses, wait, now } = installation();
+    const { breaker, breach, refuses, wait, now } = installation();
     breach(3);
     wait(1_000);
-    coolDown.began('one', now());
+    breaker.began('one', now());
     const slowSince = now();
     wait(1_999);
     expect(refuses()).toBe(1_000);
     wait(1);
     expect(refuses()).toBeUndefined();
-    coolDown.began('one', now());
+    breaker.began('one', now());
     expect(refuses()).toBe(1_000);
-    coolDown.ended('one', 'ok', now(), now());
+    breaker.ended('one', 'ok', now(), now());
     expect(refuses()).toBeUndefined();
     // The slow call ends long after with a breach of its own, which counts like any other.
     wait(20_000);
-    expect(coolDown.ended('one', 'exceededWallTime', slowSince, now())).toBeUndefined();
+    expect(breaker.ended('one', 'exceededWallTime', slowSince, now())).toBeUndefined();
   });
 
-  test('doubles with each breach in a row, up to its maximum; each good call halves it', () => {
+  test('doubles its time with each breach in a row, up to a maximum; each successful call halves it', () => {
     const { breach, call, wait } = installation();
     breach(2);
     const lengths: unknown[] = [];
@@ -110,9 +110,9 @@ describe('a cool-down', () => {
   });
 
   test('does not double for calls that were in flight when it began', () => {
-    const { coolDown, breach, refuses } = installation();
+    const { breaker, breach, refuses } = installation();
     breach(3);
-    for (let i = 0; i < 31; i++) expect(coolDown.ended('one', 'exceededCpu', 0, 500)).toBeUndefined();
+    for (let i = 0; i < 31; i++) expect(breaker.ended('one', 'exceededCpu', 0, 500)).toBeUndefined();
     expect(refuses()).toBe(1_000);
   });
 
@@ -127,7 +127,7 @@ describe('a cool-down', () => {
 });
 
 describe('breaches', () => {
-  test('far apart, or among good calls, never add up', () => {
+  test('far apart, or among successful calls, never add up', () => {
     const far = installation();
     for (let i = 0; i < 20; i++) {
       expect(far.call('exceededCpu')).toBeUndefined();
@@ -167,9 +167,9 @@ describe('breaches', () => {
   });
 
   test('of one installation do not count for another', () => {
-    const { coolDown, breach } = installation();
+    const { breaker, breach } = installation();
     breach(3);
-    expect(coolDown.refuses('other', 0)).toBeUndefined();
+    expect(breaker.refuses('other', 0)).toBeUndefined();
   });
 });
 
@@ -219,7 +219,7 @@ const SPINNER = `export default {
   },
 };`;
 
-test('calls of an installation that cools down are 503 with Retry-After, and its log says once why', async () => {
+test('calls of an installation with an open circuit breaker are 503 with Retry-After, and its log has the reason once', async () => {
   const annex = await startTestService({
     limits: { callCpuMs: 50, breachesBeforeCoolDown: 2, coolDownMs: 1_500 },
   });
@@ -243,7 +243,7 @@ test('calls of an installation that cools down are 503 with Retry-After, and its
   expect(await (await fetch(`${neighbour.endpoint}/quick`)).text()).toBe('ok');
   expect(await annex.metric('annex_cool_downs_total')).toBe(1);
   expect(await annex.metric('annex_calls_total{outcome="loadShed"}')).toBe(5);
-  const lines = (await annex.log(hostile)).filter(({ text }) => text.includes('cools down'));
+  const lines = (await annex.log(hostile)).filter(({ text }) => text.includes('circuit breaker is open'));
   expect(lines).toMatchObject([
     { level: 'error', text: expect.stringContaining('2 recent calls ended over') },
   ]);
@@ -256,7 +256,7 @@ test('calls of an installation that cools down are 503 with Retry-After, and its
 
 // Attack: strangers open the circuit of an honest installation by uploads that they never finish,
 // or answers that they never read.
-test('a call that its client held beyond its wall time is no breach of the installation', async () => {
+test('a call that its client delays beyond its wall time is not a breach of the installation', async () => {
   const annex = await startTestService({ limits: { breachesBeforeCoolDown: 1 } });
   const honest = await annex.deploy(
     'honest',

@@ -338,7 +338,7 @@ describe('a compressed answer', () => {
 
   test('in more than three codings is an error', async () => {
     const error = await failure(decoded(Buffer.from('x'), 'gzip, gzip, gzip, gzip'));
-    expect(error.message).toBe('The answer is compressed too many times over.');
+    expect(error.message).toBe('The answer has too many layers of compression.');
   });
 });
 

@@ -246,10 +246,10 @@ describe('a URL of this service', () => {
   const KEY = 'a'.repeat(32);
   const listener = { emit: () => true };
   const found = (url: string, publicUrl: string, apiUrl = 'https://api.example.com/annex/v1') => {
-    const door = loopbackListeners({ origins: { publicUrl, apiUrl }, control: listener, open: listener })(
+    const entrance = loopbackListeners({ origins: { publicUrl, apiUrl }, control: listener, open: listener })(
       new URL(url),
     );
-    return door && `${door.kind} ${door.path}`;
+    return entrance && `${entrance.kind} ${entrance.path}`;
   };
 
   test.each([

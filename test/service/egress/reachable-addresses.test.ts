@@ -154,7 +154,7 @@ describe('a name', () => {
     ['no address', async () => [], 'has no address'],
     ['no answer', withCode('ENOTFOUND'), 'ENOTFOUND'],
     ['an answer that says no', withCode('EREFUSED'), 'EREFUSED'],
-    ['nonsense', async () => ['127.0.0.1%lo', 'localhost', ''], 'it is no address'],
+    ['nonsense', async () => ['127.0.0.1%lo', 'localhost', ''], 'it is not an address'],
     ['a private address', async () => ['10.0.0.1'], 'not public: private'],
   ])(
     'attack: listing the names of the operator’s network: a name that has %s fails like any other',

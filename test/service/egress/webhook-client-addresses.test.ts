@@ -165,7 +165,7 @@ describe('of this service', () => {
     expect(owners).toEqual(['one', 'two', 'one']);
   });
 
-  test('the API is no receiver', async () => {
+  test('the API cannot be a receiver', async () => {
     const client = newWebhookClient({ findLoopback });
     const url = 'https://api.example/events';
     expect(client.refusalOf(url)).toMatch(/API of this service/);
@@ -261,7 +261,7 @@ test('plain http is refused unless the operator allows it', () => {
   );
 });
 
-describe('a fault of this service is no failure of the receiver', () => {
+describe('a fault of this service does not count as a failure of the receiver', () => {
   test('during a stop, before and in the middle of a post', async () => {
     const receiver = await receive(() => undefined);
     const client = newWebhookClient();

@@ -81,7 +81,7 @@ describe('is refused, and the message names the reason:', () => {
 
   test.each<[what: string, event: unknown, message: string | RegExp]>([
     ['a number', 1, 'body must be an event, or an object with "events".'],
-    ['a list', [UPDATED], 'body is no event: it must be an object.'],
+    ['a list', [UPDATED], 'body is not an event: it must be an object.'],
     [
       'no type',
       { organization: 'acme' },
@@ -91,22 +91,22 @@ describe('is refused, and the message names the reason:', () => {
     [
       'a misspelled type',
       soundEvent('page_fedback'),
-      'body.type is none that can be posted. Did you mean "page_feedback"?',
+      'body.type is not a type that can be posted. Did you mean "page_feedback"?',
     ],
     [
       'an unknown type',
       soundEvent('rocket_launched'),
-      /^body\.type is none that can be posted: it must be one of /,
+      /^body\.type is not a type that can be posted: it must be one of /,
     ],
     [
       'a type that is a member of prototypes',
       soundEvent('constructor'),
-      /^body\.type is none that can be posted: it must/,
+      /^body\.type is not a type that can be posted: it must/,
     ],
     [
       'a lifecycle event',
       soundEvent('space_installation_setup'),
-      'body.type is "space_installation_setup", which is not posted: Annex tells integrations of their installations by itself.',
+      'body.type is "space_installation_setup", which is not posted: Annex creates lifecycle events itself.',
     ],
     [
       'ui_render',
@@ -224,7 +224,7 @@ describe('many at once', () => {
     for (const [bad, message] of [
       [{ ...UPDATED, spaceId: undefined }, /^body\.events\[1\] must have required properties spaceId\.$/],
       [soundEvent('space_veiw'), /^body\.events\[1\]\.type .*"space_view"/],
-      [null, /^body\.events\[1\] is no event/],
+      [null, /^body\.events\[1\] is not an event/],
     ] as const) {
       const answer = await post({ events: events(bad) });
       expect(answer.status).toBe(400);

@@ -133,9 +133,9 @@ describe('options', () => {
 
 describe('an invalid answer is refused, with the reason in the log, if it', () => {
   test.each([
-    ['is no JSON', 'text', 'something that is no JSON'],
-    ['is empty', 'nothing', 'something that is no JSON'],
-    ['is no UTF-8', 'noUtf8', 'something that is no JSON'],
+    ['is no JSON', 'text', 'a text that is not JSON'],
+    ['is empty', 'nothing', 'a text that is not JSON'],
+    ['is no UTF-8', 'noUtf8', 'a text that is not JSON'],
     ['is no list', 'object', 'an object instead of a list'],
     ['lacks a value', 'absent', '[1].value that is missing'],
     ['has a number', 'number', '[3].label that is a number, not text'],
@@ -147,7 +147,7 @@ describe('an invalid answer is refused, with the reason in the log, if it', () =
     ['has one option too many', 'tooMany', `${OPTIONS_MAX + 1} options`],
     ['is too large', 'huge', 'more than 256 KiB'],
     ['never ends', 'flood', 'more than 256 KiB'],
-    ['is nested as deep as it is long', 'deep', 'something that is no JSON'],
+    ['is nested as deep as it is long', 'deep', 'a text that is not JSON'],
     ['is of another status', 'failed', 'status 500 instead of 200'],
     ['redirects', 'redirect', 'status 302 instead of 200'],
     ['breaks off', 'broken', 'an incomplete body'],

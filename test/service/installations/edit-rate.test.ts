@@ -9,7 +9,7 @@ const METRIC = 'annex_limits_met_total{limit="editsPerMinutePerInstallation"}';
 
 describe('edits', () => {
   // Attack: an organization that edits in a loop, each time an event, a call and an audit entry.
-  test('of one installation are bounded, whichever level they are of; those of others and of the platform go on', async () => {
+  test('of one installation are bounded over all its levels; those of other installations and of the platform continue', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
     await annex.publish('hello', { 'index.js': 'export default { fetch: () => new Response() };' });
     const [own, other] = [await annex.install('hello', 'beach'), await annex.install('hello', 'hill')];

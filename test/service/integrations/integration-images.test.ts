@@ -272,7 +272,7 @@ describe('the service', () => {
 
 test('an invalid organization in the setting is reported before the service starts', () => {
   expect(() => readConfig(['--internal-organizations', 'acme,../x'], {})).toThrow(
-    '--internal-organizations: "../x" is no id or subdomain of an organization.',
+    '--internal-organizations: "../x" is not the id or the subdomain of an organization.',
   );
   expect(readConfig([], {}).internalOrganizations).toEqual([]);
   expect(readConfig([], { ANNEX_INTERNAL_ORGANIZATIONS: ' acme, Other' }).internalOrganizations).toEqual([

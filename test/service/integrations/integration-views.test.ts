@@ -78,7 +78,7 @@ webhook: { url: to, eventTypes: what }
 });
 
 describe('a cursor', () => {
-  test('is refused if no page returned it, and leads on if one did', async () => {
+  test('is refused if no page returned it, and continues the list if one did', async () => {
     const annex = await startTestService();
     const source = { 'index.js': 'export default { fetch: () => new Response() };' };
     for (const name of ['a', 'b', 'a']) await annex.publish(name, source);

@@ -213,7 +213,7 @@ describe('a cell', () => {
   });
   afterAll(() => build.remove());
 
-  test('attack: that requests a deleted version fails its call, and goes on serving others', async () => {
+  test('attack: that requests a deleted version fails that call, and still serves others', async () => {
     const script = async (key: string) =>
       key === 'kept@1'
         ? Buffer.from(

@@ -183,7 +183,7 @@ test('requests to one endpoint are bounded, those to others are not', async () =
 describe('a shared rate', () => {
   const SENDERS = 6;
 
-  test('serves small senders beside six that use all they may', () => {
+  test('serves small senders beside six that use up their rate', () => {
     let now = 0;
     const clock = () => now;
     const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, clock });
@@ -238,7 +238,7 @@ describe('wrong credentials', () => {
   const limits = { failedCredentialsPerMinutePerAddress: 5 };
   const wrong = (kind: string) => ({ authorization: `Bearer annex_${kind}_${'x'.repeat(43)}` });
 
-  test('are bounded at the control listener, and a good token goes on working', async () => {
+  test('are bounded at the control listener, and a valid token still works', async () => {
     const annex = await startTestService({ limits });
     const url = `${annex.service.controlUrl}/v1/tokens`;
     await annex.api('GET', '/v1/tokens');

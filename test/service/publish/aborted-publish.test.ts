@@ -41,12 +41,12 @@ const killCells = () => {
 
 // Attack: publishes of one tenant crash their cell, so that those of others are refused as
 // crashing.
-test('a cell that dies once during a try-out costs the publisher nothing', async () => {
+test('a cell that dies once during a probe does not fail the publish', async () => {
   const publish = publisherWith(killCells);
   expect(await publish('bystander')).toMatchObject({ ok: true, version: 1 });
 });
 
-test('a script whose cell dies when it is alone in it, too, is told so, and nothing is stored', async () => {
+test('a script that also crashes a cell of its own is refused as crashing, and nothing is stored', async () => {
   let killing: NodeJS.Timeout | undefined;
   const publish = publisherWith(() => {
     killing = setInterval(killCells, 5);
@@ -59,7 +59,7 @@ test('a script whose cell dies when it is alone in it, too, is told so, and noth
   expect(await annex.service.store.registry.integration('crasher')).toBeUndefined();
 });
 
-test('a publisher who goes away during the probe changes nothing', async () => {
+test('a publisher that disconnects during the probe changes nothing', async () => {
   const gone = new AbortController();
   const publish = publisherWith(() => gone.abort(new Error('gone')));
   await expect(publish('left', gone.signal)).rejects.toThrow('gone');
@@ -68,7 +68,7 @@ test('a publisher who goes away during the probe changes nothing', async () => {
 
 // Attack: expensive uploads whose sender disconnects immediately occupy both builds, at no cost to
 // the sender.
-test('a publisher who hangs up stops the build, and changes nothing', async () => {
+test('a publisher that disconnects stops the build, and changes nothing', async () => {
   const { service, admin } = annex;
   const form = new FormData();
   form.append('manifest', manifestYaml({ name: 'hung-up' }, 'script: a.ts'));

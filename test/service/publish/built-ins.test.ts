@@ -13,7 +13,7 @@ import { OPERATOR, published, temporaryFolder } from '../../support/store/tempor
 
 const PUBLISHED = ['--built-ins', 'publish'];
 
-test('a fresh service has the webhook integration: public, of nobody who can be, and installable by everybody', async () => {
+test('a new service has the webhook integration: public, owned by no real organization, and installable by all', async () => {
   const annex = await startTestService({ flags: PUBLISHED });
   const { body: made } = await ask(annex, 'POST', '/tokens', {
     json: { kind: 'organization', organization: 'beach' },
@@ -39,7 +39,7 @@ test('a fresh service has the webhook integration: public, of nobody who can be,
 
 // Attack: a token of the owner, or another integration of the same name, to change code that all
 // have installed.
-test('nobody becomes its owner, and nobody else has its name', async () => {
+test('no token can be made for its owner, and no other integration can have its name', async () => {
   const annex = await startTestService({ flags: PUBLISHED });
   const json = { kind: 'organization', organization: 'annex.built-in' };
   expect(await ask(annex, 'POST', '/tokens', { json })).toMatchObject({
@@ -50,7 +50,7 @@ test('nobody becomes its owner, and nobody else has its name', async () => {
   expect(await annex.tryPublish('webhook', files)).toMatchObject({ status: 422 });
 });
 
-test('it is published once for each content, and what the operator has made of it stays', async () => {
+test('it is published again only if its content has changed; a version that the operator activates, and a deletion, last', async () => {
   const folder = await temporaryFolder();
   const run = async (work: (service: Service) => Promise<void>) => {
     const ports = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1', '--cells', '1'];
@@ -80,7 +80,7 @@ test('it is published once for each content, and what the operator has made of i
   await run(async (service) => expect(await versionOf(service)).toBeUndefined());
 });
 
-test('a name that is taken stays with its owner, and the service starts', async () => {
+test('an integration that already has the name keeps it, and the service starts', async () => {
   const folder = await temporaryFolder();
   const lines: string[] = [];
   const run = async (builtIns: string, work: (service: Service) => Promise<void>) => {

@@ -35,7 +35,7 @@ describe('an upload without a manifest', () => {
     return reading.problems[0];
   };
 
-  test('is told where one is looked for', async () => {
+  test('gets a problem that says where the manifest is expected', async () => {
     expect(await problemOf()).toMatchObject({
       message: 'The upload has no manifest.',
       hint: 'Send it as the part "manifest", or as the file platform-manifest.yaml.',
@@ -50,7 +50,7 @@ describe('an upload without a manifest', () => {
       'platform-manifest.json',
     ],
     ...['platform-manifst.yaml', 'platformmanifest.yaml', 'src/platform-manifest.yml'],
-  ])('is told that %s is not read as one', async (path) => {
+  ])('gets a problem that names the file %s, which is not read as a manifest', async (path) => {
     expect(await problemOf(path)).toMatchObject({
       file: path,
       message: `The upload has no manifest: the file "${path}" is not read as one.`,
@@ -58,7 +58,7 @@ describe('an upload without a manifest', () => {
     });
   });
 
-  test('at its root is told of the one in a folder, the outermost', async () => {
+  test('at its root gets a problem that names the outermost folder with a manifest', async () => {
     expect(
       await problemOf('my-app/examples/platform-manifest.yaml', 'my-app/platform-manifest.yaml'),
     ).toMatchObject({
@@ -68,13 +68,13 @@ describe('an upload without a manifest', () => {
     });
   });
 
-  test('is given no command to paste that a folder has written', async () => {
-    const told = await problemOf('a; rm -rf ~/platform-manifest.yaml');
-    expect(told?.hint).toContain('-C <folder> .');
+  test('attack: the name of a folder cannot add a command to the suggested one', async () => {
+    const shown = await problemOf('a; rm -rf ~/platform-manifest.yaml');
+    expect(shown?.hint).toContain('-C <folder> .');
   });
 });
 
-describe('a script that was run once', () => {
+describe('a probed script', () => {
   const inspect = (found: { components?: string[]; events?: string[] }, more = '') =>
     inspectExports(
       { fetch: true, sdk: true, components: [], events: [], ...found },
@@ -97,7 +97,7 @@ describe('a script that was run once', () => {
     ]);
   });
 
-  test('is warned of handlers for events that never come', () => {
+  test('has a warning for each handler of an event that never comes', () => {
     const events = ['instalation_setup', 'fetch', 'made_up', 'ui_render', 'site_installation_setup'];
     expect(inspect({ events })).toMatchObject([
       { severity: 'warning', file: 'src/index.ts', hint: 'Did you mean "installation_setup"?' },
@@ -126,14 +126,14 @@ describe('publishing', () => {
   const code = (text: string) => ({ 'src/index.ts': text });
   const FINE = code('export default { fetch: () => new Response() };');
 
-  test('tells of text that is no YAML, and guesses nothing about what it cannot read', async () => {
+  test('reports text that is not YAML, and no further problem of the unreadable part', async () => {
     expect(await publish('name: a: b', FINE)).toMatchObject([{ file: 'platform-manifest.yaml', line: 1 }]);
     expect(await publish(manifestYaml({}, 'script: 7'), FINE)).toMatchObject([
       { line: 7, message: '"script" must be text, not a number.' },
     ]);
   });
 
-  test('says which file an entrypoint that is not there was meant to be', async () => {
+  test('suggests the uploaded file that a missing entrypoint probably means', async () => {
     expect(await publish(manifestYaml({}, 'script: src/indx.ts'), FINE)).toMatchObject([
       {
         file: 'platform-manifest.yaml',
@@ -144,7 +144,7 @@ describe('publishing', () => {
     ]);
   });
 
-  test('names the file of the entrypoint where the code as a whole is wrong', async () => {
+  test('names the file of the entrypoint if a problem is of the code as a whole', async () => {
     const manifest = manifestYaml({}, 'script: ./src/index.ts');
     expect(await publish(manifest, code('export default {};'))).toMatchObject([{ file: 'src/index.ts' }]);
     expect(await publish(manifest, code('for (;;);'))).toMatchObject([{ file: 'src/index.ts' }]);
@@ -180,7 +180,7 @@ configurations:
   });
 });
 
-describe('a version that was stored in the first shape', () => {
+describe('a manifest that was stored in the oldest format', () => {
   const first = {
     name: 'old',
     title: 'Old',
@@ -212,7 +212,7 @@ describe('a version that was stored in the first shape', () => {
     },
   };
 
-  test('is read as the reader of today reads it, and nothing that it was not looked at for is shown', () => {
+  test('is read as the present reader reads it, without members that were never checked', () => {
     const read = storedManifest(JSON.stringify(first));
     expect(read).toMatchObject({
       name: 'old',
@@ -233,7 +233,7 @@ describe('a version that was stored in the first shape', () => {
     expect(JSON.stringify(read)).not.toMatch(/passwd|javascript:|note|color/);
   });
 
-  test('is read without what it has no word of', () => {
+  test('is read without members that it does not have', () => {
     const { blocks, configurations, carried, ...rest } = first;
     expect(storedManifest(JSON.stringify({ ...rest, carried: {} }))).toMatchObject({
       target: 'all',

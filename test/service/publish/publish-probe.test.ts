@@ -51,20 +51,20 @@ test('an exception at load is shown at the line of its own file', async () => {
 test.each([
   ['createIntegration({ evnts: {} })', 'evnts'],
   ['createIntegration({ components: [createComponent({ componentId: "" })] })', 'componentId'],
-])('a mistake in a call of the SDK is shown where the call is: %s', async (call, said) => {
+])('a mistake in a call of the SDK is reported at the line of the call: %s', async (call, said) => {
   const [problem] = await refused({
     'index.js': `import { createIntegration, createComponent } from '@annex/sdk';\n\nexport default ${call};`,
   });
   expect(problem).toMatchObject({ file: 'index.js', line: 3, message: expect.stringContaining(said) });
 });
 
-test('an import of what the SDK does not have says what it has', async () => {
+test('an import that the SDK does not export is refused, and the nearest export is suggested', async () => {
   const source = "import { createIntegraton } from '@annex/sdk';\nexport default createIntegraton({});";
   const [problem] = await refused({ 'index.js': source });
   expect(problem).toMatchObject({ file: 'index.js', line: 1, hint: 'Did you mean "createIntegration"?' });
 });
 
-test('an entrypoint that lost its folder on the way is told how to send it; of more problems there is the number', async () => {
+test('an entrypoint uploaded without its folder gets a hint how to send it; further problems are counted', async () => {
   const { body } = await annex.tryPublish('probed', { 'other.js': '' }, 'icon: images/icon.png\n');
   expect(body['error']).toMatchObject({
     message: expect.stringMatching(/^The upload .* \(and 1 more problem\)$/),
@@ -92,7 +92,7 @@ test('a block of the manifest needs a component of the script', async () => {
   expect(problem?.message).toContain('clock');
 });
 
-test('a publish of a script that loops leaves the next one unharmed', async () => {
+test('a script that loops while it loads does not affect the next publish', async () => {
   const looping = annex.tryPublish('looping', { 'index.js': 'for (;;);' });
   expect(await annex.publish('fine', { 'index.js': 'export default { fetch: () => new Response() };' })).toBe(
     1,
@@ -100,7 +100,7 @@ test('a publish of a script that loops leaves the next one unharmed', async () =
   expect((await looping).status).toBe(422);
 });
 
-test('a try-out has a time of its own, and runs where no tenant does', async () => {
+test('a probe has its own time limit, and runs in a cell without tenants', async () => {
   const hurried = await startTestService({ limits: { probeWallMs: 400 } });
   const { status, body } = await hurried.tryPublish('slow', { 'index.js': 'await new Promise(() => {});' });
   expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('400 ms (probeWallMs)')]);

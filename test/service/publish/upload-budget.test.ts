@@ -8,7 +8,7 @@ import { TestService } from '../../support/service.ts';
 describe('the budget of uploads', () => {
   const budget = () => new UploadBudget({ name: 'bufferedUploadBytes', max: 100 });
 
-  test('bufferedUploadBytes: what it allows is held, and one byte more is refused', () => {
+  test('bufferedUploadBytes: uploads up to the limit are held, and one byte more is refused', () => {
     const uploads = budget();
     const [one, other] = [uploads.open('acme'), uploads.open('acme')];
     one.take(49);
@@ -81,7 +81,7 @@ describe('uploads that stop before their end', () => {
     return annex.api('POST', '/v1/integrations', { ...(token && { token }), form });
   };
 
-  test('take half of what is held at most; others publish meanwhile', async () => {
+  test('take at most half of the budget; others publish meanwhile', async () => {
     const [acme = '', other = ''] = tokens;
     const uploads = await Promise.all([held(acme), held(acme), held(acme)]);
     // Which upload is refused depends on the order in which the host reads them.

@@ -118,7 +118,7 @@ describe('the URL of a receiver', () => {
       expect(JSON.stringify((await save(url)).problems)).not.toMatch(/hunter2|hooks/);
   });
 
-  test('may be missing if it is not required, and has one problem if it is no text', async () => {
+  test('may be missing if it is not required, and has one problem if it is not text', async () => {
     expect(await save(null)).toEqual({ status: 'active', problems: undefined });
     expect(await save(7)).toEqual({
       status: 'CONFIGURATION_INVALID',
@@ -175,7 +175,7 @@ describe('at publish', () => {
       {
         severity: 'warning',
         message:
-          '"page_feedback" can be selected, but the script has no handler of it: it will never be posted.',
+          '"page_feedback" can be selected, but the script has no handler for it, so it is never posted.',
         hint: 'Add "page_feedback" to the "events" of the integration, or remove it from the choices.',
         file: 'platform-manifest.yaml',
         ...{ line: 15, column: expect.any(Number) },

@@ -107,7 +107,7 @@ describe('an upload', () => {
 
   test.each([
     ['[]', ['The secrets must be a JSON object of texts.']],
-    ['{"A": "planted",\n}', ['The secrets are no JSON: a name in double quotes is expected here.']],
+    ['{"A": "planted",\n}', ['The secrets are not JSON: a name in double quotes is expected here.']],
     [
       '{"A": ["planted"], "B": "x", "C": null}',
       ['A', 'C'].map((name) => `The value of "${name}" must be a text.`),

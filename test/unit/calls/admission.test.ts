@@ -41,7 +41,7 @@ function gate(limits: CallLimits = ALL, each: InstallationLimits = WIDE) {
 }
 
 describe('one installation', () => {
-  test('runs as many calls as it may, has as many wait as may wait, and the next is refused', async () => {
+  test('runs calls up to its limit, queues calls up to its limit, and has the next one refused', async () => {
     const { enter, leave, inside } = gate(
       { callsInFlight: 100, callsWaiting: 100 },
       { callsInFlightPerInstallation: 2, callsWaitingPerInstallation: 1 },
@@ -54,7 +54,7 @@ describe('one installation', () => {
     expect(enter('a')).toBeInstanceOf(Waiting);
   });
 
-  test('has room for the next call when a waiting one leaves', () => {
+  test('can queue another call after a waiting caller has left', () => {
     const { enter } = gate(ALL, { callsInFlightPerInstallation: 1, callsWaitingPerInstallation: 1 });
     enter('a');
     const waiting = enter('a') as Waiting;
@@ -65,7 +65,7 @@ describe('one installation', () => {
 });
 
 describe('all installations', () => {
-  test('have so many calls wait, and the next is refused, of whichever installation', () => {
+  test('can queue calls up to the limit, and the next one is refused for any installation', () => {
     const { enter, admission } = gate({ callsInFlight: 1, callsWaiting: 2 });
     enter('a');
     const first = enter('b') as Waiting;
@@ -85,7 +85,7 @@ describe('all installations', () => {
     expect(inside).toEqual(['a', 'b', 'c', 'a']);
   });
 
-  test('take turns while each has calls running, too', async () => {
+  test('take turns also while each has running calls', async () => {
     const { enter, leave, inside } = gate({ callsInFlight: 4, callsWaiting: 100 });
     for (const one of ['a', 'b', 'a']) enter(one);
     for (let i = 0; i < 6; i++) enter('a');
@@ -108,7 +108,7 @@ describe('all installations', () => {
   });
 });
 
-test('a place that is left while waiting is not lost: the next call in turn has it', async () => {
+test('a place is not lost if its caller leaves while waiting: the next call gets it', async () => {
   const { enter, leave, inside } = gate({ callsInFlight: 1, callsWaiting: 100 });
   enter('a');
   const leaving = enter('b') as Waiting;
@@ -141,7 +141,7 @@ describe('uploads', () => {
       return found instanceof Waiting ? 'waits' : found;
     });
 
-  test('have half of the places of an installation, and half of those for calls that wait', () => {
+  test('can use half of the places of an installation, and half of its queue', () => {
     const admission = new Admission(wide);
     const senders = ['s', 't', 'u', 'v', 'w', 'x', 'y', 'z'];
     expect(senders.flatMap((sender) => entered(admission, 1, sender))).toEqual([
@@ -153,7 +153,7 @@ describe('uploads', () => {
     expect(entered(admission, 5)).toEqual([...Array(4).fill('waits'), 'installation']);
   });
 
-  test('of one sender have no more places than they leave to others', () => {
+  test('of one sender take no more places than are free for others', () => {
     const admission = new Admission(wide);
     expect(entered(admission, 5, 's')).toEqual([
       'admitted',
@@ -165,7 +165,7 @@ describe('uploads', () => {
     expect(entered(admission, 1, 't')).toEqual(['admitted']);
   });
 
-  test('that wait are passed by calls behind them, and go before later ones', async () => {
+  test('that wait are overtaken by calls behind them, and begin before later uploads', async () => {
     const { admission, inside } = gate(wide);
     const follow = (found: ReturnType<Admission['enter']>, name: string) => {
       if (found instanceof Waiting)
@@ -186,7 +186,7 @@ describe('uploads', () => {
     expect(inside).toEqual(['call', 'upload']);
   });
 
-  test('are calls like any other once the body is complete', async () => {
+  test('count as ordinary calls once the body is complete', async () => {
     const { admission } = gate(wide);
     for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
     const waiting = admission.enter('a', each, 'w') as Waiting;
@@ -197,14 +197,14 @@ describe('uploads', () => {
     expect(entered(admission, 2, 's')).toEqual(['admitted', 'admitted']);
   });
 
-  test('have half of the places of all installations', () => {
+  test('can use half of the places of all installations', () => {
     const admission = new Admission({ callsInFlight: 8, callsWaiting: 100 });
     const found = ['a', 'b', 'c', 'd', 'e'].flatMap((of) => entered(admission, 1, `sender of ${of}`, of));
     expect(found).toEqual([...Array(4).fill('admitted'), 'uploads']);
     expect(entered(admission, 1, undefined, 'f')).toEqual(['admitted']);
   });
 
-  test('that leave while they wait are no longer counted', () => {
+  test('are no longer counted when their callers leave the queue', () => {
     const admission = new Admission(wide);
     for (const sender of ['s', 't', 'u', 'v']) admission.enter('a', each, sender);
     for (let at = 0; at < 50; at += 1) {
@@ -215,7 +215,7 @@ describe('uploads', () => {
   });
 
   // In any order of events, every waiting call runs in the end, and nothing is left.
-  test('and calls in any order keep the bounds and leave nothing behind', async () => {
+  test('and calls in any order respect the bounds and leave no count behind', async () => {
     const chance = new Chance(7);
     const limits = { callsInFlight: 12, callsWaiting: 20 };
     const admission = new Admission(limits);
@@ -268,11 +268,8 @@ describe('uploads', () => {
 });
 
 test.each<[Refusal, RegExp]>([
-  ['all', /^[\d,]+ calls wait for their turn; .*\(callsWaiting\)\.$/],
-  [
-    'installation',
-    /^[\d,]+ calls of the installation wait for their turn; .*\(callsWaitingPerInstallation\)\.$/,
-  ],
+  ['all', /^[\d,]+ calls are waiting; .*\(callsWaiting\)\.$/],
+  ['installation', /^[\d,]+ calls of the installation are waiting; .*\(callsWaitingPerInstallation\)\.$/],
   [
     'uploads',
     /bodies are still being sent run or wait; .*half of all places.*send fewer bodies at once.*\(callsInFlight\)\.$/,
@@ -283,7 +280,7 @@ test.each<[Refusal, RegExp]>([
   ],
   ['left', /^The call waited too long .*\(firstByteMs\)\.$/],
   ['closed', /shutting down/],
-])('a refusal because of %s says what there is too much of', (why, message) => {
+])('a refusal because of %s names the exceeded quantity', (why, message) => {
   expect(shedError(why, DEFAULT_LIMITS).message).toMatch(message);
 });
 

@@ -27,7 +27,7 @@ test.each([
   expect(canonical(one)).not.toBe(canonical(other));
 });
 
-test('what could not be passed on as it was meant is told', () => {
+test('a value that cannot be passed on unchanged is reported', () => {
   const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
   expect(unpassable(nested(32))).toBeUndefined();
   expect(unpassable(nested(33))).toBe('is nested more than 32 levels deep');

@@ -27,7 +27,7 @@ describe('a configuration', () => {
     [{ region: 'eu' }],
     [{ region: 'us', note: '', count: -0.5, loud: false, oauth_credentials: { access_token: 'x' } }],
     [{ region: 'us', oauth_credentials: {} }],
-  ])('of what is declared is valid: %j', (configuration) => {
+  ])('with declared properties of the right types is valid: %j', (configuration) => {
     expect(problems(configuration)).toEqual([]);
   });
 
@@ -57,11 +57,11 @@ describe('a configuration', () => {
       'toString',
       'The configuration has no property "toString": null removes it.',
     ],
-  ])('%j is not valid, and it is said why', (configuration, property, message) => {
+  ])('%j is not valid, and the problem names the reason', (configuration, property, message) => {
     expect(problems(configuration)).toEqual([{ property, message }]);
   });
 
-  test('has all that is wrong with it listed, once a property, and what was meant', () => {
+  test('has all its problems listed, one for each property, with a suggestion', () => {
     expect(problems({ regoin: 'eu', count: 'many' })).toEqual([
       { property: 'region', message: '"region" must be set.' },
       {
@@ -79,12 +79,12 @@ describe('a configuration', () => {
     expect(problems({ oauth_credentials: 1 }, component)).toMatchObject([{ property: 'oauth_credentials' }]);
   });
 
-  test('that nothing is declared for is empty', () => {
+  test('without declared properties must be empty', () => {
     expect(configurationChecker(undefined)({})).toEqual([]);
     expect(configurationChecker(undefined)({ a: 1 })).toMatchObject([{ property: 'a' }]);
   });
 
-  test('no value is repeated in what is said of it', () => {
+  test('no problem repeats a value', () => {
     const secret = 'hunter2-hunter2';
     const said = problems({ region: secret, count: secret, connect: secret, unknown: secret });
     expect(said).toHaveLength(4);
@@ -133,7 +133,7 @@ describe('a list of choices', () => {
     [['site_view', null], `"event_types" does not offer entry 2: ${CHOOSE}`],
     [[['site_view']], `"event_types" does not offer entry 1: ${CHOOSE}`],
     [['site_view', 'site_view'], '"event_types" must have each choice once; "site_view" is there again.'],
-  ])('%j is not, and what is not offered is refused by name', (event_types, message) => {
+  ])('%j is not, and the problem names an entry that is not a choice', (event_types, message) => {
     expect(problems({ event_types }, required)).toEqual([{ property: 'event_types', message }]);
   });
 
@@ -143,7 +143,7 @@ describe('a list of choices', () => {
     ]);
   });
 
-  test('attack: an entry that is no plain word is named by its place, and not repeated', () => {
+  test('attack: an entry that is not a plain word is named by its index, and not repeated', () => {
     const secrets = ['https://a.example/?token=x', 'Hunter2!', 'x'.repeat(400), 'a\u202eb', 'two words', ''];
     for (const secret of secrets) {
       const [found] = problems({ event_types: [secret] }, required);
@@ -151,7 +151,7 @@ describe('a list of choices', () => {
     }
   });
 
-  test('attack: of a list of thousands, it is told once', () => {
+  test('attack: a list of thousands of entries has one problem', () => {
     for (const entry of ['site_view', 'none', 7]) {
       const found = problems({ event_types: Array.from({ length: 20_000 }, () => entry) }, required);
       expect(found).toHaveLength(1);
@@ -159,7 +159,7 @@ describe('a list of choices', () => {
   });
 });
 
-describe('attack: a manifest whose names are code', () => {
+describe('attack: a manifest with names of code', () => {
   const breakout = '"];globalThis.broken=true;//';
   const names = [
     ...[
@@ -203,7 +203,7 @@ describe('attack: a manifest whose names are code', () => {
     expect(problems({}, declared)).toEqual([]);
   });
 
-  test('choices that are there twice, and properties that are required twice, do no harm', () => {
+  test('duplicate choices and duplicate required properties are accepted', () => {
     const declared: Configuration = {
       properties: { one: { type: 'string', enum: ['a', 'a'] } },
       required: ['one', 'one'],

@@ -52,7 +52,7 @@ describe('a secret is found', () => {
     expect(redact('tok-123456tok-123456 tok-123456', 'tok-123456')).toBe(`${REDACTED} ${REDACTED}`);
   });
 
-  test('line by line where it has several, but for what all files of its kind begin and end with', () => {
+  test('line by line if it has several, except for the first and last lines that all files of its kind share', () => {
     const pem = `-----BEGIN PRIVATE KEY-----\n${repeated(4, () => randomBytes(48).toString('base64')).join('\n')}\n-----END PRIVATE KEY-----\n`;
     const [begin = '', one = '', two = '', ...rest] = pem.split('\n');
     expect(redact(`failed to read ${one}`, pem)).toBe(`failed to read ${REDACTED}`);
@@ -62,12 +62,12 @@ describe('a secret is found', () => {
     expect(redact(`expected ${begin}`, pem)).toBe(`expected ${begin}`);
   });
 
-  test('in the name of a host, which is told in small letters', () => {
+  test('in the name of a host, which is written in lower case', () => {
     expect(redact('https://abcdef123.example/', 'AbCdEf123')).toBe(`https://${REDACTED}.example/`);
   });
 
   test.each(['…', "'... 12 more characters", ' │', '… and … more'])(
-    'where it was cut off, with "%s" behind it',
+    'if it was cut off, with "%s" behind it',
     (mark) => {
       const text = `the key is tok-123456789${mark}`;
       expect(redact(text, 'tok-1234567890-abc')).toBe(`the key is ${REDACTED}${mark}`);
@@ -77,18 +77,18 @@ describe('a secret is found', () => {
     },
   );
 
-  test('at the end of a text that is so long that it may have been cut off', () => {
+  test('at the end of a text so long that it may have been cut off', () => {
     const text = `${'x '.repeat(5_000)}tok-123456789`;
     expect(redact(text, 'tok-1234567890-abc')).toBe(`${'x '.repeat(5_000)}${REDACTED}`);
   });
 
-  test('where it was cut off far behind its beginning', () => {
+  test('if it was cut off far behind its beginning', () => {
     const secret = randomBytes(200).toString('hex');
     expect(redact(`${secret.slice(0, 150)}…`, secret)).toBe(`${REDACTED}…`);
   });
 });
 
-describe('what is no secret stays', () => {
+describe('a text that is not a secret stays', () => {
   test.each([
     ['a value under six characters', 'the port is 5432', ['5432', 'port', '']],
     ['a text that begins like a secret', 'tok-12345 is short', ['tok-123456']],
@@ -106,7 +106,7 @@ describe('attack:', () => {
       expect(redact(`<${secret}>`, secret)).toBe(`<${REDACTED}>`);
   });
 
-  test('secrets that overlap, contain each other or begin alike are all gone', () => {
+  test('secrets that overlap, contain each other or have the same beginning are all replaced', () => {
     expect(redact('abcdefghijkl', 'abcdefgh', 'efghijkl')).toBe(REDACTED);
     expect(redact('xx-inner-secret-yy', 'inner-secret', 'xx-inner-secret-yy')).toBe(REDACTED);
     expect(redact('prefix-long prefix', 'prefix', 'prefix-long')).toBe(`${REDACTED} ${REDACTED}`);
@@ -114,12 +114,12 @@ describe('attack:', () => {
     expect(redact(`${long}tail-of-another`, long, `${long.slice(-8)}tail-of-another`)).toBe(REDACTED);
   });
 
-  test('a secret that is what stands for secrets, or a part of it', () => {
+  test('a secret may be the replacement text, or a part of it', () => {
     expect(redact('a [redacted] b', '[redacted]')).toBe('a [redacted] b');
     expect(redact('my-secret is redacted', 'my-secret', 'redacted')).toBe(`${REDACTED} is ${REDACTED}`);
   });
 
-  test('half a surrogate pair breaks nothing', () => {
+  test('half a surrogate pair is harmless', () => {
     expect(redact('x \ud83d123456 y', '\ud83d123456', 'ordinary')).toContain('x ');
     expect(redact('ordinary \udd11', '\udd11abcdef', 'ordinary')).toBe(`${REDACTED} \udd11`);
   });
@@ -133,7 +133,7 @@ describe('attack:', () => {
     expect(millisecondsFor(words, words.join(' ').slice(0, 64 * 1024))).toBeLessThan(500);
   });
 
-  test('many short secrets weigh what the search for them takes, so that those of many targets cannot fill the heap', () => {
+  test('many short secrets count with the memory of their search, so that those of many targets cannot fill the heap', () => {
     const redactors = repeated(20, (i) => new Redactor(repeated(256, (j) => `${i}-${j * 7919}-key`)));
     // V8 compiles a regular expression at its first use, and optimizes it at the second.
     const weighed = process.memoryUsage().heapUsed;
@@ -176,7 +176,7 @@ describe('attack:', () => {
   });
 });
 
-test('what is found is what one search after the other finds', () => {
+test('one search for all secrets finds the same as one search for each', () => {
   let seed = 7;
   const below = (count: number): number => {
     seed = (seed * 48_271) % 2_147_483_647;
@@ -213,7 +213,7 @@ function oneByOne(text: string, secrets: readonly string[]): string {
     .replaceAll(/\0+/g, REDACTED);
 }
 
-test('what is kept for secrets is about as large as they are, whatever they can be written as', () => {
+test('the memory for secrets is about their size, however many notations they have', () => {
   const secrets = repeated(20, (i) => `${i}"\\%41é\u{1f511}`.repeat(400).slice(0, 2_500));
   const size = Buffer.byteLength(secrets.join(''));
   expect(new Redactor(secrets).bytes).toBeLessThan(3 * size + 64 * 1024);
@@ -251,7 +251,7 @@ test('a line of a log costs microseconds', () => {
 
 describe("Annex's own tokens", () => {
   test.each(['admin', 'platform', 'organization', 'run', 'install'])(
-    'of kind %s are known by their look',
+    'of kind %s are recognized by their form',
     (kind) => {
       const token = `annex_${kind}_${randomBytes(32).toString('base64url')}`;
       expect(withoutTokens(`"Bearer ${token}" was refused`)).toBe(`"Bearer ${REDACTED}" was refused`);
@@ -268,7 +268,7 @@ describe("Annex's own tokens", () => {
     }
   });
 
-  test('are long: words that begin alike stay', () => {
+  test('are long: short words with the same prefix stay', () => {
     expect(withoutTokens('annex_run_ and annex_admin_token')).toBe('annex_run_ and annex_admin_token');
   });
 });

@@ -22,21 +22,21 @@ function counting<Value extends object>(value: Value): { readonly value: Value; 
 const named = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, value]));
 
-describe('what a check reads of a value', () => {
+describe('a check reads of a value', () => {
   const check = schemaCheck(EDIT_BODIES.organization);
 
   // Attack: a body of wrong items, each of which would become a fault.
   test.each([
     ['wrong items', 1],
     ['right items', 'x'],
-  ])('is nothing of a list with too many %s', (_title, item) => {
+  ])('no entry of a list with too many %s', (_title, item) => {
     const { value, reads } = counting(new Array(520_000).fill(item));
     const faults = check({ externalIds: value });
     expect(faultText('body', faults)).toBe('body.externalIds must not have more than 5 items.');
     expect(reads()).toBeLessThan(20);
   });
 
-  test('is a few of the members that no schema has', () => {
+  test('a few of the members that no schema has', () => {
     const { value, reads } = counting(named(150_000, 1));
     const faults = check(value);
     expect(faults.length).toBeLessThanOrEqual(10);
@@ -44,7 +44,7 @@ describe('what a check reads of a value', () => {
     expect(reads()).toBeLessThan(100);
   });
 
-  test('is no member of an object that takes any, where the fault is beside it', () => {
+  test('no member of an object with free members if the fault is elsewhere', () => {
     const { value, reads } = counting(named(100_000, 1));
     expect(faultText('body', check({ configuration: value, externalIds: 1 }))).toBe(
       'body.externalIds must be array.',
@@ -52,14 +52,14 @@ describe('what a check reads of a value', () => {
     expect(reads()).toBeLessThan(100);
   });
 
-  test('finds the one wrong member of a long record', () => {
+  test('enough to find the one invalid member of a long record', () => {
     const record = schemaCheck(Type.Object({ cookies: Type.Record(Type.String(), Type.String()) }));
     const cookies = { ...named(10_000, 'x'), last: 1 };
     expect(faultText('body', record({ cookies }))).toContain('body.cookies.last must be string');
     expect(record({ cookies: named(10_000, 'x') })).toEqual([]);
   });
 
-  test('is as little of an event', () => {
+  test('as little of an event', () => {
     const { check: checkEvent } = POSTED_TYPES.get('space_view') ?? { check: () => [] };
     const { value, reads } = counting(named(100_000, 1));
     expect(checkEvent(value)).not.toEqual([]);
@@ -67,7 +67,7 @@ describe('what a check reads of a value', () => {
   });
 });
 
-describe('what a check of a configuration looks at', () => {
+describe('a check of a configuration reads', () => {
   const declared = {
     properties: {
       events: {
@@ -83,13 +83,13 @@ describe('what a check of a configuration looks at', () => {
   const check = configurationChecker(declared);
 
   // Attack: 64 KiB of values, each of which is compared with every declared choice.
-  test('is one entry more of a list than there are choices', () => {
+  test('one entry more of a list than there are choices', () => {
     const { value, reads } = counting(new Array(20_000).fill('a'));
     expect(check({ events: value })).toMatchObject([{ property: 'events' }]);
     expect(reads()).toBeLessThan(50);
   });
 
-  test('is as many unknown properties as are listed', () => {
+  test('as many unknown properties as it lists', () => {
     const { value, reads } = counting({ events: ['a'], ...named(10_000, 1) });
     expect(check(value)).toHaveLength(50);
     expect(reads()).toBeLessThan(200);
@@ -101,7 +101,7 @@ describe('what a check of a configuration looks at', () => {
     [{ events: ['a', 'd'] }, 1],
     [{ events: [] }, 1],
     [{ toString: 1 }, 2],
-  ])('decides as the whole would: %j', (configuration, problems) => {
+  ])('enough to decide as a check of the whole: %j', (configuration, problems) => {
     expect(check(configuration)).toHaveLength(problems);
   });
 });

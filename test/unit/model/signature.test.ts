@@ -21,7 +21,7 @@ describe('a header', () => {
     expect(signatureHeader([OLD], TIMESTAMP_S, BODY)).toMatch(/^t=1763780400,v1=[0-9a-f]{64}$/);
   });
 
-  test('has two digests while one secret takes over from another, the new one first', () => {
+  test('has two digests during a rotation of the secret, the new one first', () => {
     const [, first, second] = signatureHeader([NEW, OLD], TIMESTAMP_S, BODY).split(',');
     expect(signatureHeader([NEW], TIMESTAMP_S, BODY)).toBe(`t=${TIMESTAMP_S},${first}`);
     expect(signatureHeader([OLD], TIMESTAMP_S, BODY)).toBe(`t=${TIMESTAMP_S},${second}`);

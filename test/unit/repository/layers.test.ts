@@ -209,7 +209,7 @@ describe('layers', () => {
     expect(cycles(sources).sort()).toEqual(Object.keys(CYCLES).sort());
   });
 
-  test('neighbours in one layer do not know each other: the bundler, the store and the egress', () => {
+  test('the bundler, the store and the egress, which share a layer, do not import each other', () => {
     const neighbours = ['src/bundle/', 'src/store/', 'src/egress/'];
     const crossing = neighbours.flatMap((home) =>
       filesIn(home).flatMap((path) =>
@@ -221,7 +221,7 @@ describe('layers', () => {
     expect(crossing).toEqual([]);
   });
 
-  test('the host takes no upload apart: what does is imported by the process of the upload alone', () => {
+  test('the host parses no upload: only the process of an upload imports the parsers', () => {
     const inHost = new Set<string>();
     const waiting = ['src/main.ts'];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -243,7 +243,7 @@ describe('layers', () => {
     expect(dialling).toEqual([]);
   });
 
-  test('a cell imports the wire, the bridge, errors and limits, and nothing else of the host', () => {
+  test('a cell imports only the wire, the bridge, errors and limits of the host', () => {
     const allowed = /^src\/(cell\/|protocol\/|errors\.ts|limits\.ts)/;
     const breaches = filesIn('src/cell').flatMap((path) =>
       imports(path)

@@ -39,7 +39,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'slow-clients',
     'no installation takes all the memory there is for bodies',
   ],
-  bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: what it allows is held'],
+  bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: uploads up to the limit are held'],
   requestHeadMs: ['slow-clients', "['head', { requestHeadMs: 300 }"],
   requestMs: ['slow-clients', '{ requestHeadMs: 300, requestMs: 300 }'],
   requestStallMs: ['slow-clients', 'a body that does not arrive'],
@@ -53,13 +53,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'requests to one endpoint are bounded, those to others are not',
   ],
   smallChunksPerSecond: ['small-chunks', 'smallChunksPerSecond: what it allows is read at once'],
-  editsPerMinutePerInstallation: [
-    'edit-rate',
-    'of one installation are bounded, whichever level they are of',
-  ],
+  editsPerMinutePerInstallation: ['edit-rate', 'of one installation are bounded over all its levels'],
   failedCredentialsPerMinutePerAddress: [
     'rate-limits',
-    'are bounded at the control listener, and a good token',
+    'are bounded at the control listener, and a valid token',
   ],
   envelopeSignatureAgeMs: [
     'envelope-signatures',
@@ -89,11 +86,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'bounds the connections to all receivers; beyond, nothing is dialled',
   ],
   callDepth: ['in-process-fetch', 'attack: an integration that calls itself'],
-  callsInFlight: ['admission', 'runs as many calls as it may'],
-  callsWaiting: ['admission', 'have so many calls wait, and the next is refused'],
+  callsInFlight: ['admission', 'runs calls up to its limit'],
+  callsWaiting: ['admission', 'can queue calls up to the limit, and the next one is refused'],
   breachesBeforeCoolDown: ['circuit-breaker', 'begins with one breach too many'],
   coolDownMs: ['circuit-breaker', 'begins with one breach too many, and lasts its time'],
-  coolDownMsMax: ['circuit-breaker', 'doubles with each breach in a row, up to its maximum'],
+  coolDownMsMax: ['circuit-breaker', 'doubles its time with each breach in a row, up to a maximum'],
   configurationBytes: ['installation-edit', 'a configuration has at most configurationBytes'],
   installationsPerOrganization: ['installations', 'has at most installationsPerOrganization installations'],
   placesPerInstallation: ['targets', 'exists in at most placesPerInstallation spaces'],
@@ -122,7 +119,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   deliveryLeaseMs: ['deliveries', 'lasts deliveryLeaseMs, and as long again after each renewal'],
   deliveryDays: ['delivery-retention', 'successful deliveries are kept for deliveredDays'],
   deliveredDays: ['delivery-retention', 'successful deliveries are kept for deliveredDays'],
-  auditDays: ['audit', 'are forgotten auditDays after they were made, not a day before'],
+  auditDays: ['audit', 'are deleted auditDays after they were made, not a day before'],
   lifeEventDays: ['lifecycle-event-store', 'finished events are kept for lifeEventDays'],
   deliveriesPerReplay: [
     'deliveries-api',
@@ -144,7 +141,7 @@ describe('every limit', () => {
     expect({ title: text.includes(title), name: text.includes(name) }).toEqual({ title: true, name: true });
   });
 
-  test('is named in a sentence that can be read', () => {
+  test('is named in a readable sentence', () => {
     for (const name of names) {
       const max = DEFAULT_LIMITS[name];
       expect(limitSentence({ name, max, used: max + 1 })).toMatch(

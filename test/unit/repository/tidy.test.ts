@@ -16,7 +16,7 @@ const COMMENT_COLUMNS_MAX = 100;
 const benchmarks = filesIn('bench').filter((path) => !path.includes('node_modules/'));
 
 describe('files', () => {
-  test('open with what they are', () => {
+  test('open with a comment that says what they are', () => {
     expect([...sources, ...filesIn('test')].filter((path) => !/^\/\*\*/.test(read(path)))).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe('files', () => {
     expect(wide).toEqual([]);
   });
 
-  test('are all used: each is imported, or is where a process or a bundle begins', () => {
+  test('are all used: each is imported, or is the entry of a process or a bundle', () => {
     const roots =
       /^(src\/main\.ts|src\/cli\/demo\.ts|src\/cli\/types\.ts|src\/cli\/vault-rotate\.ts|src\/cli\/backup\.ts|src\/database\/files\/copy-check\.ts|src\/database\/integrity\/integrity-process\.ts|src\/cell\/main\.ts|src\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/.*\.d\.ts)/;
     // A lazy `require` is an import too, and `parts/names.ts` names files for esbuild.
@@ -49,9 +49,9 @@ describe('files', () => {
 });
 
 describe('the documentation', () => {
-  test('lists every error code with its status', () => {
+  test('lists every error code with its status and its meaning', () => {
     const missing = Object.entries(ERRORS).filter(
-      ([code, { status }]) => !DOCUMENTATION.includes(`| \`${code}\` | ${status} |`),
+      ([code, { status, meaning }]) => !DOCUMENTATION.includes(`| \`${code}\` | ${status} | ${meaning} |`),
     );
     expect(missing.map(([code]) => code)).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe('SECURITY.md', () => {
     expect(names.filter(isAttack).sort()).toEqual(attacks.sort());
   });
 
-  test('names every test of a wall', () => {
+  test('names every test of a defence', () => {
     const walls = /^test\/(security|service\/(listeners|egress))\//;
     const cited = filesIn('test')
       .filter((path) => walls.test(path) && path.endsWith('.test.ts'))
@@ -110,7 +110,7 @@ describe('SECURITY.md', () => {
     expect(cited.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test('names files, limits, and words of the documentation, and nothing that is not there', () => {
+  test('names only files, limits and words that exist', () => {
     const isWord = (name: string) =>
       new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(DOCUMENTATION);
     const testNames = new Set(filesIn('test').map((path) => basename(path)));
@@ -148,6 +148,17 @@ describe('documents', () => {
         .map(([citation]) => `${path}: ${citation}`),
     );
     expect(broken).toEqual([]);
+  });
+
+  test('every title of a test that a page cites exists', () => {
+    const tests = filesIn('test').map(read).join('\n');
+    const stale = all.flatMap((path) =>
+      [...read(path).matchAll(/\.test\.ts`\s+\("([^"]+)"\)/g)]
+        .map(([, title = '']) => title.replace(/\s+/g, ' '))
+        .filter((title) => !tests.includes(title))
+        .map((title) => `${path}: ${title}`),
+    );
+    expect(stale).toEqual([]);
   });
 
   test('every page of docs/ is reached by links from the README', () => {

@@ -31,7 +31,7 @@ const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) 
   Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1, maxItems }) })]);
 
 const DELIVERIES =
-  'Number of targets that get it. 0 is no error: no installation has a handler or webhook for it.';
+  'Number of targets that get it. 0 is not an error: no installation has a handler or a webhook for it.';
 const PostedView = Type.Object({
   eventId: Type.String(),
   deliveries: Type.Integer({ description: DELIVERIES }),

@@ -127,7 +127,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
 }
 
 /**
- * The integration of this name. An organization that has installed it goes on seeing it, also if it
+ * The integration of this name. An organization that has installed it still sees it, also if it
  * was made private since or was installed with a link.
  *
  * @throws AnnexError INTEGRATION_UNKNOWN if the caller may see none of this name

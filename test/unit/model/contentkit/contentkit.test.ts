@@ -163,7 +163,7 @@ const problemsOf = (root: unknown) => {
 const messages = (...children: unknown[]) =>
   problemsOf({ type: 'block', children }).map(({ message, hint }) => `${message}${hint ? ` | ${hint}` : ''}`);
 
-test('the table has every element, and each every attribute', () => {
+test('the table has every element with every attribute', () => {
   expect(Object.keys(TABLE)).toEqual(Object.keys(ELEMENTS));
   for (const [name, { attributes, children }] of Object.entries(ELEMENTS)) {
     const known = [...Object.keys(attributes), ...(children ? ['children'] : [])];
@@ -177,13 +177,13 @@ test('the table has every element, and each every attribute', () => {
 });
 
 describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
-  test('is taken with every attribute, as it is', () => {
+  test('is accepted unchanged with every attribute', () => {
     const { root } = placed(complete(type));
     expect(check(root)).toEqual({ ok: true, element: root });
     expect(matchesSchema(root), JSON.stringify(matchesSchema.errors)).toBe(true);
   });
 
-  test('needs what is required, and nothing else', () => {
+  test('needs the required attributes, and no others', () => {
     const needed = Object.entries(row).filter(([key]) => key.endsWith('*'));
     const least: Json = { type, ...Object.fromEntries(needed.map(([key, [right]]) => [nameOf(key), right])) };
     expect(problemsOf(placed(least).root)).toEqual([]);
@@ -199,7 +199,7 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
   });
 
   test.each(Object.entries(row).map(([key, values]) => [nameOf(key), ...values] as const))(
-    'refuses a wrong %s, and says where it is',
+    'refuses an invalid %s, and names its place',
     (key, _right, wrong) => {
       const { root, path } = placed({ ...complete(type), [key]: wrong });
       const problems = problemsOf(root);
@@ -212,7 +212,7 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
     },
   );
 
-  test('refuses an attribute that is none', () => {
+  test('refuses an unknown attribute', () => {
     const { root, path } = placed({ ...complete(type), nonsense: 1 });
     expect(problemsOf(root)).toMatchObject([{ path: `${path}.nonsense` }]);
     expect(problemsOf(root)[0]?.message).toContain(`${path} <${type}>: nonsense is unknown`);
@@ -220,7 +220,7 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
   });
 });
 
-describe('what is wrong is said', () => {
+describe('a problem is reported', () => {
   test.each([
     [{ type: 'buton' }, 'element.children[0] <buton>: there is no such element | Did you mean <button>?'],
     [
@@ -243,7 +243,7 @@ describe('what is wrong is said', () => {
     [{ no: 'type' }, 'element <block>: children[0] must be an element: an object with a `type`'],
     [
       { ...button, onPress: { action: '@ui.modal.opn' } },
-      'element.children[0] <button>: onPress is wrong: "@ui.modal.opn" is no action of the platform; there are @ui.modal.open, @ui.modal.close, @ui.url.open, @link.unfurl, @editor.node.updateProps | Did you mean "@ui.modal.open"?',
+      'element.children[0] <button>: onPress is wrong: "@ui.modal.opn" is not an action of the platform; there are @ui.modal.open, @ui.modal.close, @ui.url.open, @link.unfurl, @editor.node.updateProps | Did you mean "@ui.modal.open"?',
     ],
     [
       { ...button, confirm: { ...confirm, text: 'é'.repeat(301) } },
@@ -258,16 +258,16 @@ describe('what is wrong is said', () => {
     expect(messages(child)).toEqual([message]);
   });
 
-  test.each([[null], ['text'], [[]], [5], [{ type: 'text' }]])('a root that is none: %j', (root) => {
+  test.each([[null], ['text'], [[]], [5], [{ type: 'text' }]])('an invalid root: %j', (root) => {
     expect(problemsOf(root)).toMatchObject([{ path: 'element' }]);
   });
 
-  test('of twenty problems at the most', () => {
+  test('up to a maximum of twenty problems', () => {
     const many = Array.from({ length: 100 }, () => ({ type: 'button' }));
     expect(messages(...many)).toHaveLength(20);
   });
 
-  test('in few words, whatever a name is like', () => {
+  test('in few words, however long or strange a name is', () => {
     const [message = ''] = messages({ type: 'x'.repeat(100_000), [`a${'b'.repeat(100_000)}`]: 1 });
     expect(message.length).toBeLessThan(300);
   });
@@ -305,7 +305,7 @@ test.each([
     'blob:https://a/b',
   ],
   ...['//example.com', '/path', 'https:example', 'http://', 'https://a b', 'https://a\tb', ''],
-])('attack: %j where a browser would follow it', (target) => {
+])('attack: %j as a URL that a browser would follow', (target) => {
   for (const [attributes, member] of [
     [{ type: 'link', target: { url: target } }, 'target.url'],
     [{ type: 'image', source: { url: target }, aspectRatio: 1 }, 'source.url'],
@@ -318,7 +318,7 @@ test.each([
     ]);
 });
 
-describe('noise is taken out', () => {
+describe('empty values are removed', () => {
   test.each<[children: unknown, normal: unknown[]]>([
     [[null, false, true, [[text], null]], [text]],
     [text, [text]],
@@ -339,7 +339,7 @@ describe('noise is taken out', () => {
     });
   });
 
-  test('and a stepper stands alone after that', () => {
+  test('and a stepper is the only child afterwards', () => {
     const stepper = { type: 'stepper', activeStep: 'a', onStepChange: press, onComplete: press };
     expect(problemsOf({ type: 'configuration', children: [null, [stepper], false] })).toEqual([]);
     expect(problemsOf({ type: 'configuration', children: [stepper, text] })).toEqual([
@@ -391,7 +391,7 @@ describe('attack:', () => {
     expect(leastMs(crowded(9_000, 60, 60))).toBeLessThan(4 * flat + 5);
   });
 
-  test('and what is wrong with one of them is said from its end, in a path of bounded length', () => {
+  test('and a problem of a nested one is reported with the end of its path, of bounded length', () => {
     const problems = problemsOf(crowded(20, 60, 60, 'nope'));
     expect(problems).toHaveLength(20);
     for (const { path, message } of problems) {
@@ -413,7 +413,7 @@ describe('attack:', () => {
     expect(problemsOf({ type: 'block', children: [words] })).toHaveLength(1);
   });
 
-  test('members named as prototypes are attributes that are unknown', () => {
+  test('members named as prototypes are unknown attributes', () => {
     const drawing = JSON.parse('{"type":"block","children":[{"type":"box","__proto__":{"grow":1}}]}');
     expect(checkDrawing(drawing)).toMatchObject({
       ok: false,

@@ -160,7 +160,7 @@ export default createIntegration({
   ]);
 });
 
-test('without its types, any name may be asked for, and an own type parameter says more', async () => {
+test('without its types, any name compiles, and a type parameter makes it stricter', async () => {
   const folder = await AuthorFolder.make({
     'platform-manifest.yaml': MANIFEST,
     'loose.ts': handler(`return Response.json([installation?.configuration.any, secrets.ANY]);`),
@@ -195,11 +195,11 @@ describe('the text', () => {
     ['a button, which has no value', { type: 'button', callback_url: '/b' }, 'account: {};'],
     ['a title', { type: 'string', title: 'T' }, '/** T */\n      readonly it?: string;'],
   ];
-  test.each(rows)('says of %s what it is', (_, property, line) => {
+  test.each(rows)('describes %s', (_, property, line) => {
     expect(authorTypes(withProperty(property))).toContain(line);
   });
 
-  test('quotes a name that is no identifier, and marks what need not be set', () => {
+  test('quotes a name that is not an identifier, and marks optional members', () => {
     const text = authorTypes(manifestOf(MANIFEST));
     expect(text).toContain('readonly "api-key"?: string;');
     expect(text).toContain(
@@ -207,7 +207,7 @@ describe('the text', () => {
     );
   });
 
-  test('leaves open what a component draws', () => {
+  test('has no types for settings that a component draws', () => {
     const text = authorTypes({
       ...bare,
       configurations: { site: { properties: {}, required: [], componentId: 'settings' } },
@@ -216,7 +216,7 @@ describe('the text', () => {
     expect(text).toContain('components: "settings";');
   });
 
-  test('is the same for the same manifest, whatever the manifest was read from', () => {
+  test('is the same for the same manifest, from any source', () => {
     const again = manifestOf(MANIFEST.replaceAll('{ type: boolean }', '\n        type: boolean'));
     expect(authorTypes(again)).toBe(authorTypes(manifestOf(MANIFEST)));
   });
@@ -245,7 +245,7 @@ const HOSTILE: readonly string[] = [
   `${'x'.repeat(499)}*/ ${SMUGGLE} /*`,
 ];
 
-describe('a manifest that smuggles code into the types', () => {
+describe('attack: a manifest with code for the types', () => {
   const everywhere = (text: string): TypedManifest => ({
     name: text,
     blocks: [{ id: text, title: text }],
@@ -263,7 +263,7 @@ describe('a manifest that smuggles code into the types', () => {
     secrets: { [text]: text },
   });
 
-  test('adds nothing to them, wherever it writes it', async () => {
+  test('adds no code to them, in any member', async () => {
     const folder = await AuthorFolder.make({ 'platform-manifest.yaml': HEAD });
     await folder.types();
     // One file each: in a shared file, a text that ends a comment could be closed by the next text.
@@ -282,7 +282,7 @@ export const wanted = smuggled;
     ]);
   });
 
-  test('speaks neither to the compiler, nor to a terminal, nor to a reader', () => {
+  test('adds no directive of the compiler, no control sequence of a terminal, and no invisible character', () => {
     const texts = HOSTILE.map((text) => authorTypes(everywhere(text)));
     for (const text of texts) {
       const comments = text.match(/\/\*.*?\*\//gs) ?? [];
@@ -298,7 +298,7 @@ export const wanted = smuggled;
   });
 });
 
-test('what the host builds is what the SDK says an environment is', () => {
+test('the environment that the host builds has the type that the SDK declares', () => {
   expectTypeOf<Environment>().toExtend<AuthorsEnvironment>();
   expectTypeOf<keyof Environment>().toEqualTypeOf<keyof AuthorsEnvironment>();
   type Members<Whole, Name extends keyof Whole> = keyof NonNullable<Whole[Name]>;

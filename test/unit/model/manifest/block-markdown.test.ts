@@ -11,7 +11,7 @@ const read = (markdown: string) => [...blocksInMarkdown(markdown, [MERMAID])];
 const propsIn = (markdown: string) => read(markdown).map(({ props }) => props);
 
 describe('a block', () => {
-  test('is a code block: the body is its text, the rest stands behind the language', () => {
+  test('is a code block: its body is the text, and its other props follow the language', () => {
     const props = { content: 'graph TD\n  A --> B', theme: 'dark', wide: true, size: 2, tags: ['a b', null] };
     expect(blockToMarkdown(MERMAID, props)).toBe(
       '```mermaid theme="dark" wide=true size=2 tags=["a b",null]\ngraph TD\n  A --> B\n```',
@@ -47,7 +47,7 @@ describe('a block', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
-  test('is read back whatever is in it', () => {
+  test('is read back with any content', () => {
     const parts = [
       '`',
       '```',
@@ -99,14 +99,14 @@ describe('a block', () => {
     }
   });
 
-  test('attack: a body that ends its own fence stays inside of it', () => {
+  test('attack: a body with a closing fence stays inside the block', () => {
     const content = '```\n\n<script>alert(1)</script>\n\n```mermaid\nforged\n```';
     const markdown = blockToMarkdown(MERMAID, { content });
     expect(markdown.startsWith('````mermaid\n')).toBe(true);
     expect(propsIn(markdown)).toEqual([{ content }]);
   });
 
-  test('attack: an attribute that ends the line stays an attribute', () => {
+  test('attack: an attribute with a line break stays an attribute', () => {
     const markdown = blockToMarkdown(MERMAID, { content: 'a', title: 'x"\n```\n# Forged\n```mermaid' });
     expect(markdown.split('\n')).toHaveLength(3);
     // Markdown parsers interpret escapes and entities in an info string; a backtick would end it.
@@ -152,7 +152,7 @@ describe('in a document', () => {
     'mermaid =1',
     'mermaid a=',
     `mermaid a=${'['.repeat(100)}${']'.repeat(100)}`,
-  ])('a code block stays one where it is written differently: %s', (info) => {
+  ])('a code block in another notation is still found: %s', (info) => {
     expect(read(`\`\`\`${info}\ntext\n\`\`\``)).toEqual([]);
   });
 
@@ -178,7 +178,7 @@ describe('in a document', () => {
     ['brackets', `\`\`\`mermaid a=${'['.repeat(1_000_000)}`],
     ['attributes', `\`\`\`mermaid${Array.from({ length: 90_000 }, (_, at) => ` a${at}=1`).join('')}`],
     ['lines', '\n'.repeat(1_000_000)],
-  ])('attack: a megabyte of %s is read in time', (_, markdown) => {
+  ])('attack: a megabyte of %s is read in little time', (_, markdown) => {
     const began = process.cpuUsage();
     for (const { props } of blocksInMarkdown(markdown, [MERMAID])) expect(props).toBeDefined();
     expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);

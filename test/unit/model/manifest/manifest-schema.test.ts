@@ -125,7 +125,7 @@ describe('the fields of a manifest', () => {
   ];
   test.each(titled(FIELDS))('%s', (_members, row) => checkRow(row));
 
-  test('are all told of at once', () => {
+  test('are all reported at once', () => {
     const read = parseManifest('name: Bad\nscopes: [nothing]\nblocks: [{id: one}]\nicon: ../x.png\n');
     expect(read.ok ? [] : read.problems.map(({ message }) => message.split(' ', 1)[0]).sort()).toEqual(
       [
@@ -388,7 +388,7 @@ describe('configurations', () => {
       '/a b',
       'a\\nb',
     ],
-  ])('lead to no other place than the endpoint: %s', (path) => {
+  ])('stay below the endpoint: %s', (path) => {
     for (const members of [
       `type: button, callback_url: "${path}"`,
       `type: string, completion_url: "${path}"`,
@@ -464,13 +464,13 @@ describe('webhooks', () => {
     [
       declared(level('space', url, types('[space_content_updated, site_view]'))),
       error(
-        '"configurations.space.properties.what.enum[1]" must be an event that a webhook of a space can be for: space_content_updated, not "site_view".',
+        '"configurations.space.properties.what.enum[1]" must be an event that a webhook of a space can post: space_content_updated, not "site_view".',
       ),
       'reader only',
     ],
     [
       declared(level('site', url, types('[site_views]'))),
-      error('a webhook of a site can be for: site_view, page_feedback, not "site_views". Did you mean'),
+      error('a webhook of a site can post: site_view, page_feedback, not "site_views". Did you mean'),
       'reader only',
     ],
     [
@@ -481,7 +481,7 @@ describe('webhooks', () => {
   ];
   test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
 
-  test('an event that cannot be selected is told of at its own line', () => {
+  test('an event that cannot be selected is reported at its own line', () => {
     const configurations =
       '\n  space:\n    properties:\n      to: {type: string}\n      what:\n        type: string\n        multiple: true\n        enum:\n          - space_content_updated\n          - space_view';
     const read = parseManifest(yamlOf({ webhook: '{url: to, eventTypes: what}', configurations }));

@@ -45,12 +45,12 @@ describe('a manifest', () => {
     ]);
   });
 
-  test('names the line of what stands behind text that is no YAML', () => {
+  test('names the line of a problem after text that is not YAML', () => {
     const yaml = '- a list\ntext: >-\n  folded\n  lines\nname: hello\n';
     expect(errorsOf(yaml).map((problem) => problem.split(' ', 1)[0])).toContain('5:1');
   });
 
-  test('warns of an unknown key at its line and says which was meant', () => {
+  test('warns of an unknown key at its line, and suggests the key that was probably meant', () => {
     const { warnings } = parsed(manifestYaml({}, 'categorys: [other]'));
     expect(warnings).toMatchObject([
       { severity: 'warning', line: 7, column: 1, hint: 'Did you mean "categories"?' },
@@ -73,7 +73,7 @@ describe('a manifest', () => {
     expect(errorsOf(manifestYaml({}, `summary: ${'x'.repeat(2_049)}`))).toHaveLength(1);
   });
 
-  test('refuses a required setting that is no property, and a default of another type', () => {
+  test('refuses a required setting that is not a property, and a default of another type', () => {
     const configurations = `configurations:
   account:
     properties:
@@ -85,7 +85,7 @@ describe('a manifest', () => {
     ]);
   });
 
-  test('names its images as the uploaded files are named', () => {
+  test('names its images by the paths of the uploaded files', () => {
     const { manifest } = parsed(manifestYaml({}, 'icon: ./icon.png\npreviewImages: [a/one.png]'));
     expect(manifest).toMatchObject({ icon: 'icon.png', previewImages: ['a/one.png'] });
   });
@@ -99,7 +99,7 @@ describe('hostile YAML', () => {
     expect(errorsOf('a: 1\n---\nb: 2')).toHaveLength(1);
   });
 
-  test('a duplicate key is told where it stands', () => {
+  test('a duplicate key is reported at its line', () => {
     expect(errorsOf(manifestYaml({}, 'name: other'))).toEqual(['7:1 The key "name" is there twice.']);
   });
 
@@ -167,7 +167,7 @@ describe('secrets', () => {
     ]);
   });
 
-  test('left unresolved name the variable and the secret', () => {
+  test('with an unresolved variable are a problem that names the variable and the secret', () => {
     for (const values of [{}, { TOKEN: '' }]) {
       const { problems } = resolve(`  TOKEN: ${expression('API_TOKEN')}`, values);
       expect(problems).toMatchObject([
@@ -189,7 +189,7 @@ describe('secrets', () => {
     ]);
   });
 
-  test('may be as many and as large as the limits say, and no more', () => {
+  test('are accepted up to the limits of number and size, and not beyond', () => {
     const named = (count: number) => Array.from({ length: count }, (_, index) => `  S${index}: x`).join('\n');
     expect(resolve(named(limits.secretsPerIntegration)).problems).toEqual([]);
     expect(resolve(named(limits.secretsPerIntegration + 1)).problems).toHaveLength(1);
@@ -197,7 +197,7 @@ describe('secrets', () => {
     expect(resolve('  A: x', { A: 'é'.repeat(limits.secretBytes / 2 + 1) }).problems).toHaveLength(1);
   });
 
-  test('whose value is no text are refused at their line', () => {
+  test('whose value is not text are refused at their line', () => {
     expect(errorsOf(manifestYaml({}, 'secrets:\n  A: 12'))).toEqual(['8:6 The secret "A" must be text.']);
   });
 });
@@ -209,7 +209,7 @@ describe('a new installation', () => {
       'organization',
     );
 
-  test('is active where nothing is required', () => {
+  test('is active if no property is required', () => {
     expect(initialInstallation(parsed(manifestYaml()).manifest, 'organization')).toEqual({
       configuration: {},
       status: 'active',
@@ -218,7 +218,7 @@ describe('a new installation', () => {
     expect(initial('{componentId: settings}').status).toBe('active');
   });
 
-  test('is pending while something required has no value', () => {
+  test('is pending while a required property has no value', () => {
     expect(initial('{properties: {a: {type: string}}, required: [a]}').status).toBe('pending');
   });
 
@@ -230,7 +230,7 @@ describe('a new installation', () => {
   });
 });
 
-test('a slip of two letters is recognised, another word is not', () => {
+test('a key with two wrong letters gets a suggestion, another word does not', () => {
   expect(nearest('visibilty', ['visibility', 'scopes'])).toBe('visibility');
   expect(nearest('banana', ['visibility', 'scopes'])).toBeUndefined();
 });

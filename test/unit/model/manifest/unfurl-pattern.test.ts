@@ -19,7 +19,7 @@ function covers(pattern: string, text: string): boolean {
   return url !== undefined && coversUrl(read, urlParts(url));
 }
 
-describe('a pattern covers what begins as it does', () => {
+describe('a pattern covers URLs with its beginning', () => {
   test.each([
     ['https://e.example', 'https://e.example'],
     ['https://e.example', 'https://e.example/any?thing#there'],
@@ -44,7 +44,7 @@ describe('a pattern covers what begins as it does', () => {
   ])('%s: %s', (pattern, url) => expect(covers(pattern, url)).toBe(true));
 });
 
-describe('and nothing else', () => {
+describe('and no other URL', () => {
   test.each([
     ['https://e.example/b', 'https://e.example/boards'],
     ['https://e.example/b', 'https://e.example/B'],
@@ -89,7 +89,7 @@ test.each([
   'https://*%2ecom/',
   'https://e.example:99999/',
   `https://e.example/${'*a'.repeat(9)}`,
-])('%s is no pattern', (text) => {
+])('%s is not a pattern', (text) => {
   expect(readUnfurlPattern(text)).toBeUndefined();
   expect(unfurlPatternFault(text)).toMatch(/^must be /);
 });
@@ -106,7 +106,7 @@ test('the more specific pattern comes first', () => {
   expect(read.toReversed().sort(bySpecificity)).toEqual(read);
 });
 
-test('attack: a pattern and a URL made to search long are held against each other in no time', () => {
+test('attack: a pattern and a URL made for a long search are compared in little time', () => {
   const literal = 'a'.repeat(50);
   const pattern = readUnfurlPattern(`https://e.example/${`*${literal}b`.repeat(8)}`);
   const url = unfurledUrl(`https://e.example/${'a'.repeat(2_000)}`);

@@ -46,7 +46,7 @@ describe('nesting', () => {
     expect(problemsOf(make(deepest + 1))).toEqual([expect.stringContaining('nested more than 32 deep')]);
   });
 
-  test('is over where a line begins further to the left, however many lists a file has', () => {
+  test('ends where a line is indented less, however many lists a file has', () => {
     const lists = Array.from({ length: 60 }, (_, i) => `k${i}:\n${' '.repeat(i)}- a\n${' '.repeat(i)}- - b`);
     const inText = `text: |\n  - - ${'- '.repeat(40)}\n  ${'['.repeat(100)}\nquoted: "${'{ '.repeat(50)}"\nplain: a ${'-'.repeat(50)}`;
     const text = [...lists, inText, `last: [${'[],'.repeat(100)}]`].join('\n');
@@ -55,14 +55,14 @@ describe('nesting', () => {
 });
 
 describe('repetition', () => {
-  test('of values ends at the bound, and as many as that are read', () => {
+  test('of values ends at the bound, and is read up to it', () => {
     const list = (values: number) => `[${'[],'.repeat(values - 1)}]`;
     expect(readYaml(list(YAML_NODES_MAX), 'm.yaml')).toMatchObject({ problems: [] });
     expect(problemsOf(list(YAML_NODES_MAX + 1))).toEqual([expect.stringContaining('more than 10000 values')]);
     expect(problemsOf('[]'.repeat(32_000))).toEqual([expect.stringContaining('more than 10000 values')]);
   });
 
-  test('of a text by aliases ends at the bound on texts, and as much as that is read', () => {
+  test('of a text by aliases ends at the bound on texts, and is read up to it', () => {
     const text = 'x'.repeat(32 * 1024 - 4);
     // The keys take two characters.
     const repeated = (times: number) => `a: &a ${text}\nb: [${'*a, '.repeat(times - 1)}]`;
