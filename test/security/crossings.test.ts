@@ -202,7 +202,7 @@ describe('what leaves an isolate', () => {
     expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024 + 1);
   });
 
-  test('is covered here: every kind of emission occurs when nothing is hostile', async () => {
+  test('is covered here: every kind of emission occurs in ordinary calls', async () => {
     const { emissions, requests } = await walk('');
     expect(new Set(emissions.map(([kind]) => kind))).toEqual(EMISSIONS);
     expect(new Set(requests.map((argument) => typeof argument))).toEqual(new Set(['string', 'number']));
@@ -215,7 +215,7 @@ describe('what leaves an isolate', () => {
     expect([uses('unguardedEmit'), uses('domainToAscii'), uses('randomBytes')]).toEqual([2, 2, 2]);
   });
 
-  test('is received at known places alone: a new one has to be covered here, too', () => {
+  test('is received at known places only: a new place has to be covered here too', () => {
     const folder = new URL('../../src/cell/', import.meta.url);
     const filesIn = (at: URL) =>
       readdirSync(at, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

@@ -219,14 +219,14 @@ test.each(WAYS)(
   },
 );
 
-test('nor does a log of a site installation, with credentials of its own', async () => {
+test('a log of a site installation with its own credentials has none of them', async () => {
   const before = (await logTexts()).length;
   expect(found(await call('logs', {}, site))).toEqual([]);
   await expect.poll(async () => (await logTexts()).length).toBeGreaterThan(before);
   expect(found((await logTexts()).slice(before).join('\n'))).toEqual([]);
 });
 
-test('nor does a log after a completion with them, or after a failed lifecycle event', async () => {
+test('a log after a completion with the secrets, or after a failed lifecycle event, has none of them', async () => {
   const json = { property: 'channel' };
   const { status, body } = await annex.api('POST', `${path}/completions`, { json });
   expect({ status, found: found(JSON.stringify(body)) }).toEqual({ status: 502, found: [] });
@@ -295,7 +295,7 @@ function publishWith(secrets: unknown) {
   return annex.api('POST', '/v1/integrations', { form });
 }
 
-test('no GET route has any of them in its answer', async () => {
+test('no GET route has any of the secrets in its answer', async () => {
   const { body } = await annex.api('GET', '/v1/openapi.json');
   const routes = Object.entries(body['paths'] as Record<string, object>).filter(
     ([, methods]) => 'get' in methods,
@@ -327,7 +327,7 @@ test('no GET route has any of them in its answer', async () => {
   }
 });
 
-test('nor has a page for operators', async () => {
+test('no page for operators has any of the secrets', async () => {
   for (const page of ['/metrics', '/health', '/ready', '/']) {
     const text = await (await fetch(`${annex.service.controlUrl}${page}`)).text();
     expect({ page, found: found(text) }).toEqual({ page, found: [] });

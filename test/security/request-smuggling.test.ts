@@ -119,7 +119,7 @@ describe('a request is refused, and the bytes after it are not read as a request
   });
 });
 
-describe('a request is accepted in one reading alone:', () => {
+describe('a request is accepted with one meaning only:', () => {
   const closing = 'connection: close';
   const echoed = async (bytes: string) => {
     const [first = '', body = ''] = (await exchange(annex.service.publicUrl, bytes)).split('\r\n\r\n');
@@ -181,9 +181,9 @@ describe('a request is accepted in one reading alone:', () => {
   });
 });
 
-describe('what follows a request that is still being answered', () => {
+describe('data after a request that is still being answered', () => {
   // Attack: an error that is written at once is taken for the answer to the first request.
-  test('ends the connection after that answer, where it is no HTTP', async () => {
+  test('ends the connection after that answer if it is not HTTP', async () => {
     const text = await exchange(
       annex.service.publicUrl,
       `GET ${path}/slow HTTP/1.1\r\n${head()}\r\nGARBAGE\r\n\r\n${smuggled()}`,
@@ -193,7 +193,7 @@ describe('what follows a request that is still being answered', () => {
     await neverEntered();
   });
 
-  test('is answered after it, in order, where it is a request', async () => {
+  test('is answered after it, in order, if it is a request', async () => {
     const { socket, seen } = await dial(annex.service.publicUrl);
     socket.write(`GET ${path}/slow HTTP/1.1\r\n${head()}\r\nGET ${path}/second HTTP/1.1\r\n${head()}\r\n`);
     await vi.waitFor(() => expect(statuses(seen())).toEqual([200, 200]), { timeout: 5_000 });

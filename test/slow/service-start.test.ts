@@ -186,7 +186,7 @@ test('an impossible data folder or key file is named with its flag', async () =>
   expect(missing.output()).toContain('(--vault-key-file)');
 });
 
-test('a start with a damaged log says what to do, and --accept-loss starts and keeps the log', async () => {
+test('a start with a damaged log fails with advice, and --accept-loss starts and keeps the log', async () => {
   const data = await folder();
   const first = start(free(data));
   await first.ready;

@@ -170,7 +170,7 @@ describe('a body that does not arrive', () => {
     expect(await annex.metric('annex_calls_in_flight')).toBe(2);
   });
 
-  test('because the tenant does not read is no fault of the client', async () => {
+  test('because the tenant does not read is not a fault of the client', async () => {
     const annex = await startTestService({ limits });
     const { endpoint } = await annex.deploy(
       'lazy',

@@ -120,7 +120,7 @@ describe('a runtime token', () => {
     ['no object', 1],
     ['a list', [base]],
     ['null', null],
-    ['a member that nobody knows', { ...base, readonly: true }],
+    ['an unknown member', { ...base, readonly: true }],
     ['both a space and a site', { ...base, space: 's', site: 's' }],
     ['a space that is no text', { ...base, space: 1 }],
     ['no installation', { ...base, installation: undefined }],

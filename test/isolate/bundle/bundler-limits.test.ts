@@ -101,7 +101,7 @@ test('a script of the largest size is accepted, one byte more is refused', async
   });
 });
 
-test('a build that takes too long is stopped, and so is everything it started', async () => {
+test('a build that takes too long is stopped, with all its child processes', async () => {
   const bundleMs = 1_500;
   const started = performance.now();
   const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs });
@@ -119,7 +119,7 @@ test('a build that takes too long is stopped, and so is everything it started', 
   await expect.poll(() => aliveIn(session), { timeout: 5_000 }).toBe(0);
 });
 
-test('constants that double each other run into the memory limit, not into the host', async () => {
+test('constants that double each other reach the memory limit of the bundler, and do not affect the host', async () => {
   const result = await bundled(uploaded({ 'a.ts': DOUBLING_ENUM }), 'a.ts', { bundleMs: 60_000 });
   expect(result).toMatchObject({
     ok: false,
@@ -189,7 +189,7 @@ test('publishers take turns: one that uploads without pause does not delay the o
   expect(order).toEqual(['busy 1', 'other 1', 'a', 'b', 'c', 'd', 'e', 'busy 2']);
 });
 
-test('one publisher never holds all places: the upload of another begins at once, and its own go on one by one', async () => {
+test('one publisher never holds all places: the upload of another begins at once, and its own continue one by one', async () => {
   const slots = new BundlerSlots(2, 8);
   const order: string[] = [];
   const enter = (publisher: string, name: string) =>

@@ -122,7 +122,7 @@ describe('a script', () => {
 });
 
 describe('problems', () => {
-  test('come all at once, each with file, line and column', async () => {
+  test('are reported together, each with file, line and column', async () => {
     const problems = await refused({
       'index.ts': 'import "./a";\nimport "./missing";\nexport default 1;',
       'a.ts': 'const é = 1; const = 2;',
@@ -153,7 +153,7 @@ describe('problems', () => {
     ['data:text/javascript,1', /not loaded from URLs/, /Download/],
     ['#internal', /is not in the upload/, /node_modules/],
     ['./picture.png', /of a kind that cannot be imported/, /Importable are/],
-  ])('say what to do about importing %s', async (specifier, message, hint) => {
+  ])('have a hint for an import of %s', async (specifier, message, hint) => {
     const [found] = await refused({
       'index.ts': `import x from ${JSON.stringify(specifier)}; export default x;`,
       'picture.png': '',
@@ -210,7 +210,7 @@ describe('the host', () => {
     expect(script).toContain('jsx("block"');
   });
 
-  test("keeps the SDK's other files to itself", async () => {
+  test('does not expose the other files of the SDK', async () => {
     for (const specifier of ['@annex/sdk/envelope.ts', '@annex/sdk/../web/url.ts', 'sdk:envelope.ts']) {
       expect(await refused({ 'index.ts': `import ${JSON.stringify(specifier)}` })).toHaveLength(1);
     }

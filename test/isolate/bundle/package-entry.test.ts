@@ -97,7 +97,7 @@ describe('exports', () => {
     expect(packageEntry({ exports: './a.js' }, './b', 'import')).toBeUndefined();
   });
 
-  test('nested too deep are given up', () => {
+  test('are ignored if nested too deeply', () => {
     let nested: object = { default: './a.js' };
     for (let depth = 0; depth < 10; depth++) nested = { default: nested };
     expect(packageEntry({ exports: nested }, '.', 'import')?.path).toBe('./a.js');

@@ -218,7 +218,7 @@ describe.each([
 });
 
 describe('a script that is loading', () => {
-  test('is not ended, with all calls that wait for it, because one of them has waited too long elsewhere', async () => {
+  test('is not ended when only a call that waits for it exceeds its wall time', async () => {
     lone = new Lone(
       SCRIPT.replace(
         'LOADING',

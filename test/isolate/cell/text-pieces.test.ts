@@ -16,7 +16,7 @@ test('pieces are below the kilobyte from which isolated-vm keeps texts outside o
   for (const piece of pieces('☃'.repeat(50_000))) expect(2 * piece.length).toBeLessThan(1_024);
 });
 
-test('texts in pieces are freed with their calls; whole ones stay until there are many', async () => {
+test('texts in pieces are freed with their calls; whole texts stay until there are many', async () => {
   const texts = Array.from({ length: 2_000 }, (_, index) => `${index}`.padEnd(16_000, 'x'));
   const inPieces = await heldAfter(texts.map(pieces));
   const whole = await heldAfter(texts.map((text) => [text]));

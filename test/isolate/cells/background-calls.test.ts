@@ -132,7 +132,7 @@ async function dispatching(limits: Partial<Limits> = {}) {
 
 // Attack: one organization, or many, have so many deliveries waiting that the cells are full of
 // their calls.
-test('a foreground call is answered before most of the background calls that came first', async () => {
+test('a foreground call is answered before most of the background calls that arrived earlier', async () => {
   const { call, end } = await dispatching();
   let answered = 0;
   const queued = Array.from({ length: QUEUED }, async (_, index) => {

@@ -273,7 +273,7 @@ describe('JSX', () => {
     [() => jsx('block', { children: () => {} }), /is of type function/],
     [() => jsx('block', { children: { text: 'x' } }), /is of type object/],
     [() => jsx(undefined as never, {}), /element type is undefined/],
-  ])('refuses what cannot be drawn', (draw, message) => {
+  ])('refuses values that cannot be drawn', (draw, message) => {
     expect(draw).toThrow(message);
   });
 });

@@ -21,7 +21,7 @@ const empty = createIntegration({});
 const bytes = (...values: number[]) => new Uint8Array(values).buffer;
 
 describe('a fetch event', () => {
-  test('reaches the handler as the request it was, body byte for byte', async () => {
+  test('reaches the handler as the original request, with the same bytes in its body', async () => {
     const integration = createIntegration({
       async fetch(received, context) {
         const body = new Uint8Array(await received.arrayBuffer());
@@ -45,7 +45,7 @@ describe('a fetch event', () => {
     });
   });
 
-  test.each(['GET', 'HEAD'])('of %s has no body, whatever was sent', async (method) => {
+  test.each(['GET', 'HEAD'])('of %s has no body, even if one was sent', async (method) => {
     const integration = createIntegration({ fetch: (received) => new Response(String(received.body)) });
     expect((await call(integration, fetchEvent(method), bytes(1))).text).toBe('null');
   });
@@ -75,7 +75,7 @@ describe('a fetch event', () => {
     expect((await request(integration, envelope(multipart))).text).toBe(sent);
   });
 
-  test('is answered by what the handler returns, untouched', async () => {
+  test('is answered with the unchanged result of the handler', async () => {
     const answer = new Response('teapot', {
       status: 418,
       headers: [
@@ -204,7 +204,7 @@ describe('any other event', () => {
     },
   );
 
-  test('may leave work behind by waitUntil', async () => {
+  test('may continue work with waitUntil', async () => {
     const work = Promise.resolve('done');
     const integration = createIntegration({
       events: { space_view: (_, context) => context.waitUntil(work) },
@@ -229,7 +229,7 @@ describe('a definition', () => {
     [{ events: [] }, /events must be an object/],
     [{ events: { space_view: 'x' } }, /events\.space_view must be a function or an array/],
     [{ events: { space_view: [() => {}, 1] } }, /events\.space_view must be a function or an array/],
-  ])('that is wrong is a TypeError that says where: %j', (definition, message) => {
+  ])('that is invalid is a TypeError that names the place: %j', (definition, message) => {
     const create = () => createIntegration(definition as never);
     expect(create).toThrow(TypeError);
     expect(create).toThrow(message);
@@ -253,7 +253,7 @@ describe('a multipart envelope', () => {
   });
   const event = JSON.stringify(fetchEvent('POST'));
 
-  test('is handled like one in parts', async () => {
+  test('is handled like an envelope in parts', async () => {
     const body = new Blob(['päyload'], { type: 'application/octet-stream' });
     expect(
       (await request(integration, envelope({ event, environment: '{}', 'fetch-body': body }))).text,
@@ -281,7 +281,7 @@ describe('a multipart envelope', () => {
     ],
     [new Request('https://e.example/key/v1'), 'The envelope must be sent with POST'],
     [envelope({ event, environment: '{}' }, 'https://e.example/key/v2'), 'Unsupported version v2'],
-  ])('is all that fetch takes', async (other, message) => {
+  ])('is the only request that fetch accepts', async (other, message) => {
     const { response, text } = await request(integration, other);
     expect([response.status, text]).toEqual([400, message]);
   });

@@ -75,7 +75,7 @@ test('globals are defined as in a browser', async () => {
   ).toEqual([[], true, true, 'Annex', 20, true]);
 });
 
-test('queueMicrotask runs before the next macrotask, and what it throws is reported', async () => {
+test('queueMicrotask runs before the next macrotask, and its exceptions are reported', async () => {
   expect(
     await isolate.run(`
       const order = [];
@@ -134,7 +134,7 @@ test('ordinary buffers work as before', async () => {
   ).toEqual([true, true, true, 6, 5, true, true, 1, 'TypeError', '[object ArrayBuffer]']);
 });
 
-test('attack: a fixed buffer over the memory limit is refused, however it is asked for', async () => {
+test('attack: a fixed buffer over the memory limit is refused, in every way of making one', async () => {
   expect(
     await isolate.run(`
       const big = 1 << 30;

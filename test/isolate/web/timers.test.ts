@@ -23,7 +23,7 @@ async function answer(body: string): Promise<unknown> {
 }
 const WAIT = 'const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));';
 
-test('the functions look like operations of a browser', async () => {
+test('the functions have the interface of a browser', async () => {
   expect(
     await answer(`
       const threw = (run) => { try { run(); } catch (error) { return error.name; } };
@@ -177,7 +177,7 @@ test('from the sixth timer that sets a timer on, each waits for 4 ms', async () 
 });
 
 describe('an exception in a handler', () => {
-  test('is logged for its call, which goes on', async () => {
+  test('is logged for its call, which continues', async () => {
     const worker = await handler(`
       ${WAIT}
       setTimeout(() => { throw new Error('in a timer'); });

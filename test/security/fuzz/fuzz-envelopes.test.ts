@@ -205,7 +205,7 @@ function hostileEnvelope(chance: Chance): Sent {
 /** Codes of refusals of an invalid envelope: the sender is at fault, never the service. */
 const CODES: ReadonlySet<string> = new Set(['400 ENVELOPE_INVALID', '413 REQUEST_TOO_LARGE']);
 
-test('an envelope is answered by the integration, or refused for its fault', async () => {
+test('an envelope is answered by the integration, or refused with the name of its fault', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const before = annex.cellPids;
   const statuses = new Set<number>();

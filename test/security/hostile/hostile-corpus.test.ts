@@ -39,7 +39,7 @@ test('the corpus has attacks of every kind, each with a title of its own', () =>
 const cellsReplaced = () => host.annex.metric('annex_cell_restarts_total');
 const callsInFlight = () => host.annex.metric('annex_calls_in_flight');
 
-describe('costs no call but its own', () => {
+describe('affects no other call', () => {
   afterAll(async () => {
     // On a busy machine, a thread that is slow to end looks stuck. Its cell is replaced then, but
     // only when the other calls in it are over.
@@ -57,7 +57,7 @@ describe('costs no call but its own', () => {
   });
 });
 
-describe('may cost its cell, but not the service', () => {
+describe('may end its cell, but not the service', () => {
   test.each(ATTACKS.filter(({ cell }) => cell === 'may be lost'))('$title ($name)', async (attack) => {
     const before = await cellsReplaced();
     const lost = host.bystanders.map((bystander) => bystander.lost);

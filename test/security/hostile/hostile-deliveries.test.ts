@@ -32,7 +32,7 @@ describe('an integration that names', () => {
     ['nothing', ''],
     ['a megabyte', `https://example.com/${'x'.repeat(1_000_000)}`],
     ['a password', 'https://bank.example@evil.example/'],
-  ])('%s as the receiver has its delivery fail, and others go on', async (_, destination) => {
+  ])('%s as the receiver has its delivery fail, and other deliveries continue', async (_, destination) => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('evil', ['s1']);
@@ -49,7 +49,7 @@ describe('an integration that names', () => {
 });
 
 describe('a store that is full', () => {
-  test('is not queried again and again for a backlog that it cannot return', async () => {
+  test('is not queried in a loop for a backlog that it cannot return', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1', 's2']);

@@ -32,7 +32,7 @@ async function attack(name: string, source: string): Promise<{ response: Respons
 describe('floods at the bridge', () => {
   // Attack: emissions queue up in the cell's main thread until its watchdog never has a turn.
   // A timer that is cleared at once never reaches the bridge.
-  test('setting and clearing timers in a loop is a loop like any other', async () => {
+  test('setting and clearing timers in a loop ends at the CPU limit, as any loop does', async () => {
     const { response } = await attack(
       'timer-flood',
       handler('for (;;) clearTimeout(setTimeout(() => {}, 1));'),
@@ -46,7 +46,7 @@ describe('floods at the bridge', () => {
   });
 
   // Attack: a synchronous conversion stops the CPU clock of its isolate.
-  test('converting domains beyond ASCII without end counts as CPU in the end', async () => {
+  test('converting domains beyond ASCII without end counts as CPU of the call', async () => {
     const { response } = await attack(
       'domains',
       handler("for (;;) try { URL.canParse('http://\\u00fc' + Math.random()); } catch {}"),
@@ -63,7 +63,7 @@ describe('floods at the bridge', () => {
     expect((await annex.log(attacker)).length).toBeLessThanOrEqual(16 + 2);
   });
 
-  test('a log that has reached its limit still gets the reason of a failure', async () => {
+  test('a log that has reached its limit still receives the reason of a failure', async () => {
     const { response, attacker } = await attack(
       'lost-reason',
       handler(`for (let i = 0; i < 100; i++) console.log(i); throw new Error('the reason');`),
@@ -113,7 +113,7 @@ describe('names', () => {
 describe('a client that disconnects', () => {
   // The timers of a loading script must not end with the first caller: later calls would wait for
   // ever.
-  test('while a script loads does not keep the next caller from its answer', async () => {
+  test('while a script loads does not prevent the answer to the next caller', async () => {
     const cold = await annex.deploy(
       'cold',
       handler(`return new Response('loaded');`, 'await new Promise((done) => setTimeout(done, 400));'),

@@ -246,7 +246,7 @@ describe('a prelude that has been taken over', () => {
     });
   });
 
-  test('cannot ask for what the prelude would refuse: the bounds are the cell’s own', async () => {
+  test('cannot request operations that the prelude would refuse: the cell checks the bounds itself', async () => {
     const pbkdf2 = { name: 'PBKDF2', hash: 'SHA-1', salt: 0, iterations: 100_001 };
     const key = { id: 1, type: 'secret', algorithm: { name: 'PBKDF2' }, usages: ['deriveBits'], material: 0 };
     const rsa = { name: 'RSA-PSS', hash: 'SHA-1', modulusLength: 16_384, publicExponent: 0 };

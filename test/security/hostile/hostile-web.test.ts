@@ -224,7 +224,7 @@ test('lines logged while the script loads count among those of its first call', 
   );
 });
 
-test('a script that spins once it has loaded ends its first call, and is not loaded again and again', async () => {
+test('a script that spins once it has loaded ends its first call, and is not loaded in a loop', async () => {
   const spinner = await annex.deploy(
     'spinner',
     `const isProbed = new Error().stack.includes('probe.js');

@@ -121,7 +121,7 @@ async function head(sent: ClientRequest): Promise<IncomingMessage> {
 }
 
 describe('an answer that is a stream', () => {
-  test('reaches the client at once: the first byte before the last exists', async () => {
+  test('reaches the client at once: its first byte arrives before its last is made', async () => {
     const response = await fetch(`${streamer.endpoint}/two`);
     expect(response.headers.get('content-length')).toBeNull();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -174,7 +174,7 @@ describe('an answer that is a stream', () => {
     await logged('the source broke');
   });
 
-  test('that fails resets the connection of an HTTP/1.0 client, which could take half of it for all', async () => {
+  test('that fails resets the connection of an HTTP/1.0 client, which could take the part for the whole', async () => {
     for (const path of ['/breaks', '/words']) {
       const socket = dial();
       socket.write(`${line('GET', path, '1.0')}\r\n`);

@@ -86,7 +86,7 @@ const LEFT: [what: string, body: string, outcome: 'ok' | 'exceededCpu'][] = [
 
 describe('a call that answers and leaves behind', () => {
   test.each(LEFT)(
-    '%s behind is answered; then nothing runs, and the next call pays for nothing',
+    '%s behind is answered; then nothing runs, and nothing is charged to the next call',
     async (what, body, outcome) => {
       const left = await deployed(
         what.replaceAll(' ', '-'),
@@ -134,7 +134,7 @@ describe('a call whose client disconnects', () => {
 
   const STUBBORN = `for (;;) { try { await fetch('BASE'); } catch { done += 1; } }`;
 
-  test('and whose code goes on is stopped, and its neighbours are served', async () => {
+  test('and whose code continues to run is stopped, and its neighbours are served', async () => {
     const stubborn = await deployed('stubborn', STUBBORN.replace('BASE', base));
     await leave(stubborn);
     expect(await doneBy(stubborn)).toMatch(/^200 /);

@@ -105,7 +105,7 @@ describe('bodies that the host collects', () => {
     expect([body.receive(PIECE), body.close(), body.breakOff()]).toEqual([false, false, false]);
   });
 
-  test('end a cell that sends more than its credit, or more than a body may have', () => {
+  test('end a cell that sends more than its credit, or more than the limit of a body', () => {
     const silent = new IncomingBody(MIB, new IncomingBodies(), 'a', {
       credit: () => undefined,
       done: () => undefined,

@@ -30,7 +30,7 @@ describe('the rate of pieces', () => {
     expect(take(pace, 1_010).pieces).toBe(BURST);
   });
 
-  test('does not delay a body that is no faster', () => {
+  test('does not delay a slower body', () => {
     const pace = new PiecePace(0);
     for (let now = 0; now < 10_000; now += 1_000 / PER_SECOND) {
       expect(pace.waitMs(now)).toBe(0);

@@ -153,7 +153,7 @@ describe('an envelope', () => {
     });
   });
 
-  test('cannot bring its own environment: that of the sender is replaced, foreign keys pass through', async () => {
+  test('cannot set its environment: known members are replaced, and unknown members pass through', async () => {
     const worker = await deployed(
       'claims',
       `export default { async fetch(request) { return new Response((await request.formData()).get('environment')) } };`,
@@ -224,7 +224,7 @@ describe('the log', () => {
     expect(line?.text).not.toContain('annex:/');
   });
 
-  test('has what console prints, in order, with its level', async () => {
+  test('has the lines of console, in order, with their levels', async () => {
     const worker = await deployed(
       'printing',
       `export default { fetch() { console.log('one', { a: [1] }); console.warn('two'); console.error(new TypeError('three').message); return new Response() } };`,
@@ -237,7 +237,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('is bounded for each call, and says how much was dropped', async () => {
+  test('is bounded for each call, and has the number of dropped lines', async () => {
     const worker = await deployed(
       'flood',
       `export default { fetch() { for (let i = 0; i < 300; i++) console.log('line ' + i); return new Response() } };`,

@@ -55,7 +55,7 @@ describe('a log with room for 100 lines', () => {
     expect(await lines()).toEqual([REAL, OF_STRANGERS]);
   });
 
-  test('keeps its own lines while strangers call more often than there are places', async () => {
+  test('keeps its own lines while strangers make more calls than it can queue', async () => {
     const statuses: number[] = [];
     while (statuses.filter((status) => status === 503).length < KEPT) {
       const answers = await Promise.all(Array.from({ length: 30 }, () => fetch(`${worker.endpoint}/wait`)));

@@ -38,7 +38,7 @@ test.each([
   [1, 32],
   [8, 4],
   [32, 1],
-])('%i installations with %i callers each have no more than one rate together', (installations, callers) => {
+])('%i installations with %i callers each share one rate', (installations, callers) => {
   const refusals = simulate(installations, callers, 20_000);
   const sum = refusals.reduce((all, one) => all + one, 0);
   // The rate, the bursts, and one in flight for each caller.

@@ -45,7 +45,7 @@ describe('the account of an isolate', () => {
     expect(Math.max(...used)).toBeLessThan(2 * Math.min(...used));
   });
 
-  test('counts no longer when the isolate has been disposed of', () => {
+  test('leaves the sum of the accounts when the isolate is disposed', () => {
     const thread = new MainThread();
     const [one, other] = [thread.open(), thread.open()];
     for (const use of [one, other]) use.add(24, 0);
@@ -79,7 +79,7 @@ describe('in a call', () => {
        return new Response(String(count));`,
     );
 
-  test('domain names are weighed by the square of their length, and one too many is an error that says so', async () => {
+  test('domain names are weighed by the square of their length, and one too many is an error that names the cause', async () => {
     const [short, long] = [await lookUps('short', 8), await lookUps('long', 250)];
     expect(short).toMatch(/^\d{3} RangeError Too many domain names beyond ASCII/);
     expect(long).toMatch(/^\d\d RangeError Too many domain names beyond ASCII/);

@@ -51,7 +51,7 @@ describe('growth is charged to the isolates that ran', () => {
     return { state, memory, run };
   }
 
-  test('by the CPU of each, so that an isolate that grows again and again stands out among busy ones', () => {
+  test('by the CPU of each, so that an isolate that grows repeatedly stands out among busy ones', () => {
     const { state, run } = watch();
     for (let turn = 0; turn < 40; turn++) {
       run(0, { busy: 9, 'other-1': 3 });
@@ -94,7 +94,7 @@ describe('growth is charged to the isolates that ran', () => {
     expect(state.noted.at(-1)).toBe('bystander');
   });
 
-  test('returned memory is charged to no isolate: a busy one does not inherit what others held', () => {
+  test('returned memory is charged to no isolate: a busy isolate is not charged for memory that others held', () => {
     const { state, run, memory } = watch();
     for (let round = 0; round < 10; round++) {
       run(660, { hoarder: 9, busy: 1 });

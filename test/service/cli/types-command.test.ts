@@ -51,7 +51,7 @@ describe('npm run types', () => {
     expect(await folder.compile()).toEqual([]);
   });
 
-  test('declares what the bundler puts in, and nothing of Node', async () => {
+  test('declares the constants of the bundler, and nothing of Node', async () => {
     const folder = await folderOf();
     const code = "export const isLive: boolean = MODE === 'production';\nexport const env = process.env;\n";
     await folder.write({ 'mode.ts': code });
@@ -60,7 +60,7 @@ describe('npm run types', () => {
     expect(await folder.read('tsconfig.json')).toContain('"skipLibCheck": true');
   });
 
-  test('finds a folder from where the user is', async () => {
+  test('resolves a folder against the working directory of the user', async () => {
     const folder = await folderOf();
     expect(await runTypes(['.'], folder.path)).toMatchObject({ code: 0 });
     expect(await readdir(folder.path)).toEqual(expect.arrayContaining(MADE));
@@ -96,14 +96,14 @@ describe('npm run types', () => {
     expect(await readdir(folder.path)).not.toContain('annex-env.d.ts');
   });
 
-  test('mentions a warning and goes on', async () => {
+  test('prints a warning and continues', async () => {
     const folder = await folderOf(`${MANIFEST}colour: red\n`);
     const { code, stderr } = await folder.types();
     expect(code).toBe(0);
     expect(stderr).toMatch(/^platform-manifest\.yaml:12:\d+: warning: /m);
   });
 
-  test('steers no terminal with what a manifest says', async () => {
+  test('attack: text of a manifest sends no control sequence to the terminal', async () => {
     const folder = await folderOf(`${MANIFEST}"\\e[2J\\u202e": red\n"\\e[2J\\u202e": red\n`);
     const { code, stderr } = await folder.types();
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('"?[2J?" is there twice') });
@@ -131,7 +131,7 @@ describe('npm run types', () => {
 });
 
 describe('--check', () => {
-  test('holds after the types were written, however lines end', async () => {
+  test('succeeds after the types were written, with any line ends', async () => {
     const folder = await folderOf();
     await folder.types();
     await folder.write({ 'annex-env.d.ts': (await folder.read('annex-env.d.ts')).replaceAll('\n', '\r\n') });
@@ -142,7 +142,7 @@ describe('--check', () => {
     ['the manifest has changed', { 'platform-manifest.yaml': MANIFEST.replace('word', 'term') }],
     ['the types were edited', { 'annex-env.d.ts': 'export {};\n' }],
     ['those of the SDK were edited', { 'annex-sdk.d.ts': 'export {};\n' }],
-  ])('fails where %s, and changes nothing', async (_, change) => {
+  ])('fails if %s, and changes nothing', async (_, change) => {
     const folder = await folderOf();
     await folder.types();
     await folder.write(change);
@@ -153,7 +153,7 @@ describe('--check', () => {
     expect(await Promise.all(MADE.map((file) => folder.read(file)))).toEqual(before);
   });
 
-  test('fails where there are none, and writes none', async () => {
+  test('fails if there are no types, and writes none', async () => {
     const folder = await folderOf();
     expect(await folder.types('--check')).toMatchObject({ code: 1 });
     expect((await readdir(folder.path)).sort()).toEqual(['index.ts', 'platform-manifest.yaml']);

@@ -140,7 +140,7 @@ describe('a configuration component', () => {
     });
   });
 
-  test('shows what is set, without credentials', async () => {
+  test('shows the stored values, without credentials', async () => {
     const connected = await service.install('drawn');
     const path = `/integrations/drawn/installations/${connected.id}`;
     const configuration = { region: 'eu', oauth_credentials: { access_token: 'T0K3N' } };
@@ -304,7 +304,7 @@ describe('a component that fails is 502', () => {
   });
 });
 
-describe('what cannot be drawn', () => {
+describe('a request that cannot be drawn', () => {
   test.each(['nope', '__proto__', 'x\u0000'])(
     'an unknown component %j: 404 with the known ones',
     async (componentId) => {

@@ -146,7 +146,7 @@ describe('fairness', () => {
     expect(worker.inFlight).toBe(3);
   });
 
-  test('an endpoint that fails again and again is probed, one delivery at a time, until one succeeds', async () => {
+  test('an endpoint that fails repeatedly is probed, one delivery at a time, until one succeeds', async () => {
     const delivering = await Delivering.begin({ failuresBeforeProbing: 4, deliveriesInFlightPerEndpoint: 4 });
     let status: number | undefined = 400;
     const receiver = await HttpReceiver.start(() => status);
@@ -200,7 +200,7 @@ describe('a stop', () => {
     expect(delivering.time.nextAt).toBeUndefined();
   });
 
-  test('gives them limited time; what a receiver may have got is of unknown end, and is posted again', async () => {
+  test('gives them limited time; a post that a receiver may have got has an unknown outcome, and is repeated', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start(() => undefined);
     await delivering.install('acme', ['s1']);
@@ -399,7 +399,7 @@ describe('a store that fails', () => {
 
   // A commit of unknown end: the repeated write changes nothing, and the first one had the due
   // time.
-  test('after it has settled a delivery is asked when that is due', async () => {
+  test('after it has settled a delivery is queried for the next due time', async () => {
     const delivering = await Delivering.begin();
     const statuses = [500, 200];
     const receiver = await HttpReceiver.start(() => statuses.shift());
@@ -429,7 +429,7 @@ describe('a store that fails', () => {
     expect(await delivering.read(id)).toMatchObject({ attempts: 2, retries: 1, unknowns: 0 });
   });
 
-  test('when deliveries are claimed or refilled is not asked for a while', async () => {
+  test('when deliveries are claimed or refilled is not queried for a while', async () => {
     const delivering = await Delivering.begin();
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);

@@ -210,7 +210,7 @@ describe('deliveries', () => {
         controller.close();
       } }));`;
 
-    test('post the answer of the integration to the receiver it names, and ask it once', async () => {
+    test('post the answer of the integration to the receiver it names, and call the integration once', async () => {
       const statuses = [503, 200];
       const receiver = await HttpReceiver.start(() => statuses.shift());
       const installed = await webhook(
@@ -314,7 +314,7 @@ describe('deliveries', () => {
       ['no JSON', `to('{"a":')`],
       ['nothing', `to('')`],
       ['no UTF-8', `to(new Uint8Array([0x22, 0xff, 0x22]))`],
-    ])('whose payload is %s fail for good, and the log says what is required', async (_, source) => {
+    ])('whose payload is %s fail for good, and the log has the requirement', async (_, source) => {
       const receiver = await HttpReceiver.start();
       const installed = await webhook(`return ${source};`, receiver.url);
       const id = await post(viewed(installed.organization));

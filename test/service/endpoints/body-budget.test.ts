@@ -93,7 +93,7 @@ describe('a budget', () => {
     expect(budget.open(of).take(40)).toBe(true);
   });
 
-  test('evicts a body whose client has stopped, and none whose client goes on', () => {
+  test('evicts a body whose client has stopped, and none whose client continues', () => {
     const { budget, pass } = budgetOf(2 * MIB);
     const of = owner('a');
     let moved = 0;

@@ -40,11 +40,11 @@ const STAYS = [
   ],
 ];
 
-describe('a path leaves its endpoint', () => {
-  test.each(CLIMBS)('%s', (path) => expect(leavesEndpoint(path)).toBe(true));
-  test.each(STAYS)('and does not: %s', (path) => expect(leavesEndpoint(path)).toBe(false));
+describe('a path', () => {
+  test.each(CLIMBS)('leaves its endpoint: %s', (path) => expect(leavesEndpoint(path)).toBe(true));
+  test.each(STAYS)('stays below its endpoint: %s', (path) => expect(leavesEndpoint(path)).toBe(false));
 
-  test('as a URL parser decides', () => {
+  test('leaves its endpoint exactly if a URL parser decides so', () => {
     let seed = 11;
     const below = (count: number): number => {
       seed = (seed * 48_271) % 2_147_483_647;

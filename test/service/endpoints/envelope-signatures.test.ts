@@ -52,7 +52,7 @@ describe('the age of a signature', () => {
     `t=${T},v1=00`,
     `t=${T},t=${T},v1=${'0'.repeat(64)}`,
     `t=1e9,v1=${'0'.repeat(64)}`,
-  ])('what is no signature is refused by its head: %j', (header) =>
+  ])('a malformed signature is refused before the body is read: %j', (header) =>
     expect(signatures().them.headRefusal(header)).toMatchObject({ code: 'ENVELOPE_UNAUTHORIZED' }),
   );
 });

@@ -155,7 +155,7 @@ describe('jose', () => {
     ['A256KW', 'A128CBC-HS256'],
     ['RSA-OAEP-256', 'A256GCM'],
     ['ECDH-ES+A128KW', 'A128GCM'],
-  ])('%s with %s: what is encrypted on one side is decrypted on the other', async (alg, enc) => {
+  ])('%s with %s: data encrypted on one side is decrypted on the other', async (alg, enc) => {
     const pair = alg === 'dir' || alg === 'A256KW' ? undefined : await generated(alg);
     const jwk = pair?.jwk ?? symmetric;
     const secret = pair?.secret ?? symmetric;

@@ -25,7 +25,7 @@ describe('the control listener', () => {
   // Attack: DNS rebinding. A page of evil.example, whose name now resolves to 127.0.0.1, sends
   // requests from the operator's browser.
   test.each(['/metrics', '/healthz', '/v1/openapi.json', '/v1/tokens', '/nothing'])(
-    'tells a page of a stranger nothing of %s, even with a token',
+    'answers a page of another site nothing for %s, even with a token',
     async (path) => {
       for (const host of [
         'evil.example',

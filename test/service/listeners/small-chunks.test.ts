@@ -159,7 +159,7 @@ describe('smallChunksPerSecond: what it allows is read at once, and more is read
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
 
-  test('ends a sender that goes on as a slow one', async () => {
+  test('ends a sender that continues, as it ends a slow one', async () => {
     const annex = await start({ smallChunksPerSecond: 64, requestStallMs: 1_000 });
     const { endpoint } = await annex.deploy('counting', COUNTING);
     const { socket, closed } = await dial(endpoint);

@@ -128,7 +128,7 @@ for (const example of EXAMPLES) {
     });
 
     const times = remembers ? 1 : 2;
-    test(`confirms an event that comes twice, and handles it ${remembers ? 'once' : 'twice, for a database to tell'}`, async () => {
+    test(`confirms an event that arrives twice, and handles it ${remembers ? 'once' : 'twice: its database has to deduplicate'}`, async () => {
       const [id, after] = [newId(), newId()];
       const body = eventText(id);
       expect(await post(body, signed(body, now() - 1))).toEqual(RECEIVED);

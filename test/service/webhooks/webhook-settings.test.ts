@@ -56,14 +56,14 @@ async function installed(service = annex) {
 }
 
 describe('the component', () => {
-  test('says in the organization where webhooks are set up', async () => {
+  test('explains in the organization where webhooks are set up', async () => {
     const { drawn } = await installed();
     const answer = await drawn('');
     expect(words(answer)).toContain('Webhooks are set up in a space or on a site');
     expect(buttons(answer)).toEqual({});
   });
 
-  test('says what is missing before it is configured, and sends no test', async () => {
+  test('lists missing settings before it is configured, and sends no test', async () => {
     const { drawn } = await installed();
     for (const place of ['/spaces/garden', '/sites/docs']) {
       const answer = await drawn(place);
@@ -73,7 +73,7 @@ describe('the component', () => {
     }
   });
 
-  test('says what is invalid in the configuration', async () => {
+  test('lists the problems of the configuration', async () => {
     const { drawn, configure } = await installed();
     await configure('/sites/docs', { webhook_url: 'ftp://x.example/', event_types: 'site_view' });
     const answer = await drawn('/sites/docs');
@@ -83,7 +83,7 @@ describe('the component', () => {
     expect(words(await drawn('/sites/docs'))).toContain('"webhook_url" must be a string.');
   });
 
-  test('says what is sent where, once the configuration is complete', async () => {
+  test('shows the URL and the event types, once the configuration is complete', async () => {
     const { drawn, configure } = await installed();
     const event_types = ['site_view', 'page_feedback'];
     await configure('/sites/docs', { webhook_url: 'https://hooks.example.com/in', event_types });

@@ -130,7 +130,7 @@ describe('the outcome of a claimed delivery', () => {
     expect(await store.deliveries.attempts(id)).toEqual([]);
   });
 
-  test('is accepted from the latest claim only: an earlier one changes nothing, and learns so', async () => {
+  test('is accepted from the latest claim only: a write of an earlier claim changes nothing, and reports so', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const first = await claimed(store, id);

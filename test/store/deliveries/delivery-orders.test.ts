@@ -139,18 +139,18 @@ describe('a redelivered delivery', () => {
 describe('a canceled delivery', () => {
   test('is finished, whether it was pending or in flight; the outcome of an attempt in flight is discarded', async () => {
     const store = await listeningStore();
-    const [waiting = '', underWay = ''] = await deliveriesOf(store, 2);
-    const claim = await claimed(store, underWay);
-    for (const id of [waiting, underWay])
+    const [waiting = '', inFlight = ''] = await deliveriesOf(store, 2);
+    const claim = await claimed(store, inFlight);
+    for (const id of [waiting, inFlight])
       expect(await store.deliveries.cancel(id, OPERATOR)).toMatchObject({
         ...{ state: 'canceled', outcome: 'canceled', finishedAt: CLOCK.now },
       });
     expect(await store.deliveries.settle(ending(claim, { attempt: answered() }))).toBe(false);
-    expect(await store.deliveries.read(underWay)).toMatchObject({ state: 'canceled', attempts: 0 });
-    expect(await store.deliveries.claim([waiting, underWay])).toEqual([]);
+    expect(await store.deliveries.read(inFlight)).toMatchObject({ state: 'canceled', attempts: 0 });
+    expect(await store.deliveries.claim([waiting, inFlight])).toEqual([]);
     expect(await store.deliveries.recover({ all: true })).toEqual([]);
     expect(await auditOf(store, 'delivery.cancel')).toMatchObject([
-      { organization: 'acme', details: { delivery: underWay } },
+      { organization: 'acme', details: { delivery: inFlight } },
       { organization: 'acme', details: { delivery: waiting } },
     ]);
   });

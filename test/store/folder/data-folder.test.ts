@@ -63,7 +63,7 @@ describe('a file or folder without access', () => {
     await chmod(folder, 0o700);
   });
 
-  test('a key file that cannot be read is named, with what to do', async () => {
+  test('a key file that cannot be read is named, with advice', async () => {
     const folder = await used();
     await chmod(join(folder, 'vault.key'), 0o000);
     const words = await said(folder);

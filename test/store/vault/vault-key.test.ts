@@ -126,7 +126,7 @@ test('a key is added before the others, in a file that only its owner can read',
   await expect(addKeyTo(`${file}.none`, randomBytes)).rejects.toThrow('the first start makes it');
 });
 
-test('vault:rotate says what happens next, and prints no key', async () => {
+test('vault:rotate prints the next steps, and no key', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'vault.key'), `${ONE}\n`, { mode: 0o600 });
   const run = (env: NodeJS.ProcessEnv) =>

@@ -10,7 +10,7 @@ export class Shell {
   readonly #bash: ChildProcessByStdio<Writable, Readable, Readable>;
   #output = '';
   #complaints = '';
-  #heard: () => void = () => {};
+  #changed: () => void = () => {};
   #ended = false;
 
   /** @param folder working and home folder, so that no `.curlrc` or proxy of the machine applies */
@@ -23,14 +23,14 @@ export class Shell {
     });
     this.#bash.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       this.#output += chunk;
-      this.#heard();
+      this.#changed();
     });
     this.#bash.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       this.#complaints += chunk;
     });
     this.#bash.on('close', () => {
       this.#ended = true;
-      this.#heard();
+      this.#changed();
     });
     // A write to a shell that has just ended fails; `close` reports it.
     this.#bash.stdin.on('error', () => {});
@@ -43,12 +43,12 @@ export class Shell {
     // The block gets no input: the shell's own input has the next blocks.
     this.#bash.stdin.write(`{\n${script}\n} </dev/null\nprintf '\\n%s' ${mark}\n`);
     return new Promise((resolve, reject) => {
-      this.#heard = () => {
+      this.#changed = () => {
         const end = this.#output.indexOf(mark);
         if (end !== -1) resolve(this.#output.slice(0, end).trim());
         else if (this.#ended) reject(new Error(`The shell ended. ${this.#output}${this.#complaints}`));
       };
-      this.#heard();
+      this.#changed();
     });
   }
 

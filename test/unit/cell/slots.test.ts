@@ -22,7 +22,7 @@ function runners() {
 }
 
 describe('slots', () => {
-  test('are given in the order of the requests, one more with each that is given back', () => {
+  test('are granted in the order of the requests, each released slot to the next request', () => {
     const { began, light } = runners();
     const slots = new Slots(2, 4);
     const [a, b, c, d] = [light('a'), light('b'), light('c'), light('d')];
@@ -47,7 +47,7 @@ describe('slots', () => {
     expect(began).toEqual(['a', 'b', 'c']);
   });
 
-  test('do not go to a runnable that no longer waits', () => {
+  test('are not granted to a runnable that no longer waits', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(1, 0);
     const [a, b, c, d] = [light('a'), light('b'), heavy('c'), light('d')];
@@ -58,7 +58,7 @@ describe('slots', () => {
 });
 
 describe('heavy ones', () => {
-  test('take no slot while there is a place beside the slots: a light one begins at once, however many there are', () => {
+  test('take no slot while there is a place beside the slots, so a light one begins at once', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(2, 8);
     for (let i = 0; i < 20; i++) slots.request(heavy(`heavy ${i}`));
@@ -79,14 +79,14 @@ describe('heavy ones', () => {
     expect(began.slice(0, 9)).toEqual([...Array.from({ length: 8 }, (_, i) => `light ${i}`), 'heavy']);
   });
 
-  test('run where no other waits', () => {
+  test('take any slot for which no other waits', () => {
     const { began, heavy } = runners();
     const slots = new Slots(1, 0);
     slots.request(heavy('heavy'));
     expect(began).toEqual(['heavy']);
   });
 
-  test('leave the last slot free where others like them run beside the slots', () => {
+  test('leave the last slot free while other heavy ones run beside the slots', () => {
     const { began, light, heavy } = runners();
     const slots = new Slots(2, 2);
     const [a, b, c] = [heavy('a'), heavy('b'), heavy('c')];
@@ -113,7 +113,7 @@ describe('background ones', () => {
     expect(began.slice(0, 10)).toEqual([...Array.from({ length: 9 }, (_, i) => `light ${i}`), 'a']);
   });
 
-  test('have their turn beside light and heavy ones that never end', () => {
+  test('are not starved by light and heavy ones that never end', () => {
     const { began, light, heavy, background } = runners();
     const slots = new Slots(1, 0);
     const made = new Map(['light 1', 'light 2'].map((name): [string, Runnable] => [name, light(name)]));
@@ -128,7 +128,7 @@ describe('background ones', () => {
       expect(began.filter((one) => one === name).length).toBeGreaterThanOrEqual(8);
   });
 
-  test('move before earlier ones once a foreground call has come', () => {
+  test('overtake earlier ones once they have a foreground call', () => {
     const { began, light, background } = runners();
     const slots = new Slots(1, 0);
     const holder = light('holder');
@@ -142,7 +142,7 @@ describe('background ones', () => {
     expect([began, slots.contended]).toEqual([['holder', 'lifted', 'a'], true]);
   });
 
-  test('run where no other waits, and are forgotten when they no longer wait', () => {
+  test('take any slot for which no other waits, and leave the queue when they no longer wait', () => {
     const { began, background } = runners();
     const slots = new Slots(1, 0);
     const [a, b, c] = [background('a'), background('b'), background('c')];
@@ -169,7 +169,7 @@ describe('an isolate is heavy', () => {
     expect(use.isHeavy(2_000)).toBe(true);
   });
 
-  test('and so is its successor with the same key', () => {
+  test('and so is the next isolate with the same key', () => {
     const uses = new RecentCpuOfIsolates();
     uses.of('one').add(900e6, 0);
     expect([uses.of('one').isHeavy(0), uses.of('other').isHeavy(0)]).toEqual([true, false]);

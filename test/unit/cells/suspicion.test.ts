@@ -37,13 +37,13 @@ describe('a guilty installation', () => {
     expect(suspicion.isGuilty('bad')).toBe(true);
   });
 
-  test('is not found where the second death is long after the first', () => {
+  test('is not found if the second death is long after the first', () => {
     died('bad');
     pass(11 * MINUTE_MS);
     expect(died('bad')).toEqual(['suspected']);
   });
 
-  test('is found by its shares of many deaths, and those that were executing at one are not', () => {
+  test('is found by its shares of many deaths; installations that were executing at one of them are not', () => {
     for (let death = 0; death < 3; death++) expect(died('bad', `other-${death}`)[0]).toBe('suspected');
     expect(died('bad', 'other-3')[0]).toBe('quarantined');
     for (let death = 0; death < 4; death++) expect(suspicion.isGuilty(`other-${death}`)).toBe(false);
@@ -94,7 +94,7 @@ describe('a guilty installation', () => {
 });
 
 describe('an innocent installation', () => {
-  test('is cleared after twenty calls and five seconds without a death, and after neither alone', () => {
+  test('is cleared after twenty calls and five seconds without a death, but not after one of the two', () => {
     died('good');
     work('good', 20, 4_900);
     expect(suspicion.isSuspect('good')).toBe(true);
@@ -107,7 +107,7 @@ describe('an innocent installation', () => {
     expect(suspicion.isSuspect('other')).toBe(false);
   });
 
-  test('is cleared after a minute where it is rarely called, and not before its first call', () => {
+  test('is cleared after a minute if it is rarely called, and not before its first call', () => {
     died('good', 'idle');
     work('good', 1, 0);
     expect(pass(59_000)).toEqual([]);
@@ -140,7 +140,7 @@ describe('an innocent installation', () => {
     }
   });
 
-  test('has a trial twice as long each time that it is suspected again', () => {
+  test('has to work twice as long in a trial cell each time that it is suspected again', () => {
     died('odd', 'a', 'b', 'c');
     work('odd', 20, 5_000);
     died('odd', 'd', 'e', 'f');

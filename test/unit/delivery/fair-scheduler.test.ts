@@ -176,7 +176,7 @@ describe('an endpoint that fails', () => {
 });
 
 describe('hints', () => {
-  test('are bounded per endpoint; the store is asked for the rest when they are used up', () => {
+  test('are bounded per endpoint; the store is queried for more when they are used up', () => {
     const scheduler = schedulerWith({ deliveriesInFlightPerEndpoint: 1_000, deliveriesInFlight: 1_000 });
     scheduler.add({ id: 'x', endpoint: 'a', organization: 'o', integration: 'i' });
     add(scheduler, 'a', HINTS_PER_ENDPOINT + 50);
@@ -393,7 +393,7 @@ describe('places are left for endpoints that answer in time', () => {
 });
 
 describe('an endpoint that backs off', () => {
-  test('is woken at its time, and earlier only by a new delivery', () => {
+  test('is resumed at its retryAt, and earlier only by a new delivery', () => {
     const scheduler = schedulerWith();
     add(scheduler, 'a', 1);
     add(scheduler, 'b', 1);
@@ -425,7 +425,7 @@ describe('an endpoint that backs off', () => {
   });
 });
 
-test('ten thousand endpoints take turns, back off and wake as fast as a few', () => {
+test('ten thousand endpoints take turns, back off and resume as fast as a few', () => {
   const scheduler = schedulerWith({ deliveriesInFlight: 64 });
   const count = 10_000;
   for (let index = 0; index < count; index += 1) add(scheduler, `${index} `, 3, `${index}`);

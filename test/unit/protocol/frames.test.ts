@@ -29,7 +29,7 @@ test('a frame in pieces of one byte arrives whole, and so does the next', () => 
   expect(bodies).toEqual([text, 'next']);
 });
 
-test('a fetch as stream 0, for which the host would end the cell with all its calls, is refused', () => {
+test('a fetch as stream 0 is refused in the cell, because the host would end the cell for it', () => {
   const fetched = (stream: number): Extract<Emission, ['fetch', ...unknown[]]> => [
     ...(['fetch', 1, stream, 'GET', 'https://e.example/', 'follow', '', undefined, false, false] as const),
   ];

@@ -90,7 +90,7 @@ describe('the result of a handler', () => {
 
 describe('deliverTo', () => {
   test.each(['', '/hook', 'in.example', 'https://', 'https://a b/'])(
-    'takes no destination that is no absolute URL: %j',
+    'refuses a destination that is not an absolute URL: %j',
     (url) => {
       expect(() => deliverTo(url, {})).toThrow('deliverTo: the destination must be an absolute URL');
     },
@@ -102,7 +102,7 @@ describe('deliverTo', () => {
     [7, 'a number'],
     [() => {}, 'a function'],
     [{ toJSON: () => undefined }, 'an object without JSON'],
-  ])('takes no payload that JSON cannot say: %j', (payload, kind) => {
+  ])('refuses a payload that JSON cannot represent: %j', (payload, kind) => {
     expect(() => deliverTo('https://in.example/', payload as object)).toThrow(
       `deliverTo: the payload must be an object, text or bytes, not ${kind}`,
     );

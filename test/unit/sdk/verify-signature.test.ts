@@ -42,7 +42,7 @@ describe('the rules of the signature', () => {
     ['v1 before t', `v1=${digest()},t=${TIME}`],
     ['two digests, the second of which matches', `t=${TIME},v1=${ZEROS},v1=${digest()}`],
     ['two digests, the first of which matches', `t=${TIME},v1=${digest()},v1=${ZEROS}`],
-    ['keys that nobody knows yet', `v0=x,t=${TIME},v2=${ZEROS},a,=,,v1=${digest()},T=1`],
+    ['unknown keys', `v0=x,t=${TIME},v2=${ZEROS},a,=,,v1=${digest()},T=1`],
     ['a time of sixteen digits', `t=9999999999999999,v1=${digest(SECRET, '9999999999999999')}`],
     ['a time with noughts before it, which is signed as it stands', `t=007,v1=${digest(SECRET, '007')}`],
   ])('%s is genuine', async (_, header) => {
@@ -52,7 +52,7 @@ describe('the rules of the signature', () => {
 
   test.each<[string, string | null | undefined, string]>([
     ['no header', undefined, 'missing'],
-    ['no header, as Headers.get() tells it', null, 'missing'],
+    ['no header, which Headers.get() returns as null', null, 'missing'],
     ['an empty header', '', 'malformed'],
     ['no t', `v1=${digest()}`, 'malformed'],
     ['no v1', `t=${TIME}`, 'malformed'],
@@ -100,7 +100,7 @@ describe('the rules of the signature', () => {
     }
   });
 
-  test('what Annex signs is genuine, with each of the secrets that overlap', async () => {
+  test('a signature of Annex is genuine, with each of the secrets during an overlap', async () => {
     const body = Buffer.from(BODY);
     const header = signatureHeader([SECRET, OTHER], TIME, body);
     for (const secret of [SECRET, OTHER, [OTHER, SECRET], ['a third one', OTHER]])

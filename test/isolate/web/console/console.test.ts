@@ -57,7 +57,7 @@ test('groups indent every line, and end', async () => {
   ]);
 });
 
-test('objects read as people expect', async () => {
+test('objects of each kind have a readable form', async () => {
   expect(
     await text(
       `{ a: 1, 'b-c': 'x', [Symbol('s')]: null, n: undefined, f() {}, k: class K {}, l: -0, m: 10n }`,

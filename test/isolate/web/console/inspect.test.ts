@@ -53,7 +53,7 @@ const LOGS: Readonly<Record<string, string>> = {
 };
 
 describe.each(Object.keys(LONG))('%s', (name) => {
-  test.each(Object.keys(LOGS))('is not listed as a whole by %s, however long it is', async (log) => {
+  test.each(Object.keys(LOGS))('of any length is listed in part only by %s', async (log) => {
     const asked = (await run(`${COUNTED}
       return [2_000, 16_000].map((length) => logged(${LONG[name]?.replace('LENGTH', 'length')}, ${LOGS[log]}));`)) as {
       keys: number;
@@ -189,7 +189,7 @@ describe('texts', () => {
     ]);
   });
 
-  test('forms of separators only make no list of them', async () => {
+  test('forms that consist of separators do not make a long list', async () => {
     const pairs = await run(`
       const before = String.prototype.split;
       let split = 0;

@@ -267,7 +267,7 @@ test.each([
     `subtle.deriveKey({ name: 'X25519', public: x.publicKey }, x.privateKey, { name: 'HMAC', hash: 'SHA-1', length: 0 }, true, ['sign'])`,
     'TypeError',
   ],
-])('where Node differs from the standard, the standard counts: %s', async (body, name) => {
+])('if Node differs from the standard, the standard is followed: %s', async (body, name) => {
   expect(await cell.run(`return await (async () => { ${SETUP} return nameOf(() => ${body}); })();`)).toBe(
     name,
   );

@@ -94,7 +94,7 @@ describe('floods', () => {
     ]);
   });
 
-  test('bytes of jobs that wait count against the heap of the isolate, and the cell lives on', async () => {
+  test('bytes of waiting jobs count against the heap of the isolate, and the cell survives', async () => {
     const pids = patient.service.cellPids;
     // 128 MiB of heap hold some thirty of them: an allocation fails, or the isolate is ended.
     await expect(
@@ -139,7 +139,7 @@ describe('floods', () => {
     expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(500);
   });
 
-  test('an isolate lives on after a call that its jobs ended, and drops the jobs that waited', async () => {
+  test('an isolate survives a call that its jobs ended, and drops the waiting jobs', async () => {
     const own = await cell.install();
     await cell.run('globalThis.kept = 1;', own);
     const spent = await cell.post(
@@ -183,7 +183,7 @@ describe('floods', () => {
   });
 });
 
-test('a script may use it while it loads', async () => {
+test('a script may use Web Crypto while it loads', async () => {
   const installed = await cell.service.deploy(
     'loading',
     `const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', new Uint8Array())).toHex();
@@ -192,7 +192,7 @@ test('a script may use it while it loads', async () => {
   expect(await (await fetch(installed.endpoint)).text()).toBe('da39a3ee5e6b4b0d3255bfef95601890afd80709');
 });
 
-test('a script that uses more than a call may use while it loads is not published', async () => {
+test('a script that exceeds the CPU of a call while it loads is not published', async () => {
   const { status, body } = await cell.service.tryPublish('greedy', {
     'index.js': `const key = await crypto.subtle.importKey('raw', new Uint8Array(1), 'PBKDF2', false, ['deriveBits']);
       for (;;) await crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(1), iterations: 100_000 }, key, 1_024);

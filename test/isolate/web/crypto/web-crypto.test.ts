@@ -106,7 +106,7 @@ describe('random values', () => {
     ]);
   });
 
-  test('are never given twice, and are refused to a call that asks for them in an endless loop', async () => {
+  test('are never returned twice, and are refused to a call that requests them in an endless loop', async () => {
     const result = (await cell.run(`
       const seen = new Set();
       for (let i = 0; i < 3000; i++) seen.add(crypto.randomUUID());
@@ -320,7 +320,7 @@ describe('results of one side are valid on the other', () => {
     `{ name: 'ECDH', namedCurve: 'P-384' }`,
     `{ name: 'ECDH', namedCurve: 'P-521' }`,
     `'X25519'`,
-  ])('%s comes to the same secret on both sides', async (algorithm) => {
+  ])('%s derives the same secret on both sides', async (algorithm) => {
     const name = /'([^']+)'/.exec(algorithm)?.[1];
     const pair = `const pair = await subtle.generateKey(${algorithm}, true, ['deriveBits']); const out = async (key, format) => [...new Uint8Array(await subtle.exportKey(format, key))];`;
     const mine = (await outside(
@@ -371,7 +371,7 @@ describe('results of one side are valid on the other', () => {
   });
 });
 
-test('bytes are copied when the algorithm has been read, and not later', async () => {
+test('bytes are copied right after the algorithm was read, and not later', async () => {
   expect(
     await cell.run(`
       const data = text('abc');

@@ -44,7 +44,7 @@ test('UTF-8 decodes as in Node, whole and byte by byte', async () => {
   );
 });
 
-test('a fatal decoder refuses exactly what is malformed, and can be used again', async () => {
+test('a fatal decoder refuses exactly the malformed input, and can be used again', async () => {
   const inside = await isolate.run(`
     const decoder = new TextDecoder('utf-8', { fatal: true });
     return ${JSON.stringify(SEQUENCES)}.map((bytes) => {
@@ -220,7 +220,7 @@ test('malformed East Asian text becomes U+FFFD without swallowing ASCII, or a Ty
   ).toEqual(MALFORMED.map(([, , text]) => [text, 'TypeError']));
 });
 
-test('a byte order mark is dropped once a text, unless it is asked for', async () => {
+test('a byte order mark is dropped once for each text, unless ignoreBOM is set', async () => {
   expect(
     await isolate.run(`
       const bom = [0xef, 0xbb, 0xbf];
@@ -242,7 +242,7 @@ test('a buffer that the options detach is empty, and any other value is a TypeEr
   ).toEqual(['', Array(5).fill('TypeError'), { read: 0, written: 0 }]);
 });
 
-test('TextEncoderStream joins a surrogate pair across chunks and replaces what stays alone', async () => {
+test('TextEncoderStream joins a surrogate pair across chunks and replaces a lone surrogate', async () => {
   expect(
     await isolate.run(`
       const encode = async (chunks) => {

@@ -203,7 +203,7 @@ describe('AbortSignal.timeout', () => {
   });
 });
 
-test('attack: replaced prototypes change neither an abort nor what the prelude sees of it', async () => {
+test('attack: replaced prototypes change no abort, and do not hide it from the prelude', async () => {
   const other = await createWebIsolate();
   try {
     expect(

@@ -74,7 +74,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('looks like a browser makes it: constants, unforgeable isTrusted, names, lengths, brands', async () => {
+  test('has the interface of a browser: constants, unforgeable isTrusted, names, lengths, brands', async () => {
     expect(
       await isolate.run(`
         const threw = (run) => { try { run(); } catch (error) { return error.name; } };
@@ -186,7 +186,7 @@ describe('a dispatch', () => {
     ).toBe('a b true a b true a true a b c false a b c false a b c true');
   });
 
-  test('of an event that is under way, or of no event, is refused', async () => {
+  test('of an event during its own dispatch, or of a value that is not an event, is refused', async () => {
     expect(
       await isolate.run(`
         const target = new EventTarget();
@@ -202,7 +202,7 @@ describe('a dispatch', () => {
     ).toEqual(['InvalidStateError', ...Array(7).fill('TypeError')]);
   });
 
-  test('goes on when a listener throws, and the exception is logged', async () => {
+  test('continues after a listener throws, and the exception is logged', async () => {
     expect(
       await logged(`
         const target = new EventTarget();

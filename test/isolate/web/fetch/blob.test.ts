@@ -71,7 +71,7 @@ test('a slice clamps its ends, rounds them to even, and has a type of its own', 
   ]);
 });
 
-test('a blob streams its bytes as often as it is asked, also into a buffer of the reader', async () => {
+test('a blob can be streamed any number of times, also into a buffer of the reader', async () => {
   expect(
     await isolate.run(`${errorName}
       const blob = new Blob(['x'.repeat(100000), new Uint8Array([0, 255])]);
@@ -88,7 +88,7 @@ test('a blob streams its bytes as often as it is asked, also into a buffer of th
   ).toEqual([true, 100_002, true, [120, 0], [255], true, true, true, 100_002, 'TypeError']);
 });
 
-test('what is read from a blob belongs to the reader, and a blob of one other shares nothing that can change', async () => {
+test('bytes read from a blob belong to the reader, and a blob made of another blob shares no mutable memory with it', async () => {
   expect(
     await isolate.run(`
       const blob = new Blob([new Blob([new Uint8Array([1, 2, 3])])]);

@@ -35,7 +35,7 @@ test('every kind of body brings its content type and reads back as text', async 
   ]);
 });
 
-test('a body is a copy: later changes of the buffer do not reach it, and what is read belongs to the reader', async () => {
+test('a body is a copy: later changes of the buffer do not reach it, and the read bytes belong to the reader', async () => {
   expect(
     await isolate.run(`
       const bytes = new Uint8Array([1, 2, 3]);
@@ -287,7 +287,7 @@ test('FormData keeps order, replaces in place, and names blobs', async () => {
   ]);
 });
 
-test('a chunk that is no Uint8Array is named, and not asked what it is', async () => {
+test('a chunk that is not a Uint8Array is named in the error, and none of its getters runs', async () => {
   expect(
     await isolate.run(`
       const asked = [];

@@ -127,7 +127,7 @@ test('parts are understood with their headers in any spelling and order; escapes
   ]);
 });
 
-test('what is no complete form of its type is a TypeError, and the body is used all the same', async () => {
+test('an incomplete form, or one of another type, is a TypeError, and the body is used', async () => {
   expect(
     await isolate.run(`${tools}
       const cd = 'Content-Disposition: form-data; name="a"';
@@ -142,7 +142,7 @@ test('what is no complete form of its type is a TypeError, and the body is used 
   ).toEqual([Array(16).fill('TypeError'), Array(5).fill('TypeError'), true, 'TypeError', []]);
 });
 
-test('files and fields carry any bytes: what is no UTF-8 stays as it is in a file and is replaced in a field', async () => {
+test('files and fields carry any bytes: bytes that are not UTF-8 are kept in a file and replaced in a field', async () => {
   expect(
     await isolate.run(`${tools}
       const bytes = [0, 128, 255, 13, 10, 45, 45, 239, 187, 191];

@@ -74,7 +74,7 @@ test('header injection and characters outside Latin-1 are refused', async () => 
   ).toEqual(Array(12).fill('TypeError'));
 });
 
-test('an iteration sees what is added and removed meanwhile', async () => {
+test('an iteration sees headers that are added and removed meanwhile', async () => {
   expect(
     await isolate.run(`
       const headers = new Headers({ a: '1', c: '3' });
@@ -189,7 +189,7 @@ test('pairs may come from any iterator, also of Headers whose own was replaced',
   ]);
 });
 
-test('an iteration goes by position: what is put before it shifts it back, and every Set-Cookie counts', async () => {
+test('an iteration goes by position: a header inserted before it shifts it back, and every Set-Cookie counts', async () => {
   expect(
     await isolate.run(`
       const headers = new Headers([['fizz', 'buzz'], ['X-Header', 'test']]);

@@ -416,7 +416,7 @@ describe('the operations of the prelude', () => {
     ).toEqual([100_000, 99_999 & 255]);
   });
 
-  test('a tee for a clone copies the chunks of the second stream; both go on after one is cancelled', async () => {
+  test('a tee for a clone copies the chunks of the second stream; each continues after the other is cancelled', async () => {
     expect(
       await isolate.run(`
         const { acquireReader, newReadableStream, teeStream } = prelude.streams;

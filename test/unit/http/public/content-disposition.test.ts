@@ -4,7 +4,7 @@ import { partName } from '../../../../src/http/public/content-disposition.ts';
 
 const head = (parameters: string): string => `content-disposition: form-data; ${parameters}`;
 
-test('a head that is repeated has the same name each time', () => {
+test('a repeated head has the same name each time', () => {
   const names = [1, 2, 3].map(() => [partName(head('name="event"')), partName(head('name=environment'))]);
   expect(names).toEqual(Array(3).fill(['event', 'environment']));
 });
