@@ -5,15 +5,17 @@
  * The flag `--public-port` has the variable `ANNEX_PUBLIC_PORT`; the limit `callCpuMs` has
  * `ANNEX_LIMIT_CALL_CPU_MS`.
  */
-import { availableParallelism } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
+import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/nearest.ts';
+import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 
 export interface Config {
@@ -33,6 +35,10 @@ export interface Config {
   readonly publicUrl?: string;
   /** Base of the API as integrations see it; absent: the control listener. */
   readonly apiUrl?: string;
+  /** Base of the product's own API, without a trailing slash; absent: nothing is forwarded. */
+  readonly productApi?: string;
+  /** The scopes that calls of the product's API need; absent: the product decides. */
+  readonly productScopes?: ProductScopes;
   /** Host names of the control listener, besides IP addresses, `localhost` and that of `apiUrl`. */
   readonly controlNames: readonly string[];
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -74,110 +80,6 @@ export class ConfigError extends Error {
   }
 }
 
-interface Setting {
-  /** Name of the flag, without its dashes. */
-  readonly flag: string;
-  /** Only the variable sets it: `ps` shows flags to all users. No message contains its value. */
-  readonly isSecret?: true;
-  /** Only a flag without a value sets it: a variable would also apply to later starts. */
-  readonly isSwitch?: true;
-  readonly value: string;
-  readonly help: string;
-}
-
-const SETTINGS: readonly Setting[] = [
-  { flag: 'data', value: './data', help: 'folder for the database, keys and the first admin token' },
-  {
-    flag: 'vault-key-file',
-    value: '',
-    help: 'file of the keys that secrets are sealed with, made at the first start (default: vault.key in --data)',
-  },
-  {
-    flag: 'vault-keys',
-    value: '',
-    isSecret: true,
-    help: 'the keys of the vault themselves, in base64url, separated by commas; the first one seals',
-  },
-  { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
-  { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
-  {
-    flag: 'public-host',
-    value: '0.0.0.0',
-    help: 'address of the public listener (endpoints of installations)',
-  },
-  { flag: 'public-port', value: '7701', help: 'its port; 0 picks a free one' },
-  {
-    flag: 'public-url',
-    value: '',
-    help: 'base URL of endpoints, as clients reach them (default: the public listener)',
-  },
-  {
-    flag: 'api-url',
-    value: '',
-    help: 'base URL of the API, as integrations reach it (default: the control listener)',
-  },
-  {
-    flag: 'control-names',
-    value: '',
-    help: 'host names by which the control listener may be addressed, beside IP addresses, localhost and that of --api-url',
-  },
-  {
-    flag: 'trusted-proxies',
-    value: '',
-    help: 'addresses and ranges of proxies whose X-Forwarded-For is trusted, as 10.0.0.0/8,127.0.0.1',
-  },
-  {
-    flag: 'egress-allow',
-    value: '',
-    help: 'hosts and address ranges that fetch may reach although they are not public, as 10.1.0.0/16,db.internal:8080',
-  },
-  { flag: 'egress-deny', value: '', help: 'hosts and address ranges that fetch may not reach' },
-  { flag: 'egress-only', value: '', help: 'the only public hosts and address ranges that fetch may reach' },
-  { flag: 'egress-ports', value: '', help: 'ports that fetch may reach, as 80,443 (default: all for HTTP)' },
-  {
-    flag: 'egress-manifest',
-    value: 'optional',
-    help: 'required: an integration reaches only hosts that its manifest lists',
-  },
-  {
-    flag: 'webhook-http',
-    value: 'refuse',
-    help: 'allow: webhooks may have receivers with http, not only with https',
-  },
-  {
-    flag: 'internal-organizations',
-    value: '',
-    help: 'organizations whose integrations may have the scopes site:script:inject and site:script:cookies, as acme,other',
-  },
-  {
-    flag: 'built-ins',
-    value: 'publish',
-    help: 'none: the integrations that come with Annex are not published when it starts',
-  },
-  {
-    flag: 'cells',
-    value: String(Math.min(8, Math.max(2, availableParallelism()))),
-    help: 'child processes for tenant code',
-  },
-  {
-    flag: 'cell-sandbox',
-    value: 'auto',
-    help: 'bubblewrap around each cell: auto (where it works), required or off',
-  },
-  {
-    flag: 'cell-user',
-    value: '60600',
-    help: 'first of the 512 user ids that cells run as, where the host is root',
-  },
-  { flag: 'cell-jitless', value: 'off', help: 'on: V8 in cells interprets code and never compiles it' },
-  {
-    flag: 'accept-loss',
-    value: '',
-    isSwitch: true,
-    help: 'start with a damaged write-ahead log: commits in it are lost, and the log is kept',
-  },
-];
-
 const CELLS_MAX = 64;
 const BUILT_INS = ['publish', 'none'] as const;
 const ON_OFF = ['off', 'on'] as const;
@@ -206,6 +108,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   };
   const publicUrl = readPublicUrl(text('public-url'), problems);
   const apiUrl = url('api-url');
+  const product = readProduct(text, url, problems);
   const egress = EgressPolicy.parse({
     allow: text('egress-allow'),
     deny: text('egress-deny'),
@@ -231,6 +134,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     publicPort: integer('public-port', 0, PORT_MAX),
     ...(publicUrl && { publicUrl }),
     ...(apiUrl && { apiUrl }),
+    ...product,
     controlNames: names(text('control-names')),
     trustedProxies: trustedProxies.list,
     cells: integer('cells', 1, CELLS_MAX),
@@ -264,6 +168,27 @@ function readVaultKeys(text: (flag: string) => string, problems: string[]): KeyS
     `ANNEX_VAULT_KEYS must be keys of 32 bytes in base64url, separated by commas: ${parsed.problem}.`,
   );
   return { file };
+}
+
+/** The product's API, and the file of the scopes that its calls need. */
+function readProduct(
+  text: (flag: string) => string,
+  url: (flag: string) => string | undefined,
+  problems: string[],
+): Pick<Config, 'productApi' | 'productScopes'> {
+  const productApi = url('product-api');
+  const file = text('product-scopes');
+  if (productApi?.includes('@')) problems.push('--product-api must not have a user name or a password.');
+  if (file === '') return { ...(productApi && { productApi }) };
+  if (productApi === undefined) problems.push('--product-scopes needs --product-api.');
+  try {
+    const { scopes, problems: faults } = ProductScopes.parse(readFileSync(file, 'utf8'));
+    problems.push(...faults.map((fault) => `--product-scopes: ${fault}`));
+    return { ...(productApi && { productApi }), ...(scopes && { productScopes: scopes }) };
+  } catch (cause) {
+    problems.push(`--product-scopes: ${(cause as Error).message}.`);
+    return {};
+  }
 }
 
 /** The value of a setting that has a fixed set of words. */

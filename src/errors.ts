@@ -9,7 +9,7 @@
 import type { LimitMet } from './limits.ts';
 
 /** The side at fault: decides the log level and which side an operator contacts. */
-export type Blame = 'caller' | 'integration' | 'receiver' | 'platform';
+export type Blame = 'caller' | 'integration' | 'receiver' | 'product' | 'platform';
 
 /** One row of the table. */
 export interface ErrorRow {
@@ -74,6 +74,24 @@ export const ERRORS = {
     401,
     'caller',
     'The envelope needs a platform token, or a valid `X-Platform-Signature` that is recent and was not used before.',
+  ),
+  SCOPE_MISSING: row(
+    403,
+    'integration',
+    "The operator's mapping asks for a scope that the manifest lacks, or does not open the path.",
+  ),
+  PRODUCT_FAILED: row(
+    502,
+    'product',
+    "The product's API could not be reached, or its answer is over a limit or no valid HTTP.",
+  ),
+  PRODUCT_TIMED_OUT: row(
+    504,
+    'product',
+    "The product's API did not answer in time; the message names the limit.",
+  ),
+  PRODUCT_BUSY: passing(
+    "Too many requests to the product's API are in flight; the message names the limit. Try again after `Retry-After`.",
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),

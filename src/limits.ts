@@ -116,6 +116,20 @@ export const DEFAULT_LIMITS = {
   fetchesInFlightPerInstallation: 256,
   /** Outbound connections of one installation to one origin; further fetches queue. */
   fetchConnectionsPerOrigin: 32,
+  /** Requests to the product's API in flight, of all callers together. Beyond this, 503. */
+  productRequestsInFlight: 256,
+  /** Of those, requests of one installation. Beyond this, 503. */
+  productRequestsInFlightPerInstallation: 32,
+  /** Time to connect to the product's API: DNS look-up, TCP and TLS. */
+  productConnectMs: 5_000,
+  /** Time until the product's API begins its answer. */
+  productFirstByteMs: 25_000,
+  /** Total time of one request to the product's API, to the last byte of the answer. */
+  productMs: 30_000,
+  /** Body of one request to the product's API. */
+  productRequestBodyBytes: 10 * MIB,
+  /** Body of one answer of the product's API. */
+  productResponseBodyBytes: 10 * MIB,
   /** Nesting of calls, as integrations fetch their own and each other's endpoints. */
   callDepth: 8,
   /** Timers pending in one call. */

@@ -2,13 +2,18 @@
  * The part of the composition root that registers the routes of both listeners. It names each
  * collaborator of a listener: a route can reach nothing else of the service.
  */
+import { randomBytes } from 'node:crypto';
+import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
+import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
+import type { Product } from './http/control/product/product-api.ts';
 import { Credentials } from './http/credentials.ts';
 import { publicRoutes } from './http/public/public-routes.ts';
 import type { LimitName } from './limits.ts';
 import type { Publisher } from './publish/publish.ts';
 import type { Base, Calls, Listeners, Processes } from './service.ts';
 import type { Store } from './store/store.ts';
+import { CallerStatements } from './targets/caller-statements.ts';
 import type { OpenTargets } from './targets/open-targets.ts';
 
 /** What the routes are registered with. */
@@ -19,11 +24,13 @@ export interface RouteParts {
   readonly listeners: Listeners;
   readonly calls: Calls;
   readonly publisher: Publisher;
+  /** Present where the operator has named the product's API. */
+  readonly product?: Product;
 }
 
 export function registerRoutes(
   { config, limits, metrics, origins, clock, ticks }: Base,
-  { processes, store, targets: { targets, runtimeTokens }, listeners, calls, publisher }: RouteParts,
+  { processes, store, targets: { targets, runtimeTokens }, listeners, calls, publisher, product }: RouteParts,
 ): void {
   const { publicUrl, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
@@ -52,6 +59,8 @@ export function registerRoutes(
     deliveries: store.deliveries,
     webhookSecrets: store.webhookSecrets,
     webhookTests: store.webhookTests,
+    statementKeys: store.statementKeys,
+    ...(product && { product }),
     dispatch,
     observer,
     publisher,
@@ -73,4 +82,24 @@ export function registerRoutes(
     now: clock,
     ...(publicUrl !== undefined && { publicUrl }),
   });
+}
+
+/**
+ * What forwards to the product's API, if the operator has named it.
+ *
+ * @param options `stops` gets the end of the client
+ */
+export function createProduct(
+  { config, limits, metrics, origins, clock }: Base,
+  { registry, statementKeys: keys }: Store,
+  { stops, after }: { stops: (() => void | Promise<void>)[]; after: ProductClientParts['after'] },
+): Pick<RouteParts, 'product'> {
+  const { productApi: base, productScopes: scopes } = config;
+  if (base === undefined) return {};
+  const client = new ProductClient({ base, limits, after });
+  stops.push(() => client.close());
+  watchProduct(metrics.registry, client);
+  const ownerOf = async (name: string) => (await registry.integration(name))?.organization;
+  const statements = new CallerStatements({ keys, ownerOf, origins, audience: base, clock, randomBytes });
+  return { product: { client, statements, ...(scopes && { scopes }) } };
 }

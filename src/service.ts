@@ -35,7 +35,7 @@ import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
-import { type RouteParts, registerRoutes } from './service-routes.ts';
+import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
@@ -115,7 +115,8 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     stops.push(() => outbound.egress.close());
     stops.push(() => outbound.webhooks.close());
     const publisher = createPublisher(base, { processes, store, calls });
-    registerRoutes(base, { processes, store, targets, listeners, calls, publisher });
+    const product = createProduct(base, store, { stops, after: later });
+    registerRoutes(base, { processes, store, targets, listeners, calls, publisher, ...product });
     stops.push(() => listeners.control.close());
     stops.push(() => listeners.public.close());
     await calls.pool.ready();

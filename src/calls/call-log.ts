@@ -156,6 +156,15 @@ export class CallLog implements CallObserver {
     this.log(target, requestId, 'warn', `A request was refused. ${limitSentence(limit)}`);
   }
 
+  /**
+   * A request to the product's API failed. Its lines are paced like those of refused requests.
+   *
+   * @param reason its name in the count of those that have no line of their own
+   */
+  productFailed(target: Target, requestId: string, reason: string, text: string): void {
+    if (this.#refusals.mayWrite(target, reason)) this.log(target, requestId, 'warn', text);
+  }
+
   waits(behind: LimitName): void {
     this.#parts.metrics.limitMet(behind);
   }

@@ -7,6 +7,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { eventsAndDeliveries, webhookSecrets } from './delivery-migrations.ts';
+import { statementKeys } from './product-migrations.ts';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-registry': { up: registry },
@@ -27,6 +28,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '016-life-events-of-organizations': { up: lifecycleEventsOfOrganizations },
   '017-spent-states': { up: spentStates },
   '018-built-ins': { up: builtIns },
+  '019-statement-keys': { up: statementKeys },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

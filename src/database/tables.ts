@@ -105,6 +105,20 @@ export interface Tables {
     name: string;
     content_hash: string;
   };
+  /**
+   * Keys that sign statements to the product's API (docs/contract/api.md#the-products-api); see
+   * `store/statement-keys.ts`.
+   */
+  statement_keys: {
+    kid: string;
+    /** Counts up: the newest key is the next one to sign, the second newest signs. */
+    number: number;
+    /** PKCS #8, in PEM. */
+    sealed_key: string;
+    /** Its public half: `x` of the JWK. */
+    public_key: string;
+    created_at: number;
+  };
   /** OAuth states that were used already, kept while they would still be valid. */
   spent_states: {
     installation_id: string;

@@ -125,7 +125,10 @@ export class Egress {
     const { controlPort = () => undefined } = parts;
     this.#policy = policy;
     this.#limits = limits;
-    this.#tally = new FetchTally(limits);
+    this.#tally = new FetchTally({
+      all: { name: 'fetchConnections', max: limits.fetchConnections },
+      ofOwner: 'fetchesInFlightPerInstallation',
+    });
     this.#chunks = new SmallChunkRate(limits, () => performance.now());
     this.#hostsRequired = parts.hostsRequired ?? false;
     this.#findLoopback = parts.findLoopback ?? (() => undefined);

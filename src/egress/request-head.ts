@@ -61,4 +61,10 @@ export function headToSend(headers: HeaderPairs): string[] {
   return [...headers, ...DEFAULTS.filter(([name]) => !given.has(name))].flat();
 }
 
+/** Headers of a request to the product's API, flat: those of the connection are the host's. */
+export const productHeaders = (headers: HeaderPairs): string[] =>
+  headers
+    .filter(([name]) => name.toLowerCase() === 'content-length' || !isHostOwned(name.toLowerCase()))
+    .flat();
+
 const isHostOwned = (name: string): boolean => HOST_OWNED.has(name) || name.startsWith('proxy-');

@@ -26,9 +26,18 @@ export class AllowedMethods {
 
   /** @returns the methods of the path, sorted; without `HEAD`, which every `GET` route has */
   of(path: string): string[] {
-    const segments = segmentsOf(path);
+    const segments = segmentsOf(decoded(path));
     const methods = this.#routes.filter((route) => fits(route, segments)).flatMap((route) => route.methods);
     return [...new Set(methods)].filter((method) => method !== 'HEAD').sort();
+  }
+}
+
+/** As the router reads it: everything but separators is decoded before it looks for a route. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
   }
 }
 

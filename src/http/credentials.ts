@@ -14,7 +14,7 @@ import type { Principal } from '../model/principal.ts';
 import { RateLimit } from '../model/rate-limit.ts';
 import { isRuntimeToken } from '../model/runtime-token-format.ts';
 import type { Tokens } from '../store/tokens.ts';
-import type { RuntimeTokens } from '../targets/runtime-tokens.ts';
+import type { RuntimeGrant, RuntimeTokens } from '../targets/runtime-tokens.ts';
 import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
@@ -52,7 +52,10 @@ export class Credentials {
    * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
   async principal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
-    if (isRuntimeToken(token)) return this.#runtimePrincipal(request, token);
+    if (isRuntimeToken(token)) {
+      const grant = await this.runtimeGrant(request, token);
+      return typeof grant === 'object' ? grant.principal : grant;
+    }
     const known = this.#parts.tokens.known(token);
     if (known !== undefined) return known;
     this.refuseExhausted(request);
@@ -63,14 +66,17 @@ export class Credentials {
   }
 
   /**
-   * A genuine token that has not expired is no guess: it is accepted after any number of failures.
+   * What a runtime token grants, or why it grants nothing, which counts as a failure. A genuine
+   * token that has not expired is no guess: it is accepted after any number of failures.
+   *
+   * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
-  async #runtimePrincipal(request: IncomingMessage, token: string): Promise<Principal | Refused> {
+  async runtimeGrant(request: IncomingMessage, token: string): Promise<RuntimeGrant | Refused> {
     const { runtimeTokens } = this.#parts;
     const read = runtimeTokens.read(token);
     if (read === undefined || read.isExpired) this.refuseExhausted(request);
     const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
-    if (grant !== undefined) return grant.principal;
+    if (grant !== undefined) return grant;
     this.countFailure(request);
     return read?.isExpired ? 'expired' : 'unknown';
   }

@@ -21,14 +21,22 @@ import { AllowedMethods } from './allowed-methods.ts';
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   const allowedMethods = new AllowedMethods(app);
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.originalUrl.split('?', 1)[0] ?? '';
-    const methods = allowedMethods.of(path);
-    const hint = methods.length === 0 ? '' : ` This path accepts ${methods.join(', ')}.`;
-    // Messages are logged. Attack, or a mistake: the token of an install link in a mistyped path.
-    const message = `No route ${request.method} ${withoutTokens(path)}.${hint}`;
-    return answerError(new AnnexError('ROUTE_UNKNOWN', message), request, reply);
-  });
+  app.setNotFoundHandler((request, reply) =>
+    answerError(routeUnknown(request, allowedMethods), request, reply),
+  );
+}
+
+/** @param more a sentence that begins with a space, for paths that accept no method */
+export function routeUnknown(
+  { originalUrl, method }: FastifyRequest,
+  allowedMethods: AllowedMethods,
+  more = '',
+): AnnexError {
+  const path = originalUrl.split('?', 1)[0] ?? '';
+  const methods = allowedMethods.of(path);
+  const hint = methods.length === 0 ? more : ` This path accepts ${methods.join(', ')}.`;
+  // Messages are logged. Attack, or a mistake: the token of an install link in a mistyped path.
+  return new AnnexError('ROUTE_UNKNOWN', `No route ${method} ${withoutTokens(path)}.${hint}`);
 }
 
 /**

@@ -106,6 +106,31 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     '# outbound connections are open',
     'Too many outbound connections are open; try again later',
   ],
+  productRequestsInFlight: [
+    "# requests to the product's API are in flight",
+    "Too many requests to the product's API are in flight; try again later",
+  ],
+  productRequestsInFlightPerInstallation: [
+    "# requests of the installation to the product's API are in flight",
+    "Too many requests of the installation to the product's API are in flight; try again later",
+  ],
+  productConnectMs: [
+    "Connecting to the product's API took #",
+    "The connection to the product's API could not be made in time",
+  ],
+  productFirstByteMs: [
+    "The product's API had given no answer after #",
+    "The product's API gave no answer in time",
+  ],
+  productMs: [
+    "The request to the product's API took #",
+    "The request to the product's API, its answer's body included, took too long",
+  ],
+  productRequestBodyBytes: ['The body of the request has #', 'The body of the request is too large'],
+  productResponseBodyBytes: [
+    "The answer of the product's API has #",
+    "The answer of the product's API is too large",
+  ],
   callDepth: ['The call would be # calls deep', 'Integrations call each other too deep'],
   fetchMs: ['The fetch took #', "The fetch, its answer's body included, took too long"],
   fetchConnectMs: ['Connecting took #', 'The connection could not be made in time'],

@@ -31,7 +31,9 @@ interface Claims {
    * tokens of the old one.
    */
   readonly since: number;
-  /** Scopes of the version that runs. */
+  /** Number of the version that runs. */
+  readonly version: number;
+  /** Scopes of that version. */
   readonly scopes: readonly string[];
   /** Unix seconds. */
   readonly expiresAt: number;
@@ -98,6 +100,7 @@ interface Payload {
   readonly kind: string;
   readonly integration: string;
   readonly since: number;
+  readonly version: number;
   readonly scopes: readonly string[];
   readonly exp: number;
   readonly installation?: string;
@@ -106,8 +109,8 @@ interface Payload {
 }
 
 function payloadOf(claims: RuntimeClaims): Payload {
-  const { kind, integration, since, scopes, expiresAt: exp } = claims;
-  const common = { kind, integration, since, scopes, exp };
+  const { kind, integration, since, version, scopes, expiresAt: exp } = claims;
+  const common = { kind, integration, since, version, scopes, exp };
   if (claims.kind === 'integration') return common;
   const { installationId: installation, level, place } = claims.target;
   return { ...common, installation, ...(level !== 'organization' && { [level]: place }) };
@@ -120,10 +123,10 @@ function payloadOf(claims: RuntimeClaims): Payload {
 function claimsOf(text: string): RuntimeClaims | undefined {
   const payload = parse(text);
   if (payload === undefined || Object.keys(payload).some((name) => !MEMBERS.has(name))) return undefined;
-  const { kind, integration, since, scopes, exp, installation, space, site } = payload;
-  if (typeof integration !== 'string' || !isTime(since) || !isTime(exp) || !areTexts(scopes))
-    return undefined;
-  const common = { integration, since, scopes, expiresAt: exp };
+  const { kind, integration, since, version, scopes, exp, installation, space, site } = payload;
+  if (typeof integration !== 'string' || !isWhole(since) || !isWhole(exp)) return undefined;
+  if (!isWhole(version) || !areTexts(scopes)) return undefined;
+  const common = { integration, since, version, scopes, expiresAt: exp };
   if (kind === 'integration') {
     return installation === undefined && space === undefined && site === undefined
       ? { ...common, kind }
@@ -143,10 +146,11 @@ function targetOf(installationId: string, space: unknown, site: unknown): Target
 }
 
 const MEMBERS: ReadonlySet<string> = new Set<keyof Payload>([
-  ...(['kind', 'integration', 'since', 'scopes', 'exp', 'installation', 'space', 'site'] as const),
+  ...(['kind', 'integration', 'since', 'version', 'scopes', 'exp'] as const),
+  ...(['installation', 'space', 'site'] as const),
 ]);
 
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const areTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

@@ -38,6 +38,7 @@ import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
+import { StatementKeys } from './statement-keys.ts';
 import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
 import type { Vault } from './vault/vault.ts';
@@ -110,6 +111,7 @@ export interface Store {
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookTests: WebhookTests;
+  readonly statementKeys: StatementKeys;
   readonly integrity: Integrity;
   /** Resolves when the first integrity check has ended. */
   readonly integrityChecked: Promise<void>;
@@ -187,6 +189,7 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
     tokens: new Tokens(parts),
     credentialLeases: new CredentialLeases(parts),
     spentStates: new SpentStates(parts),
+    statementKeys: new StatementKeys(parts),
     builtIns: new BuiltIns(parts),
     installedBlocks: new InstalledBlocks(parts),
     webhookTests: new WebhookTests({ ...parts, acceptedEvents }),

@@ -28,6 +28,8 @@ export interface RuntimeTokenSubject {
   readonly integration: string;
   /** When the integration was first published, in milliseconds since 1970. */
   readonly since: number;
+  /** Number of the version that runs. */
+  readonly version: number;
   readonly scopes: readonly string[];
   /** Absent for a deleted target: no installation token is minted. */
   readonly target?: TargetName;
@@ -50,9 +52,10 @@ export class RuntimeTokenMint {
   }
 
   /** @param expiresAt unix seconds */
-  tokens({ integration, since, scopes: named, target }: RuntimeTokenSubject, expiresAt: number): ApiTokens {
+  tokens(subject: RuntimeTokenSubject, expiresAt: number): ApiTokens {
+    const { integration, since, version, scopes: named, target } = subject;
     const scopes = [...new Set(named)].filter((scope) => KNOWN_SCOPES.has(scope));
-    const claims = { integration, since, scopes, expiresAt };
+    const claims = { integration, since, version, scopes, expiresAt };
     return {
       integration: mintRuntimeToken(this.#keys, { ...claims, kind: 'integration' }),
       ...(target && {

@@ -178,6 +178,7 @@ export class TargetResolver {
     const subject = {
       integration: version.manifest.name,
       since,
+      version: version.number,
       scopes: version.manifest.scopes,
       ...(state === 'existing' && { target: { installationId, level, place } }),
     };

@@ -26,7 +26,14 @@ const NOW = Date.UTC(2026, 0, 1);
 const S = NOW / 1_000;
 
 const FOR_ONE: RuntimeClaims = {
-  ...{ kind: 'integration', integration: 'hello', since: NOW, scopes: ['openapi:read'], expiresAt: S + 60 },
+  ...{
+    kind: 'integration',
+    integration: 'hello',
+    since: NOW,
+    version: 3,
+    scopes: ['openapi:read'],
+    expiresAt: S + 60,
+  },
 };
 const FOR_SPACE: RuntimeClaims = {
   ...{ ...FOR_ONE, kind: 'installation' },
@@ -112,6 +119,7 @@ describe('a runtime token', () => {
     kind: 'installation',
     integration: 'a',
     since: 1,
+    version: 3,
     scopes: [],
     exp: S + 9,
     installation: 'ins_1',
@@ -148,6 +156,7 @@ describe('the tokens of a target', () => {
     ...{
       integration: `${'a'.repeat(63)}`,
       since: NOW,
+      version: 3,
       scopes: [...SCOPES, 'x'.repeat(4_000), 'openapi:read'],
     },
     target: { installationId: `ins_${'a'.repeat(24)}`, level: 'space', place: 'p'.repeat(128) },

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type HolderPrincipal, isRuntime, type Principal } from '../../model/principal.ts';
-import { bearerToken, type Credentials } from '../credentials.ts';
+import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 
 const ACTOR = 'actor';
@@ -29,6 +29,9 @@ const REFUSALS = {
   expired: 'The token has expired. Tokens of the environment are valid for one call: read them in each call.',
 } as const;
 
+/** The error for a token that has no principal. */
+export const tokenRefused = (why: Refused): AnnexError => new AnnexError('TOKEN_INVALID', REFUSALS[why]);
+
 /** Requires a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(ACTOR);
@@ -38,7 +41,7 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }
     const principal = await credentials.principal(request.raw, token);
-    if (typeof principal !== 'object') throw new AnnexError('TOKEN_INVALID', REFUSALS[principal]);
+    if (typeof principal !== 'object') throw tokenRefused(principal);
     if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
       throw notForRuntime(request, principal);
     const address = credentials.addressOf(request.raw);

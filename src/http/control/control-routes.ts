@@ -49,35 +49,39 @@ import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
 import { logsRoutes } from './logs.ts';
 import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
+import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
+import { jwksRoute, statementKeysRoutes } from './product/statement-keys.ts';
 import { tokensRoutes } from './tokens.ts';
 import { withTypedRoutes } from './typed-routes.ts';
 
 export interface ControlRouteParts
   extends Pick<
-    Store,
-    | 'registry'
-    | 'secrets'
-    | 'installations'
-    | 'installLinks'
-    | 'tokens'
-    | 'logs'
-    | 'lifecycleEvents'
-    | 'acceptedEvents'
-    | 'audit'
-    | 'credentialLeases'
-    | 'spentStates'
-    | 'installedBlocks'
-    | 'deliveries'
-    | 'webhookSecrets'
-    | 'webhookTests'
-  > {
+      Store,
+      | 'registry'
+      | 'secrets'
+      | 'installations'
+      | 'installLinks'
+      | 'tokens'
+      | 'logs'
+      | 'lifecycleEvents'
+      | 'acceptedEvents'
+      | 'audit'
+      | 'credentialLeases'
+      | 'spentStates'
+      | 'installedBlocks'
+      | 'deliveries'
+      | 'webhookSecrets'
+      | 'webhookTests'
+      | 'statementKeys'
+    >,
+    Pick<ProductApiParts, 'product'> {
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Writes lines to the log of an installation. */
-  readonly observer: Pick<CallLog, 'log'>;
+  readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
   readonly limits: Limits;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -109,11 +113,13 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
   // Integrations reach this listener in process. Routes outside the API are the operator's, and
   // answer them as unknown.
   app.addHook('onRequest', (request, _reply, done) => {
-    const isApi = request.routeOptions.url?.startsWith('/v1/') === true;
+    const [path = ''] = request.originalUrl.split('?', 1);
+    // A path without a route may be one of the product's API.
+    const isApi = (request.routeOptions.url ?? path).startsWith('/v1/');
     if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();
-    const path = request.originalUrl.split('?', 1)[0];
     return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
   });
+  productApiRoutes(app, parts);
   operationsRoutes(app, parts);
   app.register(async (root) => {
     await root.register(swagger, {
@@ -132,6 +138,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
     jsonSchemasRoutes(root);
+    jwksRoute(root, parts.statementKeys);
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
@@ -149,6 +156,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         installLinksRoutes(typed, parts);
         tokensRoutes(typed, parts);
         introspectionRoutes(typed, parts);
+        statementKeysRoutes(typed, parts);
         configurationRoutes(typed, parts);
         credentialLeasesRoutes(typed, parts);
         spentStatesRoutes(typed, { ...parts, edits });

@@ -12,6 +12,7 @@ import { lifecycleEventPlace, renewedRecord } from '../installations/lifecycle-e
 import { credentialsPlace, signingSecretPlace } from '../installations/target-rows.ts';
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
+import { statementKeyPlace } from '../statement-keys.ts';
 import { KEY_ID_CHARS, type Vault, type VaultPlace } from '../vault/vault.ts';
 import type { KeyUse } from '../vault/vault-key.ts';
 import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
@@ -81,6 +82,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: 'sealed_previous',
     key: TARGET_KEY,
     place: (row) => webhookSecretPlace('sealed_previous', targetOf(row)),
+  },
+  {
+    table: 'statement_keys',
+    column: 'sealed_key',
+    key: ['kid'],
+    place: ([kid]) => statementKeyPlace(String(kid)),
   },
 ];
 

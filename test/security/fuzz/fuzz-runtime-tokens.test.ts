@@ -15,7 +15,7 @@ import { mutateJson, mutateText } from '../../support/fuzz/mutations.ts';
 const KEYS = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const;
 const NOW = Date.UTC(2026, 0, 1);
 const CLAIMS: RuntimeClaims = {
-  ...{ kind: 'installation', integration: 'hello', since: NOW, scopes: ['openapi:read'] },
+  ...{ kind: 'installation', integration: 'hello', since: NOW, version: 3, scopes: ['openapi:read'] },
   target: { installationId: 'ins_1', level: 'space', place: 'sp_1' },
   expiresAt: NOW / 1_000 + 60,
 };
@@ -29,6 +29,7 @@ const PAYLOAD = {
   kind: 'installation',
   integration: 'hello',
   since: 1,
+  version: 3,
   scopes: ['a'],
   exp: 2,
   installation: 'i',

@@ -80,7 +80,7 @@ async function control(): Promise<Control> {
   const limitMet = () => undefined;
   // These tests call no integration.
   const dispatch = { call: () => Promise.reject(new Error('This call must not be made.')) };
-  const observer = { log: () => undefined };
+  const observer = { log: () => undefined, productFailed: () => undefined };
   const parts = {
     publisher,
     dispatch,

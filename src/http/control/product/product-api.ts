@@ -1,0 +1,210 @@
+/**
+ * Forwards calls of integrations that Annex does not serve itself to the product's own API
+ * (docs/contract/api.md#the-products-api).
+ *
+ * What Annex serves is never forwarded, not even a method that its route refuses. Only a valid
+ * runtime token opens this way; a request with any other token, or none, is an unknown route. The
+ * runtime token goes along, and a signed statement of who calls. The client of the egress dials the
+ * product and holds the bounds; this file decides who may call, and says who failed.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CallLog } from '../../../calls/call-log.ts';
+import { EgressError } from '../../../egress/egress-error.ts';
+import type { ProductClient, ProductResponse } from '../../../egress/product-client.ts';
+import { AnnexError } from '../../../errors.ts';
+import type { LimitName } from '../../../limits.ts';
+import { BODILESS_STATUSES } from '../../../model/bodiless-statuses.ts';
+import { wholeInstallation } from '../../../model/installation.ts';
+import { isRuntimeToken } from '../../../model/runtime-token.ts';
+import type { CallerStatements } from '../../../targets/caller-statements.ts';
+import type { RuntimeGrant } from '../../../targets/runtime-tokens.ts';
+import type { TargetResolver } from '../../../targets/target-resolver.ts';
+import { AllowedMethods } from '../../allowed-methods.ts';
+import { bearerToken, type Credentials } from '../../credentials.ts';
+import { routeUnknown } from '../../error-answer.ts';
+import { inProcessOwner } from '../../loopback-listeners.ts';
+import { tokenRefused } from '../authenticate.ts';
+import { answeredHeaders, isForwardable, sentHeaders } from './product-head.ts';
+import type { ProductScopes } from './product-scopes.ts';
+
+/** What forwarding takes; present where the operator has named the product's API. */
+export interface Product {
+  readonly client: Pick<ProductClient, 'send'>;
+  readonly statements: Pick<CallerStatements, 'statement'>;
+  /** Absent: every integration may make every call, and the product decides. */
+  readonly scopes?: ProductScopes;
+}
+
+export interface ProductApiParts {
+  readonly product?: Product;
+  readonly credentials: Pick<Credentials, 'runtimeGrant'>;
+  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly observer: Pick<CallLog, 'productFailed'>;
+  limitMet(limit: LimitName): void;
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const UNSET =
+  " Annex does not serve it, and --product-api, which names the product's own API, is not set on this service.";
+
+/** Registers what happens to unknown paths below `/v1`. Call it before other routes are registered. */
+export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): void {
+  const own = new AllowedMethods(app);
+  app.register(
+    async (below) => {
+      // The body is streamed to the product, whatever its type.
+      below.removeAllContentTypeParsers();
+      below.addContentTypeParser('*', (_request, _body, done) => done(null));
+      below.setNotFoundHandler(async (request, reply) => {
+        const [path = ''] = request.originalUrl.split('?', 1);
+        const token = bearerToken(request.raw);
+        const isOwn = own.of(path).length > 0 || !path.startsWith('/v1/') || !METHODS.has(request.method);
+        if (isOwn || token === undefined || !isRuntimeToken(token)) throw routeUnknown(request, own);
+        if (parts.product === undefined) throw routeUnknown(request, own, UNSET);
+        const grant = await parts.credentials.runtimeGrant(request.raw, token);
+        if (typeof grant !== 'object') throw tokenRefused(grant);
+        const call = new ForwardedCall(parts, parts.product, { request, reply, path, token, grant });
+        return call.forward();
+      });
+    },
+    { prefix: '/v1' },
+  );
+}
+
+interface Forwarded {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** As it was sent, without its query. */
+  readonly path: string;
+  readonly token: string;
+  readonly grant: RuntimeGrant;
+}
+
+/** One call on its way to the product. */
+class ForwardedCall {
+  readonly #parts: ProductApiParts;
+  readonly #product: Product;
+  readonly #call: Forwarded;
+
+  constructor(parts: ProductApiParts, product: Product, call: Forwarded) {
+    this.#parts = parts;
+    this.#product = product;
+    this.#call = call;
+  }
+
+  async forward(): Promise<FastifyReply> {
+    const { request, reply } = this.#call;
+    try {
+      this.#check();
+      return this.#answer(await this.#send());
+    } catch (cause) {
+      const error = this.#errorOf(cause);
+      // The rest of the body is not read, so the connection cannot carry another request.
+      if (!request.raw.complete) reply.header('connection', 'close');
+      await this.#report(error);
+      throw error;
+    }
+  }
+
+  /** @throws AnnexError where the call may not be made */
+  #check(): void {
+    const { request, path, grant } = this.#call;
+    if (!isForwardable(path))
+      throw new AnnexError(
+        'REQUEST_INVALID',
+        'The path has dot segments, control characters, or is no valid percent-encoding.',
+      );
+    const missing = this.#product.scopes?.missing(request.method, path, grant.claims.scopes);
+    if (missing === undefined) return;
+    const what = `${request.method} ${path}`;
+    const why =
+      missing.scope === undefined
+        ? 'is not open to integrations: the mapping of this service has no rule for it.'
+        : `needs the scope ${missing.scope}, which the manifest of "${grant.claims.integration}" does not have.`;
+    throw new AnnexError('SCOPE_MISSING', `${what} ${why}`);
+  }
+
+  async #send(): Promise<ProductResponse> {
+    const { request, reply, token, grant } = this.#call;
+    const { client, statements } = this.#product;
+    const { raw, method, originalUrl } = request;
+    const statement = await statements.statement(token, grant);
+    const left = new AbortController();
+    reply.raw.once('close', () => left.abort());
+    const hasBody = method !== 'GET' && method !== 'HEAD' && isBodySent(request);
+    const headers = sentHeaders(raw.rawHeaders, { token, statement }).filter(
+      ([name]) => hasBody || name.toLowerCase() !== 'content-length',
+    );
+    const { claims } = grant;
+    const owner = this.#installation ?? `integration ${claims.integration}`;
+    return client.send(
+      { method, path: originalUrl, headers, owner, ...(hasBody && { body: raw }) },
+      left.signal,
+    );
+  }
+
+  #answer({ status, headers, body }: ProductResponse): FastifyReply {
+    const { request, reply } = this.#call;
+    reply.code(status).headers(answeredHeaders(headers));
+    body.once('error', (cause) => {
+      const error = this.#errorOf(cause);
+      request.log.info({ code: error.code }, error.message);
+      void this.#report(error);
+    });
+    if (request.method !== 'HEAD' && !BODILESS_STATUSES.has(status)) return reply.send(body);
+    body.resume();
+    return reply.send();
+  }
+
+  /** The installation whose code calls, if it is known; undefined for the integration's own calls. */
+  get #installation(): string | undefined {
+    const { request, grant } = this.#call;
+    const { claims } = grant;
+    if (claims.kind === 'installation') return claims.target.installationId;
+    return inProcessOwner(request.raw.socket) || undefined;
+  }
+
+  /** Counts a limit, and writes to the log of the installation. A client that has left is no fault. */
+  async #report(error: AnnexError): Promise<void> {
+    if (error.limit) this.#parts.limitMet(error.limit.name);
+    const { targets, observer } = this.#parts;
+    const { request, path, grant } = this.#call;
+    const id = this.#installation;
+    if (id === undefined || error.code === 'CALL_CANCELED') return;
+    const { claims } = grant;
+    const name = claims.kind === 'installation' ? claims.target : wholeInstallation(id);
+    const target = await targets.named(name);
+    if (target === undefined) return;
+    const shown = path.length > PATH_CHARS_MAX ? `${path.slice(0, PATH_CHARS_MAX)}…` : path;
+    const text = `The product's API: ${request.method} ${shown}: ${error.code}. ${error.message}`;
+    observer.productFailed(target, request.id, error.code, text);
+  }
+
+  /**
+   * The error for the caller. Its message names no address of the operator's network; the
+   * operator's log has that.
+   */
+  #errorOf(cause: unknown): AnnexError {
+    if (cause instanceof AnnexError) return cause;
+    if (!(cause instanceof EgressError)) {
+      if (this.#call.reply.raw.destroyed || this.#call.reply.raw.closed)
+        return new AnnexError('CALL_CANCELED', 'The caller disconnected before the answer.');
+      throw cause;
+    }
+    const { result, message, limit, detail } = cause;
+    const more = { ...(limit && { limit }), cause };
+    const { log } = this.#call.request;
+    if (result === 'canceled') return new AnnexError('REQUEST_TOO_SLOW', message, more);
+    if (limit?.name === 'productRequestBodyBytes') return new AnnexError('REQUEST_TOO_LARGE', message, more);
+    if (result === 'shed') return new AnnexError(limit ? 'PRODUCT_BUSY' : 'SERVICE_STOPPING', message, more);
+    log.warn({ detail, result }, "the product's API failed");
+    if (result === 'timeout') return new AnnexError('PRODUCT_TIMED_OUT', message, more);
+    return new AnnexError('PRODUCT_FAILED', `The product's API failed. ${message}`, more);
+  }
+}
+
+/** A path in a line of the log is cut there. */
+const PATH_CHARS_MAX = 256;
+
+const isBodySent = ({ raw: { headers } }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -1,0 +1,120 @@
+/**
+ * The table of settings: flags, defaults and the texts of `--help`. `config.ts` reads and checks their
+ * values.
+ */
+import { availableParallelism } from 'node:os';
+
+export interface Setting {
+  /** Name of the flag, without its dashes. */
+  readonly flag: string;
+  /** Only the variable sets it: `ps` shows flags to all users. No message contains its value. */
+  readonly isSecret?: true;
+  /** Only a flag without a value sets it: a variable would also apply to later starts. */
+  readonly isSwitch?: true;
+  readonly value: string;
+  readonly help: string;
+}
+
+/** In the order of `--help`. */
+export const SETTINGS: readonly Setting[] = [
+  { flag: 'data', value: './data', help: 'folder for the database, keys and the first admin token' },
+  {
+    flag: 'vault-key-file',
+    value: '',
+    help: 'file of the keys that secrets are sealed with, made at the first start (default: vault.key in --data)',
+  },
+  {
+    flag: 'vault-keys',
+    value: '',
+    isSecret: true,
+    help: 'those keys themselves, base64url, the one that seals first',
+  },
+  { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
+  { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
+  {
+    flag: 'public-host',
+    value: '0.0.0.0',
+    help: 'address of the public listener (endpoints of installations)',
+  },
+  { flag: 'public-port', value: '7701', help: 'its port; 0 picks a free one' },
+  {
+    flag: 'public-url',
+    value: '',
+    help: 'base of endpoint URLs as the world sees them (default: the public listener)',
+  },
+  {
+    flag: 'api-url',
+    value: '',
+    help: 'base of the API as integrations see it (default: the control listener)',
+  },
+  {
+    flag: 'product-api',
+    value: '',
+    help: "base of the product's own API: calls of integrations that Annex does not serve are forwarded to it",
+  },
+  {
+    flag: 'product-scopes',
+    value: '',
+    help: 'file, JSON or YAML, of the scopes that calls of the product API need',
+  },
+  {
+    flag: 'control-names',
+    value: '',
+    help: 'host names by which the control listener may be addressed, beside IP addresses, localhost and that of --api-url',
+  },
+  {
+    flag: 'trusted-proxies',
+    value: '',
+    help: 'addresses and ranges of proxies whose X-Forwarded-For is believed, as 10.0.0.0/8,127.0.0.1',
+  },
+  {
+    flag: 'egress-allow',
+    value: '',
+    help: 'hosts and address ranges that fetch may reach although they are not public, as 10.1.0.0/16,db.internal:8080',
+  },
+  { flag: 'egress-deny', value: '', help: 'hosts and address ranges that fetch may not reach' },
+  { flag: 'egress-only', value: '', help: 'hosts and address ranges, and nothing else that is public' },
+  { flag: 'egress-ports', value: '', help: 'ports that fetch may reach, as 80,443 (default: all for HTTP)' },
+  {
+    flag: 'egress-manifest',
+    value: 'optional',
+    help: 'required: an integration reaches only hosts that its manifest lists',
+  },
+  {
+    flag: 'webhook-http',
+    value: 'refuse',
+    help: 'allow: webhooks may have receivers with http, not only with https',
+  },
+  {
+    flag: 'internal-organizations',
+    value: '',
+    help: 'organizations whose integrations may have the scopes site:script:inject and site:script:cookies, as acme,other',
+  },
+  {
+    flag: 'built-ins',
+    value: 'publish',
+    help: 'none: the integrations that come with Annex are not published when it starts',
+  },
+  {
+    flag: 'cells',
+    value: String(Math.min(8, Math.max(2, availableParallelism()))),
+    help: 'child processes for tenant code',
+  },
+  {
+    flag: 'cell-sandbox',
+    value: 'auto',
+    help: 'bubblewrap around each cell: auto (where it works), required or off',
+  },
+  {
+    flag: 'cell-user',
+    value: '60600',
+    help: 'first of the 512 user ids that cells run as, where the host is root',
+  },
+  { flag: 'cell-jitless', value: 'off', help: 'on: V8 interprets in cells, and compiles nothing' },
+  {
+    flag: 'accept-loss',
+    value: '',
+    isSwitch: true,
+    help: 'starts although the write-ahead log is damaged, without what was committed in it; keeps the damaged log',
+  },
+];

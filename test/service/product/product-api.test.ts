@@ -1,0 +1,225 @@
+/**
+ * The product's own API behind Annex: calls of integrations that Annex does not serve reach the
+ * product with a statement that it verifies offline, and nothing else does.
+ */
+import type { JSONWebKeySet } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ApiTokens } from '../../../src/model/environment.ts';
+import { FakeProduct } from '../../support/http/fake-product.ts';
+import { exchange } from '../../support/http/raw-http.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+/** Sends the requested call with its own token, or shows its environment. */
+const CALLER = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({ fetch: async (request, { environment }) => {
+  if (request.method === 'GET') return Response.json(environment);
+  const { kind = 'installation', method = 'GET', path, headers, body } = await request.json();
+  const answer = await fetch(environment.apiEndpoint + path, {
+    method, redirect: 'manual', ...(body && { body }),
+    headers: { ...headers, authorization: 'Bearer ' + environment.apiTokens[kind] },
+  });
+  return Response.json({ status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() });
+} });`;
+
+interface Asking {
+  readonly kind?: 'integration' | 'installation';
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+const codeOf = ({ body }: { readonly body: string }): string => JSON.parse(body).error.code;
+
+const SCOPES = 'target: all\n';
+
+describe('with --product-api', () => {
+  let product: FakeProduct;
+  let service: TestService;
+  let own: Installed;
+  let space: Installed;
+  let keys: JSONWebKeySet;
+  beforeAll(async () => {
+    product = await FakeProduct.start();
+    service = await TestService.start({ flags: ['--product-api', product.url] });
+    const scopes = SCOPES;
+    const published = await service.tryPublish('caller', { 'index.js': CALLER }, scopes);
+    expect(published.status).toBe(201);
+    own = await service.install('caller', 'acme-2');
+    space = await service.installBelow('caller', own, 'space', 'sp-1');
+    keys = (await (
+      await fetch(`${service.service.controlUrl}/v1/.well-known/jwks.json`)
+    ).json()) as JSONWebKeySet;
+  });
+  afterAll(async () => {
+    await service.stop();
+    await product.close();
+  });
+  beforeEach(() => {
+    product.asked.length = 0;
+  });
+
+  const ask = async (asking: Asking, from = own): Promise<Answer> =>
+    (await (
+      await fetch(`${from.endpoint}/`, { method: 'POST', body: JSON.stringify(asking) })
+    ).json()) as Answer;
+  const tokens = async (): Promise<ApiTokens> =>
+    ((await (await fetch(`${own.endpoint}/`)).json()) as { apiTokens: ApiTokens }).apiTokens;
+  const api = () => `${service.service.controlUrl}/v1`;
+  const raw = (lines: readonly string[]) =>
+    exchange(service.service.controlUrl, `${lines.join('\r\n')}\r\n\r\n`);
+  const verified = () => product.verified(keys, api());
+
+  test('a call that Annex does not serve reaches the product, and its answer comes back', async () => {
+    const path = '/spaces/sp-1/content?format=markdown&x=%2F';
+    const headers = { 'content-type': 'text/plain', accept: 'application/json', 'x-trace': '7' };
+    const answer = await ask({ method: 'PUT', path, headers, body: 'häuser' });
+    expect(answer).toMatchObject({ status: 200, headers: { 'x-served-by': 'product' } });
+    expect(product.last).toMatchObject({ method: 'PUT', url: `/v1${path}`, body: 'häuser', headers });
+    const { installation } = await tokens();
+    expect(product.last?.headers.authorization).toMatch(/^Bearer annex_run_/);
+    expect(installation).toMatch(/^annex_run_/);
+  });
+
+  test('the statement is verified offline, and says whose code calls', async () => {
+    await ask({ path: '/user' });
+    const claims = await verified();
+    expect(claims).toMatchObject({
+      ...{ kind: 'installation', integration: 'caller', version: 1, installation: own.id },
+      ...{ organization: 'acme-2', scopes: [], iss: api(), aud: product.url },
+      jti: expect.stringMatching(/^[\w-]{22}$/),
+    });
+    expect(Number(claims.exp) - Number(claims.iat)).toBe(60);
+    expect(claims).not.toHaveProperty('space');
+    await ask({ path: '/user' }, space);
+    expect(await verified()).toMatchObject({ installation: own.id, space: 'sp-1' });
+    await ask({ kind: 'integration', path: '/user' });
+    const whole = await verified();
+    expect(whole).toMatchObject({ kind: 'integration', integration: 'caller', organization: 'acme' });
+    expect(whole).not.toHaveProperty('installation');
+  });
+
+  test('requests of one token share a statement; another token has another', async () => {
+    const { installation, integration } = await tokens();
+    for (const token of [installation, installation, integration])
+      await fetch(`${api()}/user`, { headers: { authorization: `Bearer ${token}` } });
+    const [first, second, other] = product.asked.map(({ headers }) => headers['x-platform-caller']);
+    expect(second).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
+  test('what Annex serves itself is not forwarded, whatever the method and the spelling', async () => {
+    const paths = [
+      ['GET', '/integrations/caller', 200],
+      ['DELETE', '/integrations/caller', 403],
+      ['PUT', '/integrations/caller', 404],
+      ['POST', '/integr%61tions/caller', 404],
+      ['GET', '/integrations/unknown', 404],
+      ['GET', '/tokens', 403],
+      ['PATCH', '/tokens', 404],
+      ['GET', '/openapi.json', 200],
+    ] as const;
+    for (const [method, path, status] of paths)
+      expect(await ask({ method, path }), `${method} ${path}`).toMatchObject({ status });
+    expect(product.asked).toEqual([]);
+  });
+
+  test('other tokens, and none, open nothing: the path is unknown, as without a product', async () => {
+    for (const token of ['', service.admin, service.platform, 'annex_organization_x']) {
+      const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
+      const answer = await fetch(`${api()}/spaces/sp-1`, { headers });
+      expect([answer.status, codeOf({ body: await answer.text() })]).toEqual([404, 'ROUTE_UNKNOWN']);
+    }
+    const forged = await fetch(`${api()}/spaces/sp-1`, {
+      headers: { authorization: 'Bearer annex_run_x.y' },
+    });
+    expect([forged.status, codeOf({ body: await forged.text() })]).toEqual([401, 'TOKEN_INVALID']);
+    expect(product.asked).toEqual([]);
+  });
+
+  test('a call over the network is forwarded like one in process', async () => {
+    const { installation } = await tokens();
+    const headers = { authorization: `Bearer ${installation}` };
+    const answer = await fetch(`${api()}/spaces`, { method: 'POST', headers, body: '{"a":1}' });
+    expect([answer.status, (await answer.json()) as unknown]).toEqual([
+      200,
+      { method: 'POST', url: '/v1/spaces', body: '{"a":1}' },
+    ]);
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  test('attack: a client cannot forge the statement, its address, cookies or a second token', async () => {
+    const { installation } = await tokens();
+    const answer = await raw([
+      'GET /v1/spaces HTTP/1.1',
+      'Host: 127.0.0.1',
+      `Authorization: Bearer ${installation}`,
+      'X-Platform-Caller: forged',
+      'x_platform_caller: forged',
+      'Cookie: a=forged',
+      'X-Forwarded-For: forged',
+      'X-HTTP-Method-Override: DELETE',
+      'X-Dropped: forged',
+      'Connection: close, x-dropped',
+    ]);
+    expect(answer).toContain('200 OK');
+    expect(JSON.stringify(product.last?.rawHeaders)).not.toMatch(/forged|override/i);
+    expect(await verified()).toMatchObject({ installation: own.id });
+  });
+
+  test('attack: a path that leaves the API of the product is refused', async () => {
+    const { installation } = await tokens();
+    const paths = [
+      '/v1/../admin',
+      '/v1/%2e%2E/admin',
+      '/v1/a/..%2f..%2Fadmin',
+      '/v1/a/..%5cadmin',
+      '/v1/%zz',
+    ];
+    for (const path of paths) {
+      const lines = [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${installation}`];
+      const answer = await raw([...lines, 'Connection: close']);
+      expect(answer, path).toMatch(/^HTTP\/1\.1 40[04] /);
+    }
+    expect(product.asked).toEqual([]);
+  });
+
+  test('keys are rotated without a gap: the next one is published before it signs', async () => {
+    expect(keys.keys).toHaveLength(2);
+    await ask({ path: '/user' });
+    const before = product.last?.headers['x-platform-caller'];
+    const rotated = await service.api('POST', '/v1/statement-keys/rotate');
+    expect(rotated).toMatchObject({
+      ...{ status: 200, body: { keys: [{ state: 'next' }, { state: 'signing' }, { state: 'previous' }] } },
+    });
+    await ask({ path: '/user' });
+    expect(product.last?.headers['x-platform-caller']).not.toBe(before);
+    // With the keys that were fetched before the rotation.
+    expect(await verified()).toMatchObject({ installation: own.id });
+    const after = (await (await fetch(`${api()}/.well-known/jwks.json`)).json()) as JSONWebKeySet;
+    expect(after.keys).toHaveLength(3);
+    expect(await product.verified(after, api(), String(before))).toMatchObject({ installation: own.id });
+    const forgotten = await service.api('POST', '/v1/statement-keys/rotate', { json: { forget: true } });
+    expect(forgotten.body).toMatchObject({ keys: [{ state: 'next' }, { state: 'signing' }] });
+    const anew = (await (await fetch(`${api()}/.well-known/jwks.json`)).json()) as JSONWebKeySet;
+    await expect(product.verified(anew, api(), String(before))).rejects.toThrow('no applicable key');
+    const tenant = await service.api('POST', '/v1/statement-keys/rotate', { token: service.platform });
+    expect(tenant.status).toBe(403);
+  });
+});
+
+test('without --product-api the answer names the setting', async () => {
+  const service = await TestService.start();
+  const own = await service.deploy('caller', CALLER);
+  const asking = { method: 'POST', body: JSON.stringify({ path: '/spaces/sp-1' }) };
+  const answer = (await (await fetch(`${own.endpoint}/`, asking)).json()) as Answer;
+  expect([answer.status, codeOf(answer)]).toEqual([404, 'ROUTE_UNKNOWN']);
+  expect(answer.body).toContain('--product-api');
+  await service.stop();
+});
