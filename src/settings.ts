@@ -27,7 +27,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: 'vault-keys',
     value: '',
     isSecret: true,
-    help: 'those keys themselves, base64url, the one that seals first',
+    help: 'the keys of the vault themselves, in base64url, separated by commas; the first one seals',
   },
   { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
   { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
@@ -40,12 +40,12 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: 'public-url',
     value: '',
-    help: 'base of endpoint URLs as the world sees them (default: the public listener)',
+    help: 'base URL of endpoints, as clients reach them (default: the public listener)',
   },
   {
     flag: 'api-url',
     value: '',
-    help: 'base of the API as integrations see it (default: the control listener)',
+    help: 'base URL of the API, as integrations reach it (default: the control listener)',
   },
   {
     flag: 'product-api',
@@ -65,7 +65,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: 'trusted-proxies',
     value: '',
-    help: 'addresses and ranges of proxies whose X-Forwarded-For is believed, as 10.0.0.0/8,127.0.0.1',
+    help: 'addresses and ranges of proxies whose X-Forwarded-For is trusted, as 10.0.0.0/8,127.0.0.1',
   },
   {
     flag: 'egress-allow',
@@ -73,7 +73,7 @@ export const SETTINGS: readonly Setting[] = [
     help: 'hosts and address ranges that fetch may reach although they are not public, as 10.1.0.0/16,db.internal:8080',
   },
   { flag: 'egress-deny', value: '', help: 'hosts and address ranges that fetch may not reach' },
-  { flag: 'egress-only', value: '', help: 'hosts and address ranges, and nothing else that is public' },
+  { flag: 'egress-only', value: '', help: 'the only public hosts and address ranges that fetch may reach' },
   { flag: 'egress-ports', value: '', help: 'ports that fetch may reach, as 80,443 (default: all for HTTP)' },
   {
     flag: 'egress-manifest',
@@ -110,11 +110,11 @@ export const SETTINGS: readonly Setting[] = [
     value: '60600',
     help: 'first of the 512 user ids that cells run as, where the host is root',
   },
-  { flag: 'cell-jitless', value: 'off', help: 'on: V8 interprets in cells, and compiles nothing' },
+  { flag: 'cell-jitless', value: 'off', help: 'on: V8 in cells interprets code and never compiles it' },
   {
     flag: 'accept-loss',
     value: '',
     isSwitch: true,
-    help: 'starts although the write-ahead log is damaged, without what was committed in it; keeps the damaged log',
+    help: 'start with a damaged write-ahead log: commits in it are lost, and the log is kept',
   },
 ];

@@ -225,6 +225,11 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['DELETE', `/v1/tokens/${token.id}`],
     },
     {
+      ...{ route: 'POST /v1/statement-keys/rotate', action: 'statement-keys.rotate' },
+      refused: ['POST', '/v1/statement-keys/rotate', { json: { forget: 'yes' } }],
+      change: ['POST', '/v1/statement-keys/rotate'],
+    },
+    {
       ...{ route: `DELETE ${ROUTE}`, action: 'integration.delete' },
       refused: ['DELETE', URL_],
       change: ['DELETE', `${URL_}?cascade=true`],
@@ -281,7 +286,7 @@ test('every route that changes something leaves one entry, and none if it refuse
     expect([route, now.length]).toEqual([route, had + 1 + beside]);
     const who = { kind: 'admin', token: expect.any(String) };
     expect(now[0]).toMatchObject({ action, actor: who, ...filled(about ?? {}) });
-    if (!route.includes('/tokens')) expect(now[0]).toMatchObject({ integration: 'noted' });
+    if (!/\/(tokens|statement-keys)/.test(route)) expect(now[0]).toMatchObject({ integration: 'noted' });
     expect(now[0]).toMatchObject({
       address: expect.stringMatching(/127\.0\.0\.1|::1/),
       requestId: expect.any(String),

@@ -57,6 +57,7 @@ const TABLE: Record<string, string> = {
   'POST /v1/tokens': '+FFFF FFFF',
   'DELETE /v1/tokens/{id}': '+FFFF FFFF',
   'POST /v1/tokens/introspect': '++FFF FFFF',
+  'POST /v1/statement-keys/rotate': '+FFFF FFFF',
   ...installed('/v1/integrations/{name}/installations/{id}'),
   ...leases('/v1/integrations/{name}/installations/{id}', '+'),
   ...leases('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'F'),

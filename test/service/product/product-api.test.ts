@@ -2,12 +2,17 @@
  * The product's own API behind Annex: calls of integrations that Annex does not serve reach the
  * product with a statement that it verifies offline, and nothing else does.
  */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { callerVerifier, mayRead } from '../../../docs/product/verify-caller.js';
+import { ConfigError, readConfig } from '../../../src/config.ts';
 import type { ApiTokens } from '../../../src/model/environment.ts';
-import { FakeProduct } from '../../support/http/fake-product.ts';
+import { type Asked, FakeProduct } from '../../support/http/fake-product.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { type Installed, TestService } from '../../support/service.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 /** Sends the requested call with its own token, or shows its environment. */
 const CALLER = `import { createIntegration } from '@annex/sdk';
@@ -37,8 +42,6 @@ interface Answer {
 
 const codeOf = ({ body }: { readonly body: string }): string => JSON.parse(body).error.code;
 
-const SCOPES = 'target: all\n';
-
 describe('with --product-api', () => {
   let product: FakeProduct;
   let service: TestService;
@@ -48,9 +51,7 @@ describe('with --product-api', () => {
   beforeAll(async () => {
     product = await FakeProduct.start();
     service = await TestService.start({ flags: ['--product-api', product.url] });
-    const scopes = SCOPES;
-    const published = await service.tryPublish('caller', { 'index.js': CALLER }, scopes);
-    expect(published.status).toBe(201);
+    await service.publish('caller', { 'index.js': CALLER }, 'target: all\n');
     own = await service.install('caller', 'acme-2');
     space = await service.installBelow('caller', own, 'space', 'sp-1');
     keys = (await (
@@ -222,4 +223,79 @@ test('without --product-api the answer names the setting', async () => {
   expect([answer.status, codeOf(answer)]).toEqual([404, 'ROUTE_UNKNOWN']);
   expect(answer.body).toContain('--product-api');
   await service.stop();
+});
+
+test('the example of the documentation verifies a statement, also while Annex is down', async () => {
+  const product = await FakeProduct.start();
+  const service = await TestService.start({ flags: ['--product-api', product.url] });
+  const own = await service.deploy('reader', CALLER);
+  const asking = { method: 'POST', body: JSON.stringify({ path: '/spaces/sp-1' }) };
+  await fetch(`${own.endpoint}/`, asking);
+  const annex = service.service.controlUrl;
+  const verify = callerVerifier({ annex, issuer: `${annex}/v1`, audience: product.url });
+  const { headers } = product.last as Asked;
+  const caller = await verify(headers);
+  expect(caller).toMatchObject({ kind: 'installation', integration: 'reader', installation: own.id });
+  expect(mayRead(caller, { organization: String(caller['organization']) })).toBe(false);
+  await service.stop();
+  expect(await verify(headers)).toEqual(caller);
+  const [head, payload, signature] = String(headers['x-platform-caller']).split('.');
+  const claims = JSON.parse(Buffer.from(String(payload), 'base64url').toString()) as object;
+  const raised = Buffer.from(JSON.stringify({ ...claims, scopes: ['space:content:read'] })).toString(
+    'base64url',
+  );
+  for (const statement of [`${head}.${raised}.${signature}`, `${head}.${payload}.`, 'x', undefined])
+    await expect(verify({ 'x-platform-caller': statement })).rejects.toThrow();
+  const other = callerVerifier({ annex, issuer: `${annex}/v1`, audience: 'https://other.example' });
+  await expect(other(headers)).rejects.toThrow();
+  await product.close();
+});
+
+describe('with --product-scopes', () => {
+  const RULES = "- { method: GET, path: '/v1/spaces/{space}', scope: space:metadata:read }";
+
+  test('a call whose scope the manifest lacks is 403, and the log of the installation says so', async () => {
+    const file = join(await temporaryFolder(), 'scopes.yaml');
+    await writeFile(file, RULES);
+    const product = await FakeProduct.start();
+    const flags = ['--product-api', product.url, '--product-scopes', file];
+    const service = await TestService.start({ flags });
+    const manifest = (scopes: string) =>
+      `name: reader\ntitle: r\ndescription: r\norganization: acme\nvisibility: public\nscopes: [${scopes}]\nscript: index.js\n`;
+    const publish = async (scopes: string) => {
+      const form = new FormData();
+      form.append('manifest', manifest(scopes));
+      form.append('files', new Blob([CALLER]), 'index.js');
+      expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
+    };
+    await publish('');
+    const own = await service.install('reader');
+    const ask = async (path: string) => {
+      const asking = { method: 'POST', body: JSON.stringify({ path }) };
+      return (await (await fetch(`${own.endpoint}/`, asking)).json()) as Answer;
+    };
+    const refused = await ask('/spaces/sp-1');
+    expect([refused.status, codeOf(refused)]).toEqual([403, 'SCOPE_MISSING']);
+    expect(product.asked).toEqual([]);
+    const [line] = await service.log(own);
+    expect(line).toMatchObject({ level: 'warn', text: expect.stringContaining('space:metadata:read') });
+    expect((await ask('/user')).status).toBe(200);
+    await publish('space:metadata:read');
+    expect((await ask('/spaces/sp-1')).status).toBe(200);
+    const keys = await fetch(`${service.service.controlUrl}/v1/.well-known/jwks.json`);
+    expect(
+      await product.verified((await keys.json()) as JSONWebKeySet, `${service.service.controlUrl}/v1`),
+    ).toMatchObject({ version: 2, scopes: ['space:metadata:read'] });
+    await service.stop();
+    await product.close();
+  });
+
+  test.each([
+    [['--product-scopes', '/nowhere/scopes.yaml', '--product-api', 'https://x.example'], 'ENOENT'],
+    [['--product-api', 'ftp://x.example'], '--product-api must be an http or https URL'],
+    [['--product-api', 'https://u:p@x.example'], 'must not have a user name'],
+  ])('mistakes in the settings stop the start: %j', (flags, problem) => {
+    expect(() => readConfig(flags, {})).toThrow(ConfigError);
+    expect(() => readConfig(flags, {})).toThrow(problem);
+  });
 });

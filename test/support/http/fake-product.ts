@@ -28,7 +28,10 @@ export class FakeProduct {
   }
 
   /** @param hostile answers instead of the product where it says so, before a body is read */
-  static async start(hostile: (...args: Parameters<RequestListener>) => boolean = () => false) {
+  static async start(
+    hostile: (...args: Parameters<RequestListener>) => boolean = () => false,
+    port = 0,
+  ): Promise<FakeProduct> {
     const asked: Asked[] = [];
     const server = createServer((request, response) => {
       if (hostile(request, response)) return;
@@ -37,20 +40,20 @@ export class FakeProduct {
           const { method = '', url = '', headers, rawHeaders } = request;
           asked.push({ method, url, headers, rawHeaders: [...rawHeaders], body });
           response.writeHead(200, { 'content-type': 'application/json', 'x-served-by': 'product' });
-          response.end(JSON.stringify({ method, url, body }));
+          response.end(JSON.stringify({ method, url, body: body.slice(0, 100) }));
         },
         () => undefined,
       );
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const { port: bound } = server.address() as AddressInfo;
     const close = async () => {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
     };
-    return new FakeProduct(`http://127.0.0.1:${port}`, asked, close);
+    return new FakeProduct(`http://127.0.0.1:${bound}`, asked, close);
   }
 
   get last(): Asked | undefined {

@@ -21,7 +21,7 @@ import type { RuntimeGrant } from '../../../targets/runtime-tokens.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { AllowedMethods } from '../../allowed-methods.ts';
 import { bearerToken, type Credentials } from '../../credentials.ts';
-import { routeUnknown } from '../../error-answer.ts';
+import { answerError, routeUnknown } from '../../error-answer.ts';
 import { inProcessOwner } from '../../loopback-listeners.ts';
 import { tokenRefused } from '../authenticate.ts';
 import { answeredHeaders, isForwardable, sentHeaders } from './product-head.ts';
@@ -55,6 +55,10 @@ export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): 
       // The body is streamed to the product, whatever its type.
       below.removeAllContentTypeParsers();
       below.addContentTypeParser('*', (_request, _body, done) => done(null));
+      // An answer may also break off after its head has come and before it is passed on.
+      below.setErrorHandler((error, request, reply) =>
+        answerError(productError(error) ?? error, request, reply),
+      );
       below.setNotFoundHandler(async (request, reply) => {
         const [path = ''] = request.originalUrl.split('?', 1);
         const token = bearerToken(request.raw);
@@ -98,11 +102,12 @@ class ForwardedCall {
       this.#check();
       return this.#answer(await this.#send());
     } catch (cause) {
-      const error = this.#errorOf(cause);
       // The rest of the body is not read, so the connection cannot carry another request.
       if (!request.raw.complete) reply.header('connection', 'close');
-      await this.#report(error);
-      throw error;
+      // A client that has left is no fault.
+      if (reply.raw.destroyed) throw new AnnexError('CALL_CANCELED', 'The caller disconnected.');
+      this.#report(cause);
+      throw cause;
     }
   }
 
@@ -146,11 +151,7 @@ class ForwardedCall {
   #answer({ status, headers, body }: ProductResponse): FastifyReply {
     const { request, reply } = this.#call;
     reply.code(status).headers(answeredHeaders(headers));
-    body.once('error', (cause) => {
-      const error = this.#errorOf(cause);
-      request.log.info({ code: error.code }, error.message);
-      void this.#report(error);
-    });
+    body.once('error', (cause) => this.#report(cause));
     if (request.method !== 'HEAD' && !BODILESS_STATUSES.has(status)) return reply.send(body);
     body.resume();
     return reply.send();
@@ -164,43 +165,46 @@ class ForwardedCall {
     return inProcessOwner(request.raw.socket) || undefined;
   }
 
-  /** Counts a limit, and writes to the log of the installation. A client that has left is no fault. */
-  async #report(error: AnnexError): Promise<void> {
+  /** Counts a limit, and writes to the logs of the operator and of the installation. */
+  #report(cause: unknown): void {
+    const error = cause instanceof AnnexError ? cause : productError(cause);
+    if (error === undefined) return;
     if (error.limit) this.#parts.limitMet(error.limit.name);
+    const { log } = this.#call.request;
+    if (error.blame === 'product' && cause instanceof EgressError)
+      log.warn({ code: error.code, detail: cause.detail }, "the product's API failed");
+    this.#logFor(error).catch((fault) => log.error({ err: fault }, 'a log line was lost'));
+  }
+
+  /** Writes a line to the log of the installation, if it is known. */
+  async #logFor({ code, message }: AnnexError): Promise<void> {
     const { targets, observer } = this.#parts;
     const { request, path, grant } = this.#call;
     const id = this.#installation;
-    if (id === undefined || error.code === 'CALL_CANCELED') return;
+    if (id === undefined) return;
     const { claims } = grant;
     const name = claims.kind === 'installation' ? claims.target : wholeInstallation(id);
     const target = await targets.named(name);
     if (target === undefined) return;
     const shown = path.length > PATH_CHARS_MAX ? `${path.slice(0, PATH_CHARS_MAX)}…` : path;
-    const text = `The product's API: ${request.method} ${shown}: ${error.code}. ${error.message}`;
-    observer.productFailed(target, request.id, error.code, text);
+    const text = `The product's API: ${request.method} ${shown}: ${code}. ${message}`;
+    observer.productFailed(target, request.id, code, text);
   }
+}
 
-  /**
-   * The error for the caller. Its message names no address of the operator's network; the
-   * operator's log has that.
-   */
-  #errorOf(cause: unknown): AnnexError {
-    if (cause instanceof AnnexError) return cause;
-    if (!(cause instanceof EgressError)) {
-      if (this.#call.reply.raw.destroyed || this.#call.reply.raw.closed)
-        return new AnnexError('CALL_CANCELED', 'The caller disconnected before the answer.');
-      throw cause;
-    }
-    const { result, message, limit, detail } = cause;
-    const more = { ...(limit && { limit }), cause };
-    const { log } = this.#call.request;
-    if (result === 'canceled') return new AnnexError('REQUEST_TOO_SLOW', message, more);
-    if (limit?.name === 'productRequestBodyBytes') return new AnnexError('REQUEST_TOO_LARGE', message, more);
-    if (result === 'shed') return new AnnexError(limit ? 'PRODUCT_BUSY' : 'SERVICE_STOPPING', message, more);
-    log.warn({ detail, result }, "the product's API failed");
-    if (result === 'timeout') return new AnnexError('PRODUCT_TIMED_OUT', message, more);
-    return new AnnexError('PRODUCT_FAILED', `The product's API failed. ${message}`, more);
-  }
+/**
+ * The error for the caller; undefined where the cause is none of the client of the product. Its
+ * message names no address of the operator's network; the operator's log has that.
+ */
+function productError(cause: unknown): AnnexError | undefined {
+  if (!(cause instanceof EgressError)) return undefined;
+  const { result, message, limit } = cause;
+  const more = { ...(limit && { limit }), cause };
+  if (result === 'canceled') return new AnnexError('REQUEST_TOO_SLOW', message, more);
+  if (limit?.name === 'productRequestBodyBytes') return new AnnexError('REQUEST_TOO_LARGE', message, more);
+  if (result === 'shed') return new AnnexError(limit ? 'PRODUCT_BUSY' : 'SERVICE_STOPPING', message, more);
+  if (result === 'timeout') return new AnnexError('PRODUCT_TIMED_OUT', message, more);
+  return new AnnexError('PRODUCT_FAILED', `The product's API failed. ${message}`, more);
 }
 
 /** A path in a line of the log is cut there. */
