@@ -1,6 +1,6 @@
 /**
- * The table of settings: flags, defaults and the texts of `--help`. `config.ts` reads and checks their
- * values.
+ * The table of settings: flags, defaults and the texts of `--help`. It reads no value: `config.ts`
+ * reads and checks them.
  */
 import { availableParallelism } from 'node:os';
 

@@ -2,10 +2,11 @@
  * Client of the product's own API (docs/contract/api.md#the-products-api): sends one request to the
  * origin that the operator names, and to no other.
  *
- * The operator chooses the host, so it may be a private address; nothing that a tenant sends changes
- * where a connection goes. Redirects are answers and are not followed. Bodies stream in both
- * directions. Time, bytes and requests in flight are bounded as for a fetch; nothing is retried. An
- * owner's requests have a bound of their own, so all owners share the connections.
+ * The operator chooses the host, so it may be a private address; nothing that a tenant sends
+ * changes where a connection goes. Redirects are answers and are not followed. Bodies stream in
+ * both directions. Time, bytes and requests in flight are bounded as for a fetch; nothing is
+ * retried. All owners share the connections, because the requests of each have a bound of their
+ * own.
  */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';

@@ -4,8 +4,8 @@
  *
  * There are always two at least: one that signs, and the next one. The next one is published before
  * it signs, so a product that caches the public keys knows it in time. A rotation makes the next
- * key the signing one; the key before stays published, for statements that are on their way. Private
- * halves are sealed in the vault. Signing itself is in `targets/caller-statements.ts`.
+ * key the signing one; the key before stays published, for statements that are on their way.
+ * Private halves are sealed in the vault. Signing itself is in `targets/caller-statements.ts`.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Sequence } from '../database/sequence.ts';

@@ -10,7 +10,7 @@
 import { SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { base64url, type RandomBytes } from '../model/identifiers.ts';
-import type { RuntimeClaims } from '../model/runtime-token.ts';
+import type { RuntimeClaims } from '../model/runtime-token-format.ts';
 import type { StatementKeys } from '../store/statement-keys.ts';
 import type { RuntimeGrant } from './runtime-tokens.ts';
 import type { Origins } from './target-resolver.ts';

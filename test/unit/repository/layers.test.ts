@@ -38,7 +38,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'src/http/control/': [
     ['control-routes.ts'],
     ['events/'],
-    ['components/', 'deliveries/', 'audit.ts', 'introspection.ts'],
+    ['components/', 'deliveries/', 'product/', 'audit.ts', 'introspection.ts'],
     ['installations/', 'integrations/', 'logs.ts', 'tokens.ts', 'time-range.ts'],
     ['typed-routes.ts', 'schemas.ts'],
   ],
@@ -79,7 +79,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cell-death.ts', 'script-requests.ts'],
   ],
   'src/launch/': [['cell-launch.ts'], ['cell-program.ts'], ['cell-build.ts'], ['cell-folder.ts']],
-  'src/targets/': [['open-targets.ts'], ['target-resolver.ts']],
+  'src/targets/': [['open-targets.ts'], ['caller-statements.ts'], ['target-resolver.ts']],
   'src/bundle/': [
     ['bundler.ts', 'bundler-process.ts'],
     ['bundler-child.ts', 'bundle-code.ts'],
@@ -94,11 +94,12 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['events/'],
     ['installations/', 'deliveries/'],
     ['integrations/'],
-    ['tokens.ts', 'logs.ts', 'audit.ts'],
+    ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts'],
     ['audit-rows.ts', 'vault/'],
   ],
   'src/egress/': [
-    ['egress-metrics.ts'],
+    ['egress-metrics.ts', 'product-metrics.ts'],
+    ['product-client.ts'],
     ['egress.ts', 'webhook/'],
     ['connection-pools.ts', 'connector.ts', 'redirect.ts', 'explain.ts'],
     ['policy.ts', 'names.ts', 'request-head.ts', 'decoding.ts', 'fetch-tally.ts', 'this-machine.ts'],

@@ -15,7 +15,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { LimitName } from '../../../limits.ts';
 import { BODILESS_STATUSES } from '../../../model/bodiless-statuses.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
-import { isRuntimeToken } from '../../../model/runtime-token.ts';
+import { isRuntimeToken } from '../../../model/runtime-token-format.ts';
 import type { CallerStatements } from '../../../targets/caller-statements.ts';
 import type { RuntimeGrant } from '../../../targets/runtime-tokens.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
@@ -47,7 +47,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 const UNSET =
   " Annex does not serve it, and --product-api, which names the product's own API, is not set on this service.";
 
-/** Registers what happens to unknown paths below `/v1`. Call it before other routes are registered. */
+/**
+ * Registers what happens to unknown paths below `/v1`. Call it before other routes are registered.
+ */
 export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): void {
   const own = new AllowedMethods(app);
   app.register(
@@ -157,7 +159,7 @@ class ForwardedCall {
     return reply.send();
   }
 
-  /** The installation whose code calls, if it is known; undefined for the integration's own calls. */
+  /** Id of the installation whose code calls; undefined if it is not known. */
   get #installation(): string | undefined {
     const { request, grant } = this.#call;
     const { claims } = grant;

@@ -10,9 +10,9 @@ import type { HeaderPairs } from '../../../egress/request-head.ts';
 export const CALLER_HEADER = 'x-platform-caller';
 
 /**
- * Not sent on. Attack: a forged statement, a second token, or a forged address of the client. Attack: a method that
- * overrides the one that the mapping of scopes has decided by. Cookies are for browsers, and there
- * are none of this service.
+ * Not sent to the product. Attack: a forged statement, a second token, or a forged address of the
+ * client. Attack: a method that overrides the one that the mapping of scopes has decided by.
+ * Cookies are for browsers, and this service sets none.
  */
 const NOT_SENT: ReadonlySet<string> = new Set([
   ...[CALLER_HEADER, 'authorization', 'cookie', 'forwarded', 'via', 'x-real-ip'],
