@@ -3,6 +3,7 @@
  * collaborator of a listener: a route can reach nothing else of the service.
  */
 import { randomBytes } from 'node:crypto';
+import type { DeliveryIntake } from './delivery/open-intake.ts';
 import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
@@ -24,13 +25,23 @@ export interface RouteParts {
   readonly listeners: Listeners;
   readonly calls: Calls;
   readonly publisher: Publisher;
+  readonly delivery: DeliveryIntake;
   /** Present where the operator has named the product's API. */
   readonly product?: Product;
 }
 
 export function registerRoutes(
   { config, limits, metrics, origins, clock, ticks }: Base,
-  { processes, store, targets: { targets, runtimeTokens }, listeners, calls, publisher, product }: RouteParts,
+  {
+    processes,
+    store,
+    targets: { targets, runtimeTokens },
+    listeners,
+    calls,
+    publisher,
+    delivery,
+    product,
+  }: RouteParts,
 ): void {
   const { publicUrl, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
@@ -51,14 +62,16 @@ export function registerRoutes(
     installLinks: store.installLinks,
     logs: store.logs,
     lifecycleEvents: store.lifecycleEvents,
-    acceptedEvents: store.acceptedEvents,
+    eventList: store.eventList,
     audit: store.audit,
     credentialLeases: store.credentialLeases,
     spentStates: store.spentStates,
     installedBlocks: store.installedBlocks,
-    deliveries: store.deliveries,
+    deliveryList: store.deliveryList,
     webhookSecrets: store.webhookSecrets,
-    webhookTests: store.webhookTests,
+    acceptance: delivery.acceptance,
+    deliveryOrders: delivery.deliveryOrders,
+    webhookTests: delivery.webhookTests,
     statementKeys: store.statementKeys,
     ...(product && { product }),
     dispatch,

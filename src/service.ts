@@ -17,7 +17,7 @@ import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
 import { Launcher } from './confinement/launch.ts';
 import { CELL_USERS } from './confinement/layers.ts';
-import { type StartedDelivery, startDelivery, VERSION } from './delivery/start-delivery.ts';
+import { type OpenDelivery, openDelivery, VERSION } from './delivery/open-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
@@ -51,6 +51,7 @@ export interface Service {
   readonly store: Store;
   readonly targets: TargetResolver;
   readonly pool: Pool;
+  readonly delivery: OpenDelivery;
   /** The first admin token, if this start has created it. */
   readonly firstAdminToken: string | undefined;
   /** Finishes what is in flight within `limits.stopMs`, then releases all resources. Idempotent. */
@@ -115,8 +116,12 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     stops.push(() => outbound.egress.close());
     stops.push(() => outbound.webhooks.close());
     const publisher = createPublisher(base, { processes, store, calls });
+    const delivery = createDelivery(base, { store, targets, calls, webhooks: outbound.webhooks });
     const product = createProduct(base, store, { stops, after: later });
-    registerRoutes(base, { processes, store, targets, listeners, calls, publisher, ...product });
+    registerRoutes(base, {
+      ...{ processes, store, targets, listeners, calls, publisher, delivery },
+      ...product,
+    });
     stops.push(() => listeners.control.close());
     stops.push(() => listeners.public.close());
     await calls.pool.ready();
@@ -124,12 +129,13 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     await publishConfigured(base, { publisher, store });
     const urls = await listenOnBoth(base, listeners);
     // Not before the URLs are known: they are part of the environments that handlers receive.
-    const delivery = await deliver(base, { store, targets, calls, webhooks: outbound.webhooks });
+    await delivery.start();
     return {
       ...urls,
       store,
       targets: targets.targets,
       pool: calls.pool,
+      delivery,
       firstAdminToken: await store.tokens.firstAdmin(),
       stop: () => {
         stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
@@ -145,7 +151,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
 /** Ends deliveries, calls and connections. The rest is released by the stops of the start. */
 async function stopService(
   { limits, log }: Base,
-  { delivery, listeners, calls }: { delivery: StartedDelivery; listeners: Listeners; calls: Calls },
+  { delivery, listeners, calls }: { delivery: OpenDelivery; listeners: Listeners; calls: Calls },
 ): Promise<void> {
   const deliveryStopped = delivery.stop(limits.stopMs);
   const closed = listeners.public.close();
@@ -338,11 +344,11 @@ interface DeliverParts extends Pick<RouteParts, 'store' | 'targets' | 'calls'> {
   readonly webhooks: WebhookClient;
 }
 
-function deliver(
+function createDelivery(
   { limits, log, metrics, clock, ticks }: Base,
   { store, targets: { targets }, calls, webhooks }: DeliverParts,
-): Promise<StartedDelivery> {
-  return startDelivery({
+): OpenDelivery {
+  return openDelivery({
     store,
     targets,
     dispatch: calls.dispatch,
@@ -352,6 +358,7 @@ function deliver(
     limits,
     clock,
     ticks,
+    randomBytes,
     chance: Math.random,
     after: later,
     limitMet: (limit) => metrics.limitMet(limit),

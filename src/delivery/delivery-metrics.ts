@@ -10,7 +10,7 @@ import {
   LIFECYCLE_EVENT_STATES,
   type LifecycleEventState,
 } from '../database/tables.ts';
-import type { Deliveries } from '../store/deliveries/deliveries.ts';
+import type { Backlog } from '../store/deliveries/backlog.ts';
 import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
 
 const MS_PER_S = 1_000;
@@ -58,7 +58,7 @@ export interface DeliveryMetrics {
 /** Registers the metrics of deliveries. */
 export function deliveryMetrics(
   registry: Registry,
-  deliveries: Pick<Deliveries, 'waiting'>,
+  backlog: Pick<Backlog, 'waiting'>,
   inFlight: () => number,
 ): DeliveryMetrics {
   const registers = [registry];
@@ -82,8 +82,8 @@ export function deliveryMetrics(
     name: 'annex_deliveries_waiting',
     help: 'Deliveries that are not final, those in flight included.',
     registers,
-    async collect() {
-      this.set(await deliveries.waiting());
+    collect() {
+      this.set(backlog.waiting);
     },
   });
   new Gauge({

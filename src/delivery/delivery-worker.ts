@@ -12,9 +12,9 @@
 
 import type { CallLog } from '../calls/call-log.ts';
 import type { Limits } from '../limits.ts';
-import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
-import type { WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
+import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
+import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
@@ -32,10 +32,9 @@ const SLOW_MS = 1_000;
 /** Time to settle the deliveries that a stop abandons. */
 const ABANDON_MS = 1_000;
 
-type Queue = Pick<Deliveries, 'claim' | 'settle' | 'release' | 'waitingEndpoints' | 'due'>;
-
 export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
-  readonly deliveries: Queue & LeasesParts['deliveries'];
+  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'due'>;
+  readonly claims: Pick<DeliveryClaims, 'claim' | 'settle' | 'release' | 'renew' | 'recover'>;
   readonly attempts: Pick<Attempts, 'make'>;
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: DeliveryMetrics;
@@ -71,9 +70,8 @@ export class DeliveryWorker {
 
   /** Takes up the deliveries that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
-    const { deliveries } = this.#parts;
     // Before the first claim: every lease is of a process that has ended.
-    await deliveries.recover({ all: true });
+    await this.#parts.claims.recover({ all: true });
     if (!this.#loop.start()) return;
     this.#startedAt = this.#parts.clock();
     this.#leases.start();
@@ -91,7 +89,7 @@ export class DeliveryWorker {
     const all: WaitingEndpoint[] = [];
     let cursor: string | undefined;
     do {
-      const { items, next } = await this.#parts.deliveries.waitingEndpoints({ cursor, limit: PAGE });
+      const { items, next } = await this.#parts.queue.waitingEndpoints({ cursor, limit: PAGE });
       for (const item of items) all.push(item);
       cursor = next;
     } while (cursor !== undefined && this.#loop.isRunning);
@@ -152,11 +150,11 @@ export class DeliveryWorker {
 
   /** Asks the store for the due deliveries of an endpoint. Never rejects. */
   async #refill({ endpoint, hints }: Refill): Promise<void> {
-    const { deliveries, clock, ticks, onError } = this.#parts;
+    const { queue, clock, ticks, onError } = this.#parts;
     this.#loop.begin();
     try {
       const now = clock();
-      const due = await deliveries.due(endpoint, now, hints);
+      const due = await queue.due(endpoint, now, hints);
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
@@ -164,7 +162,7 @@ export class DeliveryWorker {
         this.#scheduler.refilled(endpoint, { ...due, nextAt: this.#ticksAt(nextAt) });
       else {
         this.#dueBy.set(endpoint, nextAt);
-        const { ids, more, nextAt: laterAt } = await deliveries.due(endpoint, nextAt, hints);
+        const { ids, more, nextAt: laterAt } = await queue.due(endpoint, nextAt, hints);
         // Later due times are of that clock, too, and may be days away: they do not back off
         // either.
         this.#scheduler.refilled(endpoint, { ids, more: more || laterAt !== undefined });
@@ -180,19 +178,19 @@ export class DeliveryWorker {
    * Claims deliveries and starts their attempts. Never rejects. @param dueBy the latest due time
    */
   async #claim(turns: readonly Turn[], dueBy: number): Promise<void> {
-    const { deliveries, clock, ticks, limits, onError } = this.#parts;
+    const { claims, clock, ticks, limits, onError } = this.#parts;
     this.#loop.begin();
     const ids = turns.map(({ id }) => id);
-    let claims: readonly ClaimedDelivery[] = [];
+    let claimed: readonly ClaimedDelivery[] = [];
     let hasFailed = false;
     try {
-      claims = await deliveries.claim(ids, dueBy);
+      claimed = await claims.claim(ids, dueBy);
     } catch (error) {
       hasFailed = true;
       onError(error);
     }
     const now = clock();
-    const claimOfId = new Map(claims.map((claim) => [claim.id, claim]));
+    const claimOfId = new Map(claimed.map((claim) => [claim.id, claim]));
     for (const { id, endpoint, isBacklogged } of turns) {
       const claim = claimOfId.get(id);
       // An id that was hinted twice is delivered once.
@@ -290,10 +288,10 @@ export class DeliveryWorker {
 
   /** Repeats a write that fails until the lease expires; after that the lease is taken back. */
   async #write(delivery: DeliveryInFlight, settlement: Settlement): Promise<boolean> {
-    const { deliveries, clock, after, onError } = this.#parts;
+    const { claims, clock, after, onError } = this.#parts;
     for (;;) {
       try {
-        return await deliveries.settle(settlement);
+        return await claims.settle(settlement);
       } catch (error) {
         onError(error);
         if (this.#loop.isStopped || clock() + STORE_BACK_OFF_MS >= delivery.claimedUntil) return false;
@@ -305,7 +303,7 @@ export class DeliveryWorker {
   /** Gives claims back without an attempt. Never rejects. */
   async #release(deliveries: readonly DeliveryInFlight[]): Promise<void> {
     const claims = deliveries.map(({ claim }) => claim);
-    await this.#parts.deliveries.release(claims).catch(this.#parts.onError);
+    await this.#parts.claims.release(claims).catch(this.#parts.onError);
   }
 
   /**

@@ -7,15 +7,15 @@
  * that could not be settled while the store failed is found here.
  */
 import type { Limits } from '../limits.ts';
-import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { WaitingDelivery } from '../store/deliveries/delivery.ts';
+import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryInFlight } from './in-flight.ts';
 
 /** A renewal that fails is followed by another before the lease expires. */
 const PASSES_PER_LEASE = 3;
 
 export interface LeasesParts {
-  readonly deliveries: Pick<Deliveries, 'renew' | 'recover'>;
+  readonly claims: Pick<DeliveryClaims, 'renew' | 'recover'>;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -66,12 +66,12 @@ export class Leases {
 
   /** @param renewAfterMs a younger lease needs no renewal yet */
   async #pass(renewAfterMs: number): Promise<void> {
-    const { deliveries, limits, clock, recovered } = this.#parts;
+    const { claims, limits, clock, recovered } = this.#parts;
     const now = clock();
     // A claim of the future was made before the clock was set back.
     const old = this.all().filter(({ claimedAt }) => now - claimedAt >= renewAfterMs || claimedAt > now);
     if (old.length > 0) {
-      const renewed = new Set(await deliveries.renew(old.map(({ claim }) => claim)));
+      const renewed = new Set(await claims.renew(old.map(({ claim }) => claim)));
       for (const delivery of old) {
         if (!renewed.has(delivery.claim.id)) continue;
         delivery.claimedAt = now;
@@ -79,6 +79,6 @@ export class Leases {
       }
     }
     this.#passes += 1;
-    if (this.#passes % PASSES_PER_LEASE === 0) recovered(await deliveries.recover({ all: false }));
+    if (this.#passes % PASSES_PER_LEASE === 0) recovered(await claims.recover({ all: false }));
   }
 }

@@ -15,8 +15,8 @@ import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { signatureHeader } from '../model/signature.ts';
 import type { Target } from '../model/target.ts';
-import type { Deliveries } from '../store/deliveries/deliveries.ts';
 import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
+import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import { attemptedBy, callFor, destinationIn, discard } from './event-call.ts';
 import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
@@ -28,7 +28,7 @@ const DESTINATION_CHARS_MAX = 2_048;
 
 export interface WebhookDeliveryParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly deliveries: Pick<Deliveries, 'keepPayload'>;
+  readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
   readonly secrets: Pick<WebhookSecrets, 'signing'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
@@ -57,7 +57,7 @@ export class WebhookDelivery {
     const draft = await this.#ask(delivery, target);
     if ('ending' in draft) return draft;
     const payload = { ...draft, revision };
-    if (!(await this.#parts.deliveries.keepPayload(claim, payload))) return LOST;
+    if (!(await this.#parts.claims.keepPayload(claim, payload))) return LOST;
     return this.#post(delivery, payload);
   }
 

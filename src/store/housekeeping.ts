@@ -2,7 +2,7 @@
  * Housekeeping of an open store: timers that write buffered log lines and remove old rows.
  */
 import type { Audit } from './audit.ts';
-import type { Deliveries } from './deliveries/deliveries.ts';
+import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
 import type { Logs } from './logs.ts';
 
@@ -13,7 +13,7 @@ const PRUNE_EVERY_MS = 60_000;
 export interface HousekeepingParts {
   readonly logs: Pick<Logs, 'pass' | 'sweep'>;
   readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
-  readonly deliveries: Pick<Deliveries, 'prune' | 'stop'>;
+  readonly deliveryRetention: Pick<DeliveryRetention, 'prune' | 'stop'>;
   readonly audit: Pick<Audit, 'prune'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
@@ -40,15 +40,15 @@ export class Housekeeping {
 
   /** Writes the buffered log lines, and ends a running removal of deliveries. */
   async finish(): Promise<void> {
-    const { logs, deliveries, onError } = this.#parts;
+    const { logs, deliveryRetention, onError } = this.#parts;
     await logs.pass().catch(onError);
-    await deliveries.stop();
+    await deliveryRetention.stop();
   }
 
   #prune(): void {
-    const { lifecycleEvents, deliveries, logs, audit, onError } = this.#parts;
+    const { lifecycleEvents, deliveryRetention, logs, audit, onError } = this.#parts;
     void lifecycleEvents.prune().catch(onError);
-    void deliveries.prune().catch(onError);
+    void deliveryRetention.prune().catch(onError);
     void logs.sweep().catch(onError);
     void audit.prune().catch(onError);
   }

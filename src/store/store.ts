@@ -3,9 +3,10 @@
  *
  * The folder contains the database (`annex.db` and its write-ahead log) and, by default, the
  * vault's keys (`vault.key`). One process at a time may open a folder, because targets and
- * principals are cached in memory. The store only stores: targets are resolved in `targets/`,
- * deliveries scheduled in `delivery/`.
+ * principals are cached in memory. The store only stores: targets are resolved in `targets/`;
+ * recipients of events are found, and deliveries scheduled, in `delivery/`.
  */
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { openDatabase } from '../database/database.ts';
 import type { WalNote } from '../database/files/damaged-wal.ts';
@@ -21,9 +22,14 @@ import type { RandomBytes } from '../model/identifiers.ts';
 import type { RuntimeTokenKeys } from '../model/runtime-token-format.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
-import { Deliveries } from './deliveries/deliveries.ts';
-import { AcceptedEvents } from './events/accepted-events.ts';
-import { RecipientResolver } from './events/recipients.ts';
+import { DeliveryClaims, type DeliveryClaimsParts } from './deliveries/delivery-claims.ts';
+import { DeliveryList } from './deliveries/delivery-list.ts';
+import { DeliveryOrderRows } from './deliveries/delivery-order-rows.ts';
+import { DeliveryQueue } from './deliveries/delivery-queue.ts';
+import { DeliveryRetention } from './deliveries/delivery-retention.ts';
+import { EventList } from './events/event-list.ts';
+import { EventOutbox, type EventOutboxParts } from './events/event-outbox.ts';
+import { SubscriberRows } from './events/subscriber-rows.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
@@ -44,7 +50,6 @@ import { Tokens } from './tokens.ts';
 import type { Vault } from './vault/vault.ts';
 import { type KeySource, openVault } from './vault/vault-key.ts';
 import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
-import { WebhookTests } from './webhooks/webhook-tests.ts';
 
 /**
  * Names the keys of runtime tokens among those derived from the vault's; a change would invalidate
@@ -83,13 +88,20 @@ export interface StoreOptions {
   readonly onReseal?: (note: ResealNote) => void;
 }
 
-/** Notices for a cache above the store: called after a commit, before its answer. */
-export interface StoreChanges {
+/**
+ * Notices for the layers above the store: emitted after a commit, before its answer. A listener
+ * that throws would fail a change that is committed.
+ */
+export type StoreChanges = EventEmitter<{
   /** An integration has another active version, other secrets or limits, or was deleted. */
-  onIntegration?: (integration: string) => void;
+  integration: [integration: string];
+  /** An integration has another active version, or was deleted. */
+  version: [integration: string];
   /** An installation or one of its targets changed. */
-  onInstallation?: (installationId: string) => void;
-}
+  installation: [installationId: string, organization: string];
+  /** A lifecycle event of this installation may have been written. */
+  lifecycle: [installationId: string];
+}>;
 
 export interface Store {
   readonly changes: StoreChanges;
@@ -102,15 +114,21 @@ export interface Store {
   readonly tokens: Tokens;
   readonly logs: Logs;
   readonly lifecycleEvents: LifecycleEvents;
-  readonly acceptedEvents: AcceptedEvents;
-  readonly deliveries: Deliveries;
+  readonly eventList: EventList;
+  readonly eventOutbox: EventOutbox;
+  readonly subscriberRows: SubscriberRows;
+  readonly backlog: Backlog;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly deliveryClaims: DeliveryClaims;
+  readonly deliveryList: DeliveryList;
+  readonly deliveryOrderRows: DeliveryOrderRows;
+  readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
   readonly spentStates: SpentStates;
   readonly builtIns: BuiltIns;
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
-  readonly webhookTests: WebhookTests;
   readonly statementKeys: StatementKeys;
   readonly integrity: Integrity;
   /** Resolves when the first integrity check has ended. */
@@ -157,29 +175,27 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
   const reseal = new Reseal({ database, vault, report: (note) => options.onReseal?.(note) });
   const commits = new GroupCommit(database);
   const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
-  const recipients = new RecipientResolver(parts);
-  const acceptedEvents = new AcceptedEvents({ ...parts, recipients });
-  const deliveries = new Deliveries(parts);
+  const deliveryRetention = new DeliveryRetention(parts);
   const logs = new Logs({ database, limits, randomBytes });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const audit = new Audit(parts);
-  const changes: StoreChanges = {};
-  const changed = (integration: string) => changes.onIntegration?.(integration);
+  const changes: StoreChanges = new EventEmitter();
+  const changed = (integration: string) => void changes.emit('integration', integration);
   const versionChanged = (integration: string) => {
     changed(integration);
-    recipients.forgetIntegration(integration);
+    changes.emit('version', integration);
   };
   const installationChanged = (installationId: string, organization: string) => {
-    changes.onInstallation?.(installationId);
-    recipients.forgetOrganization(organization);
     webhookSecrets.forgetInstallation(installationId);
-    lifecycleEvents.onWritten?.(installationId);
+    changes.emit('installation', installationId, organization);
+    changes.emit('lifecycle', installationId);
   };
-  const housekeeping = new Housekeeping({ logs, lifecycleEvents, deliveries, audit, onError });
+  const housekeeping = new Housekeeping({ logs, lifecycleEvents, deliveryRetention, audit, onError });
   void reseal.start();
   return {
-    ...{ changes, logs, lifecycleEvents, acceptedEvents, deliveries, audit, webhookSecrets, integrity },
+    ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, integrity },
+    ...eventsAndDeliveries(parts),
     targetSource: new TargetSource(parts),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
     registry: new Registry({ ...parts, changed, versionChanged }),
@@ -192,7 +208,6 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
     statementKeys: new StatementKeys(parts),
     builtIns: new BuiltIns(parts),
     installedBlocks: new InstalledBlocks(parts),
-    webhookTests: new WebhookTests({ ...parts, acceptedEvents }),
     integrityChecked: integrity.start(),
     async close() {
       housekeeping.stopTimers();
@@ -204,3 +219,16 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
     },
   };
 }
+
+/** The parts of the store that `delivery/` and the API read and write. */
+const eventsAndDeliveries = (
+  parts: EventOutboxParts & DeliveryClaimsParts & { readonly database: Database },
+) => ({
+  eventList: new EventList(parts.database),
+  eventOutbox: new EventOutbox(parts),
+  subscriberRows: new SubscriberRows(parts.database),
+  deliveryQueue: new DeliveryQueue(parts.database),
+  deliveryClaims: new DeliveryClaims(parts),
+  deliveryList: new DeliveryList(parts.database),
+  deliveryOrderRows: new DeliveryOrderRows(parts),
+});

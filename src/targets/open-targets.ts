@@ -19,7 +19,7 @@ export interface OpenTargets {
   readonly runtimeTokens: RuntimeTokens;
 }
 
-/** Call it once for a store, before its first change: the store notifies one resolver. */
+/** Call it before the first change of the store: the resolver caches from then on. */
 export function openTargets(
   {
     changes,
@@ -30,7 +30,7 @@ export function openTargets(
 ): OpenTargets {
   const mint = new RuntimeTokenMint(keys);
   const targets = new TargetResolver({ source, mint, origins, limits, clock });
-  changes.onIntegration = (integration) => targets.forget(integration);
-  changes.onInstallation = (installationId) => targets.forgetInstallation(installationId);
+  changes.on('integration', (integration) => targets.forget(integration));
+  changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
   return { targets, runtimeTokens: new RuntimeTokens({ keys, source, clock }) };
 }

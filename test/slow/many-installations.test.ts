@@ -29,9 +29,9 @@ test('of 10,000 installations 200 are called in turn with room for 50 isolates: 
   const data = await temporaryFolder({ inMemory: true });
   const annex = await startTestService({ limits: { isolatesPerCell: ROOM }, flags: ['--data', data] });
   await annex.publish('worker', { 'index.js': WORKER });
-  const { installations, lifecycleEvents } = annex.service.store;
+  const { installations, changes } = annex.service.store;
   // No lifecycle events: they would be 10,000 further calls.
-  lifecycleEvents.onWritten = undefined;
+  changes.removeAllListeners('lifecycle');
   const installed: { id: string; endpoint: string }[] = [];
   for (let i = 0; i < INSTALLATIONS; i++) {
     const installation = await installations.install(

@@ -39,7 +39,7 @@ export class TestService {
   private constructor(service: Service, platform: string, end: () => Promise<void>) {
     this.#end = end;
     this.service = service;
-    this.#quiet = new QuietInstalls(service.store.lifecycleEvents);
+    this.#quiet = new QuietInstalls(service.store);
     this.admin = service.firstAdminToken ?? '';
     this.platform = platform;
   }
@@ -204,19 +204,22 @@ export class TestService {
  */
 class QuietInstalls {
   readonly #events: Store['lifecycleEvents'];
+  readonly #changes: Store['changes'];
   /** Installations to report to the lifecycle worker when no install runs. */
   readonly #held = new Set<string>();
   #running = 0;
-  #onWritten: Store['lifecycleEvents']['onWritten'];
+  #listeners: ((installationId: string) => void)[] = [];
 
-  constructor(events: Store['lifecycleEvents']) {
-    this.#events = events;
+  constructor({ lifecycleEvents, changes }: Store) {
+    this.#events = lifecycleEvents;
+    this.#changes = changes;
   }
 
   async run(install: () => Promise<Installed>): Promise<Installed> {
     if (this.#running === 0) {
-      this.#onWritten = this.#events.onWritten;
-      this.#events.onWritten = (id) => this.#held.add(id);
+      this.#listeners = this.#changes.listeners('lifecycle');
+      this.#changes.removeAllListeners('lifecycle');
+      this.#changes.on('lifecycle', (id) => void this.#held.add(id));
     }
     this.#running += 1;
     try {
@@ -228,8 +231,9 @@ class QuietInstalls {
     } finally {
       this.#running -= 1;
       if (this.#running === 0) {
-        this.#events.onWritten = this.#onWritten;
-        for (const id of this.#held) this.#onWritten?.(id);
+        this.#changes.removeAllListeners('lifecycle');
+        for (const listener of this.#listeners) this.#changes.on('lifecycle', listener);
+        for (const id of this.#held) this.#changes.emit('lifecycle', id);
         this.#held.clear();
       }
     }

@@ -11,6 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { IntegrityState } from '../../database/integrity/integrity.ts';
+import type { DeliveryIntake } from '../../delivery/open-intake.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
@@ -64,17 +65,17 @@ export interface ControlRouteParts
       | 'tokens'
       | 'logs'
       | 'lifecycleEvents'
-      | 'acceptedEvents'
+      | 'eventList'
       | 'audit'
       | 'credentialLeases'
       | 'spentStates'
       | 'installedBlocks'
-      | 'deliveries'
+      | 'deliveryList'
       | 'webhookSecrets'
-      | 'webhookTests'
       | 'statementKeys'
     >,
-    Pick<ProductApiParts, 'product'> {
+    Pick<ProductApiParts, 'product'>,
+    DeliveryIntake {
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly origins: Origins;

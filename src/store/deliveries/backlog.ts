@@ -23,6 +23,7 @@ export class Backlog {
     return new Backlog(Number(count));
   }
 
+  /** Deliveries in flight included. */
   get waiting(): number {
     return this.#waiting;
   }

@@ -121,13 +121,13 @@ export class DeliveryClaims {
    * Claims deliveries for `deliveryLeaseMs`.
    *
    * @param dueBy skips deliveries that are due later, because they were attempted meanwhile;
-   * milliseconds since 1970
+   * milliseconds since 1970, now if absent
    * @returns those that are pending and not claimed, in the order of the ids
    * @throws if writing failed and nothing was claimed. After a partial failure it returns what was
    * claimed, which would otherwise
    * wait until its leases end.
    */
-  async claim(ids: readonly string[], dueBy: number): Promise<ClaimedDelivery[]> {
+  async claim(ids: readonly string[], dueBy = this.#parts.clock()): Promise<ClaimedDelivery[]> {
     const answers = await Promise.allSettled(ids.map((id) => this.#claims.add({ id, dueBy })));
     const claimed = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
     const failed = answers.find(({ status }) => status === 'rejected');

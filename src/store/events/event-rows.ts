@@ -5,9 +5,9 @@
  * prepared once (`bulk.ts`), and the event loop turns after some hundreds of rows.
  */
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
-import type { Database } from '../../database/tables.ts';
+import type { Database, DeliveryKind } from '../../database/tables.ts';
+import type { InstallationStatus, TargetName } from '../../model/installation.ts';
 import type { PostedEvent } from '../deliveries/delivery.ts';
-import type { Absentee, Addressee, Recipients } from './recipients.ts';
 
 /** Rows of one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;
@@ -26,6 +26,32 @@ const INSERT_ABSENT =
   'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
   'state, outcome, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, finished_at) ' +
   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'canceled', ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)";
+
+/** A target that receives an event. */
+export interface Addressee extends TargetName {
+  readonly integration: string;
+  /** Key of the target's endpoint. */
+  readonly endpoint: string;
+  readonly kind: DeliveryKind;
+  /**
+   * Time of the last pause: deliveries armed by then are not attempted. Milliseconds since 1970.
+   */
+  readonly pausedAt?: number;
+}
+
+/** Why a target receives no events. */
+export type Inactivity = Exclude<InstallationStatus, 'active'>;
+
+/** A target that would receive an event if it were active. */
+export interface Absentee extends Addressee {
+  readonly inactive: Inactivity;
+}
+
+/** Recipients of an event, and the inactive targets that do not receive it. */
+export interface Recipients {
+  readonly addressees: readonly Addressee[];
+  readonly absentees: readonly Absentee[];
+}
 
 /** A stored event: hash of its body, and the number of its deliveries for the answer. */
 export interface KnownEvent {

@@ -74,8 +74,6 @@ export interface LifecycleEventsParts {
 
 export class LifecycleEvents {
   readonly #parts: LifecycleEventsParts;
-  /** Called after a commit that may have written an event of this installation. */
-  onWritten: ((installationId: string) => void) | undefined;
 
   constructor(parts: LifecycleEventsParts) {
     this.#parts = parts;

@@ -3,12 +3,14 @@
  * that redeliver in a loop, and by a store that fails at the worst moment. Deliveries continue, and
  * those of other organizations do not wait.
  */
+
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ATTEMPTS_KEPT } from '../../../src/store/deliveries/delivery-claims.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { bound, Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
+import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   deliveriesOf,
   ended,
@@ -58,7 +60,7 @@ describe('a store that is full', () => {
     let isFull = true;
     const worker = delivering.worker({
       watching: (deliveries) => ({
-        ...bound(deliveries),
+        ...deliveries,
         claim: (...args) => (isFull ? Promise.reject(new Error('full')) : deliveries.claim(...args)),
       }),
     });
@@ -91,9 +93,9 @@ describe('a store that is full', () => {
     database.close();
     const store = await openStore(options);
     onTestFinished(() => store.close());
-    const claims = await store.deliveries.claim([one, two, three]);
+    const claims = await store.deliveryClaims.claim([one, two, three]);
     expect(claims.map(({ id }) => id)).toEqual([one, three]);
-    await expect(store.deliveries.claim([two])).rejects.toThrow('full');
+    await expect(store.deliveryClaims.claim([two])).rejects.toThrow('full');
   });
 });
 
@@ -103,12 +105,12 @@ test('a delivery that is redelivered in a loop keeps its latest attempts, and co
   const more = 3;
   for (let count = 1; count <= ATTEMPTS_KEPT + more; count += 1) {
     await ended(store, [id], { state: 'failed' });
-    await store.deliveries.redeliver(id, OPERATOR);
+    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
   }
-  const numbers = (await store.deliveries.attempts(id)).map(({ number }) => number);
+  const numbers = (await store.deliveryList.attempts(id)).map(({ number }) => number);
   expect(numbers).toHaveLength(ATTEMPTS_KEPT);
   expect([numbers[0], numbers.at(-1)]).toEqual([1 + more, ATTEMPTS_KEPT + more]);
-  expect(await store.deliveries.read(id)).toMatchObject({ attempts: ATTEMPTS_KEPT + more });
+  expect(await store.deliveryList.read(id)).toMatchObject({ attempts: ATTEMPTS_KEPT + more });
 });
 
 test('a delivery for a removed target does not go to a new one in the same place', async () => {
@@ -149,15 +151,15 @@ test('orders at any moment lose no delivery, exceed no budget of attempts, and l
   };
   const worker = delivering.worker();
   await worker.start();
-  const { deliveries, installations, webhookSecrets } = store;
+  const { installations, webhookSecrets } = store;
   const any = () => ids[draw(ids.length)] ?? '';
   const redeliver = async (id: string) => {
-    if (await settles(deliveries.redeliver(id, OPERATOR))) orders.set(id, (orders.get(id) ?? 0) + 1);
+    if (await settles(delivering.orders.redeliver(id, OPERATOR))) orders.set(id, (orders.get(id) ?? 0) + 1);
   };
   const acts = [
     () => redeliver(any()),
     () => redeliver(any()),
-    () => settles(deliveries.cancel(any(), OPERATOR)),
+    () => settles(delivering.orders.cancel(any(), OPERATOR)),
     () => webhookSecrets.rotate(target, { overlapMs: 60_000 }, OPERATOR),
     async () => waiting.shift()?.(),
     async () => waiting.pop()?.(),
@@ -177,13 +179,13 @@ test('orders at any moment lose no delivery, exceed no budget of attempts, and l
     for (const answer of waiting.splice(0)) answer();
     await turns();
     time.pass(500);
-    expect(await deliveries.waiting()).toBe(0);
+    expect(store.backlog.waiting).toBe(0);
     expect(worker.inFlight).toBe(0);
   }, POLL);
   for (const [index, id] of ids.entries()) {
     const { state, attempts } = await delivering.read(id);
     expect(state).not.toBe('pending');
-    expect(await deliveries.attempts(id)).toHaveLength(attempts);
+    expect(await store.deliveryList.attempts(id)).toHaveLength(attempts);
     const requests = receiver.requests.filter(({ path }) => path === `/${index}`);
     expect(requests.length).toBeLessThanOrEqual(4 * (orders.get(id) ?? 0));
     expect(new Set(requests.map(({ body }) => body)).size).toBeLessThanOrEqual(1);

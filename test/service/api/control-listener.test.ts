@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TokenGrant } from '../../../src/store/tokens.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from '../../support/store/temporary-store.ts';
 
@@ -94,7 +95,7 @@ async function control(): Promise<Control> {
     database: () => store.integrity.state,
     limitMet,
   };
-  controlRoutes(app, { ...store, ...targetsOf(store), origins: ORIGINS, ...parts });
+  controlRoutes(app, { ...store, ...intakeOf(store), ...targetsOf(store), origins: ORIGINS, ...parts });
   onTestFinished(() => app.close());
   return new Control(store, app);
 }

@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import type { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { Deliveries } from '../../../src/store/deliveries/deliveries.ts';
-import { Delivering, turns, type WorkerQueue } from '../../support/deliveries/delivery-worker.ts';
+import { Delivering, turns, type WorkerStore } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
@@ -43,13 +42,13 @@ class Chaos extends Error {}
 const codeOf = (error: unknown) => (error instanceof AnnexError ? error.code : String(error));
 
 /** A store that fails at random, before or after its commit. */
-function failing(deliveries: Deliveries, fails: () => 'before' | 'after' | undefined): WorkerQueue {
+function failing(deliveries: WorkerStore, fails: () => 'before' | 'after' | undefined): WorkerStore {
   const wrapped =
     <Args extends unknown[], Result>(ask: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
       const when = fails();
       if (when === 'before') throw new Chaos();
-      const result = await ask.apply(deliveries, args);
+      const result = await ask(...args);
       if (when === 'after') throw new Chaos();
       return result;
     };
@@ -62,7 +61,7 @@ function failing(deliveries: Deliveries, fails: () => 'before' | 'after' | undef
     // If these fail at the start, there is no worker.
     recover: ({ all }) =>
       !all && fails() === 'before' ? Promise.reject(new Chaos()) : deliveries.recover({ all }),
-    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
+    waitingEndpoints: deliveries.waitingEndpoints,
   };
 }
 
@@ -106,13 +105,13 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('every delivery ends, with random seed %d', 
     async () => {
       const id = one([...orders.keys()]);
       if (id === undefined) return;
-      await store.deliveries
+      await delivering.orders
         .redeliver(id, OPERATOR)
         .then(() => orders.set(id, (orders.get(id) ?? 0) + 1), refused);
     },
     async () => {
       const id = one([...orders.keys()]);
-      if (id !== undefined) await store.deliveries.cancel(id, OPERATOR).catch(refused);
+      if (id !== undefined) await delivering.orders.cancel(id, OPERATOR).catch(refused);
     },
     async () => {
       const site = {
@@ -148,11 +147,11 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('every delivery ends, with random seed %d', 
   }
   isCalm = true;
   const until = time.ticks() + END_MS;
-  while ((await store.deliveries.waiting()) + worker.inFlight > 0 && time.ticks() < until) {
+  while (store.backlog.waiting + worker.inFlight > 0 && time.ticks() < until) {
     await turns();
     time.pass(500);
   }
-  expect(await store.deliveries.waiting()).toBe(0);
+  expect(store.backlog.waiting).toBe(0);
   expect(worker.inFlight).toBe(0);
   for (const id of orders.keys()) {
     const { state, attempts } = await delivering.read(id);

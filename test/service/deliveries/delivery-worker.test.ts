@@ -5,7 +5,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
-import { bound, Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
+import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
@@ -47,7 +47,7 @@ test('each attempt posts the same bytes and headers, signed anew', async () => {
   // Never a time of the future: the clock is 0.999 s past the second.
   const first = Math.floor((time.now - 1_000) / 1_000);
   expect(stamps).toEqual([first, first + 1]);
-  expect(await store.deliveries.attempts(id)).toMatchObject([
+  expect(await store.deliveryList.attempts(id)).toMatchObject([
     {
       number: 1,
       result: 'failed',
@@ -176,7 +176,7 @@ describe('fairness', () => {
     await vi.waitFor(() => expect(delivering.settled).toHaveLength(900), { interval: 5, timeout: 20_000 });
     expect(new Set(receiver.paths).size).toBe(900);
     expect(receiver.paths).toHaveLength(900);
-    expect(await delivering.store.deliveries.waiting()).toBe(0);
+    expect(delivering.store.backlog.waiting).toBe(0);
   });
 });
 
@@ -257,11 +257,11 @@ describe('a lease', () => {
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
-    await delivering.store.deliveries.claim([id]);
+    await delivering.store.deliveryClaims.claim([id]);
     // Without a start, which takes back all leases.
     const other = delivering.worker({
       watching: (deliveries) => ({
-        ...bound(deliveries),
+        ...deliveries,
         recover: ({ all }) => (all ? Promise.resolve([]) : deliveries.recover({ all })),
       }),
     });
@@ -285,7 +285,7 @@ describe('a lease', () => {
     await worker.start();
     await vi.waitFor(() => expect(receiver.paths).toEqual(['/kept/0']), POLL);
     const ids = await delivering.accept('acme', 's1', urls(`${receiver.url}/gone`, 1));
-    await store.deliveries.claim(ids);
+    await store.deliveryClaims.claim(ids);
     time.now -= 24 * 60 * 60 * 1_000;
     for (let second = 0; second < 3; second += 1) {
       time.pass(1_000);
@@ -303,7 +303,7 @@ describe('a lease', () => {
     const receiver = await HttpReceiver.start();
     await delivering.install('acme', ['s1']);
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
-    await delivering.store.deliveries.claim([id]);
+    await delivering.store.deliveryClaims.claim([id]);
     const worker = delivering.worker();
     await worker.start();
     await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
@@ -317,8 +317,8 @@ describe('a lease', () => {
     await delivering.install('acme', ['s1']);
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
     for (let death = 0; death < 4; death += 1) {
-      await store.deliveries.claim([id]);
-      await store.deliveries.recover({ all: true });
+      await store.deliveryClaims.claim([id]);
+      await store.deliveryClaims.recover({ all: true });
     }
     const worker = delivering.worker({ chance: () => 0 });
     await worker.start();
@@ -382,7 +382,7 @@ describe('a store that fails', () => {
     let failures = 2;
     const worker = delivering.worker({
       watching: (deliveries) => ({
-        ...bound(deliveries),
+        ...deliveries,
         settle: (settlement) =>
           failures-- > 0 ? Promise.reject(new Error('disk')) : deliveries.settle(settlement),
       }),
@@ -409,7 +409,7 @@ describe('a store that fails', () => {
     const worker = delivering.worker({
       chance: () => 0,
       watching: (deliveries) => ({
-        ...bound(deliveries),
+        ...deliveries,
         async settle(settlement) {
           const isSettled = await deliveries.settle(settlement);
           if (!isBroken) return isSettled;
@@ -437,7 +437,7 @@ describe('a store that fails', () => {
     const broken = new Set(['claim', 'due']);
     const worker = delivering.worker({
       watching: (deliveries) => ({
-        ...bound(deliveries),
+        ...deliveries,
         claim: (...args) =>
           broken.delete('claim') ? Promise.reject(new Error('disk')) : deliveries.claim(...args),
         due: (...args) =>
@@ -466,7 +466,7 @@ test('a redelivery is delivered at once', async () => {
   const worker = delivering.worker();
   await worker.start();
   await vi.waitFor(() => expect(delivering.settled).toEqual(['failed']), POLL);
-  await delivering.store.deliveries.redeliver(id, OPERATOR);
+  await delivering.orders.redeliver(id, OPERATOR);
   await vi.waitFor(() => expect(delivering.settled).toEqual(['failed', 'delivered']), POLL);
   expect(receiver.requests.map(({ body }) => body)).toEqual([
     receiver.requests[0]?.body,

@@ -58,7 +58,7 @@ describe('deliveries', () => {
       json: event,
     });
     expect([status, body]).toEqual([202, { eventId: body['eventId'], deliveries: 1 }]);
-    const [{ id } = { id: '' }] = await service.service.store.deliveries.ofEvent(String(body['eventId']));
+    const [{ id } = { id: '' }] = await service.service.store.deliveryList.ofEvent(String(body['eventId']));
     return id;
   }
 
@@ -74,12 +74,12 @@ describe('deliveries', () => {
 
   async function over(id: string): Promise<Delivery> {
     return vi.waitFor(async () => {
-      const delivery = await service.service.store.deliveries.read(id);
+      const delivery = await service.service.store.deliveryList.read(id);
       expect(delivery?.state).not.toBe('pending');
       return delivery as Delivery;
     }, POLL);
   }
-  const attempts = (id: string) => service.service.store.deliveries.attempts(id);
+  const attempts = (id: string) => service.service.store.deliveryList.attempts(id);
 
   describe('to a handler', () => {
     test('carry the event with the ids of its target and all posted members, without the organization', async () => {
@@ -387,9 +387,9 @@ test('a stop ends in its time, whatever hangs', async () => {
   };
   await service.api('POST', '/v1/events', { json: event });
   await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
-  const { deliveries } = service.service.store;
-  const [{ id } = { id: '' }] = await deliveries.ofEvent('evt-hangs');
-  const released = vi.spyOn(deliveries, 'release');
+  const { deliveryList, deliveryClaims } = service.service.store;
+  const [{ id } = { id: '' }] = await deliveryList.ofEvent('evt-hangs');
+  const released = vi.spyOn(deliveryClaims, 'release');
   const late = wait(2_500, 'late');
   expect(await Promise.race([service.stop().then(() => 'stopped'), late])).toBe('stopped');
   // It counts as not attempted: no receiver can have got anything.

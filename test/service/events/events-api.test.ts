@@ -119,11 +119,11 @@ describe('the events of the product', () => {
   });
 
   test('attack: a type without events makes a page read a bounded number of rows', async () => {
-    const { acceptedEvents } = annex.service.store;
+    const { acceptance } = annex.service.delivery;
     const filler = (index: number, type = 'space_view') =>
       postedEvent({ eventId: `filler-${index}`, organization: 'busy', type });
-    await acceptedEvents.accept([filler(0, 'site_view')]);
-    await acceptedEvents.accept(Array.from({ length: 5_500 }, (_, index) => filler(index + 1)));
+    await acceptance.accept([filler(0, 'site_view')]);
+    await acceptance.accept(Array.from({ length: 5_500 }, (_, index) => filler(index + 1)));
     const first = await get('/v1/events?organization=busy&type=site_view');
     expect(idsOf(first)).toEqual([]);
     const second = await get(`/v1/events?organization=busy&type=site_view&cursor=${first.body['next']}`);

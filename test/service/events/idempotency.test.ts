@@ -1,10 +1,12 @@
 /** An event is accepted once, however often it is posted; acknowledged events survive a crash. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   acceptOne,
   installListener,
@@ -28,16 +30,14 @@ async function listening(): Promise<Store> {
 }
 
 const everything = async (store: Store) => {
-  const events = (await store.acceptedEvents.list({ limit: 100 })).items;
-  const deliveries = (await store.deliveries.list({ limit: 100 })).items;
+  const events = (await store.eventList.list({ limit: 100 })).items;
+  const deliveries = (await store.deliveryList.list({ limit: 100 })).items;
   return { events: events.map(({ eventId }) => eventId).sort(), deliveries: deliveries.length };
 };
 
 describe('an event that is accepted again', () => {
   test('is answered like the first time, and has no new delivery', async () => {
     const store = await listening();
-    const announced: string[] = [];
-    store.acceptedEvents.onAccepted = (made) => void announced.push(...made.map(({ id }) => id));
     const event = postedEvent({ eventId: 'e1' });
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: true });
     // A later subscriber does not get an earlier event.
@@ -45,32 +45,34 @@ describe('an event that is accepted again', () => {
     await installListener(store, 'later');
     expect(await acceptOne(store, event)).toEqual({ eventId: 'e1', deliveries: 1, isNew: false });
     expect(await everything(store)).toEqual({ events: ['e1'], deliveries: 1 });
-    expect(announced).toEqual((await store.deliveries.ofEvent('e1')).map(({ id }) => id));
-    expect(await store.deliveries.waiting()).toBe(1);
+    expect(intakeOf(store).woken.map(({ id }) => id)).toEqual(
+      (await store.deliveryList.ofEvent('e1')).map(({ id }) => id),
+    );
+    expect(store.backlog.waiting).toBe(1);
   });
 
   test('with another body is a conflict, and nothing of its request is accepted', async () => {
     const store = await listening();
     await acceptOne(store, postedEvent({ eventId: 'e1' }));
     const others = [postedEvent({ eventId: 'e2' }), postedEvent({ eventId: 'e1', bodyHash: 'other' })];
-    await expect(store.acceptedEvents.accept(others)).rejects.toMatchObject({
+    await expect(intakeOf(store).acceptance.accept(others)).rejects.toMatchObject({
       code: 'EVENT_CONFLICT',
       message: 'events[1]: an event "e1" was accepted before, with another body.',
       extra: { eventId: 'e1', index: 1 },
     });
     expect(await everything(store)).toEqual({ events: ['e1'], deliveries: 1 });
-    expect(await store.deliveries.waiting()).toBe(1);
+    expect(store.backlog.waiting).toBe(1);
   });
 
   test('in the same request is accepted once; with another body, none is', async () => {
     const store = await listening();
     const twice = [postedEvent({ eventId: 'e1' }), postedEvent({ eventId: 'e1' })];
-    expect(await store.acceptedEvents.accept(twice)).toEqual([
+    expect(await intakeOf(store).acceptance.accept(twice)).toEqual([
       { eventId: 'e1', deliveries: 1, isNew: true },
       { eventId: 'e1', deliveries: 1, isNew: false },
     ]);
     const atOdds = [postedEvent({ eventId: 'e2' }), postedEvent({ eventId: 'e2', bodyHash: 'other' })];
-    await expect(store.acceptedEvents.accept(atOdds)).rejects.toMatchObject({
+    await expect(intakeOf(store).acceptance.accept(atOdds)).rejects.toMatchObject({
       code: 'EVENT_CONFLICT',
       message: 'events[1]: an event "e2" is in this request twice, with two bodies.',
     });
@@ -94,13 +96,13 @@ describe('requests at the same moment', () => {
   test('that conflict fail no other, though they share a commit', async () => {
     const store = await listening();
     const answers = await Promise.allSettled([
-      store.acceptedEvents.accept([postedEvent({ eventId: 'a' }), postedEvent({ eventId: 'b' })]),
-      store.acceptedEvents.accept([
+      intakeOf(store).acceptance.accept([postedEvent({ eventId: 'a' }), postedEvent({ eventId: 'b' })]),
+      intakeOf(store).acceptance.accept([
         postedEvent({ eventId: 'c' }),
         postedEvent({ eventId: 'b', bodyHash: 'x' }),
       ]),
       // The conflicting request has written nothing.
-      store.acceptedEvents.accept([postedEvent({ eventId: 'c', bodyHash: 'y' })]),
+      intakeOf(store).acceptance.accept([postedEvent({ eventId: 'c', bodyHash: 'y' })]),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await everything(store)).toEqual({ events: ['a', 'b', 'c'], deliveries: 3 });
@@ -111,7 +113,7 @@ describe('requests at the same moment', () => {
     const store = await openStore({ ...storeOptions(await temporaryFolder()), clock: () => ++ticks });
     onTestFinished(() => store.close());
     await Promise.all(Array.from({ length: 200 }, () => acceptOne(store, postedEvent())));
-    const { items } = await store.acceptedEvents.list({ limit: 200 });
+    const { items } = await store.eventList.list({ limit: 200 });
     expect(items).toHaveLength(200);
     // Rows of one commit have one time, and this clock never returns a time twice.
     expect(new Set(items.map(({ createdAt }) => createdAt)).size).toBeLessThanOrEqual(3);
@@ -188,15 +190,15 @@ test('acknowledged events survive SIGKILL, each with its delivery', {
   const store = await open(folder, 'reopen');
   try {
     for (const eventId of acknowledged) {
-      expect(await store.acceptedEvents.read(eventId)).toMatchObject({ eventId, deliveries: 1 });
-      const made = await store.deliveries.ofEvent(eventId);
+      expect(await store.eventList.read(eventId)).toMatchObject({ eventId, deliveries: 1 });
+      const made = await store.deliveryList.ofEvent(eventId);
       expect(made.filter(({ state }) => state !== 'canceled')).toMatchObject([
         { state: 'pending', integration: 'listener' },
       ]);
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(ACKNOWLEDGED_AT_LEAST);
     // An event that was not acknowledged yet but is stored has its delivery, too.
-    expect(await store.deliveries.waiting()).toBe(await countEvents(store));
+    expect(store.backlog.waiting).toBe(await countEvents(store));
   } finally {
     await store.close();
   }
@@ -205,7 +207,7 @@ test('acknowledged events survive SIGKILL, each with its delivery', {
 async function countEvents(store: Store): Promise<number> {
   let [count, cursor]: [number, string | undefined] = [0, undefined];
   do {
-    const page = await store.acceptedEvents.list({ limit: 100, cursor });
+    const page = await store.eventList.list({ limit: 100, cursor });
     count += page.items.length;
     cursor = page.next;
   } while (cursor !== undefined);

@@ -263,12 +263,12 @@ describe('the event that handlers get', () => {
       };
       const answer = await post(soundEvent(type, more));
       expect(answer).toEqual({ status: 202, body: { eventId: `heard-${count}`, deliveries: 1 } });
-      const [delivery] = await annex.service.store.deliveries.ofEvent(`heard-${count}`);
+      const [delivery] = await annex.service.store.deliveryList.ofEvent(`heard-${count}`);
       expect(delivery).toMatchObject({
         type,
         target: { installationId: installed.id, level: 'organization' },
       });
-      const stored = await annex.service.store.acceptedEvents.read(`heard-${count}`);
+      const stored = await annex.service.store.eventList.read(`heard-${count}`);
       expect(stored?.body.startsWith(`{"eventId":"heard-${count}","type":"${type}",`)).toBe(true);
       const { organization, ...said } = soundEvent(type, more);
       expect(JSON.parse(stored?.body ?? '')).toEqual(said);

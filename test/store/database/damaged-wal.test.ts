@@ -50,7 +50,7 @@ async function opened(folder: string, acceptLoss = false): Promise<{ store: Stor
   return { store, notes };
 }
 
-const waiting = async ({ store }: { store: Store }): Promise<number> => store.deliveries.waiting();
+const waiting = async ({ store }: { store: Store }): Promise<number> => store.backlog.waiting;
 
 /** What SQLite itself reads from a copy of the folder. */
 async function eventsForSqlite(folder: string): Promise<number> {
@@ -103,7 +103,7 @@ describe('a log left by a crash', () => {
       ...storeOptions(folder),
       onWal: ({ level }) => expect(level).toBe('warn'),
     });
-    expect(await first.deliveries.waiting()).toBe(EVENTS - 1);
+    expect(first.backlog.waiting).toBe(EVENTS - 1);
     await first.close();
     expect((await opened(folder)).notes).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('a damaged log', () => {
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(EVENTS);
     const found = await openStore({ ...storeOptions(folder), acceptLoss: true });
-    expect(await found.deliveries.waiting()).toBe(left);
+    expect(found.backlog.waiting).toBe(left);
     await deliveriesOf(found, 1);
     await found.close();
     const [kept = ''] = (await readdir(folder)).filter((name) => name.includes('damaged'));

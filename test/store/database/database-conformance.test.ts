@@ -34,7 +34,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     const parts = { vault, clock: () => CLOCK.now, randomBytes };
     const auditIds = new Sequence(randomBytes);
     const { registry, targets, changes } = registryOver(database, vault);
-    const changed = (id: string) => changes.onInstallation?.(id);
+    const changed = (id: string, organization: string) => void changes.emit('installation', id, organization);
     return {
       database,
       registry,

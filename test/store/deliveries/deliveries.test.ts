@@ -1,10 +1,12 @@
 /**
  * Deliveries in the store: claims, outcomes, due times, and what a lost claim can still write.
  */
+
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   answered,
   claimed,
@@ -35,7 +37,7 @@ describe('a claim', () => {
     expect(claim).toMatchObject({ id, fence: 1, kind: 'handler', state: 'pending', attempts: 0 });
     expect(JSON.parse(claim.eventBody)).toMatchObject({ eventId: claim.eventId, type: 'site_view' });
     expect(claim).not.toHaveProperty('payload');
-    expect(await store.deliveries.claim([id])).toEqual([]);
+    expect(await store.deliveryClaims.claim([id])).toEqual([]);
   });
 
   test('of many at once returns those that can be claimed, in order', async () => {
@@ -43,7 +45,7 @@ describe('a claim', () => {
     const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
     await claimed(store, two);
     await ended(store, [four]);
-    const claims = await store.deliveries.claim([three, two, 'nobody.1', four, one, one]);
+    const claims = await store.deliveryClaims.claim([three, two, 'nobody.1', four, one, one]);
     expect(claims.map(({ id }) => id)).toEqual([three, one]);
   });
 
@@ -51,24 +53,24 @@ describe('a claim', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], { state: 'pending', dueAt: CLOCK.now + 1_000, retries: 1 });
-    expect(await store.deliveries.claim([id])).toEqual([]);
-    expect(await store.deliveries.claim([id], CLOCK.now + 999)).toEqual([]);
-    const [claim] = await store.deliveries.claim([id], CLOCK.now + 1_000);
+    expect(await store.deliveryClaims.claim([id])).toEqual([]);
+    expect(await store.deliveryClaims.claim([id], CLOCK.now + 999)).toEqual([]);
+    const [claim] = await store.deliveryClaims.claim([id], CLOCK.now + 1_000);
     expect(claim).toMatchObject({ fence: 2, retries: 1, attempts: 1 });
   });
 
   test('that is released is as if it had never been made', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
-    const before = await store.deliveries.read(id);
+    const before = await store.deliveryList.read(id);
     const first = await claimed(store, id);
-    await store.deliveries.release([first]);
-    expect(await store.deliveries.read(id)).toEqual(before);
+    await store.deliveryClaims.release([first]);
+    expect(await store.deliveryList.read(id)).toEqual(before);
     const second = await claimed(store, id);
     expect(second.fence).toBeGreaterThan(first.fence);
     // Writes under the first claim come too late.
-    await store.deliveries.release([first]);
-    expect(await store.deliveries.claim([id])).toEqual([]);
+    await store.deliveryClaims.release([first]);
+    expect(await store.deliveryClaims.claim([id])).toEqual([]);
   });
 
   test('lasts deliveryLeaseMs, and as long again after each renewal', async () => {
@@ -76,15 +78,15 @@ describe('a claim', () => {
     const [id = '', other = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, id);
     const lost = await claimed(store, other);
-    await store.deliveries.cancel(other, OPERATOR);
+    await intakeOf(store).deliveryOrders.cancel(other, OPERATOR);
     later(LEASE_MS - 1);
-    expect(await store.deliveries.recover({ all: false })).toEqual([]);
-    expect(await store.deliveries.renew([claim, lost])).toEqual([id]);
+    expect(await store.deliveryClaims.recover({ all: false })).toEqual([]);
+    expect(await store.deliveryClaims.renew([claim, lost])).toEqual([id]);
     later(LEASE_MS - 1);
-    expect(await store.deliveries.recover({ all: false })).toEqual([]);
+    expect(await store.deliveryClaims.recover({ all: false })).toEqual([]);
     later(1);
-    expect(await store.deliveries.recover({ all: false })).toMatchObject([{ id }]);
-    expect(await store.deliveries.renew([claim])).toEqual([]);
+    expect(await store.deliveryClaims.recover({ all: false })).toMatchObject([{ id }]);
+    expect(await store.deliveryClaims.renew([claim])).toEqual([]);
   });
 });
 
@@ -99,10 +101,10 @@ describe('the outcome of a claimed delivery', () => {
       truncated: true,
     };
     await ended(store, [id], { attempt });
-    const delivery = await store.deliveries.read(id);
+    const delivery = await store.deliveryList.read(id);
     expect(delivery).toMatchObject({ state: 'delivered', attempts: 1, outcome: 'answered 200' });
     expect(delivery).toMatchObject({ finishedAt: CLOCK.now });
-    expect(await store.deliveries.attempts(id)).toEqual([{ number: 1, ...attempt }]);
+    expect(await store.deliveryList.attempts(id)).toEqual([{ number: 1, ...attempt }]);
   });
 
   test('may be another attempt later; each attempt is stored', async () => {
@@ -111,11 +113,11 @@ describe('the outcome of a claimed delivery', () => {
     const failed = { at: CLOCK.now, durationMs: 10_000, result: 'failed', outcome: 'timeout' } as const;
     const change = { state: 'pending', dueAt: CLOCK.now, retries: 1, faults: 2, unknowns: 3 } as const;
     await ended(store, [id], { ...change, outcome: 'timeout', attempt: failed });
-    const waits = await store.deliveries.read(id);
+    const waits = await store.deliveryList.read(id);
     expect(waits).toMatchObject({ ...change, attempts: 1, outcome: 'timeout' });
     expect(waits).not.toHaveProperty('finishedAt');
     await ended(store, [id]);
-    expect(await store.deliveries.attempts(id)).toMatchObject([
+    expect(await store.deliveryList.attempts(id)).toMatchObject([
       { number: 1, outcome: 'timeout' },
       { number: 2, outcome: 'answered 200' },
     ]);
@@ -125,9 +127,9 @@ describe('the outcome of a claimed delivery', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     const { attempt: _, ...end } = ending(await claimed(store, id), { state: 'canceled', outcome: 'paused' });
-    expect(await store.deliveries.settle(end)).toBe(true);
-    expect(await store.deliveries.read(id)).toMatchObject({ state: 'canceled', attempts: 0 });
-    expect(await store.deliveries.attempts(id)).toEqual([]);
+    expect(await store.deliveryClaims.settle(end)).toBe(true);
+    expect(await store.deliveryList.read(id)).toMatchObject({ state: 'canceled', attempts: 0 });
+    expect(await store.deliveryList.attempts(id)).toEqual([]);
   });
 
   test('is accepted from the latest claim only: a write of an earlier claim changes nothing, and reports so', async () => {
@@ -135,19 +137,19 @@ describe('the outcome of a claimed delivery', () => {
     const [id = ''] = await deliveriesOf(store, 1);
     const first = await claimed(store, id);
     later(LEASE_MS);
-    await store.deliveries.recover({ all: false });
+    await store.deliveryClaims.recover({ all: false });
     // Between two claims …
-    expect(await store.deliveries.settle(ending(first))).toBe(false);
+    expect(await store.deliveryClaims.settle(ending(first))).toBe(false);
     const second = await claimed(store, id);
     // … and after the second one began.
-    expect(await store.deliveries.settle(ending(first))).toBe(false);
-    expect(await store.deliveries.keepPayload(first, PAYLOAD)).toBe(false);
-    expect(await store.deliveries.renew([first])).toEqual([]);
-    expect(await store.deliveries.read(id)).toMatchObject({ state: 'pending', attempts: 0 });
-    expect(await store.deliveries.attempts(id)).toEqual([]);
-    expect(await store.deliveries.settle(ending(second))).toBe(true);
-    expect(await store.deliveries.settle(ending(second))).toBe(false);
-    expect(await store.deliveries.attempts(id)).toHaveLength(1);
+    expect(await store.deliveryClaims.settle(ending(first))).toBe(false);
+    expect(await store.deliveryClaims.keepPayload(first, PAYLOAD)).toBe(false);
+    expect(await store.deliveryClaims.renew([first])).toEqual([]);
+    expect(await store.deliveryList.read(id)).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(await store.deliveryList.attempts(id)).toEqual([]);
+    expect(await store.deliveryClaims.settle(ending(second))).toBe(true);
+    expect(await store.deliveryClaims.settle(ending(second))).toBe(false);
+    expect(await store.deliveryList.attempts(id)).toHaveLength(1);
   });
 
   test('is accepted from the latest claim only, also if both are written in one batch', async () => {
@@ -155,19 +157,19 @@ describe('the outcome of a claimed delivery', () => {
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
     const lost = await claimed(store, id);
-    await store.deliveries.cancel(id, OPERATOR);
-    await store.deliveries.redeliver(id, OPERATOR);
+    await intakeOf(store).deliveryOrders.cancel(id, OPERATOR);
+    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
     const held = await claimed(store, id);
-    const kept = [lost, held].map((claim) => store.deliveries.keepPayload(claim, PAYLOAD));
+    const kept = [lost, held].map((claim) => store.deliveryClaims.keepPayload(claim, PAYLOAD));
     expect(await Promise.all(kept)).toEqual([false, true]);
     const failed = { state: 'failed', outcome: 'answered 400' } as const;
     const ends = [
       ending(lost, { ...failed, attempt: { ...answered(), ...failed, status: 400 } }),
       ending(held),
     ];
-    expect(await Promise.all(ends.map((end) => store.deliveries.settle(end)))).toEqual([false, true]);
-    expect(await store.deliveries.attempts(id)).toMatchObject([{ number: 1, status: 200 }]);
-    expect(await store.deliveries.read(id)).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(await Promise.all(ends.map((end) => store.deliveryClaims.settle(end)))).toEqual([false, true]);
+    expect(await store.deliveryList.attempts(id)).toMatchObject([{ number: 1, status: 200 }]);
+    expect(await store.deliveryList.read(id)).toMatchObject({ state: 'delivered', attempts: 1 });
   });
 
   test('is stored once, however many concurrent writes there are; other deliveries in the batch are stored, too', async () => {
@@ -175,12 +177,14 @@ describe('the outcome of a claimed delivery', () => {
     const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);
     const [first, second, third] = await Promise.all([one, two, three].map((id) => claimed(store, id)));
     if (first === undefined || second === undefined || third === undefined) throw new Error('unclaimed');
-    await store.deliveries.release([second]);
-    const said = [first, first, second, third, first].map((claim) => store.deliveries.settle(ending(claim)));
+    await store.deliveryClaims.release([second]);
+    const said = [first, first, second, third, first].map((claim) =>
+      store.deliveryClaims.settle(ending(claim)),
+    );
     expect(await Promise.all(said)).toEqual([true, false, false, true, false]);
-    expect(await store.deliveries.attempts(one)).toHaveLength(1);
-    expect(await store.deliveries.attempts(two)).toHaveLength(0);
-    expect(await store.deliveries.attempts(three)).toHaveLength(1);
+    expect(await store.deliveryList.attempts(one)).toHaveLength(1);
+    expect(await store.deliveryList.attempts(two)).toHaveLength(0);
+    expect(await store.deliveryList.attempts(three)).toHaveLength(1);
   });
 
   test('is truncated to a few words', async () => {
@@ -188,8 +192,8 @@ describe('the outcome of a claimed delivery', () => {
     const [id = ''] = await deliveriesOf(store, 1);
     const outcome = 'x'.repeat(10_000);
     await ended(store, [id], { outcome, attempt: { ...answered(), outcome } });
-    expect((await store.deliveries.read(id))?.outcome).toHaveLength(200);
-    expect((await store.deliveries.attempts(id))[0]?.outcome).toHaveLength(200);
+    expect((await store.deliveryList.read(id))?.outcome).toHaveLength(200);
+    expect((await store.deliveryList.attempts(id))[0]?.outcome).toHaveLength(200);
   });
 });
 
@@ -200,17 +204,17 @@ describe('a payload', () => {
     const [id = ''] = await deliveriesOf(store, 1);
     const claim = await claimed(store, id);
     expect(claim).toMatchObject({ kind: 'webhook' });
-    expect(await store.deliveries.keepPayload(claim, PAYLOAD)).toBe(true);
-    await store.deliveries.release([claim]);
+    expect(await store.deliveryClaims.keepPayload(claim, PAYLOAD)).toBe(true);
+    await store.deliveryClaims.release([claim]);
     const again = await claimed(store, id);
     expect(again.payload).toEqual(PAYLOAD);
     const moved = { destination: 'https://elsewhere.example/', payload: '{"text":"other"}', revision: '2' };
-    expect(await store.deliveries.keepPayload(again, moved)).toBe(true);
+    expect(await store.deliveryClaims.keepPayload(again, moved)).toBe(true);
     const kept = { ...moved, payload: PAYLOAD.payload };
-    expect(await store.deliveries.payload(id)).toEqual(kept);
-    await store.deliveries.settle(ending(again));
-    expect(await store.deliveries.payload(id)).toEqual(kept);
-    await store.deliveries.redeliver(id, OPERATOR);
+    expect(await store.deliveryList.payload(id)).toEqual(kept);
+    await store.deliveryClaims.settle(ending(again));
+    expect(await store.deliveryList.payload(id)).toEqual(kept);
+    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
     expect((await claimed(store, id)).payload).toEqual(kept);
   });
 
@@ -219,9 +223,9 @@ describe('a payload', () => {
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
     const claim = await claimed(store, id);
-    await store.deliveries.cancel(id, OPERATOR);
-    expect(await store.deliveries.keepPayload(claim, PAYLOAD)).toBe(false);
-    expect(await store.deliveries.payload(id)).toBeUndefined();
+    await intakeOf(store).deliveryOrders.cancel(id, OPERATOR);
+    expect(await store.deliveryClaims.keepPayload(claim, PAYLOAD)).toBe(false);
+    expect(await store.deliveryList.payload(id)).toBeUndefined();
   });
 });
 
@@ -231,19 +235,19 @@ describe('the lease of a dead or delayed holder', () => {
     const before = await openStore(storeOptions(folder));
     await installHandler(before);
     const ids = await deliveriesOf(before, 600);
-    const held = await before.deliveries.claim(ids.slice(0, 550));
+    const held = await before.deliveryClaims.claim(ids.slice(0, 550));
     expect(held).toHaveLength(550);
     await before.close();
     const store = await openStore(storeOptions(folder));
     try {
-      expect(await store.deliveries.waiting()).toBe(600);
-      const back = await store.deliveries.recover({ all: true });
+      expect(store.backlog.waiting).toBe(600);
+      const back = await store.deliveryClaims.recover({ all: true });
       expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 550));
       expect(back[0]).toMatchObject({ organization: 'acme', endpoint: held[0]?.endpoint });
-      expect(await store.deliveries.recover({ all: true })).toEqual([]);
-      expect(await store.deliveries.read(ids[0] ?? '')).toMatchObject({ state: 'pending', unknowns: 1 });
-      expect(await store.deliveries.read(ids[599] ?? '')).toMatchObject({ unknowns: 0 });
-      expect(await store.deliveries.claim(ids)).toHaveLength(600);
+      expect(await store.deliveryClaims.recover({ all: true })).toEqual([]);
+      expect(await store.deliveryList.read(ids[0] ?? '')).toMatchObject({ state: 'pending', unknowns: 1 });
+      expect(await store.deliveryList.read(ids[599] ?? '')).toMatchObject({ unknowns: 0 });
+      expect(await store.deliveryClaims.claim(ids)).toHaveLength(600);
     } finally {
       await store.close();
     }
@@ -256,7 +260,7 @@ describe('the lease of a dead or delayed holder', () => {
     await installHandler(before);
     const ids = await deliveriesOf(before, 260);
     const last = ids.at(-1) ?? '';
-    await before.deliveries.claim(ids.slice(0, -1));
+    await before.deliveryClaims.claim(ids.slice(0, -1));
     later(1);
     await claimed(before, last);
     await before.close();
@@ -267,9 +271,9 @@ describe('the lease of a dead or delayed holder', () => {
     const store = await openStore(storeOptions(folder));
     try {
       later(LEASE_MS);
-      const back = await store.deliveries.recover({ all: false });
+      const back = await store.deliveryClaims.recover({ all: false });
       expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 250));
-      await expect(store.deliveries.recover({ all: false })).rejects.toThrow('disk');
+      await expect(store.deliveryClaims.recover({ all: false })).rejects.toThrow('disk');
     } finally {
       await store.close();
     }
@@ -280,8 +284,8 @@ describe('the lease of a dead or delayed holder', () => {
     const [one = '', two = ''] = await deliveriesOf(store, 2);
     const { endpoint } = await claimed(store, one);
     later(LEASE_MS);
-    await store.deliveries.recover({ all: false });
-    expect(await store.deliveries.due(endpoint, CLOCK.now, 5)).toEqual({ ids: [two, one], more: false });
+    await store.deliveryClaims.recover({ all: false });
+    expect(await store.deliveryQueue.due(endpoint, CLOCK.now, 5)).toEqual({ ids: [two, one], more: false });
   });
 
   test('counts an unknown outcome each time', async () => {
@@ -289,7 +293,7 @@ describe('the lease of a dead or delayed holder', () => {
     const [id = ''] = await deliveriesOf(store, 1);
     for (let unknowns = 0; unknowns < 5; unknowns += 1) {
       expect(await claimed(store, id)).toMatchObject({ unknowns, retries: 0, attempts: 0 });
-      await store.deliveries.recover({ all: true });
+      await store.deliveryClaims.recover({ all: true });
     }
   });
 
@@ -298,11 +302,11 @@ describe('the lease of a dead or delayed holder', () => {
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
     await claimed(store, id);
-    await store.deliveries.recover({ all: true });
+    await store.deliveryClaims.recover({ all: true });
     const claim = await claimed(store, id);
     expect(claim).toMatchObject({ unknowns: 0 });
-    await store.deliveries.keepPayload(claim, PAYLOAD);
-    await store.deliveries.recover({ all: true });
+    await store.deliveryClaims.keepPayload(claim, PAYLOAD);
+    await store.deliveryClaims.recover({ all: true });
     expect(await claimed(store, id)).toMatchObject({ unknowns: 1, payload: PAYLOAD });
   });
 });
@@ -315,11 +319,11 @@ describe('pending deliveries', () => {
       await installHandler(store, organization);
       await deliveriesOf(store, 3, { organization });
     }
-    const all = await store.deliveries.waitingEndpoints({ limit: 10 });
+    const all = await store.deliveryQueue.waitingEndpoints({ limit: 10 });
     expect(all.next).toBeUndefined();
     expect(all.items.map(({ organization }) => organization).sort()).toEqual([...organizations].sort());
-    const first = await store.deliveries.waitingEndpoints({ limit: 2 });
-    const second = await store.deliveries.waitingEndpoints({ limit: 2, cursor: first.next });
+    const first = await store.deliveryQueue.waitingEndpoints({ limit: 2 });
+    const second = await store.deliveryQueue.waitingEndpoints({ limit: 2, cursor: first.next });
     expect([...first.items, ...second.items]).toEqual(all.items);
     expect(second.next).toBeUndefined();
   });
@@ -327,7 +331,7 @@ describe('pending deliveries', () => {
   test('do not include endpoints whose deliveries are all finished', async () => {
     const store = await listeningStore();
     await ended(store, await deliveriesOf(store, 2));
-    expect(await store.deliveries.waitingEndpoints({ limit: 10 })).toEqual({ items: [] });
+    expect(await store.deliveryQueue.waitingEndpoints({ limit: 10 })).toEqual({ items: [] });
   });
 
   test('are due in the order of their times, without claimed ones; the next due time is returned', async () => {
@@ -335,30 +339,30 @@ describe('pending deliveries', () => {
     const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);
     const { endpoint } = await claimed(store, two);
     await ended(store, [one], { state: 'pending', dueAt: CLOCK.now + 2_000 });
-    const due = (now: number, limit: number) => store.deliveries.due(endpoint, now, limit);
+    const due = (now: number, limit: number) => store.deliveryQueue.due(endpoint, now, limit);
     expect(await due(CLOCK.now, 1)).toEqual({ ids: [three], more: true });
     expect(await due(CLOCK.now, 2)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
     expect(await due(CLOCK.now, 9)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
     expect(await due(CLOCK.now + 2_000, 9)).toEqual({ ids: [three, four, one], more: false });
     expect(await due(CLOCK.now - 1, 9)).toEqual({ ids: [], more: false, nextAt: CLOCK.now });
-    expect(await store.deliveries.due('nobody', CLOCK.now, 9)).toEqual({ ids: [], more: false });
+    expect(await store.deliveryQueue.due('nobody', CLOCK.now, 9)).toEqual({ ids: [], more: false });
   });
 
   test('are counted: accepted, finished, canceled and redelivered ones', async () => {
     const store = await listeningStore();
-    const counted = () => store.deliveries.waiting();
+    const counted = () => store.backlog.waiting;
     const [one = '', two = '', three = ''] = await deliveriesOf(store, 3);
     expect(await counted()).toBe(3);
     await ended(store, [one]);
     await ended(store, [two], { state: 'pending' });
     expect(await counted()).toBe(2);
-    await store.deliveries.cancel(three, OPERATOR);
+    await intakeOf(store).deliveryOrders.cancel(three, OPERATOR);
     expect(await counted()).toBe(1);
-    await store.deliveries.redeliver(one, OPERATOR);
+    await intakeOf(store).deliveryOrders.redeliver(one, OPERATOR);
     expect(await counted()).toBe(2);
     const claim = await claimed(store, one);
-    await store.deliveries.cancel(one, OPERATOR);
-    expect(await store.deliveries.settle(ending(claim))).toBe(false);
+    await intakeOf(store).deliveryOrders.cancel(one, OPERATOR);
+    expect(await store.deliveryClaims.settle(ending(claim))).toBe(false);
     expect(await counted()).toBe(1);
   });
 });

@@ -4,9 +4,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import { ROWS_PER_SEARCH } from '../../../src/store/deliveries/delivery-search.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { intakeOf, openTestIntake } from '../../support/deliveries/intake.ts';
 import {
   answered,
   claimed,
@@ -30,11 +30,11 @@ const auditOf = async (
 ) => (await audit.list({ action, limit: 100 })).items;
 
 /** All pages of a list, with the length of each. */
-async function pages(store: Store, query: Parameters<Store['deliveries']['list']>[0]) {
+async function pages(store: Store, query: Parameters<Store['deliveryList']['list']>[0]) {
   const all: string[][] = [];
   let cursor: string | undefined;
   do {
-    const { items, next } = await store.deliveries.list({ ...query, cursor });
+    const { items, next } = await store.deliveryList.list({ ...query, cursor });
     all.push(items.map(({ id }) => id));
     cursor = next;
   } while (cursor !== undefined);
@@ -42,28 +42,26 @@ async function pages(store: Store, query: Parameters<Store['deliveries']['list']
 }
 
 /** The installation of the only delivery, or of the given one. */
-async function installationOf({ deliveries }: Store, id = ''): Promise<string> {
-  return (await deliveries.read(id))?.target.installationId ?? '';
+async function installationOf({ deliveryList }: Store, id = ''): Promise<string> {
+  return (await deliveryList.read(id))?.target.installationId ?? '';
 }
 
 describe('a redelivered delivery', () => {
   test('is pending with a new budget, and continues to number its attempts', async () => {
     const store = await listeningStore();
-    const announced: WaitingDelivery[] = [];
-    store.deliveries.onWaiting = (made) => announced.push(...made);
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
     later(60_000);
-    const delivery = await store.deliveries.redeliver(id, OPERATOR);
+    const delivery = await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
     expect(delivery).toMatchObject({ id, state: 'pending', attempts: 1, retries: 0, unknowns: 0, faults: 0 });
     expect(delivery).toMatchObject({ dueAt: CLOCK.now, armedAt: CLOCK.now });
     expect(delivery).not.toHaveProperty('finishedAt');
-    expect(await store.deliveries.read(id)).toEqual(delivery);
-    expect(announced).toEqual([
+    expect(await store.deliveryList.read(id)).toEqual(delivery);
+    expect(intakeOf(store).woken.slice(1)).toEqual([
       { id, endpoint: delivery.endpoint, organization: 'acme', integration: 'listener' },
     ]);
     await ended(store, [id]);
-    expect((await store.deliveries.attempts(id)).map(({ number }) => number)).toEqual([1, 2]);
+    expect((await store.deliveryList.attempts(id)).map(({ number }) => number)).toEqual([1, 2]);
   });
 
   test.each([
@@ -82,13 +80,13 @@ describe('a redelivered delivery', () => {
     await store.installations.resume(target, OPERATOR);
     later(-30_000);
     const anew = { state: 'pending', dueAt: CLOCK.now, armedAt: pausedAt + 1 };
-    expect(await store.deliveries.redeliver(id, OPERATOR)).toMatchObject(anew);
+    expect(await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).toMatchObject(anew);
     await ended(store, [id], FAILED);
-    await store.deliveries.replay({ installationId, state: 'failed' }, OPERATOR);
-    expect(await store.deliveries.read(id)).toMatchObject(anew);
+    await intakeOf(store).deliveryOrders.replay({ installationId, state: 'failed' }, OPERATOR);
+    expect(await store.deliveryList.read(id)).toMatchObject(anew);
     // As is a new one.
     const [fresh = ''] = await deliveriesOf(store, 1);
-    expect(await store.deliveries.read(fresh)).toMatchObject(anew);
+    expect(await store.deliveryList.read(fresh)).toMatchObject(anew);
     // The next pause comes after both.
     await store.installations.pause(target, OPERATOR);
     await store.installations.resume(target, OPERATOR);
@@ -100,36 +98,38 @@ describe('a redelivered delivery', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], { state });
-    expect(await store.deliveries.redeliver(id, OPERATOR)).toMatchObject({ state: 'pending' });
+    expect(await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).toMatchObject({ state: 'pending' });
     expect(await claimed(store, id)).toMatchObject({ fence: 3 });
   });
 
   test('must be finished: a pending one, or one in flight, is not changed', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
-    await expect(store.deliveries.redeliver(id, OPERATOR)).rejects.toMatchObject({
+    await expect(intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).rejects.toMatchObject({
       code: 'DELIVERY_PENDING',
     });
     const claim = await claimed(store, id);
-    await expect(store.deliveries.redeliver(id, OPERATOR)).rejects.toMatchObject({
+    await expect(intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).rejects.toMatchObject({
       code: 'DELIVERY_PENDING',
     });
-    expect(await store.deliveries.settle(ending(claim))).toBe(true);
+    expect(await store.deliveryClaims.settle(ending(claim))).toBe(true);
     expect(await auditOf(store, 'delivery.redeliver')).toEqual([]);
   });
 
   test('must exist', async () => {
     const store = await listeningStore();
     const unknown = { code: 'DELIVERY_UNKNOWN' };
-    await expect(store.deliveries.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
-    await expect(store.deliveries.cancel('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
+    await expect(intakeOf(store).deliveryOrders.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(
+      unknown,
+    );
+    await expect(intakeOf(store).deliveryOrders.cancel('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
   });
 
   test('is in the audit, with its event and its target', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
-    const { eventId, target } = await store.deliveries.redeliver(id, OPERATOR);
+    const { eventId, target } = await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
     expect(await auditOf(store, 'delivery.redeliver')).toMatchObject([
       { ...target, organization: 'acme', integration: 'listener', details: { delivery: id, event: eventId } },
     ]);
@@ -142,13 +142,13 @@ describe('a canceled delivery', () => {
     const [waiting = '', inFlight = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, inFlight);
     for (const id of [waiting, inFlight])
-      expect(await store.deliveries.cancel(id, OPERATOR)).toMatchObject({
+      expect(await intakeOf(store).deliveryOrders.cancel(id, OPERATOR)).toMatchObject({
         ...{ state: 'canceled', outcome: 'canceled', finishedAt: CLOCK.now },
       });
-    expect(await store.deliveries.settle(ending(claim, { attempt: answered() }))).toBe(false);
-    expect(await store.deliveries.read(inFlight)).toMatchObject({ state: 'canceled', attempts: 0 });
-    expect(await store.deliveries.claim([waiting, inFlight])).toEqual([]);
-    expect(await store.deliveries.recover({ all: true })).toEqual([]);
+    expect(await store.deliveryClaims.settle(ending(claim, { attempt: answered() }))).toBe(false);
+    expect(await store.deliveryList.read(inFlight)).toMatchObject({ state: 'canceled', attempts: 0 });
+    expect(await store.deliveryClaims.claim([waiting, inFlight])).toEqual([]);
+    expect(await store.deliveryClaims.recover({ all: true })).toEqual([]);
     expect(await auditOf(store, 'delivery.cancel')).toMatchObject([
       { organization: 'acme', details: { delivery: inFlight } },
       { organization: 'acme', details: { delivery: waiting } },
@@ -159,8 +159,10 @@ describe('a canceled delivery', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id]);
-    await expect(store.deliveries.cancel(id, OPERATOR)).rejects.toMatchObject({ code: 'DELIVERY_OVER' });
-    expect(await store.deliveries.read(id)).toMatchObject({ state: 'delivered' });
+    await expect(intakeOf(store).deliveryOrders.cancel(id, OPERATOR)).rejects.toMatchObject({
+      code: 'DELIVERY_OVER',
+    });
+    expect(await store.deliveryList.read(id)).toMatchObject({ state: 'delivered' });
     expect(await auditOf(store, 'delivery.cancel')).toEqual([]);
   });
 });
@@ -168,8 +170,7 @@ describe('a canceled delivery', () => {
 describe('a replay', () => {
   test('redelivers those of one installation by final state, type and time, oldest first', async () => {
     const store = await listeningStore();
-    const announced: string[] = [];
-    store.deliveries.onWaiting = (made) => announced.push(...made.map(({ id }) => id));
+    const { deliveryOrders, woken } = openTestIntake(store);
     const [early = ''] = await deliveriesOf(store, 1);
     later(1_000);
     const from = CLOCK.now;
@@ -184,9 +185,9 @@ describe('a replay', () => {
     await ended(store, [good]);
     const installationId = await installationOf(store, one);
     const query = { installationId, state: 'failed', type: 'site_view', from, to } as const;
-    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 2 });
-    expect(announced).toEqual([one, two]);
-    expect(await store.deliveries.read(one)).toMatchObject({ state: 'pending', retries: 0 });
+    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 2 });
+    expect(woken.map(({ id }) => id)).toEqual([one, two]);
+    expect(await store.deliveryList.read(one)).toMatchObject({ state: 'pending', retries: 0 });
     expect(await auditOf(store, 'delivery.replay')).toMatchObject([
       {
         organization: 'acme',
@@ -194,7 +195,7 @@ describe('a replay', () => {
         details: { deliveries: 2, state: 'failed', type: 'site_view', from, to },
       },
     ]);
-    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 0 });
+    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 0 });
     expect(await auditOf(store, 'delivery.replay')).toHaveLength(1);
   });
 
@@ -204,46 +205,50 @@ describe('a replay', () => {
     await ended(store, [id], FAILED);
     const installationId = await installationOf(store, id);
     const at = (level: 'organization' | 'site', place: string) =>
-      store.deliveries.replay({ installationId, state: 'failed', place: { level, place } }, OPERATOR);
+      intakeOf(store).deliveryOrders.replay(
+        { installationId, state: 'failed', place: { level, place } },
+        OPERATOR,
+      );
     expect(await at('site', SITE)).toEqual({ replayed: 0 });
     expect(await at('organization', '')).toEqual({ replayed: 1 });
   });
 
   test('redelivers at most deliveriesPerReplay, and returns a cursor', async () => {
-    const store = await listeningStore({ deliveriesPerReplay: 3 });
+    const store = await listeningStore();
+    const { deliveryOrders } = openTestIntake(store, { deliveriesPerReplay: 3 });
     const ids = await deliveriesOf(store, 7);
     await ended(store, ids.slice(1), FAILED);
     const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
-    const first = await store.deliveries.replay(query, OPERATOR);
+    const first = await deliveryOrders.replay(query, OPERATOR);
     expect(first).toEqual({ replayed: 3, next: ids[3] });
-    expect(await store.deliveries.replay({ ...query, cursor: first.next }, OPERATOR)).toEqual({
+    expect(await deliveryOrders.replay({ ...query, cursor: first.next }, OPERATOR)).toEqual({
       replayed: 3,
     });
-    expect((await store.deliveries.claim(ids)).map(({ id }) => id)).toEqual(ids);
+    expect((await store.deliveryClaims.claim(ids)).map(({ id }) => id)).toEqual(ids);
   });
 
   test('of many uses short transactions, each with an audit entry of its deliveries', async () => {
-    const store = await listeningStore({ deliveriesPerReplay: 1_100 });
-    const announced: string[] = [];
-    store.deliveries.onWaiting = (made) => announced.push(...made.map(({ id }) => id));
+    const store = await listeningStore();
+    const { deliveryOrders, woken } = openTestIntake(store, { deliveriesPerReplay: 1_100 });
     const ids = [...(await deliveriesOf(store, 600)), ...(await deliveriesOf(store, 600))];
     await ended(store, ids, FAILED);
     const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
-    expect(await store.deliveries.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
-    expect(announced).toEqual(ids.slice(0, 1_100));
+    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
+    expect(woken.map(({ id }) => id)).toEqual(ids.slice(0, 1_100));
     const entries = await auditOf(store, 'delivery.replay');
     expect(entries.map(({ details }) => details['deliveries'])).toEqual([100, 500, 500]);
   });
 
   test('skips deliveries that were redelivered already', async () => {
-    const store = await listeningStore({ deliveriesPerReplay: 2 });
+    const store = await listeningStore();
+    const { deliveryOrders } = openTestIntake(store, { deliveriesPerReplay: 2 });
     const ids = await deliveriesOf(store, 4);
     await ended(store, ids);
     const query = { installationId: await installationOf(store, ids[0]), state: 'delivered' } as const;
-    const { next } = await store.deliveries.replay(query, OPERATOR);
+    const { next } = await deliveryOrders.replay(query, OPERATOR);
     await ended(store, ids.slice(0, 2));
-    expect(await store.deliveries.replay({ ...query, cursor: next }, OPERATOR)).toEqual({ replayed: 2 });
-    expect((await store.deliveries.claim(ids)).map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(await deliveryOrders.replay({ ...query, cursor: next }, OPERATOR)).toEqual({ replayed: 2 });
+    expect((await store.deliveryClaims.claim(ids)).map(({ id }) => id)).toEqual(ids.slice(2));
   });
 });
 
@@ -258,7 +263,7 @@ describe('the list', () => {
     const newest = [c2, c1, b2, b1, a2, a1];
     const installationId = await installationOf(store, a1);
     const second = await installationOf(store, a2);
-    const eventId = (await store.deliveries.read(b1))?.eventId;
+    const eventId = (await store.deliveryList.read(b1))?.eventId;
     const list = async (query: object) => (await pages(store, { ...query, limit: 100 })).flat();
     expect(await list({})).toEqual(newest);
     expect(await list({ organization: 'acme' })).toEqual(newest);
@@ -278,8 +283,8 @@ describe('the list', () => {
     expect(await list({ to: CLOCK.now, installationId })).toEqual([b1, a1]);
     expect(await list({ from: CLOCK.now - 1_000, to: CLOCK.now - 999 })).toEqual([b2, b1, a2, a1]);
     expect(await pages(store, { limit: 4 })).toEqual([newest.slice(0, 4), newest.slice(4)]);
-    expect((await store.deliveries.ofEvent(eventId ?? '')).map(({ id }) => id)).toEqual([b1, b2]);
-    expect(await store.deliveries.ofEvent('evt_nobody')).toEqual([]);
+    expect((await store.deliveryList.ofEvent(eventId ?? '')).map(({ id }) => id)).toEqual([b1, b2]);
+    expect(await store.deliveryList.ofEvent('evt_nobody')).toEqual([]);
   });
 
   test('attack: matches are rare; a page reads a bounded number of rows, and returns a cursor', async () => {
@@ -289,9 +294,9 @@ describe('the list', () => {
     const [oldest = ''] = ids;
     await ended(store, [oldest], FAILED);
     const installationId = await installationOf(store, oldest);
-    const first = await store.deliveries.list({ installationId, state: 'failed', limit: 10 });
+    const first = await store.deliveryList.list({ installationId, state: 'failed', limit: 10 });
     expect(first).toEqual({ items: [], next: ids[6_000 - ROWS_PER_SEARCH] });
-    const second = await store.deliveries.list({
+    const second = await store.deliveryList.list({
       installationId,
       state: 'failed',
       limit: 10,
@@ -302,6 +307,6 @@ describe('the list', () => {
     // The same in the other direction.
     await ended(store, [ids.at(-1) ?? ''], { ...FAILED, state: 'canceled' });
     const replay = { installationId, state: 'canceled' } as const;
-    expect(await store.deliveries.replay(replay, OPERATOR)).toEqual({ replayed: 1 });
+    expect(await intakeOf(store).deliveryOrders.replay(replay, OPERATOR)).toEqual({ replayed: 1 });
   });
 });

@@ -2,10 +2,12 @@
  * Retention of deliveries and events: each is removed at its age; pending deliveries are always
  * kept.
  */
+
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   claimed,
   DAY_MS,
@@ -29,8 +31,8 @@ const LIMITS = { deliveryDays: 30, deliveredDays: 7 };
 const FAILED = { state: 'failed', outcome: 'answered 500' } as const;
 
 /** Those that still exist. */
-async function kept({ deliveries }: Store, ids: readonly string[]): Promise<string[]> {
-  const read = await Promise.all(ids.map((id) => deliveries.read(id)));
+async function kept({ deliveryList }: Store, ids: readonly string[]): Promise<string[]> {
+  const read = await Promise.all(ids.map((id) => deliveryList.read(id)));
   return read.flatMap((delivery) => delivery?.id ?? []);
 }
 
@@ -41,25 +43,25 @@ test('successful deliveries are kept for deliveredDays, others for deliveryDays,
   await ended(store, [delivered]);
   await ended(store, [unhandled], { state: 'unhandled' });
   await ended(store, [failed], FAILED);
-  await store.deliveries.cancel(canceled, OPERATOR);
+  await intakeOf(store).deliveryOrders.cancel(canceled, OPERATOR);
   const pruned = async () => {
-    await store.deliveries.prune();
+    await store.deliveryRetention.prune();
     return kept(store, ids);
   };
   later(7 * DAY_MS);
   expect(await pruned()).toEqual(ids);
   later(1);
   expect(await pruned()).toEqual([failed, canceled, waiting]);
-  expect(await store.deliveries.attempts(delivered)).toEqual([]);
-  expect(await store.deliveries.attempts(failed)).toHaveLength(1);
+  expect(await store.deliveryList.attempts(delivered)).toEqual([]);
+  expect(await store.deliveryList.attempts(failed)).toHaveLength(1);
   later(23 * DAY_MS - 1);
   expect(await pruned()).toEqual([failed, canceled, waiting]);
   later(1);
   expect(await pruned()).toEqual([waiting]);
-  expect(await store.deliveries.attempts(failed)).toEqual([]);
+  expect(await store.deliveryList.attempts(failed)).toEqual([]);
   later(365 * DAY_MS);
   expect(await pruned()).toEqual([waiting]);
-  expect(await store.deliveries.waiting()).toBe(1);
+  expect(store.backlog.waiting).toBe(1);
   expect(await claimed(store, waiting)).toMatchObject({ id: waiting });
 });
 
@@ -67,15 +69,15 @@ test('events are kept for deliveryDays, and as long as they have a delivery', as
   const store = await temporaryStore(LIMITS);
   const unheard = 'evt_unheard';
   const event = { eventId: unheard, organization: 'acme', type: 'site_view', level: 'site' } as const;
-  await store.acceptedEvents.accept([{ ...event, place: 'site_1', body: '{}', bodyHash: '' }]);
+  await intakeOf(store).acceptance.accept([{ ...event, place: 'site_1', body: '{}', bodyHash: '' }]);
   await installHandler(store);
   const [delivered = '', waiting = ''] = await deliveriesOf(store, 2);
   const eventIds = [unheard];
-  for (const id of [delivered, waiting]) eventIds.push((await store.deliveries.read(id))?.eventId ?? '');
+  for (const id of [delivered, waiting]) eventIds.push((await store.deliveryList.read(id))?.eventId ?? '');
   await ended(store, [delivered]);
   const pruned = async () => {
-    await store.deliveries.prune();
-    const read = await Promise.all(eventIds.map((id) => store.acceptedEvents.read(id)));
+    await store.deliveryRetention.prune();
+    const read = await Promise.all(eventIds.map((id) => store.eventList.read(id)));
     return read.flatMap((found) => found?.eventId ?? []);
   };
   later(30 * DAY_MS);
@@ -94,13 +96,13 @@ test('age counts from the end: a delivery that finished later than its neighbour
   await ended(store, [early, again]);
   later(5 * DAY_MS);
   await ended(store, [late]);
-  await store.deliveries.redeliver(again, OPERATOR);
+  await intakeOf(store).deliveryOrders.redeliver(again, OPERATOR);
   await ended(store, [again]);
   later(2 * DAY_MS + 1);
-  await store.deliveries.prune();
+  await store.deliveryRetention.prune();
   expect(await kept(store, [early, late, again])).toEqual([late, again]);
   later(5 * DAY_MS);
-  await store.deliveries.prune();
+  await store.deliveryRetention.prune();
   expect(await kept(store, [early, late, again])).toEqual([]);
 });
 
@@ -109,10 +111,10 @@ test('all rows of removed deliveries and events are removed, however many there 
   const store = await openStore(storeOptions(folder, LIMITS));
   await installWebhook(store);
   const ids = await deliveriesOf(store, 1_000);
-  for (const claim of await store.deliveries.claim(ids)) {
+  for (const claim of await store.deliveryClaims.claim(ids)) {
     const payload = { destination: 'https://receiver.example/', payload: '{}', revision: '1' };
-    void store.deliveries.keepPayload(claim, payload);
-    void store.deliveries.settle(ending(claim));
+    void store.deliveryClaims.keepPayload(claim, payload);
+    void store.deliveryClaims.settle(ending(claim));
   }
   // Those that are kept lie between those that are removed.
   const [waiting = ''] = await deliveriesOf(store, 1);
@@ -120,9 +122,9 @@ test('all rows of removed deliveries and events are removed, however many there 
   await ended(store, await deliveriesOf(store, 300));
   later(7 * DAY_MS + 1);
   // Two concurrent calls run once.
-  await Promise.all([store.deliveries.prune(), store.deliveries.prune()]);
+  await Promise.all([store.deliveryRetention.prune(), store.deliveryRetention.prune()]);
   later(23 * DAY_MS);
-  await store.deliveries.prune();
+  await store.deliveryRetention.prune();
   await store.close();
   const file = new DatabaseSync(join(folder, 'annex.db'));
   const column = (table: string, name: string) =>
@@ -144,14 +146,14 @@ test('a store closed during a removal has removed a part, and the next run conti
   const ids = await deliveriesOf(store, 1_000);
   await ended(store, ids);
   later(31 * DAY_MS);
-  const pruning = store.deliveries.prune();
+  const pruning = store.deliveryRetention.prune();
   await store.close();
   await pruning;
   const next = await openStore(storeOptions(folder, LIMITS));
   try {
-    expect((await next.deliveries.list({ limit: 1 })).items).toHaveLength(1);
-    await next.deliveries.prune();
-    expect(await next.deliveries.list({ limit: 1 })).toEqual({ items: [] });
+    expect((await next.deliveryList.list({ limit: 1 })).items).toHaveLength(1);
+    await next.deliveryRetention.prune();
+    expect(await next.deliveryList.list({ limit: 1 })).toEqual({ items: [] });
   } finally {
     await next.close();
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
+import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   claimed,
   DAY_MS,
@@ -25,34 +26,35 @@ const COUNTS_THE_BACKLOG = /^select count\(\*\) as "count" from "deliveries" whe
 
 /** Every operation on deliveries, each at least once. */
 async function life(store: Store): Promise<void> {
-  const { deliveries } = store;
+  const { deliveryClaims: claims, deliveryQueue: queue, deliveryList: list } = store;
+  const { deliveryOrders: orders } = intakeOf(store);
   const installationId = await installWebhook(store);
   const ids = await deliveriesOf(store, 6);
   const [one = '', two = '', three = ''] = ids;
   const claim = await claimed(store, one);
-  await deliveries.keepPayload(claim, { destination: 'https://x.example/', payload: '{}', revision: '1' });
-  await deliveries.renew([claim]);
-  await deliveries.settle(ending(claim));
-  await deliveries.release([await claimed(store, two)]);
-  await deliveries.claim([two]);
-  await deliveries.recover({ all: true });
-  await deliveries.recover({ all: false });
-  await deliveries.waitingEndpoints({ limit: 10 });
-  await deliveries.due(claim.endpoint, CLOCK.now, 5);
-  await deliveries.cancel(two, OPERATOR);
-  await deliveries.redeliver(two, OPERATOR);
+  await claims.keepPayload(claim, { destination: 'https://x.example/', payload: '{}', revision: '1' });
+  await claims.renew([claim]);
+  await claims.settle(ending(claim));
+  await claims.release([await claimed(store, two)]);
+  await claims.claim([two]);
+  await claims.recover({ all: true });
+  await claims.recover({ all: false });
+  await queue.waitingEndpoints({ limit: 10 });
+  await queue.due(claim.endpoint, CLOCK.now, 5);
+  await orders.cancel(two, OPERATOR);
+  await orders.redeliver(two, OPERATOR);
   await ended(store, [three], { state: 'failed', outcome: 'answered 500' });
-  await deliveries.replay({ installationId, state: 'failed', type: 'site_view' }, OPERATOR);
-  for (const read of ['read', 'attempts', 'payload'] as const) await deliveries[read](one);
-  await deliveries.ofEvent(claim.eventId);
+  await orders.replay({ installationId, state: 'failed', type: 'site_view' }, OPERATOR);
+  for (const read of ['read', 'attempts', 'payload'] as const) await list[read](one);
+  await list.ofEvent(claim.eventId);
   const wanted = { organization: 'acme', type: 'site_view', place: { level: 'site', place: SITE } } as const;
   for (const cursor of [undefined, ids.at(-1)])
     for (const where of [{}, { installationId }, { eventId: claim.eventId }, { from: 0, to: CLOCK.now }])
       for (const what of [{}, wanted, { state: 'failed' }, { ...wanted, state: 'delivered' }] as const)
-        await deliveries.list({ ...where, ...what, cursor, limit: 2 });
+        await list.list({ ...where, ...what, cursor, limit: 2 });
   await ended(store, ids);
   later(31 * DAY_MS);
-  await deliveries.prune();
+  await store.deliveryRetention.prune();
 }
 
 test('no statement about deliveries scans a whole table, or sorts what it has read', async () => {

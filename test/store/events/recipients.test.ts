@@ -3,9 +3,9 @@
  * later events.
  */
 import { describe, expect, test, vi } from 'vitest';
+import { Subscribers } from '../../../src/delivery/accept/subscribers.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { Level } from '../../../src/model/level.ts';
-import { Subscribers } from '../../../src/store/events/subscribers.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   acceptOne,
@@ -41,7 +41,7 @@ async function makeOwn(store: Store, installationId: string, own: (typeof OWN)[n
 async function recipientsOf(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   const { deliveries } = await acceptOne(store, event);
-  const traced = await store.deliveries.ofEvent(event.eventId);
+  const traced = await store.deliveryList.ofEvent(event.eventId);
   const made = traced.filter(({ state }) => state === 'pending');
   expect(made).toHaveLength(deliveries);
   // Entries of inactive targets are the only others in its trace, and come last.
@@ -57,7 +57,7 @@ const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): P
 async function missedBy(store: Store, more: Parameters<typeof postedEvent>[0] = {}) {
   const event = postedEvent(more);
   await acceptOne(store, event);
-  const traced = await store.deliveries.ofEvent(event.eventId);
+  const traced = await store.deliveryList.ofEvent(event.eventId);
   return traced.flatMap(({ state, outcome, target: { level } }) =>
     state === 'canceled' ? [`${level} ${outcome}`] : [],
   );

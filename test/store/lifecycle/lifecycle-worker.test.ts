@@ -150,7 +150,7 @@ test('an installation that is deleted while its setup event is postponed has its
   const store = await temporaryStore();
   const id = await installed(store);
   const { worker, settled, timers } = workerOf(store);
-  store.lifecycleEvents.onWritten = (installationId) => worker.add(installationId);
+  store.changes.on('lifecycle', (installationId) => worker.add(installationId));
   await worker.start();
   await vi.waitFor(() => expect(timers.size).toBe(1));
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);

@@ -6,20 +6,20 @@
  * before.
  */
 import { writeSync } from 'node:fs';
-import { open } from '../store/store-changes.ts';
+import { intakeOn, open } from '../store/store-changes.ts';
 
 const AT_ONCE = 8;
 const STDOUT = 1;
 
 const [folder = ''] = process.argv.slice(2);
-const store = await open(folder, 'accept');
+const { acceptance } = intakeOn(await open(folder, 'accept'));
 
 async function acceptForEver(writer: number): Promise<never> {
   for (let count = 0; ; count += 1) {
     const eventId = `${writer}-${count}`;
     const event = { eventId, organization: 'acme', type: 'space_content_updated' };
     const body = JSON.stringify({ eventId, type: event.type, spaceId: 'p1', revisionId: 'r' });
-    await store.acceptedEvents.accept([{ ...event, level: 'space', place: 'p1', body, bodyHash: eventId }]);
+    await acceptance.accept([{ ...event, level: 'space', place: 'p1', body, bodyHash: eventId }]);
     writeSync(STDOUT, `${eventId}\n`);
   }
 }

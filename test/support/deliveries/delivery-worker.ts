@@ -3,15 +3,19 @@
  * before. The test advances the time.
  */
 
+import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
+import type { EventAcceptance } from '../../../src/delivery/accept/event-acceptance.ts';
 import { Attempts } from '../../../src/delivery/attempts.ts';
 import type { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
-import { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
+import { DeliveryOrders } from '../../../src/delivery/delivery-orders.ts';
+import { DeliveryWorker, type DeliveryWorkerParts } from '../../../src/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
-import { USER_AGENT } from '../../../src/delivery/start-delivery.ts';
+import { USER_AGENT } from '../../../src/delivery/open-delivery.ts';
+import { openIntake } from '../../../src/delivery/open-intake.ts';
 import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/egress/names.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
@@ -19,7 +23,6 @@ import { WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import type { Limits } from '../../../src/limits.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
-import type { Deliveries } from '../../../src/store/deliveries/deliveries.ts';
 import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { publication } from '../store/installed.ts';
@@ -99,6 +102,9 @@ export class Delivering {
   readonly lateMs: number[] = [];
   /** Failures of the store. */
   readonly errors: unknown[] = [];
+  /** Orders for deliveries; the latest worker is woken. */
+  readonly orders: DeliveryOrders;
+  readonly #acceptance: EventAcceptance;
   readonly #made: WaitingDelivery[] = [];
   #events = 0;
   /** The latest worker. */
@@ -108,7 +114,13 @@ export class Delivering {
     this.time = time;
     this.limits = limits;
     this.store = store;
-    store.acceptedEvents.onAccepted = (made) => this.#made.push(...made);
+    const worker = { add: (made: readonly WaitingDelivery[]) => void this.#made.push(...made) };
+    this.#acceptance = openIntake({ store, worker, limits, clock: time.clock, randomBytes }).acceptance;
+    this.orders = new DeliveryOrders({
+      rows: store.deliveryOrderRows,
+      worker: { add: (made) => this.#worker?.add(made) },
+      limits,
+    });
   }
 
   /** A store with an integration that posts webhooks. */
@@ -149,18 +161,18 @@ export class Delivering {
    * @returns ids of the deliveries, in order
    */
   async accept(organization: string, site: string, urls: readonly string[]): Promise<string[]> {
-    const { acceptedEvents, deliveries } = this.store;
+    const { deliveryClaims } = this.store;
     const { targets } = targetsOf(this.store);
     const before = this.#made.length;
-    await acceptedEvents.accept(urls.map(() => this.#event(organization, site)));
+    await this.#acceptance.accept(urls.map(() => this.#event(organization, site)));
     const ids = this.#made.slice(before).map(({ id }) => id);
-    const claims = await deliveries.claim(ids);
+    const claims = await deliveryClaims.claim(ids);
     for (const [index, claim] of claims.entries()) {
       const { revision = '' } = (await targets.named(claim.target)) ?? {};
       const kept = { destination: urls[index] ?? '', payload: claim.eventBody, revision };
-      await deliveries.keepPayload(claim, kept);
+      await deliveryClaims.keepPayload(claim, kept);
     }
-    await deliveries.release(claims);
+    await deliveryClaims.release(claims);
     this.#worker?.add(this.#made.slice(before));
     return ids;
   }
@@ -176,12 +188,12 @@ export class Delivering {
     lookup = () => Promise.resolve(['127.0.0.1']),
     chance = Math.random,
     attempting,
-    watching = (deliveries: Deliveries): WorkerQueue => deliveries,
+    watching = (deliveries: WorkerStore): WorkerStore => deliveries,
   }: {
     lookup?: Lookup;
     chance?: () => number;
     attempting?: Attempts['make'];
-    watching?: (deliveries: Deliveries) => WorkerQueue;
+    watching?: (deliveries: WorkerStore) => WorkerStore;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
     const { clock, ticks, after } = time;
@@ -197,10 +209,10 @@ export class Delivering {
       cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
     });
     const onError = (error: unknown) => void this.errors.push(error);
-    const deliveries = watching(store.deliveries);
+    const deliveries = watching(workerStore(store));
     const webhooks = new WebhookDelivery({
       dispatch,
-      deliveries: store.deliveries,
+      claims: store.deliveryClaims,
       secrets: store.webhookSecrets,
       webhookClient,
       limits,
@@ -217,23 +229,22 @@ export class Delivering {
       settled: (_, state) => void this.settled.push(state),
     };
     const worker = new DeliveryWorker({
-      ...{ deliveries, attempts, callLog, metrics, limits },
+      ...{ queue: deliveries, claims: deliveries, attempts, callLog, metrics, limits },
       ...{ clock, ticks, after, chance, onError },
     });
     this.#worker = worker;
-    store.deliveries.onWaiting = (made) => worker.add(made);
     return worker;
   }
 
   async read(id: string): Promise<Delivery> {
-    const found = await this.store.deliveries.read(id);
+    const found = await this.store.deliveryList.read(id);
     if (found === undefined) throw new Error(`There is no delivery ${id}.`);
     return found;
   }
 
   /** Outcomes of the attempts of a delivery. */
   async outcomes(id: string): Promise<string[]> {
-    return (await this.store.deliveries.attempts(id)).map(({ outcome }) => outcome);
+    return (await this.store.deliveryList.attempts(id)).map(({ outcome }) => outcome);
   }
 
   #event(organization: string, site: string): PostedEvent {
@@ -260,17 +271,18 @@ export class Delivering {
   }
 }
 
-export type WorkerQueue = ConstructorParameters<typeof DeliveryWorker>[0]['deliveries'];
+/** What a worker asks of the store. */
+export type WorkerStore = DeliveryWorkerParts['queue'] & DeliveryWorkerParts['claims'];
 
 /** The methods of a store, so that a test can replace some. */
-export function bound(deliveries: Deliveries) {
+function workerStore({ deliveryQueue: queue, deliveryClaims: claims }: Store): WorkerStore {
   return {
-    claim: deliveries.claim.bind(deliveries),
-    settle: deliveries.settle.bind(deliveries),
-    release: deliveries.release.bind(deliveries),
-    renew: deliveries.renew.bind(deliveries),
-    recover: deliveries.recover.bind(deliveries),
-    waitingEndpoints: deliveries.waitingEndpoints.bind(deliveries),
-    due: deliveries.due.bind(deliveries),
+    claim: claims.claim.bind(claims),
+    settle: claims.settle.bind(claims),
+    release: claims.release.bind(claims),
+    renew: claims.renew.bind(claims),
+    recover: claims.recover.bind(claims),
+    waitingEndpoints: queue.waitingEndpoints.bind(queue),
+    due: queue.due.bind(queue),
   };
 }

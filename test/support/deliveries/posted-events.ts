@@ -1,8 +1,10 @@
 /** Fixtures for tests of events: subscribed integrations, and valid events. */
+
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { AcceptedEvent, PostedEvent } from '../../../src/store/deliveries/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { manifestYaml, OPERATOR, parsed } from '../store/temporary-store.ts';
+import { intakeOf } from './intake.ts';
 
 /** Webhook settings in a manifest. */
 export const WEBHOOK = `webhook: {url: webhook_url, eventTypes: event_types}
@@ -68,7 +70,7 @@ export function postedEvent(more: Partial<PostedEvent> = {}): PostedEvent {
 
 /** Accepts one event. */
 export async function acceptOne(store: Store, event: PostedEvent): Promise<AcceptedEvent> {
-  const [accepted] = await store.acceptedEvents.accept([event]);
+  const [accepted] = await intakeOf(store).acceptance.accept([event]);
   if (accepted === undefined) throw new Error('Nothing was accepted.');
   return accepted;
 }

@@ -1,12 +1,14 @@
 /**
  * Fixtures for tests of the delivery store: a subscribed handler or webhook, and accepted events.
  */
+
 import { onTestFinished } from 'vitest';
 import type { Limits } from '../../../src/limits.ts';
 import { type PublishedManifest, publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { ClaimedDelivery, Settlement } from '../../../src/store/deliveries/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { CLOCK, manifestYaml, OPERATOR, parsed, temporaryStore } from '../store/temporary-store.ts';
+import { intakeOf } from './intake.ts';
 
 export const SITE = 'site_1';
 export const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -74,22 +76,21 @@ export async function deliveriesOf(
   events: number,
   { organization = 'acme', type = 'site_view' } = {},
 ): Promise<string[]> {
-  const ids: string[] = [];
-  store.acceptedEvents.onAccepted = (made) => ids.push(...made.map(({ id }) => id));
   const posted = Array.from({ length: events }, () => {
     count += 1;
     const eventId = `evt_${count}`;
     const body = JSON.stringify({ eventId, type, siteId: SITE });
     return { eventId, organization, type, level: 'site', place: SITE, body, bodyHash: body } as const;
   });
-  await store.acceptedEvents.accept(posted);
-  store.acceptedEvents.onAccepted = undefined;
-  return ids;
+  const { acceptance, woken } = intakeOf(store);
+  const before = woken.length;
+  await acceptance.accept(posted);
+  return woken.slice(before).map(({ id }) => id);
 }
 
 /** Claims one delivery. */
-export async function claimed({ deliveries }: Store, id: string): Promise<ClaimedDelivery> {
-  const [claim] = await deliveries.claim([id]);
+export async function claimed({ deliveryClaims }: Store, id: string): Promise<ClaimedDelivery> {
+  const [claim] = await deliveryClaims.claim([id]);
   if (claim === undefined) throw new Error(`${id} cannot be claimed.`);
   return claim;
 }
@@ -117,6 +118,6 @@ export async function ended(
   ids: readonly string[],
   change: Partial<Settlement> = {},
 ): Promise<void> {
-  for (const claim of await store.deliveries.claim(ids))
-    if (!(await store.deliveries.settle(ending(claim, change)))) throw new Error(`${claim.id} is lost.`);
+  for (const claim of await store.deliveryClaims.claim(ids))
+    if (!(await store.deliveryClaims.settle(ending(claim, change)))) throw new Error(`${claim.id} is lost.`);
 }

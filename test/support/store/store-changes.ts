@@ -4,6 +4,7 @@
  * compared. Does not import vitest, because a process that is killed loads it, too.
  */
 import { createHash } from 'node:crypto';
+import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-intake.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import type { RandomBytes } from '../../../src/model/identifiers.ts';
@@ -32,6 +33,16 @@ export const open = (folder: string, seed: string): Promise<Store> =>
     onError(error) {
       throw error;
     },
+  });
+
+/** Acceptance of events into a store, without a worker. */
+export const intakeOn = (store: Store): DeliveryIntake =>
+  openIntake({
+    store,
+    worker: { add: () => undefined },
+    limits: DEFAULT_LIMITS,
+    clock: () => NOW,
+    randomBytes: counted('intake'),
   });
 
 function counted(seed: string): RandomBytes {
@@ -151,13 +162,13 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
   'revealed webhook secret': ({ webhookSecrets }, { space }) => webhookSecrets.reveal(space, BY),
   'rotated webhook secret': ({ webhookSecrets }, { whole: { installationId } }) =>
     webhookSecrets.rotate({ installationId, level: 'site', place: 'p1' }, { overlapMs: 60_000 }, BY),
-  'test event of a webhook': ({ webhookTests }, { whole: { installationId } }) =>
-    webhookTests.send(
+  'test event of a webhook': (store, { whole: { installationId } }) =>
+    intakeOn(store).webhookTests.send(
       { installationId, level: 'site', place: 'p1', organization: 'acme', integration: 'hello' },
       'site_view',
       BY,
     ),
-  'product events': ({ acceptedEvents }) => acceptedEvents.accept(['e1', 'e2'].map(updated)),
+  'product events': (store) => intakeOn(store).acceptance.accept(['e1', 'e2'].map(updated)),
   'finished lifecycle event': async ({ lifecycleEvents }, { whole }) => {
     const event = await lifecycleEvents.first(whole.installationId);
     if (event === undefined) throw new Error('No event waits.');

@@ -2,6 +2,7 @@
  * The targets layer for tests: over a whole store, or over a registry on the test's own database.
  */
 import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { Sequence } from '../../../src/database/sequence.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -24,8 +25,8 @@ export function targetsOf(store: Store): OpenTargets {
 
 /** A registry on a database, with the targets layer over it and its change notices. */
 export function registryOver(database: Database, vault: Vault) {
-  const changes: StoreChanges = {};
-  const changed = (integration: string) => changes.onIntegration?.(integration);
+  const changes: StoreChanges = new EventEmitter();
+  const changed = (integration: string) => void changes.emit('integration', integration);
   const registry = new Registry({
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
     ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },

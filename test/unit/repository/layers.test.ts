@@ -50,8 +50,11 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   'src/publish/': [['built-ins.ts'], ['publish.ts', 'receive-upload.ts']],
   'src/delivery/': [
-    ['start-delivery.ts'],
-    ['delivery-worker.ts'],
+    ['open-delivery.ts'],
+    ['open-intake.ts'],
+    ['accept/webhook-tests.ts'],
+    ['accept/event-acceptance.ts', 'delivery-orders.ts'],
+    ['delivery-worker.ts', 'accept/recipients.ts'],
     ['attempts.ts'],
     ['handler-delivery.ts', 'webhook-delivery.ts', 'lifecycle/'],
     ['event-call.ts', 'failure-text.ts', 'leases.ts'],
@@ -90,8 +93,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'src/store/': [
     ['store.ts', 'backup.ts'],
     ['housekeeping.ts', 'target-source.ts', 'reseal/'],
-    ['webhooks/'],
-    ['events/'],
+    ['webhooks/', 'events/'],
     ['installations/', 'deliveries/'],
     ['integrations/'],
     ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts'],

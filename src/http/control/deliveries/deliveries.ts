@@ -13,8 +13,8 @@ import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
-import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
+import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
 import type { DeliveryFilter } from '../../../store/deliveries/delivery-search.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import { holderOf } from '../authenticate.ts';
@@ -62,12 +62,12 @@ const DeliveriesQuery = Type.Object(
 );
 
 export interface DeliveriesRouteParts {
-  readonly deliveries: Pick<Deliveries, 'list' | 'read' | 'attempts' | 'payload'>;
+  readonly deliveryList: Pick<DeliveryList, 'list' | 'read' | 'attempts' | 'payload'>;
   readonly installations: Pick<Installations, 'read'>;
 }
 
 export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): void {
-  const { deliveries } = parts;
+  const { deliveryList } = parts;
   app.get(
     '/deliveries',
     {
@@ -84,7 +84,7 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
       const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
       const organization = organizationRead(holderOf(request), asked, 'deliveries');
       if (installationId !== undefined) await requireReadable(parts, request, installationId);
-      const page = await deliveries.list({
+      const page = await deliveryList.list({
         ...pageRequest(query, DELIVERY_ID),
         ...{ organization, installationId, eventId, type: query.type, state: query.state },
         ...placeFilter('query', query),
@@ -106,8 +106,8 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
     async (request) => {
       const delivery = await readableDelivery(parts, request, request.params.id);
       const [attempts, payload] = [
-        await deliveries.attempts(delivery.id),
-        await deliveries.payload(delivery.id),
+        await deliveryList.attempts(delivery.id),
+        await deliveryList.payload(delivery.id),
       ];
       return wholeDeliveryView(delivery, attempts, payload);
     },
@@ -119,11 +119,11 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
  * tenant
  */
 export async function readableDelivery(
-  { deliveries }: { readonly deliveries: Pick<Deliveries, 'read'> },
+  { deliveryList }: { readonly deliveryList: Pick<DeliveryList, 'read'> },
   request: FastifyRequest,
   id: string,
 ): Promise<Delivery> {
-  const delivery = await deliveries.read(id);
+  const delivery = await deliveryList.read(id);
   if (delivery !== undefined && mayReadDeliveries(holderOf(request), delivery.organization)) return delivery;
   throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
 }
@@ -133,7 +133,7 @@ export async function readableDelivery(
  * deliveries
  */
 async function requireReadable(
-  { deliveries, installations }: DeliveriesRouteParts,
+  { deliveryList, installations }: DeliveriesRouteParts,
   request: FastifyRequest,
   installationId: string,
 ): Promise<void> {
@@ -141,7 +141,7 @@ async function requireReadable(
   const installation = await installations.read(wholeInstallation(installationId));
   if (installation !== undefined && mayReadDeliveries(principal, installation.organization)) return;
   // Only its deliveries show the organization of a deleted installation.
-  const { items, next } = await deliveries.list({
+  const { items, next } = await deliveryList.list({
     installationId,
     organization: principal.organization,
     limit: 1,

@@ -8,11 +8,12 @@
  */
 import Type from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
+import type { DeliveryOrders } from '../../../delivery/delivery-orders.ts';
 import type { LimitName } from '../../../limits.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
-import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
+import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import { actorOf, holderOf } from '../authenticate.ts';
 import { cursorOf, keyOf } from '../cursor.ts';
@@ -46,7 +47,8 @@ const ReplayView = Type.Object({
 });
 
 export interface DeliveryOrdersRouteParts {
-  readonly deliveries: Pick<Deliveries, 'read' | 'redeliver' | 'cancel' | 'replay'>;
+  readonly deliveryList: Pick<DeliveryList, 'read'>;
+  readonly deliveryOrders: Pick<DeliveryOrders, 'redeliver' | 'cancel' | 'replay'>;
   readonly installations: Pick<Installations, 'read'>;
   /** Rate of actions for each installation. */
   readonly edits: EditRate;
@@ -78,7 +80,7 @@ function actionRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, action: key
     async (request) => {
       const delivery = await readableDelivery(parts, request, request.params.id);
       await parts.edits.take(request, delivery);
-      return deliveryView(await parts.deliveries[action](delivery.id, actorOf(request)));
+      return deliveryView(await parts.deliveryOrders[action](delivery.id, actorOf(request)));
     },
   );
 }
@@ -107,7 +109,7 @@ function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
         ...timeRange('body', rest),
       };
       await parts.edits.take(request, installation);
-      const { replayed, next } = await parts.deliveries.replay(query, actorOf(request));
+      const { replayed, next } = await parts.deliveryOrders.replay(query, actorOf(request));
       return { replayed, ...(next !== undefined && { next: cursorOf(next) }) };
     },
   );

@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { LIFECYCLE_EVENT_STATES } from '../../../database/tables.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
-import type { StoredEvent } from '../../../store/events/accepted-events.ts';
+import type { StoredEvent } from '../../../store/events/event-list.ts';
 import type { LifecycleEventEntry } from '../../../store/installations/lifecycle-events.ts';
 import { DeliveryView, deliveryView } from '../deliveries/delivery-view.ts';
 import { placeView } from '../installations/target-paths.ts';

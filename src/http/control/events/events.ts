@@ -9,8 +9,8 @@ import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
 import { type HolderPrincipal, mayReadEvents, mayReadLog, type Principal } from '../../../model/principal.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
-import type { Deliveries } from '../../../store/deliveries/deliveries.ts';
-import type { AcceptedEvents } from '../../../store/events/accepted-events.ts';
+import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
+import type { EventList } from '../../../store/events/event-list.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { LifecycleEventEntry, LifecycleEvents } from '../../../store/installations/lifecycle-events.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
@@ -63,8 +63,8 @@ const EventsQuery = Type.Object(
 type Query = Static<typeof EventsQuery>;
 
 export interface EventsRouteParts {
-  readonly acceptedEvents: Pick<AcceptedEvents, 'list' | 'read'>;
-  readonly deliveries: Pick<Deliveries, 'ofEvent'>;
+  readonly eventList: Pick<EventList, 'list' | 'read'>;
+  readonly deliveryList: Pick<DeliveryList, 'ofEvent'>;
   readonly lifecycleEvents: Pick<LifecycleEvents, 'list' | 'read' | 'latest'>;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
@@ -110,9 +110,9 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
     async (request) => {
       const { id } = request.params;
       const holder = holderOf(request);
-      const event = await parts.acceptedEvents.read(id);
+      const event = await parts.eventList.read(id);
       if (event !== undefined && mayReadEvents(holder, event.organization))
-        return tracedEventView(event, await parts.deliveries.ofEvent(id));
+        return tracedEventView(event, await parts.deliveryList.ofEvent(id));
       const lifecycleEvent = await parts.lifecycleEvents.read(id);
       if (lifecycleEvent !== undefined && (await mayReadLifecycle(parts, holder, lifecycleEvent)))
         return lifecycleEventView(lifecycleEvent);
@@ -122,12 +122,12 @@ export function eventsRoutes(app: TypedApp, parts: EventsRouteParts): void {
 }
 
 async function productEvents(
-  { acceptedEvents }: EventsRouteParts,
+  { eventList }: EventsRouteParts,
   holder: HolderPrincipal,
   { organization: asked, type, ...query }: Query,
 ) {
   const organization = organizationRead(holder, asked, 'events');
-  const page = await acceptedEvents.list({
+  const page = await eventList.list({
     ...pageRequest(query, PAGE_KEY),
     ...{ organization, type },
     ...timeRange('query', query),

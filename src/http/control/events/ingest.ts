@@ -8,6 +8,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import type { EventAcceptance } from '../../../delivery/accept/event-acceptance.ts';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { canonicalJson, unpassable } from '../../../model/canonical-json.ts';
@@ -17,7 +18,6 @@ import { eventFault, POSTED_TYPES, placeOfEvent, type SoundEvent } from '../../.
 import { mayPostEvents } from '../../../model/principal.ts';
 import { nameIn } from '../../../model/schema-fault.ts';
 import type { AcceptedEvent, PostedEvent } from '../../../store/deliveries/delivery.ts';
-import type { AcceptedEvents } from '../../../store/events/accepted-events.ts';
 import { principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -51,14 +51,14 @@ const PostedManyView = Type.Object({
 const View = Type.Union([PostedManyView, PostedView]);
 
 export interface IngestRouteParts {
-  readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;
+  readonly acceptance: Pick<EventAcceptance, 'accept'>;
   readonly limits: Pick<Limits, 'eventBytes' | 'eventsPerBatch' | 'requestBodyBytes'>;
   /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
 export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
-  const { acceptedEvents, limits, limitMet } = parts;
+  const { acceptance, limits, limitMet } = parts;
   app.post(
     '/events',
     {
@@ -87,7 +87,7 @@ export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
       const posted = (batch ?? [body]).map((event, index) =>
         readEvent(event, batch === undefined ? 'body' : `body.events[${index}]`, limits),
       );
-      const accepted = await acceptedEvents.accept(posted);
+      const accepted = await acceptance.accept(posted);
       const isNew = accepted.some((event) => event.isNew);
       const [only] = accepted;
       const answer = batch === undefined && only ? viewOf(only) : { events: accepted.map(viewInBatch) };

@@ -6,6 +6,7 @@
  * may read the webhook secret, among them the target's own component.
  */
 import Type, { type TSchema } from 'typebox';
+import type { WebhookTests } from '../../../delivery/accept/webhook-tests.ts';
 import { AnnexError } from '../../../errors.ts';
 import type { WebhookEventType } from '../../../model/example-event.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
@@ -14,7 +15,6 @@ import { WEBHOOK_EVENT_TYPES } from '../../../model/manifest/webhook.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
-import type { WebhookTests } from '../../../store/webhooks/webhook-tests.ts';
 import { actorOf } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';

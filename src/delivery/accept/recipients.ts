@@ -15,38 +15,15 @@
  * Attack: to slow down other organizations' events by changing one's own installations in a loop.
  */
 import { LRUCache } from 'lru-cache';
-import type { DeliveryKind } from '../../database/tables.ts';
-import type { TargetName } from '../../model/installation.ts';
-import type { PostedEvent } from '../deliveries/delivery.ts';
-import { type Inactivity, type Subscriber, Subscribers, type SubscribersParts } from './subscribers.ts';
+import type { PostedEvent } from '../../store/deliveries/delivery.ts';
+import type { Absentee, Addressee, Recipients } from '../../store/events/event-rows.ts';
+import type { SubscriberRows } from '../../store/events/subscriber-rows.ts';
+import { type Subscriber, Subscribers } from './subscribers.ts';
 
 const ORGANIZATIONS_CACHED = 20_000;
 const PLACES_CACHED = 50_000;
 /** Subscribers of all cached places together. */
 const SUBSCRIBERS_CACHED = 400_000;
-
-/** A target that receives an event. */
-export interface Addressee extends TargetName {
-  readonly integration: string;
-  /** Key of the target's endpoint. */
-  readonly endpoint: string;
-  readonly kind: DeliveryKind;
-  /**
-   * Time of the last pause: deliveries armed by then are not attempted. Milliseconds since 1970.
-   */
-  readonly pausedAt?: number;
-}
-
-/** A target that would receive an event if it were active. */
-export interface Absentee extends Addressee {
-  readonly inactive: Inactivity;
-}
-
-/** Recipients of an event, and the inactive targets that do not receive it. */
-export interface Recipients {
-  readonly addressees: readonly Addressee[];
-  readonly absentees: readonly Absentee[];
-}
 
 /** The members of an event that determine its recipients. */
 export type Occasion = Pick<PostedEvent, 'organization' | 'type' | 'level' | 'place' | 'installationId'>;
@@ -86,8 +63,8 @@ export class RecipientResolver {
   /** Reads in flight, shared by concurrent callers: a new place under load is read once. */
   readonly #reading = new Map<string, Reading>();
 
-  constructor(parts: SubscribersParts) {
-    this.#subscribers = new Subscribers(parts);
+  constructor(rows: SubscriberRows) {
+    this.#subscribers = new Subscribers(rows);
   }
 
   /** The recipients if they are cached; never reads the database. */

@@ -1,18 +1,15 @@
 /**
- * Orders for deliveries: cancel, redeliver, and replay of many
- * (docs/contract/webhooks.md#redelivery-and-replay).
+ * Writes orders for deliveries: each method is one transaction, with its audit entry.
  *
- * An order invalidates the current claim, and its audit entry is in the same commit. A redelivered
- * delivery has a new budget of retries; its attempts continue to be numbered, and an existing
- * payload stays.
+ * An order invalidates the current claim. A redelivered delivery has a new budget of retries; its
+ * attempts continue to be numbered, and an existing payload stays. `delivery/delivery-orders.ts`
+ * answers orders and passes redelivered deliveries on to the worker.
  */
 
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';
-import { AnnexError } from '../../errors.ts';
-import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
 import { type AuditAction, type AuditEntry, insertAudit } from '../audit-rows.ts';
@@ -22,12 +19,7 @@ import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
 
 /** Deliveries of one transaction: a statement blocks the event loop while it runs. */
-const ROWS_PER_ORDER = 500;
-/**
- * Searches of `ROWS_PER_SEARCH` rows that may find less than a full batch, before a replay returns:
- * matches may be rare.
- */
-const SPARSE_SEARCHES_MAX = 20;
+export const ROWS_PER_ORDER = 500;
 
 /**
  * Makes a finished delivery pending. It is armed after the last pause of its target and
@@ -63,101 +55,79 @@ export interface ReplayQuery extends Pick<DeliveryFilter, 'place' | 'type' | 'fr
   readonly cursor?: string | undefined;
 }
 
-export interface Replayed {
-  readonly replayed: number;
-  /** Cursor for the next replay; absent if no delivery is left. */
+/** Why an order changed nothing: there is no such delivery, or its state does not allow it. */
+export type OrderRefusal = 'unknown' | 'wrong state';
+
+/** Deliveries made pending by one step of a replay. */
+export interface ReplayedSome {
+  readonly made: readonly WaitingDelivery[];
+  /** Cursor for the next step; absent if no delivery is left. */
   readonly next?: string;
 }
 
-export interface DeliveryOrdersParts {
+export interface DeliveryOrderRowsParts {
   readonly commits: GroupCommit;
-  readonly backlog: Backlog;
+  readonly backlog: Pick<Backlog, 'change'>;
   readonly auditIds: Sequence;
   readonly clock: () => number;
-  readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
-  /** Called after a commit that made deliveries pending. */
-  waiting(made: readonly WaitingDelivery[]): void;
 }
 
-export class DeliveryOrders {
-  readonly #parts: DeliveryOrdersParts;
+export class DeliveryOrderRows {
+  readonly #parts: DeliveryOrderRowsParts;
 
-  constructor(parts: DeliveryOrdersParts) {
+  constructor(parts: DeliveryOrderRowsParts) {
     this.#parts = parts;
   }
 
-  /** @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_PENDING` */
-  async redeliver(id: string, by: Actor): Promise<Delivery> {
+  /** Makes a finished delivery pending. */
+  async redeliver(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
     const row = await this.#order(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
-    if (row === undefined) {
-      const message = `Delivery "${id}" is pending or in flight: cancel it first, or wait until it is finished.`;
-      throw new AnnexError('DELIVERY_PENDING', message);
-    }
-    this.#madePending([row]);
+    if (typeof row === 'string') return row;
+    this.#parts.backlog.change(1);
     return deliveryOf(row);
   }
 
-  /**
-   * Does not stop an attempt in flight; its outcome is discarded.
-   *
-   * @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_OVER`
-   */
-  async cancel(id: string, by: Actor): Promise<Delivery> {
+  /** Cancels a pending delivery. */
+  async cancel(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
     const row = await this.#order(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
-    if (row === undefined)
-      throw new AnnexError('DELIVERY_OVER', `Delivery "${id}" is finished: there is nothing to cancel.`);
+    if (typeof row === 'string') return row;
     this.#parts.backlog.change(-1);
     return deliveryOf(row);
   }
 
   /**
-   * Oldest first, at most `deliveriesPerReplay`, and fewer if matches are rare. Uses several
-   * transactions, each with its own audit entry.
+   * Makes finished deliveries pending, oldest first.
+   *
+   * @param limit at most `ROWS_PER_ORDER`; fewer are found if matches are rare
    */
-  async replay({ cursor, ...query }: ReplayQuery, by: Actor): Promise<Replayed> {
-    const { deliveriesPerReplay } = this.#parts.limits;
-    let replayed = 0;
-    let sparse = 0;
-    let next = cursor;
-    while (replayed < deliveriesPerReplay && sparse < SPARSE_SEARCHES_MAX) {
-      const limit = Math.min(ROWS_PER_ORDER, deliveriesPerReplay - replayed);
-      const some = await this.#replaySome({ ...query, cursor: next }, limit, by);
-      this.#madePending(some.rows);
-      replayed += some.rows.length;
-      if (some.rows.length < limit) sparse += 1;
-      next = some.next;
-      if (next === undefined) return { replayed };
-    }
-    return { replayed, ...(next !== undefined && { next }) };
+  async redeliverSome(query: ReplayQuery, limit: number, by: Actor): Promise<ReplayedSome> {
+    const { rows, next } = await this.#replay(query, limit, by);
+    this.#parts.backlog.change(rows.length);
+    return { made: rows.map(waitingOf), ...(next !== undefined && { next }) };
   }
 
-  /**
-   * @returns the changed row; undefined if the delivery exists and its state does not allow the
-   * order
-   */
+  /** @returns the changed row */
   async #order(
     id: string,
     by: Actor,
     action: AuditAction,
     statement: (now: number) => readonly [sql: string, values: ColumnValue[]],
-  ): Promise<DeliveryRow | undefined> {
+  ): Promise<DeliveryRow | OrderRefusal> {
     const { commits, clock } = this.#parts;
     // A refusal is returned, not thrown: an error would roll back the other work of the group
     // commit.
-    const { row, known } = await commits.run(async (transaction) => {
+    return commits.run(async (transaction) => {
       const [sql, values] = statement(clock());
       const [row] = await runForEach<DeliveryRow>(transaction, sql, [values]);
-      if (row === undefined) return { row, known: await isKnown(transaction, id) };
+      if (row === undefined) return (await isKnown(transaction, id)) ? 'wrong state' : 'unknown';
       const { target, eventId } = deliveryOf(row);
       const details = { delivery: id, event: eventId };
       await this.#audit(transaction, by, { action, ...ownersOf(row), target, details });
-      return { row, known: true };
+      return row;
     });
-    if (!known) throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
-    return row;
   }
 
-  #replaySome(query: ReplayQuery, limit: number, by: Actor) {
+  #replay(query: ReplayQuery, limit: number, by: Actor) {
     const { commits, clock } = this.#parts;
     return commits.run(async (transaction) => {
       const { items, next } = await searchDeliveries(transaction, { ...query, limit, newestFirst: false });
@@ -185,21 +155,14 @@ export class DeliveryOrders {
     const at = clock();
     await insertAudit(transaction, { id: auditIds.next(at), at, by, entry });
   }
-
-  #madePending(rows: readonly DeliveryRow[]): void {
-    if (rows.length === 0) return;
-    const { backlog, waiting } = this.#parts;
-    backlog.change(rows.length);
-    waiting(
-      rows.map(({ id, endpoint, organization, integration }) => ({
-        id,
-        endpoint,
-        organization,
-        integration,
-      })),
-    );
-  }
 }
+
+const waitingOf = ({ id, endpoint, organization, integration }: DeliveryRow): WaitingDelivery => ({
+  id,
+  endpoint,
+  organization,
+  integration,
+});
 
 /** The organization and integration of an audit entry. */
 const ownersOf = ({ organization, integration }: DeliveryRow) => ({ organization, integration });

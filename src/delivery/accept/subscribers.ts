@@ -1,29 +1,22 @@
 /**
- * Reads the subscribers of a space or site: its targets in reach, with the event types that their
+ * Finds the subscribers of a space or site: its targets in reach, with the event types that their
  * integrations' active versions handle. Caches versions, which never change; `recipients.ts` caches
  * the rest.
  */
 import { LRUCache } from 'lru-cache';
-import type { Database, DeliveryKind } from '../../database/tables.ts';
-import { type InstallationStatus, type TargetName, wholeInstallation } from '../../model/installation.ts';
+import type { DeliveryKind } from '../../database/tables.ts';
+import { type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { missingScopes } from '../../model/manifest/scope.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
-import { inReachOnceActive, type Scene } from '../installations/in-reach.ts';
+import type { Inactivity } from '../../store/events/event-rows.ts';
+import type { Settings, SubscriberRow, SubscriberRows } from '../../store/events/subscriber-rows.ts';
+import type { Scene } from '../../store/installations/in-reach.ts';
 
 const VERSIONS_CACHED = 20_000;
-/** Rows that one statement selects by key. */
-const BATCH = 100;
 /** Attempts to read rows and their versions; a version may be pruned between the two reads. */
 const READS_MAX = 3;
-
-export interface SubscribersParts {
-  readonly database: Database;
-}
-
-/** Why a target receives no events. */
-export type Inactivity = Exclude<InstallationStatus, 'active'>;
 
 /** A target in reach of a space or site, or one that would be if it were active. */
 export interface Subscriber extends TargetName {
@@ -46,29 +39,12 @@ interface VersionEvents {
   readonly webhook?: WebhookDeclaration;
 }
 
-/** A configuration. */
-type Settings = Readonly<Record<string, unknown>>;
-
-interface SubscriberRow {
-  readonly integration: string;
-  readonly installation_id: string;
-  readonly number: number;
-  /** Endpoint of the installation. */
-  readonly whole: string;
-  /** Endpoint of its target in that place; null if it has none. */
-  readonly there: string | null;
-  readonly whole_paused_at: number | null;
-  readonly there_paused_at: number | null;
-  readonly whole_status: InstallationStatus;
-  readonly there_status: InstallationStatus | null;
-}
-
 export class Subscribers {
-  readonly #database: Database;
+  readonly #rows: SubscriberRows;
   readonly #versions = new LRUCache<string, VersionEvents>({ max: VERSIONS_CACHED });
 
-  constructor({ database }: SubscribersParts) {
-    this.#database = database;
+  constructor(rows: SubscriberRows) {
+    this.#rows = rows;
   }
 
   /** Sorted by the names of their integrations. */
@@ -85,14 +61,14 @@ export class Subscribers {
    * an event
    */
   async #read(scene: Scene): Promise<readonly Subscriber[] | undefined> {
-    const rows = await this.#rows(scene);
+    const rows = await this.#rows.inReach(scene);
     const versions = await this.#versionsOf(rows);
     const found = rows.map((row) => ({
       row,
       version: versions.get(scriptKey(row.integration, row.number)),
     }));
     const posting = found.filter(({ row, version }) => row.there !== null && version?.webhook !== undefined);
-    const settings = await this.#settingsOf(
+    const settings = await this.#rows.settings(
       posting.map(({ row }) => row.installation_id),
       scene,
     );
@@ -105,14 +81,6 @@ export class Subscribers {
     return subscribers;
   }
 
-  #rows(scene: Scene): Promise<SubscriberRow[]> {
-    return inReachOnceActive(this.#database, scene)
-      .select(['whole.endpoint_key as whole', 'there.endpoint_key as there'])
-      .select(['whole.paused_at as whole_paused_at', 'there.paused_at as there_paused_at'])
-      .select(['whole.status as whole_status', 'there.status as there_status'])
-      .execute();
-  }
-
   /** Events of versions, by script key: cached, or read. */
   async #versionsOf(rows: readonly SubscriberRow[]): Promise<ReadonlyMap<string, VersionEvents>> {
     const versions = new Map<string, VersionEvents>();
@@ -123,18 +91,7 @@ export class Subscribers {
       if (known === undefined) missing.push(row);
       else versions.set(key, known);
     }
-    for (const batch of batchesOf(missing)) {
-      const read = await this.#database
-        .selectFrom('versions')
-        .select(['integration', 'number', 'manifest', 'handled_events'])
-        .where((where) =>
-          where.or(
-            batch.map(({ integration, number }) =>
-              where.and([where('integration', '=', integration), where('number', '=', number)]),
-            ),
-          ),
-        )
-        .execute();
+    for await (const read of this.#rows.versions(missing)) {
       for (const { integration, number, manifest, handled_events } of read) {
         const version = versionEventsOf(manifest, handled_events);
         this.#versions.set(scriptKey(integration, number), version);
@@ -143,29 +100,6 @@ export class Subscribers {
     }
     return versions;
   }
-
-  /** Configurations of the installations' targets in this place, by installation. */
-  async #settingsOf(
-    installationIds: readonly string[],
-    { level, place }: Scene,
-  ): Promise<ReadonlyMap<string, Settings>> {
-    const settings = new Map<string, Settings>();
-    for (const batch of batchesOf(installationIds)) {
-      const read = await this.#database
-        .selectFrom('targets')
-        .select(['installation_id', 'configuration'])
-        .where('installation_id', 'in', batch)
-        .where('level', '=', level)
-        .where('place', '=', place)
-        .execute();
-      for (const row of read) settings.set(row.installation_id, JSON.parse(row.configuration));
-    }
-    return settings;
-  }
-}
-
-function* batchesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
-  for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
 }
 
 function versionEventsOf(manifest: string, handledEvents: string | null): VersionEvents {

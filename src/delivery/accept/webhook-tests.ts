@@ -4,22 +4,17 @@
  * type.
  */
 import { hash } from 'node:crypto';
-import type { Sequence } from '../../database/sequence.ts';
 import type { Actor } from '../../model/actor.ts';
 import { canonicalJson } from '../../model/canonical-json.ts';
 import { exampleEvent, type WebhookEventType } from '../../model/example-event.ts';
 import { productEventId, type RandomBytes } from '../../model/identifiers.ts';
-import { insertAudit } from '../audit-rows.ts';
-import type { AcceptedEvent, PostedEvent } from '../deliveries/delivery.ts';
-import type { AcceptedEvents } from '../events/accepted-events.ts';
-import type { Installation } from '../installations/target-rows.ts';
+import type { AcceptedEvent, PostedEvent } from '../../store/deliveries/delivery.ts';
+import type { Installation } from '../../store/installations/target-rows.ts';
+import type { EventAcceptance } from './event-acceptance.ts';
 
 export interface WebhookTestsParts {
-  readonly acceptedEvents: Pick<AcceptedEvents, 'accept'>;
-  readonly clock: () => number;
+  readonly acceptance: Pick<EventAcceptance, 'accept'>;
   readonly randomBytes: RandomBytes;
-  /** Numbers the entries of the audit. */
-  readonly auditIds: Sequence;
 }
 
 /** A target of a webhook integration, in a space or a site. */
@@ -36,7 +31,6 @@ export class WebhookTests {
 
   /** Creates an example event and accepts it, with an audit entry in the same transaction. */
   async send(target: TestedTarget, type: WebhookEventType, by: Actor): Promise<AcceptedEvent> {
-    const { acceptedEvents, clock, auditIds } = this.#parts;
     const { installationId, level, place, organization, integration } = target;
     const eventId = productEventId(this.#parts.randomBytes);
     const event = exampleEvent(type, { eventId, place });
@@ -45,12 +39,9 @@ export class WebhookTests {
       body: JSON.stringify(event),
       bodyHash: hash('sha256', canonicalJson({ ...event, organization, installationId }), 'base64url'),
     };
-    const [accepted] = await acceptedEvents.accept([posted], async (transaction) => {
-      const now = clock();
-      const about = { organization, integration, target: { installationId, level, place } };
-      const entry = { action: 'webhook.test', ...about, details: { type } } as const;
-      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
-    });
+    const about = { organization, integration, target: { installationId, level, place } };
+    const entry = { action: 'webhook.test', ...about, details: { type } } as const;
+    const [accepted] = await this.#parts.acceptance.accept([posted], { by, entry });
     if (accepted === undefined) throw new Error('One test event was posted, and no event was accepted.');
     return accepted;
   }

@@ -1,6 +1,6 @@
 /**
- * Starts the lifecycle worker and the delivery worker with its two kinds of attempt. A part of the
- * composition root, without decisions of its own.
+ * Composes deliveries over an open store: the intake, the delivery worker with its two kinds of
+ * attempt, and the lifecycle worker. A part of the composition root, without decisions of its own.
  */
 import { readFileSync } from 'node:fs';
 import type { Registry as MetricsRegistry } from '@prometheus-io/client';
@@ -15,6 +15,7 @@ import { deliveryMetrics, lifecycleMetrics } from './delivery-metrics.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
 import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
+import { type DeliveryIntake, type IntakeParts, openIntake } from './open-intake.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 /** Version of Annex, from `package.json`. */
@@ -25,16 +26,15 @@ export const { version: VERSION } = JSON.parse(
 };
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
-export interface DeliveryParts {
-  readonly store: Pick<Store, 'lifecycleEvents' | 'deliveries' | 'acceptedEvents' | 'webhookSecrets'>;
+export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'limits'> {
+  readonly store: IntakeParts['store'] &
+    Pick<Store, 'lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets'>;
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
   readonly limits: Limits;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
   /** From 0 to 1. */
@@ -45,48 +45,57 @@ export interface DeliveryParts {
   onError(error: unknown, what: string): void;
 }
 
-export interface StartedDelivery {
+export interface OpenDelivery extends DeliveryIntake {
+  /**
+   * Delivers what the last process left, and all that is added.
+   *
+   * @throws if the store cannot be read; it is stopped then
+   */
+  start(): Promise<void>;
   /** Starts nothing any more; deliveries in flight have this time to end. */
   stop(withinMs: number): Promise<void>;
 }
 
 /**
- * Delivers what the last process left, and all that is added. @throws if the store cannot be read
+ * Call it before the first change of the store: recipients are cached from then on. Until the
+ * start, deliveries are accepted and none is attempted.
  */
-export async function startDelivery(parts: DeliveryParts): Promise<StartedDelivery> {
+export function openDelivery(parts: DeliveryParts): OpenDelivery {
   const { store, metrics } = parts;
-  const { lifecycleEvents, deliveries, acceptedEvents } = store;
+  const { lifecycleEvents } = store;
   const lifecycle = new LifecycleWorker({
     ...parts,
     events: lifecycleEvents,
     settled: lifecycleMetrics(metrics, lifecycleEvents),
     onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
   });
+  store.changes.on('lifecycle', (installationId) => lifecycle.add(installationId));
   const worker = deliveryWorker(parts);
   const stop = async (withinMs: number) => {
     await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);
   };
-  // Before the store is read: the answer lacks what is added meanwhile.
-  lifecycleEvents.onWritten = (installationId) => lifecycle.add(installationId);
-  acceptedEvents.onAccepted = (added) => worker.add(added);
-  deliveries.onWaiting = (added) => worker.add(added);
-  try {
-    await Promise.all([lifecycle.start(), worker.start()]);
-  } catch (cause) {
-    await stop(0);
-    throw cause;
-  }
-  return { stop };
+  return {
+    ...openIntake({ ...parts, worker }),
+    async start() {
+      try {
+        await Promise.all([lifecycle.start(), worker.start()]);
+      } catch (cause) {
+        await stop(0);
+        throw cause;
+      }
+    },
+    stop,
+  };
 }
 
 function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
-  const { deliveries, webhookSecrets: secrets } = parts.store;
+  const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets } = parts.store;
   const onError = (error: unknown) => parts.onError(error, 'a delivery could not be claimed or settled');
   const handlers = new HandlerDelivery(parts);
-  const webhooks = new WebhookDelivery({ ...parts, deliveries, secrets, userAgent: USER_AGENT });
+  const webhooks = new WebhookDelivery({ ...parts, claims, secrets, userAgent: USER_AGENT });
   const attempts = new Attempts({ targets: parts.targets, handlers, webhooks, onError });
   const inFlight = () => worker.inFlight;
-  const metrics = deliveryMetrics(parts.metrics, deliveries, inFlight);
-  const worker: DeliveryWorker = new DeliveryWorker({ ...parts, deliveries, attempts, metrics, onError });
+  const metrics = deliveryMetrics(parts.metrics, backlog, inFlight);
+  const worker: DeliveryWorker = new DeliveryWorker({ ...parts, queue, claims, attempts, metrics, onError });
   return worker;
 }

@@ -1,0 +1,34 @@
+/** Acceptance of events and orders over a store of a test, without a worker. */
+import { randomBytes } from 'node:crypto';
+import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-intake.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
+import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { CLOCK } from '../store/temporary-store.ts';
+
+export interface TestIntake extends DeliveryIntake {
+  /** What a worker would have been given, in order. */
+  readonly woken: WaitingDelivery[];
+}
+
+const OPENED = new WeakMap<Store, TestIntake>();
+
+/** The intake of a store; the same one at each call. */
+export function intakeOf(store: Store): TestIntake {
+  const opened = OPENED.get(store) ?? openTestIntake(store);
+  OPENED.set(store, opened);
+  return opened;
+}
+
+/** Another intake of a store, with these limits. */
+export function openTestIntake(store: Store, limits: Partial<Limits> = {}): TestIntake {
+  const woken: WaitingDelivery[] = [];
+  const intake = openIntake({
+    store,
+    worker: { add: (made) => void woken.push(...made) },
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    clock: () => CLOCK.now,
+    randomBytes,
+  });
+  return { ...intake, woken };
+}
