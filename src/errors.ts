@@ -78,7 +78,7 @@ export const ERRORS = {
   SCOPE_MISSING: row(
     403,
     'integration',
-    "The operator's mapping asks for a scope that the manifest lacks, or does not open the path.",
+    "The operator's mapping asks for a scope that the manifest lacks, or does not open the path to integrations.",
   ),
   PRODUCT_FAILED: row(
     502,
