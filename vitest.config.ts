@@ -1,18 +1,34 @@
 /**
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
-import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/vitest/longest-first.ts';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { SlowFoldersFirst } from './test/support/vitest/slow-folders-first.ts';
+
+const SHARED = ['unit', 'store', 'isolate'].map((folder) => `test/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/vitest/run-folder.ts'],
     pool: 'forks',
     execArgv: ['--no-node-snapshot'],
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowFoldersFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A poll ends with the event that it waits for. Its deadline only bounds a failure: a machine
+    // that is busy with other work may be slow to get there.
+    expect: { poll: { timeout: 30_000, interval: 10 } },
+    projects: [
+      // Their files leave nothing in the process: it is shared, and with it the imported modules.
+      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...SHARED],
+        },
+      },
+    ],
   },
 });

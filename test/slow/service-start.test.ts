@@ -53,6 +53,9 @@ const free = (data: string): string[] => [
   '127.0.0.1',
   '--cells',
   '1',
+  // Bundling them would be half of each start.
+  '--built-ins',
+  'none',
 ];
 
 test('the first start makes an admin token, prints it once and keeps it where only the owner can read it', async () => {
@@ -111,7 +114,7 @@ test.each([
   const { urls } = (await installed.json()) as { urls: { publicEndpoint: string } };
   const metrics = async () => (await fetch(`${control}/metrics`)).text();
   // The lifecycle event was delivered, so the call in flight is that of the request.
-  await expect.poll(metrics, { timeout: 20_000 }).toContain('annex_calls_total{outcome="ok"} 1');
+  await expect.poll(metrics).toContain('annex_calls_total{outcome="ok"} 1');
   const answer = fetch(urls.publicEndpoint);
   await expect.poll(metrics).toContain('annex_calls_in_flight 1');
   process.kill(whom * (annex.child.pid ?? Number.NaN), signal);

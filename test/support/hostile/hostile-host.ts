@@ -35,8 +35,8 @@ export const LIMITS: Partial<Limits> = {
 /** An attack has ended long before this, even on a slow machine. */
 const ENDED_MS = 45_000;
 const CELLS = 2;
-/** Between two calls of a bystander. */
-const PACE_MS = 10;
+/** Between two calls of a bystander: a few of them fall into each attack. */
+const PACE_MS = 30;
 
 const BYSTANDER = `
 import { createIntegration } from '@annex/sdk';
@@ -213,7 +213,7 @@ export class HostileHost {
   async #expectLog(attacker: Installed, attack: Attack): Promise<void> {
     const text = async () => (await this.annex.log(attacker)).map((line) => line.text).join('\n');
     for (const part of attack.log)
-      await vi.waitFor(async () => expect(await text()).toContain(part), { timeout: 15_000, interval: 100 });
+      await vi.waitFor(async () => expect(await text()).toContain(part), { timeout: 30_000, interval: 100 });
     for (const part of attack['log without']) expect(await text()).not.toContain(part);
   }
 }
