@@ -1,8 +1,7 @@
 /** `fetch` in an isolate: through the cell and the host to a real server and back. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PathReceiver } from '../../support/receivers/path-receiver.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
 /**
@@ -24,45 +23,8 @@ const RUNNER = `
     }
   } };`;
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-class Receiver {
-  readonly #server: Server;
-  readonly requests: IncomingMessage[] = [];
-  readonly handlers = new Map<string, Handler>();
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      this.requests.push(request);
-      const path = (request.url ?? '').split('?')[0] ?? '';
-      const handler = this.handlers.get(path);
-      if (handler) handler(request, response);
-      else response.writeHead(404).end('nothing here');
-    });
-  }
-
-  async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  on(path: string, handler: Handler): string {
-    this.handlers.set(path, handler);
-    return path;
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-}
-
 const ALLOW = ['--egress-allow', '127.0.0.1/32'];
-const receiver = new Receiver();
+const receiver = new PathReceiver();
 let annex: TestService;
 let runner: Installed;
 beforeAll(async () => {
@@ -290,16 +252,7 @@ describe('bodies that are streams', () => {
 
 describe('an abort', () => {
   test('ends a fetch that waits, with the reason, and closes its connection', async () => {
-    const closed = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    receiver.on('/never', (_request, response) => {
-      arrived.resolve();
-      response.on('close', () => closed.resolve());
-    });
-    receiver.on('/arrived', async (_request, response) => {
-      await arrived.promise;
-      response.end();
-    });
+    const closed = receiver.holdOpen('/never', '/arrived');
     expect(
       await run(`
         const controller = new AbortController();
@@ -308,7 +261,7 @@ describe('an abort', () => {
         controller.abort();
         await never;`),
     ).toMatchObject({ error: { name: 'AbortError' } });
-    await closed.promise;
+    await closed;
   });
 
   test('before the fetch sends nothing', async () => {
@@ -504,23 +457,12 @@ export default createIntegration({
 });`,
   );
   expect((await fetch(located.endpoint)).status).toBe(500);
-  await vi.waitFor(async () => {
-    const lines = (await annex.log(located)).map((line) => line.text);
-    expect(lines.some((line) => line.startsWith('TypeError: ') && line.includes('index.js:4:'))).toBe(true);
-  });
+  const texts = async () => (await annex.log(located)).map((line) => line.text);
+  await expect.poll(texts).toContainEqual(expect.stringMatching(/^TypeError: [\s\S]*index\.js:4:/));
 });
 
 test('the end of a call ends its fetches', async () => {
-  const closed = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  receiver.on('/forgotten', (_request, response) => {
-    arrived.resolve();
-    response.on('close', () => closed.resolve());
-  });
-  receiver.on('/arrived', async (_request, response) => {
-    await arrived.promise;
-    response.end();
-  });
+  const closed = receiver.holdOpen('/forgotten', '/arrived');
   expect(
     await run(
       `fetch(origin + '/forgotten').catch(() => {}); await fetch(origin + '/arrived'); return 'done';`,
@@ -528,7 +470,7 @@ test('the end of a call ends its fetches', async () => {
   ).toEqual({
     value: 'done',
   });
-  await closed.promise;
+  await closed;
 });
 
 test('attack: code of an ended call cannot fetch', async () => {
