@@ -104,7 +104,7 @@ describe('a call that passes a limit', () => {
     const [hostile, neighbour] = [await annex.install('worker'), await annex.install('worker')];
     const pids = annex.cellPids;
     expect((await answerOf(fetch(`${hostile.endpoint}/trap`)))[0]).toBe(503);
-    await expect.poll(() => annex.cellPids, { timeout: 10_000 }).not.toEqual(pids);
+    await expect.poll(() => annex.cellPids).not.toEqual(pids);
     expect(await (await fetch(`${neighbour.endpoint}/quick`)).text()).toBe('ok');
   });
 });
@@ -119,7 +119,7 @@ test('a call has a limit for its answer, shorter than the one for its end', asyn
      } };`,
   );
   expect(await (await fetch(late.endpoint)).text()).toBe('in time');
-  await expect.poll(() => annex.log(late), { timeout: 5_000 }).toMatchObject([{ text: 'finished' }]);
+  await expect.poll(() => annex.log(late)).toMatchObject([{ text: 'finished' }]);
   const { endpoint } = await annex.deploy('never', 'export default { fetch: () => new Promise(() => {}) };');
   const startedAt = performance.now();
   expect(await answerOf(fetch(endpoint))).toEqual([504, 'CALL_TIMED_OUT', 'exceededWallTime']);
@@ -139,8 +139,7 @@ describe('a cell killed with 100 calls in flight', () => {
     );
     // All of them have begun: a call that has not would be resubmitted to the next cell.
     const begun = (endpoint: string) => fetch(`${endpoint}/begun`).then((answer) => answer.text());
-    for (const { endpoint } of installed)
-      await expect.poll(() => begun(endpoint), { timeout: 20_000 }).toBe('20');
+    for (const { endpoint } of installed) await expect.poll(() => begun(endpoint)).toBe('20');
     expect(await annex.metric('annex_calls_in_flight')).toBe(100);
     const [pid = 0] = annex.cellPids;
     const killedAt = performance.now();

@@ -2,7 +2,7 @@
  * Request smuggling: of a request that a proxy in front could read in another way, no second
  * request is made, and the connection ends.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dial, errorOf, exchange, statuses } from '../support/http/raw-http.ts';
 import { type Installed, TestService } from '../support/service.ts';
 
@@ -196,7 +196,7 @@ describe('data after a request that is still being answered', () => {
   test('is answered after it, in order, if it is a request', async () => {
     const { socket, seen } = await dial(annex.service.publicUrl);
     socket.write(`GET ${path}/slow HTTP/1.1\r\n${head()}\r\nGET ${path}/second HTTP/1.1\r\n${head()}\r\n`);
-    await vi.waitFor(() => expect(statuses(seen())).toEqual([200, 200]), { timeout: 5_000 });
+    await expect.poll(() => statuses(seen())).toEqual([200, 200]);
     expect(seen().indexOf('/slow')).toBeLessThan(seen().indexOf('/second'));
   });
 });

@@ -155,7 +155,7 @@ async function editUntilTheEnd(
 /** All events of an installation, oldest first, once each was delivered. */
 async function allDelivered(host: Host, { id }: Recorder): Promise<LifecycleEvent[]> {
   const undelivered = async () => (await eventsOf(host, id)).filter(({ state }) => state !== 'delivered');
-  await expect.poll(undelivered, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(undelivered).toEqual([]);
   return eventsOf(host, id);
 }
 

@@ -147,9 +147,7 @@ describe('a body that does not arrive', () => {
       const from = 'x-forwarded-for: 203.0.113.1\r\n';
       socket.write(`${head(endpoint, '', 'transfer-encoding: chunked', from)}1\r\nx\r\n`);
     }
-    await vi.waitFor(async () =>
-      expect(await annex.metric('annex_calls_in_flight')).toBeGreaterThanOrEqual(2),
-    );
+    await expect.poll(() => annex.metric('annex_calls_in_flight')).toBeGreaterThanOrEqual(2);
     const large = new Uint8Array(300_000);
     const refused = await dial(endpoint);
     const own = 'x-forwarded-for: 203.0.113.1\r\n';
@@ -227,7 +225,7 @@ describe('a client that does not read', () => {
           expect([response.status, (await response.arrayBuffer()).byteLength]).toEqual([200, BYTES]);
           expect(await annex.metric('annex_calls_in_flight')).toBe(0);
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       );
       socket.resume();
       expect((await closed).length).toBeLessThan(BYTES);
@@ -246,7 +244,7 @@ describe('a client that does not read', () => {
       else socket.resume();
     }, 20);
     onTestFinished(() => clearInterval(steps));
-    await vi.waitFor(() => expect(seen().length).toBeGreaterThan(BYTES), { timeout: 20_000 });
+    await expect.poll(() => seen().length).toBeGreaterThan(BYTES);
   });
 });
 
@@ -265,10 +263,13 @@ test('no installation takes all the memory there is for bodies', async () => {
     const response = await fetch(endpoint, { method: 'POST', body: 'x'.repeat(bytes) });
     return { status: response.status, text: await response.text() };
   };
-  const refused = await vi.waitUntil(async () => {
-    const answer = await post(flooded.endpoint, 20_000);
-    return answer.status === 503 && answer;
-  });
+  const refused = await vi.waitUntil(
+    async () => {
+      const answer = await post(flooded.endpoint, 20_000);
+      return answer.status === 503 && answer;
+    },
+    { timeout: 30_000 },
+  );
   expect(refused.text).toContain('bufferedBodyBytesPerInstallation');
   expect((await post(flooded.endpoint, 9_000)).status).toBe(200);
   expect((await post(quiet.endpoint, 40_000)).status).toBe(200);

@@ -82,7 +82,7 @@ export function describeLimits({ source, limits, rows, flags = () => [] }: Limit
         else expect(error.limit.used).toBe(row.used);
         expect(error.message).toContain(`(${limit})`);
       }
-      await expect.poll(() => metric(annex, limit), { timeout: 10_000 }).toBe(before + 1);
+      await expect.poll(() => metric(annex, limit)).toBe(before + 1);
       if (log)
         expect((await annex.log(installed)).map((line) => line.text)).toContainEqual(
           expect.stringMatching(log),

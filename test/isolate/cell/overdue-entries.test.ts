@@ -139,7 +139,7 @@ class Lone {
   loaded = (): Promise<void> => this.until(() => this.#loaded);
   /** Until its script has written a line to the log. */
   logged = (): Promise<void> => this.until(() => this.#logged);
-  idle = (): Promise<void> => expect.poll(() => this.checks.running, { interval: 1 }).toBe(false);
+  idle = (): Promise<void> => expect.poll(() => this.checks.running).toBe(false);
 
   get disposed(): boolean {
     return this.#disposed;

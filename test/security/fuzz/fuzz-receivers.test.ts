@@ -112,7 +112,7 @@ test('whatever a receiver answers, a post has one result in its time, and its co
   expect(seen.get('answered')).toBeGreaterThan(0);
   expect(seen.get('failed')).toBeGreaterThan(0);
   await client.close();
-  await vi.waitFor(() => expect([client.inFlight, client.connections]).toEqual([0, 0]));
+  await expect.poll(() => [client.inFlight, client.connections]).toEqual([0, 0]);
 });
 
 const URLS = [

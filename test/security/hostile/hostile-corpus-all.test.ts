@@ -18,7 +18,6 @@ vi.mock('../../../src/egress/names.ts', async (original) => {
 
 const SEED = Number(process.env['ANNEX_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const AT_ONCE = 3;
-const SETTLED = { timeout: 30_000, interval: 200 };
 const MIB = 1024 * 1024;
 /** Sockets that are kept alive for the next request, of this client and of the listeners. */
 const DESCRIPTORS_SLACK = 24;
@@ -77,14 +76,14 @@ async function holdings(): Promise<Holdings> {
   const { pool } = host.annex.service;
   // At most one call of each bystander.
   await expect
-    .poll(() => metric('annex_calls_in_flight'), SETTLED)
+    .poll(() => metric('annex_calls_in_flight'), { interval: 200 })
     .toBeLessThanOrEqual(host.bystanders.length);
-  await expect.poll(() => host.peer.connections, SETTLED).toBe(0);
+  await expect.poll(() => host.peer.connections, { interval: 200 }).toBe(0);
   // Cells that were replaced finish their calls, and end.
-  await expect.poll(childProcesses, SETTLED).toBe(children);
+  await expect.poll(childProcesses, { interval: 200 }).toBe(children);
   // Idle isolates stay, as many as a cell keeps, beside its blank ones.
   const isolatesMax = pool.cells.length * (LIMITS.isolatesPerCell ?? 0);
-  await expect.poll(() => metric('annex_isolates'), SETTLED).toBeLessThanOrEqual(isolatesMax);
+  await expect.poll(() => metric('annex_isolates'), { interval: 200 }).toBeLessThanOrEqual(isolatesMax);
   const arrayBuffers = heldBufferBytes();
   return {
     descriptors: readdirSync('/proc/self/fd').length,
@@ -116,7 +115,7 @@ describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of
     failures.push(...(await runAll(attacks.slice(half))));
     const afterAll = await holdings();
     await Promise.all(host.bystanders.map((bystander) => bystander.stop()));
-    await expect.poll(() => metric('annex_calls_in_flight'), SETTLED).toBe(0);
+    await expect.poll(() => metric('annex_calls_in_flight'), { interval: 200 }).toBe(0);
 
     expect(failures).toEqual([]);
     expect(host.annex.service).toBe(service);

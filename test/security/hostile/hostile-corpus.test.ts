@@ -12,7 +12,7 @@ vi.mock('../../../src/egress/names.ts', async (original) => {
 });
 
 const ATTACKS = readAttacks();
-const SETTLED = { timeout: 20_000 };
+const SETTLED = { timeout: 30_000 };
 
 let host: HostileHost;
 beforeAll(async () => {

@@ -20,7 +20,7 @@ import {
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 10_000 };
+const POLL = { interval: 1, timeout: 30_000 };
 const urls = (url: string, count: number) => Array.from({ length: count }, (_, index) => `${url}/${index}`);
 
 describe('an integration that names', () => {
@@ -43,9 +43,9 @@ describe('an integration that names', () => {
     await delivering.accept('acme', 's1', urls(receiver.url, 1));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled.toSorted()).toEqual(['delivered', 'failed']), POLL);
+    await expect.poll(() => delivering.settled.toSorted()).toEqual(['delivered', 'failed']);
     expect(await delivering.read(id)).toMatchObject({ state: 'failed', outcome: 'blocked', attempts: 1 });
-    await vi.waitFor(() => expect(worker.inFlight).toBe(0), POLL);
+    await expect.poll(() => worker.inFlight).toBe(0);
     expect(delivering.errors).toEqual([]);
   });
 });
@@ -66,14 +66,14 @@ describe('a store that is full', () => {
     });
     await worker.start();
     for (let pass = 1; pass <= 3; pass += 1) {
-      await vi.waitFor(() => expect(delivering.errors.length).toBeGreaterThanOrEqual(pass), POLL);
+      await expect.poll(() => delivering.errors.length).toBeGreaterThanOrEqual(pass);
       await turns(2_000);
       expect(delivering.errors.length).toBeLessThanOrEqual(4 * pass);
       delivering.time.pass(5_000);
     }
     isFull = false;
     delivering.time.pass(5_000);
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(1_000), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(1_000);
     expect(receiver.requests).toHaveLength(1_000);
   });
 
@@ -125,7 +125,7 @@ test('a delivery for a removed target does not go to a new one in the same place
   const configuration = { url: receiver.url, types: ['site_view'] };
   await installations.edit(target, { configuration }, {}, OPERATOR);
   await delivering.worker().start();
-  await vi.waitFor(() => expect(delivering.settled).toEqual(['canceled']), POLL);
+  await expect.poll(() => delivering.settled).toEqual(['canceled']);
   expect(await delivering.read(id)).toMatchObject({ outcome: 'deleted', attempts: 0 });
   expect(receiver.requests).toEqual([]);
 });

@@ -205,7 +205,7 @@ describe('a call that is over', () => {
     await response.body?.getReader().read();
     client.abort();
     // The loop ends its isolate, as it would in the middle of a call.
-    await expect.poll(() => run(`return globalThis.seen ?? 'ended';`), { timeout: 10_000 }).toBe('ended');
+    await expect.poll(() => run(`return globalThis.seen ?? 'ended';`)).toBe('ended');
   });
 });
 

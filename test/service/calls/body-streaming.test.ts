@@ -97,11 +97,10 @@ async function until(expected: (state: State) => boolean, installed = streamer):
 }
 
 /** Waits until the log of the integration has these words: the connection breaks first. */
-const logged = (words: string): Promise<void> =>
-  vi.waitFor(async () => {
-    const lines = await annex.log(streamer);
-    expect(lines.some(({ level, text }) => level === 'error' && text.includes(words))).toBe(true);
-  });
+const logged = (words: string) =>
+  expect
+    .poll(() => annex.log(streamer))
+    .toContainEqual(expect.objectContaining({ level: 'error', text: expect.stringContaining(words) }));
 
 /** Opens a request by hand, to control when its parts are sent. */
 function open(path: string, options: object = {}, { endpoint } = streamer): ClientRequest {
@@ -310,7 +309,7 @@ describe('an upload', () => {
     const waiting = open('/state', {}, installed).end();
     waiting.on('error', () => undefined);
     // A call is shed at once where there is no place left.
-    await vi.waitFor(async () => expect((await fetch(`${installed.endpoint}/state`)).status).toBe(503));
+    await expect.poll(async () => (await fetch(`${installed.endpoint}/state`)).status).toBe(503);
     const socket = dial(installed);
     socket.on('error', () => undefined);
     socket.write(`${line('POST', '/size', '1.1', installed)}content-length: 9000000\r\n\r\n`);
@@ -358,7 +357,7 @@ describe('an upload', () => {
     // Later requests were answered, so the listener has seen the close.
     for (let i = 0; i < 3; i++) await counter('canceled');
     disconnected.resolve();
-    await vi.waitFor(async () => expect(await counter('canceled')).toBe(1));
+    await expect.poll(() => counter('canceled')).toBe(1);
     expect([await counter('ok'), await counter('exception')]).toEqual([0, 0]);
   });
 

@@ -54,13 +54,13 @@ function cellTicks(): number {
 
 /** No call is in flight, and the cells are idle: they use less than half of a tenth of a second. */
 async function nothingRuns(): Promise<void> {
-  await expect.poll(() => annex.metric('annex_calls_in_flight'), { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => annex.metric('annex_calls_in_flight')).toBe(0);
   const used = async () => {
     const before = cellTicks();
     await new Promise((next) => setTimeout(next, 100));
     return cellTicks() - before;
   };
-  await expect.poll(used, { timeout: 5_000 }).toBeLessThan(5);
+  await expect.poll(used).toBeLessThan(5);
 }
 
 const LEFT: [what: string, body: string, outcome: 'ok' | 'exceededCpu'][] = [
@@ -112,7 +112,7 @@ describe('a call whose client disconnects', () => {
     const client = new AbortController();
     const call = fetch(endpoint, { signal: client.signal });
     const underWay = () => annex.metric('annex_calls_in_flight');
-    await expect.poll(underWay, { timeout: 5_000 }).toBe(1);
+    await expect.poll(underWay).toBe(1);
     await meanwhile();
     client.abort();
     await expect(call).rejects.toThrow();
@@ -150,6 +150,6 @@ describe('a call whose client disconnects', () => {
     });
     expect(await doneBy(retired)).toBe('200 0');
     await nothingRuns();
-    await expect.poll(() => annex.metric('annex_isolates'), { timeout: 5_000 }).toBeLessThan(10);
+    await expect.poll(() => annex.metric('annex_isolates')).toBeLessThan(10);
   });
 });

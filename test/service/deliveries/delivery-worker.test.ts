@@ -2,14 +2,13 @@
  * The delivery worker with a real store, real receivers and a clock of the test: fairness, and no
  * delivery is lost or repeated without need, whatever stops, dies, hangs or fails.
  */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 10_000 };
 const sites = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
 const urls = (url: string, count: number) => Array.from({ length: count }, (_, index) => `${url}/${index}`);
 
@@ -23,10 +22,10 @@ test('each attempt posts the same bytes and headers, signed anew', async () => {
   const [id = ''] = await delivering.accept('acme', 's1', [`${receiver.url}/hook?key=secret`]);
   const worker = delivering.worker({ chance: () => 0 });
   await worker.start();
-  await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
+  await expect.poll(() => delivering.settled).toEqual(['pending']);
   await turns();
   time.pass(1_000);
-  await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+  await expect.poll(() => delivering.settled).toEqual(['pending', 'delivered']);
   const { target } = await delivering.read(id);
   const secrets = await store.webhookSecrets.signing(target);
   const stamps = receiver.requests.map(({ headers, body, path }, index) => {
@@ -72,7 +71,7 @@ describe('fairness', () => {
     const good = await delivering.accept('good', 's1', urls(receiver.url, 30));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(good.length), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(good.length);
     expect(new Set(delivering.settled)).toEqual(new Set(['delivered']));
     expect(receiver.paths.filter((path) => path === '/slow')).toHaveLength(8);
     expect(worker.inFlight).toBe(8);
@@ -90,11 +89,11 @@ describe('fairness', () => {
     await delivering.install('good', ['s1']);
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(9), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(9);
     await turns();
     expect([receiver.requests.length, worker.inFlight]).toEqual([9, 9]);
     await delivering.accept('good', 's1', [receiver.url]);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(worker.inFlight).toBe(9);
   });
 
@@ -108,29 +107,29 @@ describe('fairness', () => {
       for (const site of sites(20)) await delivering.accept(`slow-${site}`, site, [`${receiver.url}/slow`]);
     };
     await all();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(12), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(12);
     // They answer late.
     for (const [from, to] of [
       [0, 12],
       [12, 20],
     ] as const) {
-      await vi.waitFor(() => expect(receiver.requests).toHaveLength(to), POLL);
+      await expect.poll(() => receiver.requests).toHaveLength(to);
       delivering.time.pass(1_500);
       for (const request of receiver.requests.slice(from, to)) request.answer(200);
     }
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(20), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(20);
     await all();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(29), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(29);
     await turns();
     expect([receiver.requests.length, worker.inFlight]).toEqual([29, 9]);
     // Each that answers in time leaves the quota of slow endpoints.
     for (let index = 20; index < 40; index += 1) {
-      await vi.waitFor(() => expect(receiver.requests.length).toBeGreaterThan(index), POLL);
+      await expect.poll(() => receiver.requests.length).toBeGreaterThan(index);
       receiver.requests[index]?.answer(200);
     }
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(40), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(40);
     await all();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(52), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(52);
     expect(worker.inFlight).toBe(12);
   });
 
@@ -142,7 +141,7 @@ describe('fairness', () => {
     const good = await delivering.accept('acme', 's2', urls(receiver.url, 20));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(good.length), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(good.length);
     expect(worker.inFlight).toBe(3);
   });
 
@@ -154,14 +153,14 @@ describe('fairness', () => {
     const worker = delivering.worker();
     await worker.start();
     await delivering.accept('acme', 's1', urls(receiver.url, 4));
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(4), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(4);
     status = undefined;
     await delivering.accept('acme', 's1', urls(receiver.url, 10));
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(5), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(5);
     await turns();
     expect([receiver.requests.length, worker.inFlight]).toEqual([5, 1]);
     receiver.requests[4]?.answer(200);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(9), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(9);
     expect(worker.inFlight).toBe(4);
   });
 
@@ -173,7 +172,7 @@ describe('fairness', () => {
     await worker.start();
     await delivering.accept('acme', 's1', urls(`${receiver.url}/a`, 600));
     await delivering.accept('acme', 's2', urls(`${receiver.url}/b`, 300));
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(900), { interval: 5, timeout: 20_000 });
+    await expect.poll(() => delivering.settled).toHaveLength(900);
     expect(new Set(receiver.paths).size).toBe(900);
     expect(receiver.paths).toHaveLength(900);
     expect(delivering.store.backlog.waiting).toBe(0);
@@ -188,7 +187,7 @@ describe('a stop', () => {
     const [first = '', second = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 2));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     const stopped = worker.stop(5_000);
     await turns();
     receiver.requests[0]?.answer(200);
@@ -207,7 +206,7 @@ describe('a stop', () => {
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     const stopped = worker.stop(5_000);
     delivering.time.pass(4_999);
     await turns();
@@ -225,10 +224,10 @@ describe('a stop', () => {
     await turns();
     const next = delivering.worker();
     await next.start();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(2), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(2);
     expect(receiver.requests[1]?.headers['x-platform-attempt']).toBe('1');
     receiver.requests[1]?.answer(200);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['pending', 'delivered']);
     expect(await delivering.read(id)).toMatchObject({ state: 'delivered', attempts: 1, unknowns: 1 });
   });
 });
@@ -241,13 +240,13 @@ describe('a lease', () => {
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     for (let second = 0; second < 9; second += 1) {
       delivering.time.pass(1_000);
       await turns();
     }
     receiver.requests[0]?.answer(200);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(receiver.requests).toHaveLength(1);
     expect(await delivering.read(id)).toMatchObject({ state: 'delivered', unknowns: 0 });
   });
@@ -270,7 +269,7 @@ describe('a lease', () => {
     await turns();
     expect(receiver.requests).toHaveLength(0);
     delivering.time.pass(1);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(await delivering.read(id)).toMatchObject({ unknowns: 1, attempts: 1 });
   });
 
@@ -283,7 +282,7 @@ describe('a lease', () => {
     const [kept = ''] = await delivering.accept('acme', 's1', urls(`${receiver.url}/kept`, 1));
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(receiver.paths).toEqual(['/kept/0']), POLL);
+    await expect.poll(() => receiver.paths).toEqual(['/kept/0']);
     const ids = await delivering.accept('acme', 's1', urls(`${receiver.url}/gone`, 1));
     await store.deliveryClaims.claim(ids);
     time.now -= 24 * 60 * 60 * 1_000;
@@ -291,9 +290,9 @@ describe('a lease', () => {
       time.pass(1_000);
       await turns();
     }
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     receiver.requests[0]?.answer(200);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered', 'delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered', 'delivered']);
     expect(receiver.paths).toEqual(['/kept/0', '/gone/0']);
     expect(await delivering.read(kept)).toMatchObject({ attempts: 1, unknowns: 0 });
   });
@@ -306,7 +305,7 @@ describe('a lease', () => {
     await delivering.store.deliveryClaims.claim([id]);
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 1, retries: 0 });
   });
 
@@ -322,7 +321,7 @@ describe('a lease', () => {
     }
     const worker = delivering.worker({ chance: () => 0 });
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['pending']);
     expect(await delivering.read(id)).toMatchObject({
       retries: 1,
       unknowns: 3,
@@ -332,7 +331,7 @@ describe('a lease', () => {
     expect(receiver.requests).toEqual([]);
     await turns();
     time.pass(1_000);
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['pending', 'delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['pending', 'delivered']);
     expect(receiver.requests[0]?.headers['x-platform-attempt']).toBe('2');
   });
 });
@@ -367,7 +366,7 @@ describe('a delivery whose target', () => {
     await change(delivering, installationId);
     const worker = delivering.worker();
     await worker.start();
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['canceled']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['canceled']);
     expect(await delivering.read(id)).toMatchObject({ state: 'canceled', outcome, attempts: 0 });
     expect(receiver.requests).toEqual([]);
   });
@@ -389,10 +388,10 @@ describe('a store that fails', () => {
     });
     await worker.start();
     for (let count = 1; count <= 2; count += 1) {
-      await vi.waitFor(() => expect(delivering.errors).toHaveLength(count), POLL);
+      await expect.poll(() => delivering.errors).toHaveLength(count);
       delivering.time.pass(5_000);
     }
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(receiver.requests).toHaveLength(1);
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
   });
@@ -419,12 +418,12 @@ describe('a store that fails', () => {
       }),
     });
     await worker.start();
-    await vi.waitFor(() => expect(delivering.errors).toHaveLength(1), POLL);
+    await expect.poll(() => delivering.errors).toHaveLength(1);
     for (let second = 0; second < 6; second += 1) {
       delivering.time.pass(1_000);
       await turns();
     }
-    await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(receiver.requests).toHaveLength(2);
     expect(await delivering.read(id)).toMatchObject({ attempts: 2, retries: 1, unknowns: 0 });
   });
@@ -446,12 +445,12 @@ describe('a store that fails', () => {
     });
     await worker.start();
     for (let count = 1; count <= 2; count += 1) {
-      await vi.waitFor(() => expect(delivering.errors).toHaveLength(count), POLL);
+      await expect.poll(() => delivering.errors).toHaveLength(count);
       await turns();
       expect(receiver.requests).toEqual([]);
       delivering.time.pass(5_000);
     }
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(3), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(3);
     expect(receiver.requests).toHaveLength(3);
     expect(delivering.errors).toHaveLength(2);
   });
@@ -465,9 +464,9 @@ test('a redelivery is delivered at once', async () => {
   const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
   const worker = delivering.worker();
   await worker.start();
-  await vi.waitFor(() => expect(delivering.settled).toEqual(['failed']), POLL);
+  await expect.poll(() => delivering.settled).toEqual(['failed']);
   await delivering.orders.redeliver(id, OPERATOR);
-  await vi.waitFor(() => expect(delivering.settled).toEqual(['failed', 'delivered']), POLL);
+  await expect.poll(() => delivering.settled).toEqual(['failed', 'delivered']);
   expect(receiver.requests.map(({ body }) => body)).toEqual([
     receiver.requests[0]?.body,
     receiver.requests[0]?.body,
@@ -489,7 +488,7 @@ test('calls of a backlog, and of deliveries due before the start, are background
     },
   });
   const attempted = async (count: number) => {
-    await vi.waitFor(() => expect(delivering.settled).toHaveLength(count), POLL);
+    await expect.poll(() => delivering.settled).toHaveLength(count);
     return background.splice(0);
   };
   await worker.start();

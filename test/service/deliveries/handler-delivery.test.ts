@@ -5,7 +5,7 @@ import type { Delivery } from '../../../src/store/deliveries/delivery.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
-const POLL = { interval: 10, timeout: 20_000 };
+const POLL = { interval: 10, timeout: 30_000 };
 const MANIFEST = (name: string, more: string) => `
 name: ${name}
 title: ${name}
@@ -128,7 +128,7 @@ describe('deliveries', () => {
         attempts: 1,
         retries: 0,
       });
-      await vi.waitFor(async () => expect(await service.log(installed)).toHaveLength(2), POLL);
+      await expect.poll(() => service.log(installed)).toHaveLength(2);
       const [thrown, line] = await service.log(installed);
       expect(thrown?.text).toContain('of the author');
       expect(line?.text).toBe(
@@ -147,7 +147,7 @@ describe('deliveries', () => {
         } });`);
       await service.installBelow(installed.name, installed, 'space', 'space-1');
       const id = await post(updated(installed.organization));
-      await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+      await expect.poll(() => receiver.requests).toHaveLength(1);
       for (const pid of service.cellPids) process.kill(pid, 'SIGKILL');
       expect(await over(id)).toMatchObject({ state: 'delivered', attempts: 2, faults: 1, retries: 0 });
       expect(await attempts(id)).toMatchObject([
@@ -230,7 +230,7 @@ describe('deliveries', () => {
       const after = await HttpReceiver.start();
       const installed = await webhook('return to(JSON.stringify({ at: Math.random() }));', before.url);
       const id = await post(viewed(installed.organization));
-      await vi.waitFor(() => expect(before.requests).toHaveLength(1), POLL);
+      await expect.poll(() => before.requests).toHaveLength(1);
       await configure(installed, after.url);
       expect(await over(id)).toMatchObject({ state: 'delivered', retries: 1 });
       expect(after.requests.map(({ body }) => body)).toEqual([before.requests[0]?.body]);
@@ -243,7 +243,7 @@ describe('deliveries', () => {
         receiver.url,
       );
       const id = await post(viewed(installed.organization));
-      await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+      await expect.poll(() => receiver.requests).toHaveLength(1);
       await configure(installed, `${receiver.url}/off`);
       expect(await over(id)).toMatchObject({ state: 'unhandled', outcome: 'answered 406' });
       expect(receiver.requests).toHaveLength(1);
@@ -284,7 +284,7 @@ describe('deliveries', () => {
       const receiver = await HttpReceiver.start();
       const installed = await webhook(torn(`await fetch('${source.url}');`), receiver.url);
       const id = await post(viewed(installed.organization));
-      await vi.waitFor(() => expect(source.requests).toHaveLength(1), POLL);
+      await expect.poll(() => source.requests).toHaveLength(1);
       for (const pid of service.cellPids) process.kill(pid, 'SIGKILL');
       expect(await over(id)).toMatchObject({ state: 'delivered', attempts: 2, faults: 1, retries: 0 });
       expect(await attempts(id)).toMatchObject([{ result: 'fault', outcome: 'cellCrashed' }, {}]);
@@ -386,7 +386,7 @@ test('a stop ends in its time, whatever hangs', async () => {
     eventId: 'evt-hangs',
   };
   await service.api('POST', '/v1/events', { json: event });
-  await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), POLL);
+  await expect.poll(() => receiver.requests).toHaveLength(1);
   const { deliveryList, deliveryClaims } = service.service.store;
   const [{ id } = { id: '' }] = await deliveryList.ofEvent('evt-hangs');
   const released = vi.spyOn(deliveryClaims, 'release');

@@ -14,7 +14,7 @@ import {
   deflateSync,
   gzipSync,
 } from 'node:zlib';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EgressError } from '../../../src/egress/egress.ts';
 import { failure, newEgress, send, serve, serveTcp } from '../../support/http/egress.ts';
 import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
@@ -115,7 +115,7 @@ describe('the body of a request', () => {
     expect(error.message).toMatch(/the limit is 400 ms \(fetchMs\)/);
     // The buffers of the kernel for a connection, and those of the egress.
     expect(made).toBeLessThan(20 * MIB);
-    await vi.waitFor(() => expect(source.destroyed).toBe(true));
+    await expect.poll(() => source.destroyed).toBe(true);
   });
 
   test('may still be sent while the answer is read', async () => {
@@ -171,7 +171,7 @@ describe('the body of an answer', () => {
       'The body of the answer is too large; the limit is 10 MiB (fetchResponseBodyBytes).',
     );
     await closed.promise;
-    await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
+    await expect.poll(() => [egress.inFlight, egress.connections]).toEqual([0, 0]);
   });
 
   // A time-out between two chunks would never come.
@@ -187,7 +187,7 @@ describe('the body of an answer', () => {
     expect(error.message).toBe(
       "The fetch, its answer's body included, took too long; the limit is 300 ms (fetchMs).",
     );
-    await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
+    await expect.poll(() => [egress.inFlight, egress.connections]).toEqual([0, 0]);
   });
 
   test('whose head comes a byte at a time is cut, too', async () => {
@@ -280,7 +280,7 @@ describe('the body of an answer', () => {
     abort.abort(new Error('called off'));
     expect((await failure(buffer(body))).message).toBe('called off');
     await closed[1]?.promise;
-    await vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
+    await expect.poll(() => [egress.inFlight, egress.connections]).toEqual([0, 0]);
   });
 });
 
@@ -401,9 +401,7 @@ describe('a decompression bomb', () => {
       answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.message] : [])),
     ).toEqual(Array(4).fill('Too many answers in Brotli are being read; ask for gzip instead.'));
     for (const body of bodies) body.destroy();
-    await vi.waitFor(async () => {
-      const { body } = await send(egress, base);
-      expect((await buffer(body)).byteLength).toBe(MIB);
-    });
+    const received = async () => (await buffer((await send(egress, base)).body)).byteLength;
+    await expect.poll(received).toBe(MIB);
   });
 });

@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Egress, EgressError } from '../../../src/egress/egress.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -28,12 +28,12 @@ async function serveHeld() {
     peers.push(request.socket.remotePort);
     waiting.push(() => response.end('done'));
   });
-  const asked = (count: number) => vi.waitFor(() => expect(peers).toHaveLength(count));
+  const asked = (count: number) => expect.poll(() => peers).toHaveLength(count);
   return { base, waiting, peers, asked };
 }
 
 const nothingLeft = (egress: Egress) =>
-  vi.waitFor(() => expect([egress.inFlight, egress.connections]).toEqual([0, 0]));
+  expect.poll(() => [egress.inFlight, egress.connections]).toEqual([0, 0]);
 
 /** A port without a listener: one was just closed. */
 async function freePort(): Promise<number> {
@@ -222,7 +222,7 @@ describe('the bound on connections', () => {
     const egress = newEgress({ limits: { fetchConnections: 2 } });
     for (const owner of ['a', 'b', 'c', 'd', 'e'])
       expect(await text((await send(egress, base, { owner })).body)).toBe('x');
-    await vi.waitFor(() => expect(egress.connections).toBeLessThanOrEqual(2));
+    await expect.poll(() => egress.connections).toBeLessThanOrEqual(2);
   });
 });
 
@@ -276,7 +276,7 @@ describe('a fetch that is aborted', () => {
     const fetch = failure(send(egress, base, { method: 'POST', body, signal: abort.signal }));
     abort.abort(reason);
     expect(await fetch).toBe(reason);
-    await vi.waitFor(() => expect(body.destroyed).toBe(true));
+    await expect.poll(() => body.destroyed).toBe(true);
     waiting[0]?.();
     expect(await text((await first).body)).toBe('done');
     const next = send(egress, base);

@@ -215,7 +215,7 @@ describe('a connection', () => {
     });
     const client = newWebhookClient();
     await postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.open()).toBe(0));
+    await expect.poll(() => receiver.open()).toBe(0);
     expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, response: 'ok' });
   });
 
@@ -266,7 +266,7 @@ describe('a fault of this service does not count as a failure of the receiver', 
     const receiver = await receive(() => undefined);
     const client = newWebhookClient();
     const result = postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     await client.close();
     expect(await result).toMatchObject({ kind: 'fault' });
     expect(await postTo(client, receiver.url)).toEqual({

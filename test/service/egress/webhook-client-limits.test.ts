@@ -1,5 +1,5 @@
 /** The limits of a post: met exactly, and exceeded. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { serveTcp } from '../../support/http/egress.ts';
 import {
   answered,
@@ -30,7 +30,7 @@ describe('webhookMs', () => {
     const receiver = await receiveWith(bytes);
     const client = newWebhookClient({ clock, limits: { webhookMs: 700 } });
     const post = postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     clock.advance(699);
     expect(await isSettled(post)).toBe(false);
     // The head has arrived: it is sent before the request is counted.
@@ -44,7 +44,7 @@ describe('webhookMs', () => {
     const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
     const client = newWebhookClient({ clock, limits: { webhookMs: 700 } });
     const post = postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     clock.advance(699);
     answer();
     expect(await post).toMatchObject({ status: 200, truncated: false });
@@ -77,7 +77,7 @@ test('webhookConnectMs is the time for look-up, TCP and TLS together', async () 
   const post = postTo(client, silent.replace('http://127.0.0.1', 'https://slow.example'));
   clock.advance(300);
   resolve(['127.0.0.1']);
-  await vi.waitFor(() => expect(client.connections).toBe(1));
+  await expect.poll(() => client.connections).toBe(1);
   clock.advance(199);
   expect(await isSettled(post)).toBe(false);
   clock.advance(1);
@@ -94,7 +94,7 @@ test('webhookConnectMs does not bound the answer of an open connection', async (
   const receiver = await receive((socket) => (answer = () => void socket.write(answered(200))));
   const client = newWebhookClient({ clock, limits: { webhookConnectMs: 500 } });
   const post = postTo(client, receiver.url);
-  await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+  await expect.poll(() => receiver.requests).toHaveLength(1);
   clock.advance(600);
   answer();
   expect(await post).toMatchObject({ status: 200 });
@@ -153,7 +153,7 @@ test('webhookConnections bounds the connections to all receivers; beyond, nothin
   const free = await receiveWith(answered(200));
   const client = newWebhookClient({ limits: { webhookConnections: 2 } });
   const held = ['one', 'two'].map((owner) => postTo(client, receiver.url, { owner }));
-  await vi.waitFor(() => expect(receiver.requests).toHaveLength(2));
+  await expect.poll(() => receiver.requests).toHaveLength(2);
   expect(await postTo(client, free.url, { owner: 'three' })).toEqual({
     kind: 'fault',
     detail: expect.stringContaining('the limit is 2 (webhookConnections)'),
@@ -176,9 +176,9 @@ test('deliveriesInFlightPerEndpoint also bounds the connections to one receiver'
   const receiver = await receive((socket) => waiting.push(() => void socket.write(answered(200))));
   const client = newWebhookClient({ limits: { deliveriesInFlightPerEndpoint: 2 } });
   const posts = [1, 2, 3].map(() => postTo(client, receiver.url));
-  await vi.waitFor(() => expect(waiting).toHaveLength(2));
+  await expect.poll(() => waiting).toHaveLength(2);
   for (const answer of waiting.splice(0)) answer();
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await expect.poll(() => waiting).toHaveLength(1);
   for (const answer of waiting.splice(0)) answer();
   expect(await Promise.all(posts)).toHaveLength(3);
   expect(receiver.connections()).toBe(2);

@@ -102,7 +102,7 @@ describe('the status counts, and the answer is truncated if the body', () => {
     const receiver = await receiveWith(HEAD);
     const client = newWebhookClient({ clock });
     const result = postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     // The head has to arrive first: without it, there is no answer.
     const settled = vi.fn();
     void result.then(settled);
@@ -112,7 +112,7 @@ describe('the status counts, and the answer is truncated if the body', () => {
     expect(settled).not.toHaveBeenCalled();
     clock.advance(1);
     expect(await result).toEqual(TRUNCATED);
-    await vi.waitFor(() => expect([receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]));
+    await expect.poll(() => [receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]);
   });
 
   test('comes a byte at a time for longer than webhookMs', async () => {
@@ -123,7 +123,7 @@ describe('the status counts, and the answer is truncated if the body', () => {
     });
     const client = newWebhookClient({ limits: { webhookMs: 200 } });
     expect(await postTo(client, receiver.url)).toMatchObject({ status: 200, truncated: true });
-    await vi.waitFor(() => expect(receiver.open()).toBe(0));
+    await expect.poll(() => receiver.open()).toBe(0);
   });
 
   test.each<[string, string, (socket: Socket) => void]>([
@@ -148,7 +148,7 @@ describe('the status counts, and the answer is truncated if the body', () => {
     );
     const client = newWebhookClient();
     expect(await postTo(client, receiver.url)).toEqual(TRUNCATED);
-    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
+    await expect.poll(() => [receiver.open(), client.connections]).toEqual([0, 0]);
   });
 
   test('has no end', async () => {
@@ -159,7 +159,7 @@ describe('the status counts, and the answer is truncated if the body', () => {
     const client = newWebhookClient();
     const result = await postTo(client, receiver.url);
     expect(result).toMatchObject({ status: 200, response: 'x'.repeat(16_384), truncated: true });
-    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
+    await expect.poll(() => [receiver.open(), client.connections]).toEqual([0, 0]);
   });
 });
 
@@ -224,7 +224,7 @@ describe('a post fails, with the reason', () => {
       reason,
       detail: expect.stringContaining(new URL(receiver.url).origin),
     });
-    await vi.waitFor(() => expect([receiver.open(), client.connections]).toEqual([0, 0]));
+    await expect.poll(() => [receiver.open(), client.connections]).toEqual([0, 0]);
     expect(receiver.requests).toHaveLength(1);
   });
 
@@ -283,7 +283,7 @@ describe('a post fails, with the reason', () => {
     );
     const client = newWebhookClient({ clock, lookup });
     const result = postTo(client, url.replace('http://127.0.0.1', 'https://receiver.example'));
-    await vi.waitFor(() => expect(lookup).toHaveBeenCalled());
+    await expect.poll(() => lookup).toHaveBeenCalled();
     clock.advance(webhookConnectMs);
     expect(await result).toEqual({
       kind: 'failed',
@@ -299,10 +299,10 @@ describe('a post fails, with the reason', () => {
     const url = await serveTcp((socket) => connected(socket.pause()));
     const client = newWebhookClient({ clock });
     const result = postTo(client, url, { body: Buffer.alloc(64 * 1024 * 1024) });
-    await vi.waitFor(() => expect(connected).toHaveBeenCalled());
+    await expect.poll(() => connected).toHaveBeenCalled();
     clock.advance(webhookMs);
     expect(await result).toMatchObject({ kind: 'failed', reason: 'timeout' });
-    await vi.waitFor(() => expect([client.connections, client.inFlight]).toEqual([0, 0]));
+    await expect.poll(() => [client.connections, client.inFlight]).toEqual([0, 0]);
   });
 
   test('timeout if no head arrives', async () => {
@@ -310,7 +310,7 @@ describe('a post fails, with the reason', () => {
     const receiver = await receive(() => undefined);
     const client = newWebhookClient({ clock });
     const result = postTo(client, receiver.url);
-    await vi.waitFor(() => expect(receiver.requests).toHaveLength(1));
+    await expect.poll(() => receiver.requests).toHaveLength(1);
     clock.advance(webhookMs);
     expect(await result).toEqual({
       kind: 'failed',
@@ -319,7 +319,7 @@ describe('a post fails, with the reason', () => {
         'The receiver did not answer in time; the limit is 10,000 ms (webhookMs).',
       ),
     });
-    await vi.waitFor(() => expect([receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]));
+    await expect.poll(() => [receiver.open(), client.connections, clock.pending]).toEqual([0, 0, 0]);
   });
 });
 

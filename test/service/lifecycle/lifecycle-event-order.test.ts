@@ -66,7 +66,7 @@ async function send(
 /** The events of the integration, once it has this many. */
 async function eventsOf({ endpoint }: Installed, count: number): Promise<RecordedEvent[]> {
   const received = async () => (await (await fetch(endpoint)).json()) as RecordedEvent[];
-  await expect.poll(async () => (await received()).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(async () => (await received()).length).toBeGreaterThanOrEqual(count);
   return received();
 }
 

@@ -23,9 +23,7 @@ async function settled(installed: Installed, service = annex): Promise<EventView
     const { body } = await service.api('GET', `/v1/events?installation=${installed.id}&limit=100`);
     return (body['items'] as EventView[]).toReversed();
   };
-  await expect
-    .poll(async () => (await events()).filter(({ state }) => state === 'pending'), { timeout: 10_000 })
-    .toEqual([]);
+  await expect.poll(async () => (await events()).filter(({ state }) => state === 'pending')).toEqual([]);
   return events();
 }
 
@@ -288,7 +286,7 @@ describe('a fault of the platform', () => {
     );
     const received = async () =>
       (await crashing.log(installed)).filter(({ text }) => text.startsWith('received'));
-    await expect.poll(async () => (await received()).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await received()).length).toBe(1);
     for (const pid of crashing.cellPids) process.kill(pid, 'SIGKILL');
     const [event, ...others] = await settled(installed, crashing);
     expect(others).toEqual([]);
@@ -324,9 +322,7 @@ describe('attack: a handler that edits its own configuration at each edit', () =
     );
     const installed = await service.install('loop', undefined, { notified: true });
     await expect
-      .poll(async () => (await service.log(installed)).map(({ text }) => text).join('\n'), {
-        timeout: 10_000,
-      })
+      .poll(async () => (await service.log(installed)).map(({ text }) => text).join('\n'))
       .toContain('CALL_TOO_DEEP');
     const events = await settled(installed, service);
     expect(events.length).toBeLessThanOrEqual(depth + 1);

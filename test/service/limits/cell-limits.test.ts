@@ -23,10 +23,10 @@ const isolates = (annex: TestService) => annex.metric('annex_isolates');
 test('isolatesPerCell: so many are kept, and one more evicts the oldest', async () => {
   const annex = await startTestService({ limits: { isolatesPerCell: 2 } });
   await callEach(annex, `export default { fetch: () => new Response('fine') };`, 2);
-  await expect.poll(() => isolates(annex), { timeout: 5_000 }).toBe(2);
+  await expect.poll(() => isolates(annex)).toBe(2);
   const { endpoint } = await annex.install('worker');
   expect((await fetch(endpoint)).status).toBe(200);
-  await expect.poll(() => isolates(annex), { timeout: 5_000 }).toBe(2);
+  await expect.poll(() => isolates(annex)).toBe(2);
 });
 
 test('cellHeapMib: heaps that fit are kept, and one more evicts the least recently used', async () => {
@@ -34,15 +34,13 @@ test('cellHeapMib: heaps that fit are kept, and one more evicts the least recent
     export default { fetch: () => new Response(String(held.length)) };`;
   const annex = await startTestService({ limits: { cellHeapMib: 60 } });
   expect(await callEach(annex, holding, 2)).toEqual(['16', '16']);
-  await expect
-    .poll(() => annex.metric('annex_isolate_heap_bytes'), { timeout: 10_000 })
-    .toBeGreaterThan(32e6);
+  await expect.poll(() => annex.metric('annex_isolate_heap_bytes')).toBeGreaterThan(32e6);
   expect(await isolates(annex)).toBe(2);
   for (let more = 0; more < 2; more += 1) {
     const { endpoint } = await annex.install('worker');
     expect(await (await fetch(endpoint)).text()).toBe('16');
   }
-  await expect.poll(() => isolates(annex), { timeout: 10_000 }).toBeLessThanOrEqual(3);
+  await expect.poll(() => isolates(annex)).toBeLessThanOrEqual(3);
   expect(await isolates(annex)).toBeGreaterThanOrEqual(2);
 });
 
@@ -62,10 +60,8 @@ test('cellRssMib: a cell may grow so large, and beyond that the grown isolate is
   expect(await (await fetch(`${endpoint}/50`)).text()).toBe('fine');
   expect(annex.cellPids).toEqual([pid]);
   expect((await fetch(`${endpoint}/1000`)).status).toBe(503);
-  await expect
-    .poll(() => annex.metric('annex_cell_rss_bytes'), { timeout: 20_000 })
-    .toBeLessThan(500 * 2 ** 20);
-  await expect.poll(async () => (await fetch(`${endpoint}/0`)).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(() => annex.metric('annex_cell_rss_bytes')).toBeLessThan(500 * 2 ** 20);
+  await expect.poll(async () => (await fetch(`${endpoint}/0`)).status).toBe(200);
 });
 
 describe('warmIsolatesPerCell', () => {
@@ -109,8 +105,8 @@ test.skipIf(process.platform === 'win32')(
     expect(await (await fetch(worker.endpoint)).text()).toBe('fine');
     expect(annex.cellPids).toEqual([pid]);
     process.kill(pid, 'SIGSTOP');
-    await expect.poll(() => annex.cellPids.includes(pid), { timeout: 15_000, interval: 100 }).toBe(false);
-    await expect.poll(async () => (await fetch(worker.endpoint)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => annex.cellPids.includes(pid), { interval: 100 }).toBe(false);
+    await expect.poll(async () => (await fetch(worker.endpoint)).status).toBe(200);
   },
 );
 

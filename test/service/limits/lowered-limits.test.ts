@@ -123,7 +123,7 @@ describe('limits of an integration', () => {
     await annex.api('DELETE', PATH);
     expect(await statuses()).toEqual([200, 200]);
     // The isolates with earlier limits were ended.
-    await expect.poll(() => annex.metric('annex_isolates'), { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => annex.metric('annex_isolates')).toBe(2);
   });
 });
 

@@ -2,7 +2,7 @@
  * The operator's log and error answers never contain tokens, secrets, cookies, or bytes of refused
  * requests.
  */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AnnexError, loggableError } from '../../../src/errors.ts';
 import { matchingDigests, verifySignature } from '../../../src/model/signature.ts';
 import { exchange } from '../../support/http/raw-http.ts';
@@ -96,7 +96,7 @@ test('no part of a failed request is in the log or in its answer', async () => {
       .then((response) => response.text()),
   ];
   expect(found(answers.join('\n'))).toEqual([]);
-  await vi.waitFor(() => expect(logged()).toContain('REQUEST_HEAD_TOO_LARGE'));
+  await expect.poll(() => logged()).toContain('REQUEST_HEAD_TOO_LARGE');
   expect(logged().split('\n').length).toBeGreaterThan(answers.length / 2);
   expect(found(logged())).toEqual([]);
 });
@@ -109,7 +109,7 @@ test('errors and arguments of an integration are in its own log only', async () 
     headers: { cookie, authorization: `Bearer ${plant('token')}` },
   });
   expect(found(text)).toEqual([]);
-  await vi.waitFor(() => expect(logged()).toContain('a call failed'));
+  await expect.poll(() => logged()).toContain('a call failed');
   expect(found(logged())).toEqual([]);
   expect(JSON.stringify(await annex.log(thrower))).toContain(cookie);
 });

@@ -117,10 +117,13 @@ describe('requests from one address', () => {
     const found = await ask(30, `${annex.service.publicUrl}/${'a'.repeat(32)}`);
     expect(counted(found).allowed).toBeGreaterThanOrEqual(5);
     expect(counted(found).refused).toBeGreaterThanOrEqual(10);
-    const refused = await vi.waitUntil(async () => {
-      const response = await fetch(endpoint, { method: 'POST', body: 'x'.repeat(100_000) });
-      return response.status === 429 && response;
-    });
+    const refused = await vi.waitUntil(
+      async () => {
+        const response = await fetch(endpoint, { method: 'POST', body: 'x'.repeat(100_000) });
+        return response.status === 429 && response;
+      },
+      { timeout: 30_000 },
+    );
     expect([refused.headers.get('retry-after'), await refused.json()]).toEqual([
       '1',
       {
@@ -134,7 +137,7 @@ describe('requests from one address', () => {
       0,
     );
     // Requests are accepted again after the flood.
-    await vi.waitFor(async () => expect((await fetch(endpoint)).status).toBe(200), { timeout: 5_000 });
+    await expect.poll(async () => (await fetch(endpoint)).status).toBe(200);
   });
 
   test('are attributed by the header of a trusted proxy, and by that of no other peer', async () => {
@@ -224,7 +227,7 @@ describe('a shared rate', () => {
       while (!isOver) found.push(...(await from(`203.0.113.${at}`)));
       return counted(found).refused;
     });
-    await vi.waitUntil(async () => (await from('203.0.113.0'))[0] === 429, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await from('203.0.113.0'))[0] === 429, { timeout: 30_000 });
     const honest: number[] = [];
     // Each has its own address, as clients of one endpoint do.
     for (let at = 0; at < 20; at += 1) honest.push(...(await from(`198.51.100.${at}`)));
@@ -287,10 +290,10 @@ describe('connections', () => {
   ])('%s are bounded, and each that ends admits another', async (_what, limits) => {
     const annex = await startTestService({ limits });
     const held = [await open(annex), await open(annex), await open(annex)];
-    await vi.waitFor(async () => expect(await isServed(annex)).toBe(false));
+    await expect.poll(() => isServed(annex)).toBe(false);
     expect(held.map(({ isClosed }) => isClosed())).toEqual([false, false, false]);
     held[0]?.socket.destroy();
-    await vi.waitFor(async () => expect(await isServed(annex)).toBe(true));
+    await expect.poll(() => isServed(annex)).toBe(true);
   });
 
   test('of a trusted proxy are bounded in total only', async () => {

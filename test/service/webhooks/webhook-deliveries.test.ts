@@ -54,7 +54,7 @@ const delivery = async (eventId: string): Promise<Record<string, unknown> | unde
   return (body['items'] as Record<string, unknown>[])[0];
 };
 const settled = (eventId: string, state: string) =>
-  expect.poll(async () => (await delivery(eventId))?.['state'], { timeout: 8_000 }).toBe(state);
+  expect.poll(async () => (await delivery(eventId))?.['state']).toBe(state);
 
 describe('an event', () => {
   test('is posted with the promised headers, bytes and signature (docs/contract/webhooks.md#request)', async () => {

@@ -72,7 +72,7 @@ describe('a test of a webhook', () => {
   const send = (json: object = {}, place?: string, token = annex.admin) =>
     ask(annex, 'POST', `${at(place)}/webhook-test`, { json, token });
   const received = async (eventId: unknown) => {
-    await expect.poll(() => receiver.about(String(eventId)).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => receiver.about(String(eventId)).length).toBe(1);
     return receiver.about(String(eventId))[0];
   };
 

@@ -3,7 +3,7 @@
  * test controls the time.
  */
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
@@ -87,16 +87,14 @@ test('an event that cannot be delivered is attempted ten times, at growing inter
   await worker.start();
   const waits: number[] = [];
   for (let attempts = 1; attempts < 10; attempts += 1) {
-    await vi.waitFor(async () =>
-      expect(await firstOf(store, id)).toMatchObject({ state: 'pending', attempts }),
-    );
-    await vi.waitFor(() => expect(settled).toHaveLength(attempts));
+    await expect.poll(() => firstOf(store, id)).toMatchObject({ state: 'pending', attempts });
+    await expect.poll(() => settled).toHaveLength(attempts);
     waits.push(pass());
   }
   // Not before the refusal's retry time, and a random delay later.
   const seconds = [3, 3, 4, 8, 16, 32, 60, 60, 60];
   expect(waits).toEqual(seconds.map((s) => s * 1_050));
-  await vi.waitFor(() => expect(settled.at(-1)).toBe('failed'));
+  await expect.poll(() => settled.at(-1)).toBe('failed');
   expect(await firstOf(store, id)).toMatchObject({
     state: 'failed',
     attempts: 10,
@@ -119,16 +117,16 @@ test('the next process continues after the last one, and waits for the rest of t
   const id = await installed(store);
   const before = workerOf(store);
   await before.worker.start();
-  await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
+  await expect.poll(() => before.settled).toEqual(['pending']);
   await before.worker.stop();
   expect(before.timers.size).toBe(0);
 
   CLOCK.now += 1_000;
   const after = workerOf(store);
   await after.worker.start();
-  await vi.waitFor(() => expect(after.timers.size).toBe(1));
+  await expect.poll(() => after.timers.size).toBe(1);
   expect(after.pass()).toBe(3_150 - 1_000);
-  await vi.waitFor(async () => expect(await firstOf(store, id)).toMatchObject({ attempts: 2 }));
+  await expect.poll(() => firstOf(store, id)).toMatchObject({ attempts: 2 });
 });
 
 test('a clock that was set back delays no event', async () => {
@@ -136,13 +134,13 @@ test('a clock that was set back delays no event', async () => {
   const id = await installed(store);
   const before = workerOf(store);
   await before.worker.start();
-  await vi.waitFor(() => expect(before.settled).toEqual(['pending']));
+  await expect.poll(() => before.settled).toEqual(['pending']);
   await before.worker.stop();
 
   CLOCK.now -= 24 * 60 * 60 * 1_000;
   const after = workerOf(store);
   await after.worker.start();
-  await vi.waitFor(() => expect(after.settled).toEqual(['pending']));
+  await expect.poll(() => after.settled).toEqual(['pending']);
   expect((await firstOf(store, id))?.attempts).toBe(2);
 });
 
@@ -152,9 +150,9 @@ test('an installation that is deleted while its setup event is postponed has its
   const { worker, settled, timers } = workerOf(store);
   store.changes.on('lifecycle', (installationId) => worker.add(installationId));
   await worker.start();
-  await vi.waitFor(() => expect(timers.size).toBe(1));
+  await expect.poll(() => timers.size).toBe(1);
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
-  await vi.waitFor(() => expect(settled).toEqual(['pending', 'pending']));
+  await expect.poll(() => settled).toEqual(['pending', 'pending']);
   const { items } = await store.lifecycleEvents.list({ installationId: id, limit: 9 });
   expect(items).toMatchObject([
     { type: 'installation_deleted', attempts: 1 },

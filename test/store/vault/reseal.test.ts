@@ -111,7 +111,7 @@ test('after a new first key the next start reseals all values, and reports when 
   const options = { ...storeOptions(folder), onReseal: (note: ResealNote) => notes.push(note) };
   const store = await openStore(options);
   await expect
-    .poll(() => notes.at(-1)?.message, { timeout: 10_000 })
+    .poll(() => notes.at(-1)?.message)
     .toBe(`key ${vaultKeyId(old)} is no longer needed by this store; older backups may need it`);
   expect(notes.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await store.close();

@@ -39,6 +39,6 @@ export async function startedSession(): Promise<number> {
     session = processes().find(build)?.session ?? 0;
     return session === 0 ? 0 : aliveIn(session);
   };
-  await expect.poll(running, { timeout: 5_000, interval: 20 }).toBe(2);
+  await expect.poll(running).toBe(2);
   return session;
 }
