@@ -150,6 +150,11 @@ export const ERRORS = {
     'integration',
     'The drawing is not valid ContentKit; `problems` has each fault with its path in the tree.',
   ),
+  RENDER_REFUSED: row(
+    400,
+    'integration',
+    'The component refused with a message for the caller. The status is its own, from 400 to 499.',
+  ),
   RENDER_FAILED: row(
     502,
     'integration',
@@ -269,6 +274,7 @@ export class AnnexError extends Error {
   /** The limit that was reached, if any. */
   readonly limit: LimitMet | undefined;
   readonly #retryAfterS: number | undefined;
+  readonly #status: number | undefined;
 
   constructor(
     code: ErrorCode,
@@ -279,6 +285,8 @@ export class AnnexError extends Error {
       limit?: LimitMet;
       /** Whole seconds; replaces the value of the table. */
       retryAfterS?: number;
+      /** Replaces the status of the table. */
+      status?: number;
       cause?: unknown;
     } = {},
   ) {
@@ -288,10 +296,11 @@ export class AnnexError extends Error {
     this.extra = options.extra ?? {};
     this.limit = options.limit;
     this.#retryAfterS = options.retryAfterS;
+    this.#status = options.status;
   }
 
   get status(): number {
-    return ERRORS[this.code].status;
+    return this.#status ?? ERRORS[this.code].status;
   }
 
   get retryAfterS(): number | undefined {

@@ -35,26 +35,31 @@ export type Press =
       readonly componentId: string;
       /** Props of that component. */
       readonly props: Readonly<Record<string, unknown>>;
+      readonly [parameter: string]: unknown;
     }
   | {
       readonly action: '@ui.modal.close';
       /** Value for the opener of the modal. */
-      readonly returnValue: Readonly<Record<string, unknown>>;
+      readonly returnValue?: Readonly<Record<string, unknown>>;
+      readonly [parameter: string]: unknown;
     }
   | {
       readonly action: '@ui.url.open';
       /** URL to open: http, https or mailto. */
       readonly url: Dynamic<string>;
+      readonly [parameter: string]: unknown;
     }
   | {
       readonly action: '@link.unfurl';
       /** URL to turn into a block: http or https. */
       readonly url: Dynamic<string>;
+      readonly [parameter: string]: unknown;
     }
   | {
       readonly action: '@editor.node.updateProps';
       /** Props that replace those of the block. */
       readonly props: Readonly<Record<string, unknown>>;
+      readonly [parameter: string]: unknown;
     }
   | {
       /** Name of the action; it does not begin with `@`. */
@@ -96,7 +101,7 @@ export interface SelectOption {
   readonly icon?: Icon;
 }
 
-/** Tag → attributes. The host answers 422 for what does not fit. */
+/** Tag → attributes. The host leaves out what is unknown, and answers 422 for what does not fit. */
 export interface Elements {
   /** Root element of a component in a document. */
   block: {
@@ -109,7 +114,7 @@ export interface Elements {
     /** Title of the window. */
     readonly title?: string;
     /** Text below the title. */
-    readonly subtitle?: string;
+    readonly subtitle?: TextChildren;
     /** Size of the window. */
     readonly size?: 'medium' | 'xlarge' | 'fullscreen';
     /** Value for the opener when the window is closed. */
@@ -204,7 +209,7 @@ export interface Elements {
     /** Title of the card. */
     readonly title?: string;
     /** Remark below. */
-    readonly hint?: string | Element;
+    readonly hint?: TextChildren;
     /** Icon or `<image>` before the title. */
     readonly icon?: Icon | Element;
     /** Dispatched when it is pressed. */
@@ -237,7 +242,7 @@ export interface Elements {
     /** Label of the form element. */
     readonly label: string;
     /** Remark below. */
-    readonly hint?: string | Element;
+    readonly hint?: TextChildren;
     /**
      * One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`,
      * `<codeblock>`.
@@ -267,8 +272,18 @@ export interface Elements {
     readonly options:
       | readonly SelectOption[]
       | {
-          /** URL that answers the list: http or https. */
-          readonly url: Dynamic<string>;
+          /** URL that answers the list: http or https. Also in parts. */
+          readonly url:
+            | string
+            | { readonly $state: string }
+            | {
+                /** Host, with its port if it has one. */
+                readonly host: string;
+                /** Path, from its `/`. */
+                readonly pathname?: string;
+                /** Parameters of the query. */
+                readonly query?: Readonly<Record<string, Dynamic<string>>>;
+              };
         };
     /** `id` of the initial choice; a list with `multiple`. */
     readonly initialValue?: Dynamic<string | readonly string[]>;

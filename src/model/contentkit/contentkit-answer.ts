@@ -4,20 +4,29 @@
  * problems.
  */
 import { checkDrawing } from './contentkit-check.ts';
-import { type DrawingProblem, Findings, meant, type Place } from './contentkit-problem.ts';
+import {
+  type DrawingProblem,
+  type DrawingWarnings,
+  Findings,
+  meant,
+  type Place,
+} from './contentkit-problem.ts';
 import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentkit-values-check.ts';
 
 /** Maximum size of an answer. Its state has to fit into the event of the next action. */
 export const RENDERING_BYTES_MAX = 1024 * 1024;
 
 export type ReadRendering =
-  | { readonly ok: true; readonly rendering: JsonObject }
+  | { readonly ok: true; readonly rendering: JsonObject; readonly warnings: DrawingWarnings }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
 const MEMBERS = {
   element: ['type', 'state', 'props', 'element'],
   complete: ['type', 'returnValue'],
 } as const;
+
+/** Members of an element's answer that are data of the component. */
+const DATA = ['state', 'props'] as const;
 
 /** Reads the JSON of an answer. */
 export function readRendering(bytes: Buffer): ReadRendering {
@@ -27,11 +36,19 @@ export function readRendering(bytes: Buffer): ReadRendering {
   if (type !== 'element' && type !== 'complete')
     return wrong('The answer must have the type "element" or "complete".');
   const findings = new Findings();
-  for (const key of Object.keys(answer)) checkMember(key, answer, MEMBERS[type], findings);
+  const rendering = knownMembers(answer, MEMBERS[type], findings);
   const drawing = type === 'element' ? checkElement(answer, findings) : undefined;
   const problems = [...findings.problems, ...(drawing?.ok === false ? drawing.problems : [])];
   if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, rendering: drawing?.ok ? { ...answer, element: drawing.element } : answer };
+  if (!drawing?.ok) return { ok: true, rendering, warnings: findings.warnings };
+  const { element, warnings } = drawing;
+  const { state, props } = rendering;
+  return {
+    ok: true,
+    // A component without state answers none.
+    rendering: { type, state: state ?? {}, props: props ?? {}, element },
+    warnings: joined(findings.warnings, warnings),
+  };
 }
 
 /** Parses JSON in UTF-8; undefined where it is not valid. */
@@ -45,15 +62,26 @@ function parsed(bytes: Buffer): unknown {
 
 const wrong = (message: string): ReadRendering => ({ ok: false, problems: [{ path: '', message }] });
 
-function checkMember(key: string, answer: JsonObject, known: readonly string[], findings: Findings): void {
-  const at: Place = { key };
-  if (!known.includes(key)) findings.add(at, `is unknown; there are ${known.join(', ')}`, meant(key, known));
-  else if (key !== 'element' && isDeeper(answer[key], DATA_DEPTH_MAX))
-    findings.add(at, `must not be nested deeper than ${DATA_DEPTH_MAX}`);
+/** The members that an answer has; others are left out, with a warning. */
+function knownMembers(answer: JsonObject, known: readonly string[], findings: Findings): JsonObject {
+  const members: Record<string, unknown> = {};
+  for (const key of Object.keys(answer)) {
+    const at: Place = { key };
+    if (!known.includes(key))
+      findings.drop(at, `is unknown; there are ${known.join(', ')}`, () => meant(key, known));
+    else if (key !== 'element' && isDeeper(answer[key], DATA_DEPTH_MAX))
+      findings.refuse(at, `must not be nested deeper than ${DATA_DEPTH_MAX}`);
+    else members[key] = answer[key];
+  }
+  return members;
 }
 
 function checkElement(answer: JsonObject, findings: Findings) {
-  for (const key of ['state', 'props'] as const)
-    if (!isObject(answer[key])) findings.add({ key }, 'must be an object');
+  for (const key of DATA) if (!isObject(answer[key] ?? {})) findings.add({ key }, 'must be an object');
   return checkDrawing(answer['element']);
 }
+
+const joined = (answer: DrawingWarnings, drawing: DrawingWarnings): DrawingWarnings =>
+  answer.count === 0
+    ? drawing
+    : { listed: [...answer.listed, ...drawing.listed], count: answer.count + drawing.count };

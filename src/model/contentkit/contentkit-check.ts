@@ -4,10 +4,18 @@
  *
  * The tree is untrusted JSON: its depth, its elements and the list of its problems are bounded, and
  * the work is linear in its size. Harmless noise is normalised: nested lists, `null`, `false`,
- * numbers in place of text. The catalogue is compiled once, when this module is loaded.
+ * numbers in place of text. What is unknown, and an optional attribute that does not fit, is left
+ * out with a warning. The catalogue is compiled once, when this module is loaded.
  */
 import { type ChildrenRule, DEFINITIONS, ELEMENTS, type ElementKind, ROOTS } from './contentkit.ts';
-import { type DrawingProblem, Findings, meant, type Place, quoted } from './contentkit-problem.ts';
+import {
+  type DrawingProblem,
+  type DrawingWarnings,
+  Findings,
+  meant,
+  type Place,
+  quoted,
+} from './contentkit-problem.ts';
 import { VALUES } from './contentkit-values.ts';
 import {
   alternatives,
@@ -15,6 +23,7 @@ import {
   type Definitions,
   isObject,
   type JsonObject,
+  optionalCheck,
   valueCheck,
 } from './contentkit-values-check.ts';
 
@@ -26,15 +35,16 @@ const DRAWING_ELEMENTS_MAX = 10_000;
 const NAMES_LISTED_MAX = 7;
 
 export type CheckedDrawing =
-  | { readonly ok: true; readonly element: JsonObject }
+  | { readonly ok: true; readonly element: JsonObject; readonly warnings: DrawingWarnings }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
 /** Checks the tree below `element`. @param element parsed JSON, untrusted */
 export function checkDrawing(element: unknown): CheckedDrawing {
   const findings = new Findings();
   const checked = rootCheck(element, ROOT, findings);
-  if (findings.problems.length > 0) return { ok: false, problems: findings.problems };
-  return { ok: true, element: checked as JsonObject };
+  const { problems, warnings } = findings;
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, element: checked as JsonObject, warnings };
 }
 
 const ROOT: Place = { key: 'element' };
@@ -51,62 +61,85 @@ function depthAt(at: Place): number {
 
 const definitions: Definitions = {
   value: (name) => VALUES[name],
-  element: (names) => elementCheck(names),
-  elements: (names) => childrenCheck({ elements: names, text: false, required: false }),
+  element: (names) => elementCheck(names, 'required'),
+  elements: (names, takesText) => childrenCheck({ elements: names, text: takesText, required: false }),
 };
 
 /** A compiled element. */
 interface Kind {
   readonly attributes: ReadonlyMap<string, Check>;
+  /** Names of the required attributes. */
   readonly required: readonly string[];
   /** Names of attributes, including `children` where the element can have some. */
   readonly known: readonly string[];
+  /** The fault of an unknown attribute. */
+  readonly unknown: string;
   readonly children: Check | undefined;
+  /** Whether absent children become an empty list. */
+  readonly hasChildren: boolean;
 }
 
 const KINDS: ReadonlyMap<string, Kind> = new Map(
   Object.entries(ELEMENTS).map(([name, kind]) => [name, compiled(name, kind)]),
 );
-const rootCheck = elementCheck(ROOTS);
+const rootCheck = elementCheck(ROOTS, 'required');
 
 function compiled(name: string, { attributes, children }: ElementKind): Kind {
-  const entries = Object.entries(attributes);
-  const { required = [] } = DEFINITIONS[name] as { readonly required?: readonly string[] };
+  const definition = DEFINITIONS[name] as { readonly required?: readonly string[] };
+  const required = (definition.required ?? []).filter((key) => Object.hasOwn(attributes, key));
+  const checks = Object.entries(attributes).map(([key, schema]): [string, Check] => {
+    const check = valueCheck(schema, definitions);
+    return [key, required.includes(key) ? check : optionalCheck(check)];
+  });
+  const known = [...Object.keys(attributes), ...(children ? ['children'] : [])];
+  const there = known.length === 0 ? 'no attributes' : known.join(', ');
   return {
-    attributes: new Map(entries.map(([name, schema]) => [name, valueCheck(schema, definitions)])),
+    attributes: new Map(checks),
     required,
-    known: [...entries.map(([name]) => name), ...(children ? ['children'] : [])],
+    known,
+    unknown: `is unknown; there are ${there}`,
     children: children && childrenCheck(children),
+    hasChildren: children?.required ?? false,
   };
 }
 
-/** A check that the value is one of these elements. */
-function elementCheck(names: readonly string[]): Check {
+/**
+ * A check that the value is one of these elements. A list of one element is that element.
+ *
+ * @param place `listed`: in a list, of which another element is left out; `required`: where an
+ *   element of these has to be
+ */
+function elementCheck(names: readonly string[], place: 'listed' | 'required'): Check {
   const allowed = new Set(names);
+  const isMany = names.length > NAMES_LISTED_MAX;
   const listed = alternatives(names.map((name) => `<${name}>`));
-  return (value, at, findings) => {
-    if (!isObject(value) || typeof value['type'] !== 'string') {
-      const expected = names.length > NAMES_LISTED_MAX ? 'an element: an object with a `type`' : listed;
-      return findings.add(at, `must be ${expected}`);
+  const noElement = `must be ${isMany ? 'an element: an object with a `type`' : listed}`;
+  const misplaced = isMany ? 'may not stand here' : `may not stand here, only ${listed} may`;
+  const check: Check = (value, at, findings) => {
+    if (Array.isArray(value)) {
+      const [first, ...others] = openedList(value, at, findings);
+      const isOne = first !== undefined && others.length === 0;
+      return isOne ? check(first.item, first.place, findings) : findings.add(at, noElement);
     }
+    if (!isObject(value) || typeof value['type'] !== 'string') return findings.add(at, noElement);
+    const tag = value['type'];
+    const kind = KINDS.get(tag);
     const depth = depthAt(at);
-    const place: Place = { ...at, tag: value['type'], depth: depth + 1 };
-    const kind = KINDS.get(value['type']);
-    if (kind === undefined) {
-      const hint = meant(value['type'], KINDS.keys(), (name) => `<${name}>`);
-      return findings.add(place, 'there is no such element', hint);
+    const inside: Place = { ...at, tag, depth: depth + 1 };
+    if (kind === undefined || !allowed.has(tag)) {
+      const text = kind === undefined ? 'there is no such element' : misplaced;
+      const hint = () =>
+        kind === undefined ? meant(tag, KINDS.keys(), (name) => `<${name}>`) : hintOfPlace(tag);
+      return place === 'listed' ? findings.drop(inside, text, hint) : findings.add(inside, text, hint);
     }
-    if (!allowed.has(value['type']))
-      return findings.add(
-        place,
-        names.length > NAMES_LISTED_MAX ? 'may not stand here' : `may not stand here, only ${listed} may`,
-        hintOfPlace(value['type']),
-      );
-    if (isTooMany(findings, place)) return undefined;
-    if (depth >= DRAWING_DEPTH_MAX) return findings.add(place, `is nested deeper than ${DRAWING_DEPTH_MAX}`);
-    return checkedElement(value, kind, place, findings);
+    if (isTooMany(findings, inside)) return undefined;
+    if (depth >= DRAWING_DEPTH_MAX) return findings.refuse(inside, DEEPER);
+    return checkedElement(value, kind, inside, findings);
   };
+  return check;
 }
+
+const DEEPER = `is nested deeper than ${DRAWING_DEPTH_MAX}`;
 
 /**
  * Counts one element or text. Attack: a million elements, all checked although the bound is passed:
@@ -115,9 +148,13 @@ function elementCheck(names: readonly string[]): Check {
 function isTooMany(findings: Findings, at: Place): boolean {
   findings.elements += 1;
   if (findings.elements <= DRAWING_ELEMENTS_MAX) return false;
-  findings.add(at, `is one too many: there are more than ${DRAWING_ELEMENTS_MAX} elements and texts`);
-  findings.stopped = true;
+  stopAt(at, findings);
   return true;
+}
+
+function stopAt(at: Place, findings: Findings): void {
+  findings.refuse(at, `is one too many: there are more than ${DRAWING_ELEMENTS_MAX} elements and texts`);
+  findings.stopped = true;
 }
 
 /** Names the parents of an element, where they are few. */
@@ -130,49 +167,58 @@ function hintOfPlace(name: string): string | undefined {
 
 function checkedElement(value: JsonObject, kind: Kind, at: Place, findings: Findings): JsonObject {
   const checked: Record<string, unknown> = { type: value['type'] };
+  if (kind.hasChildren) checked['children'] = [];
   for (const key of Object.keys(value)) {
     if (findings.full) break;
+    const given = value[key];
+    // An attribute that is null is not there.
+    if (key === 'type' || given === null) continue;
     const place: Place = { parent: at, key };
     const check = key === 'children' ? (kind.children ?? noChildren) : kind.attributes.get(key);
-    if (check !== undefined) checked[key] = check(value[key], place, findings);
-    else if (key !== 'type') findings.add(place, unknownText(kind), meant(key, kind.known));
+    const normal = check?.(given, place, findings);
+    if (normal !== undefined) checked[key] = normal;
+    else if (check === undefined) findings.drop(place, kind.unknown, () => meant(key, kind.known));
   }
-  if (kind.children === undefined) delete checked['children'];
   for (const key of kind.required)
-    if (!Object.hasOwn(value, key)) findings.add({ parent: at, key }, 'is required');
+    if (!Object.hasOwn(value, key) || value[key] === null) findings.add({ parent: at, key }, 'is required');
   return checked;
 }
-
-const unknownText = ({ known }: Kind): string =>
-  known.length === 0 ? 'is unknown; there are no attributes' : `is unknown; there are ${known.join(', ')}`;
 
 /** Check of an element that is always empty. Values that draw nothing are accepted. */
 const noChildren: Check = (value, at, findings) => {
   const items = openedList(value, at, findings);
-  return items.length > 0 ? findings.add(at, 'must not be there: the element is always empty') : undefined;
+  return items.length > 0 ? findings.drop(at, 'is left out: the element is always empty') : undefined;
 };
 
 function childrenCheck(rule: ChildrenRule): Check {
-  const check = elementCheck(rule.elements);
+  const checkChild = elementCheck(rule.elements, 'listed');
+  const takesElement = rule.elements.includes('text');
+  /** The text as it stands in the list; undefined where it is left out. */
+  const textChild: Check = (text, place, findings) => {
+    if (rule.text) return isTooMany(findings, place) ? undefined : text;
+    // White space between two tags on one line.
+    if (String(text).trim() === '') return undefined;
+    findings.drop(place, `is text: "${quoted(String(text))}"`, () => TEXT_HINT);
+    const child = { type: 'text', children: [text] };
+    return takesElement ? checkChild(child, place, findings) : undefined;
+  };
   return (value, at, findings) => {
     const checked: unknown[] = [];
-    for (const { item, place } of openedList(value, at, findings)) {
+    const items = openedList(value, at, findings);
+    for (const { item, place } of items) {
       if (findings.full) break;
       const isText = typeof item === 'string' || typeof item === 'number';
-      if (isText && rule.text) {
-        if (!isTooMany(findings, place)) checked.push(String(item));
-      }
-      // White space between two tags on one line.
-      else if (typeof item === 'string' && item.trim() === '') continue;
-      else if (isText) findings.add(place, `is text: "${quoted(String(item))}"`, TEXT_HINT);
-      else checked.push(check(item, place, findings));
+      const child = isText ? textChild(String(item), place, findings) : checkChild(item, place, findings);
+      if (child !== undefined) checked.push(child);
     }
+    // Attack: items that are left out, and do not count as elements, before those of the drawing.
+    if (items.length > DRAWING_ELEMENTS_MAX && !findings.full) stopAt(at, findings);
     if (rule.alone !== undefined && checked.length > 1) standAlone(checked, rule.alone, at, findings);
     return checked;
   };
 }
 
-const TEXT_HINT = 'Put text into <text>.';
+const TEXT_HINT = 'Put text into <text>, as it is drawn now.';
 
 /** A value that draws nothing, such as the result of `cond && <x/>`. */
 const isNothing = (item: unknown): boolean =>
@@ -198,7 +244,7 @@ function openedList(value: unknown, at: Place, findings: Findings): readonly Ite
     if (!Array.isArray(value)) {
       if (!isNothing(value)) items.push({ item: value, place });
     } else if (depth === DRAWING_DEPTH_MAX) {
-      findings.add(place, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
+      findings.refuse(place, `is a list nested deeper than ${DRAWING_DEPTH_MAX}`);
     } else {
       for (const [key, item] of value.entries()) {
         // Items beyond the bound on elements are not checked.

@@ -1,7 +1,9 @@
 /**
- * Problems of a drawing, as values: each has a path in the tree, the element and the attribute.
+ * Problems and warnings of a drawing, as values: each has a path in the tree, the element and the
+ * attribute. A problem refuses the drawing; a warning says what was left out of it.
  *
- * The tree is untrusted, so the number of problems and the length of each quotation are bounded.
+ * The tree is untrusted, so their number and the length of each quotation are bounded, and their
+ * texts are built at the end, for those that are reported.
  */
 import { nearest } from '../nearest.ts';
 
@@ -9,6 +11,8 @@ import { nearest } from '../nearest.ts';
  * Maximum problems listed. Attack: ten thousand wrong elements, whose problems would be megabytes.
  */
 const DRAWING_PROBLEMS_MAX = 20;
+/** Maximum warnings listed; the others are counted. */
+const DRAWING_WARNINGS_MAX = 10;
 const QUOTED_CHARS_MAX = 64;
 /** Maximum steps of a reported path, counted from its end: enough for the deepest valid element. */
 const STEPS_SHOWN_MAX = 256;
@@ -19,6 +23,14 @@ export interface DrawingProblem {
   /** The path and name of the element, and what is wrong with it. */
   readonly message: string;
   readonly hint?: string;
+}
+
+/** What was left out of a drawing, or changed in it. */
+export interface DrawingWarnings {
+  /** The first of them. */
+  readonly listed: readonly DrawingProblem[];
+  /** All of them. */
+  readonly count: number;
 }
 
 /** A place in the tree, as a linked list: its text is only built for a problem. */
@@ -32,9 +44,24 @@ export interface Place {
   readonly depth?: number;
 }
 
-/** Collects the problems of one check, and counts the elements checked. */
+/** Makes a hint. Only called for a fault that is reported: the search for a near word is slow. */
+type MakeHint = () => string | undefined;
+
+/** Something that does not fit, before its text is built. */
+interface Fault {
+  readonly at: Place;
+  /** The clause after the name of the place, for example `is required`. */
+  readonly text: string;
+  readonly hint: MakeHint | undefined;
+  /** Whether it refuses the drawing also inside of an optional value. */
+  readonly isFinal: boolean;
+}
+
+/** Collects the problems and warnings of one check, and counts the elements checked. */
 export class Findings {
-  readonly problems: DrawingProblem[] = [];
+  readonly #faults: Fault[] = [];
+  readonly #dropped: Fault[] = [];
+  #droppedCount = 0;
   /** Elements and texts checked so far. */
   elements = 0;
   /** Set to end the check before the list of problems is full. */
@@ -42,23 +69,70 @@ export class Findings {
 
   /** Whether the check ends. */
   get full(): boolean {
-    return this.stopped || this.problems.length >= DRAWING_PROBLEMS_MAX;
+    return this.stopped || this.#faults.length >= DRAWING_PROBLEMS_MAX;
   }
 
-  /** @param text the clause after the name of the place, for example `is required` */
-  add(at: Place, text: string, hint?: string): undefined {
-    if (this.full) return;
-    const within: string[] = [];
-    let owner: Place | undefined = at;
-    for (; owner !== undefined && owner.tag === undefined; owner = owner.parent) within.unshift(step(owner));
-    const attribute = within.join('').replace(/^\./, '');
-    const clause = attribute === '' ? text : `${attribute} ${text}`;
-    this.problems.push({
-      path: pathOf(at),
-      message: owner === undefined ? clause : `${pathOf(owner)} <${quoted(owner.tag ?? '')}>: ${clause}`,
-      ...(hint !== undefined && { hint }),
-    });
+  /** The number of faults so far, for `forgive`. */
+  get mark(): number {
+    return this.#faults.length;
   }
+
+  /** Something required is absent or does not fit. */
+  add(at: Place, text: string, hint?: MakeHint): undefined {
+    if (!this.full) this.#faults.push({ at, text, hint, isFinal: false });
+  }
+
+  /** A bound is passed, or a URL is dangerous: the drawing is refused wherever this is. */
+  refuse(at: Place, text: string): undefined {
+    if (!this.full) this.#faults.push({ at, text, hint: undefined, isFinal: true });
+  }
+
+  /**
+   * Something harmless is left out or changed.
+   *
+   * Attack: an element with two hundred thousand unknown attributes. Beyond the bound they are only
+   * counted.
+   */
+  drop(at: Place, text: string, hint?: MakeHint): undefined {
+    this.#droppedCount += 1;
+    if (this.#dropped.length < DRAWING_WARNINGS_MAX) this.#dropped.push({ at, text, hint, isFinal: false });
+  }
+
+  /**
+   * Turns the faults since `mark` into one warning: the optional value that has them is left out.
+   *
+   * @returns false where one of them is final; they are kept then
+   */
+  forgive(mark: number): boolean {
+    if (this.stopped) return false;
+    for (let index = mark; index < this.#faults.length; index += 1)
+      if (this.#faults[index]?.isFinal) return false;
+    const [first] = this.#faults.splice(mark);
+    if (first !== undefined) this.drop(first.at, first.text, first.hint);
+    return true;
+  }
+
+  get problems(): readonly DrawingProblem[] {
+    return this.#faults.map(problemOf);
+  }
+
+  get warnings(): DrawingWarnings {
+    return { listed: this.#dropped.map(problemOf), count: this.#droppedCount };
+  }
+}
+
+function problemOf({ at, text, hint }: Fault): DrawingProblem {
+  const within: string[] = [];
+  let owner: Place | undefined = at;
+  for (; owner !== undefined && owner.tag === undefined; owner = owner.parent) within.unshift(step(owner));
+  const attribute = within.join('').replace(/^\./, '');
+  const clause = attribute === '' ? text : `${attribute} ${text}`;
+  const hinted = hint?.();
+  return {
+    path: pathOf(at),
+    message: owner === undefined ? clause : `${pathOf(owner)} <${quoted(owner.tag ?? '')}>: ${clause}`,
+    ...(hinted !== undefined && { hint: hinted }),
+  };
 }
 
 /** A "Did you mean …?" hint, where one of the known words is near. */

@@ -7,9 +7,13 @@
  */
 import type { TSchema } from 'typebox';
 import { type Findings, meant, type Place, quoted } from './contentkit-problem.ts';
-import { PATTERN_WORDS, referred } from './contentkit-values.ts';
+import { isDangerousUrl, PATTERN_WORDS, referred, URL_PATTERNS } from './contentkit-values.ts';
 
-/** Checks a value, adding its problems to `findings`. @returns the normalised value */
+/**
+ * Checks a value, adding its problems to `findings`.
+ *
+ * @returns the normalised value; undefined where it does not fit, or is left out
+ */
 export type Check = (value: unknown, at: Place, findings: Findings) => unknown;
 
 /**
@@ -45,9 +49,23 @@ export interface Definitions {
   /** A check that the value is one of these elements. */
   element(names: readonly string[]): Check;
   /**
-   * A check of a list of these elements, which may have nested lists and values that draw nothing.
+   * A check of a list of these elements, and of text if `takesText`. It may have nested lists and
+   * values that draw nothing.
    */
-  elements(names: readonly string[]): Check;
+  elements(names: readonly string[], takesText: boolean): Check;
+}
+
+/**
+ * The check of an optional value: one that does not fit is left out, with a warning. A bound that
+ * is passed or a dangerous URL refuses the drawing here, too.
+ */
+export function optionalCheck(check: Check): Check {
+  return (value, at, findings) => {
+    const { mark } = findings;
+    const checked = check(value, at, findings);
+    if (findings.mark === mark) return checked;
+    return findings.forgive(mark) ? undefined : checked;
+  };
 }
 
 /** Compiles a schema. @throws where it uses an unsupported type */
@@ -110,7 +128,7 @@ export const alternatives = (names: readonly string[]): string =>
 /** Check of free data: only its depth is bounded. */
 const dataCheck: Check = (value, at, findings) =>
   isDeeper(value, DATA_DEPTH_MAX)
-    ? findings.add(at, `must not be nested deeper than ${DATA_DEPTH_MAX}`)
+    ? findings.refuse(at, `must not be nested deeper than ${DATA_DEPTH_MAX}`)
     : value;
 
 /** Whether objects and lists are nested more than `depthMax` levels. */
@@ -124,17 +142,19 @@ export function isDeeper(value: unknown, depthMax: number): boolean {
 
 const enumCheck = (values: readonly string[]): Check => {
   const known = new Set<unknown>(values);
+  const expected = `must be one of ${values.join(', ')}`;
   return (value, at, findings) => {
     if (known.has(value)) return value;
-    const hint = typeof value === 'string' ? meant(value, values) : undefined;
-    return findings.add(at, `must be one of ${values.join(', ')}`, hint);
+    return findings.add(at, expected, () => (typeof value === 'string' ? meant(value, values) : undefined));
   };
 };
 
 function textCheck({ pattern, const: only, minLength = 0, maxLength }: Rules): Check {
   const form = pattern === undefined ? undefined : new RegExp(pattern, 'u');
+  const isUrl = pattern !== undefined && URL_PATTERNS.has(pattern);
   const expected = PATTERN_WORDS.get(pattern ?? '') ?? 'text';
-  return (value, at, findings) => {
+  return (given, at, findings) => {
+    const value = typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string') return findings.add(at, `must be ${expected}`);
     if (only !== undefined && value !== only) return findings.add(at, `must be "${only}"`);
     if (value.length < minLength) return findings.add(at, 'must not be empty');
@@ -142,14 +162,17 @@ function textCheck({ pattern, const: only, minLength = 0, maxLength }: Rules): C
       // Counts code points, as JSON Schema does, not UTF-16 code units.
       const characters = [...value].length;
       if (characters > maxLength)
-        return findings.add(at, `must have at most ${maxLength} characters, not ${characters}`);
+        return findings.refuse(at, `must have at most ${maxLength} characters, not ${characters}`);
     }
-    return form === undefined || form.test(value) ? value : findings.add(at, `must be ${expected}`);
+    if (form === undefined || form.test(value)) return value;
+    if (isUrl && isDangerousUrl(value)) return findings.refuse(at, `must be ${expected}`);
+    return findings.add(at, `must be ${expected}`);
   };
 }
 
 function numberCheck({ minimum, exclusiveMinimum }: Rules): Check {
-  return (value, at, findings) => {
+  return (given, at, findings) => {
+    const value = typeof given === 'string' && NUMBER.test(given) ? Number(given) : given;
     if (typeof value !== 'number') return findings.add(at, 'must be a number');
     if (minimum !== undefined && value < minimum)
       return findings.add(at, `must be ${minimum} or more, not ${value}`);
@@ -159,42 +182,73 @@ function numberCheck({ minimum, exclusiveMinimum }: Rules): Check {
   };
 }
 
-/** The names of the elements that a schema allows; empty where it is a schema of values. */
-export function elementNames(schema: TSchema, definitions: Pick<Definitions, 'value'>): readonly string[] {
-  const variants = (schema as Rules).anyOf ?? [schema];
+/** A number as text, such as `aspectRatio="1.5"`. */
+const NUMBER = /^\d{1,9}(?:\.\d{1,9})?$/;
+
+/** The elements that a schema allows, and whether it allows text beside them. */
+export interface AllowedElements {
+  /** Empty where it is a schema of values. */
+  readonly names: readonly string[];
+  readonly takesText: boolean;
+}
+
+export function allowedElements(schema: TSchema, definitions: Pick<Definitions, 'value'>): AllowedElements {
+  const all = (schema as Rules).anyOf ?? [schema];
+  const variants = all.filter((variant) => (variant as Rules).type !== 'string');
   const names = variants.map(referred).filter((name) => name !== undefined);
   const isElements = names.length === variants.length && names.every((name) => !definitions.value(name));
-  return isElements ? names : [];
+  return { names: isElements ? names : [], takesText: variants.length < all.length };
 }
 
 function listCheck({ items }: Rules, definitions: Definitions): Check {
   if (items === undefined) throw new Error('ContentKit: a list without items.');
-  const names = elementNames(items, definitions);
-  if (names.length > 0) return definitions.elements(names);
+  const { names, takesText } = allowedElements(items, definitions);
+  if (names.length > 0) return definitions.elements(names, takesText);
   const check = valueCheck(items, definitions);
-  return (value, at, findings) =>
-    Array.isArray(value)
-      ? value.map((item, key) => (findings.full ? item : check(item, { parent: at, key }, findings)))
-      : findings.add(at, 'must be a list');
+  return (value, at, findings) => {
+    if (!Array.isArray(value)) return findings.add(at, 'must be a list');
+    const checked: unknown[] = [];
+    for (const [key, item] of value.entries()) {
+      if (findings.full) break;
+      // The result of `condition && {…}`.
+      if (item !== null && item !== false) checked.push(check(item, { parent: at, key }, findings));
+    }
+    return checked;
+  };
 }
 
 function objectCheck({ properties = {}, required = [], ...rules }: Rules, definitions: Definitions): Check {
   const members = new Map(
-    Object.entries(properties).map(([name, schema]) => [name, valueCheck(schema, definitions)]),
+    Object.entries(properties).map(([name, schema]) => {
+      const check = valueCheck(schema, definitions);
+      return [name, required.includes(name) ? check : optionalCheck(check)];
+    }),
   );
-  const others = rules.additionalProperties ? valueCheck(rules.additionalProperties, definitions) : undefined;
+  const others = rules.additionalProperties
+    ? optionalCheck(valueCheck(rules.additionalProperties, definitions))
+    : undefined;
   const known = [...members.keys()];
+  const unknown = `is unknown; there are ${known.join(', ')}`;
   return (value, at, findings) => {
     if (!isObject(value)) return findings.add(at, 'must be an object');
     for (const name of required)
-      if (!Object.hasOwn(value, name)) findings.add({ parent: at, key: name }, 'is required');
-    const entries = Object.entries(value).map(([key, member]) => {
-      if (findings.full) return [key, undefined];
+      if (!Object.hasOwn(value, name) || value[name] === null)
+        findings.add({ parent: at, key: name }, 'is required');
+    const entries: [key: string, member: unknown][] = [];
+    for (const [key, member] of Object.entries(value)) {
+      if (findings.full) break;
+      const own = members.get(key);
+      // A member that is null is not there, except in data of the author.
+      if (own !== undefined && member === null) continue;
       const place = { parent: at, key };
-      const check = members.get(key) ?? others;
-      if (check) return [key, check(member, place, findings)];
-      return [key, findings.add(place, `is unknown; there are ${known.join(', ')}`, meant(key, known))];
-    });
+      const check = own ?? others;
+      if (check === undefined) {
+        findings.drop(place, unknown, () => meant(key, known));
+        continue;
+      }
+      const checked = check(member, place, findings);
+      if (checked !== undefined) entries.push([key, checked]);
+    }
     // `fromEntries` defines members. Attack: assigning one named `__proto__` would set the
     // prototype.
     return Object.fromEntries(entries);
@@ -209,8 +263,8 @@ interface Variant {
 
 /** Selects the intended variant, so that problems are those of this variant and not of all. */
 function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Check {
-  const elements = elementNames({ anyOf: schemas } as TSchema, definitions);
-  if (elements.length > 0) return definitions.element(elements);
+  const { names, takesText } = allowedElements({ anyOf: schemas } as TSchema, definitions);
+  if (names.length > 0 && !takesText) return definitions.element(names);
   const variants = schemas.map((schema) => variantOf(schema, definitions));
   const actions = schemas.map(actionOf).filter((name) => name !== undefined);
   const expected = `must be ${
@@ -222,10 +276,13 @@ function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Chec
     const action = actions.length > 0 && isObject(value) ? value['action'] : undefined;
     if (typeof action === 'string' && action.startsWith('@') && !actions.includes(action)) {
       const fault = `"${quoted(action)}" is not an action of the platform; there are ${actions.join(', ')}`;
-      return findings.add(at, `is wrong: ${fault}`, meant(action, actions));
+      return findings.add(at, `is wrong: ${fault}`, () => meant(action, actions));
     }
     const variant = variants.find(({ isMeant }) => isMeant(value));
-    return variant === undefined ? findings.add(at, expected) : variant.check(value, at, findings);
+    if (variant !== undefined) return variant.check(value, at, findings);
+    const asText = typeof value === 'number' ? String(value) : undefined;
+    const textVariant = asText && variants.find(({ isMeant }) => isMeant(asText));
+    return textVariant ? textVariant.check(asText, at, findings) : findings.add(at, expected);
   };
 }
 

@@ -45,10 +45,34 @@ const LINK_URL = '^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\\s\\
 /** Name of an action of the component. Names that begin with `@` belong to the platform. */
 const OWN_ACTION = '^[^@]';
 
+/** Host of a URL, with its port. Attack: a user name before it, or a path after it. */
+const HOST = '^[^\\s\\u0000-\\u0020\\u007f/?#@\\\\]+$';
+/** Attack: a path without its slash, which would continue the name of the host. */
+const PATHNAME = '^/[^\\u0000-\\u001f\\u007f]*$';
+
+/** Patterns of whole URLs. */
+export const URL_PATTERNS: ReadonlySet<string> = new Set([WEB_URL, LINK_URL]);
+
+const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
+const HARMLESS_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mailto']);
+/** White space and control characters. */
+const IGNORED = /[\s\p{Cc}]/gu;
+
+/**
+ * Whether a text that is no valid URL here has a scheme of its own, such as `javascript:`.
+ * Characters that browsers ignore are ignored.
+ */
+export const isDangerousUrl = (url: string): boolean => {
+  const [, scheme] = SCHEME.exec(url.replace(IGNORED, '')) ?? [];
+  return scheme !== undefined && !HARMLESS_SCHEMES.has(scheme.toLowerCase());
+};
+
 /** Pattern → what it expects, in words that follow "must be". */
 export const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   [WEB_URL, 'an absolute URL with http or https'],
   [LINK_URL, 'an absolute URL with http, https or mailto'],
+  [HOST, 'the host of a URL'],
+  [PATHNAME, 'the path of a URL, from its `/`'],
   [OWN_ACTION, 'the name of an action of the component, or of one that the platform has'],
 ]);
 
@@ -77,13 +101,42 @@ export const linkUrl = (description: string): TSchema =>
 /** An object `{url}`: the location of a picture, a page or a link target. */
 export const source = (url: TSchema, description: string): TSchema => shape({ url }, description);
 
+/** A web URL, or its parts, of which those of the query may be bindings. */
+export const webAddress = (description: string): TSchema =>
+  Type.Union(
+    [
+      Type.String({ pattern: WEB_URL }),
+      ref('binding'),
+      shape(
+        {
+          host: Type.String({ description: 'Host, with its port if it has one.', pattern: HOST }),
+          pathname: Type.Optional(Type.String({ description: 'Path, from its `/`.', pattern: PATHNAME })),
+          query: Type.Optional(
+            Type.Object(
+              {},
+              {
+                description: 'Parameters of the query.',
+                additionalProperties: dynamic(Type.String(), 'A text.'),
+              },
+            ),
+          ),
+        },
+        'Parts of an https URL.',
+      ),
+    ],
+    { description },
+  );
+
 export const icon = (description: string): TSchema => ref('icon', description);
 export const press = (description: string): TSchema => ref('press', description);
 export const buttonStyle = Type.Enum([...BUTTON_STYLES], { description: 'Prominence of the button.' });
 
-/** An action that the platform carries out. */
+/** An action that the platform carries out. Further members are data of the component. */
 const builtIn = (action: string, members: Record<string, TSchema>, description: string): TSchema =>
-  shape({ action: Type.Literal(action), ...members }, description);
+  Type.Object(
+    { action: Type.Literal(action), ...members },
+    { description, additionalProperties: Type.Unknown() },
+  );
 
 const BUILT_IN_ACTIONS: readonly TSchema[] = [
   builtIn(
@@ -96,7 +149,7 @@ const BUILT_IN_ACTIONS: readonly TSchema[] = [
   ),
   builtIn(
     '@ui.modal.close',
-    { returnValue: anyObject('Value for the opener of the modal.') },
+    { returnValue: Type.Optional(anyObject('Value for the opener of the modal.')) },
     'Closes the modal.',
   ),
   builtIn('@ui.url.open', { url: linkUrl('URL to open: http, https or mailto.') }, 'Opens a URL.'),

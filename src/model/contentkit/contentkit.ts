@@ -19,6 +19,7 @@ import {
   source,
   text,
   VALUES,
+  webAddress,
   webUrl,
 } from './contentkit-values.ts';
 
@@ -28,7 +29,10 @@ export interface ChildrenRule {
   readonly elements: readonly string[];
   /** Whether text is allowed. */
   readonly text: boolean;
-  /** Whether the `children` member is required; it may be empty. */
+  /**
+   * Whether a drawing that leaves the service always has `children`; the list may be empty. An
+   * absent one is added.
+   */
   readonly required: boolean;
   /** One of `elements` that must be the only child where it is used. */
   readonly alone?: string;
@@ -86,9 +90,16 @@ const disabled = dynamic(Type.Boolean(), 'Whether the element cannot be used.');
 const confirm = ref('confirm', 'Question before the action is dispatched.');
 const state = text('Name of the client state that holds the value.', { minLength: 1 });
 const aspectRatio = Type.Number({ description: 'Width divided by height; above 0.', exclusiveMinimum: 0 });
-const textHint = Type.Union([Type.String(), ref('text'), ref('link'), ref('hint')], {
-  description: 'Remark below.',
-});
+/** Elements of a remark. */
+const REMARK_ELEMENTS = [
+  ...(['text', 'link', 'hint', 'markdown', 'image', 'hstack', 'vstack', 'box', 'divider'] as const),
+] as const;
+/** Text, one element, or a list of both. */
+const remark = (description: string): TSchema => {
+  const variants = [Type.String(), ...REMARK_ELEMENTS.map((name) => ref(name))];
+  return Type.Union([...variants, Type.Array(Type.Union(variants))], { description });
+};
+const textHint = remark('Remark below.');
 const choiceValue = Type.Union([Type.String(), Type.Number()], {
   description: 'Value in the client state when it is chosen.',
 });
@@ -107,7 +118,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     description: 'Root element of a component in a modal window.',
     attributes: optional({
       title: text('Title of the window.'),
-      subtitle: text('Text below the title.'),
+      subtitle: remark('Text below the title.'),
       size: Type.Enum(['medium', 'xlarge', 'fullscreen'], { description: 'Size of the window.' }),
       returnValue: anyObject('Value for the opener when the window is closed.'),
       submit: ref('button', 'Main button of the window: a `<button>`.'),
@@ -167,7 +178,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     attributes: optional({
       style: Type.Enum(['bold', 'italic', 'code', 'strikethrough'], { description: 'Style of the text.' }),
     }),
-    children: words,
+    children: inline,
   },
   link: {
     description: 'Link to a URL.',
@@ -242,7 +253,10 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
       options: Type.Union(
         [
           Type.Array(ref('option')),
-          source(webUrl('URL that answers the list: http or https.'), 'Location of the choices.'),
+          source(
+            webAddress('URL that answers the list: http or https. Also in parts.'),
+            'Location of the choices.',
+          ),
         ],
         { description: 'The choices, or the URL to fetch them from.' },
       ),

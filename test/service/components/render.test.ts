@@ -11,11 +11,13 @@ const SOURCE = `import { createComponent, createIntegration, ExposableError } fr
 
 const draw = {
   noise: () => <block>{[null, [<text>{1}{' of '}{[2]}</text>]]}{false}</block>,
-  wrong: () => <block><vstack><button label="a" onpress={{ action: 'x' }} /></vstack><link target={{ url: 'javascript:alert(1)' }}>a</link></block>,
+  wrong: () => <block><vstack><button label="a" /></vstack><link target={{ url: 'javascript:alert(1)' }}>a</link></block>,
   nothing: () => undefined,
   list: () => <><text>a</text></>,
   crash: () => { throw new Error('the secret reason'); },
   exposed: () => { throw new ExposableError('No such poll', 404); },
+  failing: () => { throw new ExposableError('The provider is away', 503); },
+  cleaned: () => <block><buton /><button label="a" icon="nope" onpress={1} onPress={{ action: 'x' }} /></block>,
   spin: () => { for (;;); },
   huge: () => <block><text>{'x'.repeat(1024 * 1024)}</text></block>,
   many: () => ({ type: 'block', children: Array.from({ length: 20_000 }, () => ({ type: 'divider' })) }),
@@ -140,22 +142,76 @@ describe('a configuration component', () => {
     });
   });
 
-  test('shows the stored values, without credentials', async () => {
+  test('gets the credentials of its integration, and the answer has none of them', async () => {
     const connected = await service.install('drawn');
     const path = `/integrations/drawn/installations/${connected.id}`;
-    const configuration = { region: 'eu', oauth_credentials: { access_token: 'T0K3N' } };
+    const configuration = { region: 'eu', oauth_credentials: { access_token: 'T0K3N', account: 'Acme' } };
     const patched = await ask(service, 'PATCH', path, { json: { configuration } });
     expect(patched.status).toBe(200);
     const drawn = (componentId: string) => ask(service, 'POST', `${path}/render`, { json: { componentId } });
     const settings = await drawn('account-settings');
     expect(settings.body['props']).toEqual({ installation: { configuration: { region: 'eu' } } });
     expect(settings.text).not.toContain('T0K3N');
+    // It draws its props.
+    expect(settings.body['element']).toEqual({
+      type: 'configuration',
+      children: [
+        {
+          type: 'text',
+          children: [
+            JSON.stringify({
+              installation: {
+                configuration: {
+                  region: 'eu',
+                  oauth_credentials: { access_token: '[redacted]', account: 'Acme' },
+                },
+              },
+            }),
+          ],
+        },
+      ],
+    });
     // Its own code has the credentials.
     expect((await drawn('seen')).text).toContain('T0K3N');
   });
 
   test('while any other component gets the props of the request', async () => {
     expect(await propsOf('seen', '', { installation: 1 })).toEqual({ installation: 1 });
+  });
+});
+
+describe('a drawing with parts that are not ContentKit', () => {
+  test('leaves without them, and one line of the log lists them', async () => {
+    const answer = await draw('cleaned');
+    expect(answer.status).toBe(200);
+    expect(answer.body['element']).toEqual({
+      type: 'block',
+      children: [{ type: 'button', label: 'a', onPress: { action: 'x' } }],
+    });
+    const lines = (await service.log(installed)).filter(({ text }) => text.includes('was changed to fit'));
+    expect(lines).toMatchObject([
+      {
+        level: 'warn',
+        text: expect.stringMatching(
+          /^The drawing of the component "drawing" was changed to fit ContentKit: element\.children\[0\] <buton>: there is no such element\. Did you mean <button>\? .*icon must be one of .*onpress is unknown/,
+        ),
+      },
+    ]);
+  });
+
+  test.each([
+    ['with more', "{ type: 'complete', returnValue: 1, extra: 1 }", { type: 'complete', returnValue: 1 }],
+    [
+      'without state and props',
+      "{ type: 'element', element: { type: 'block' } }",
+      { type: 'element', state: {}, props: {}, element: { type: 'block', children: [] } },
+    ],
+  ])('an answer of a script without the SDK, %s', async (title, response, expected) => {
+    const name = `lenient-${title.replaceAll(' ', '-')}`;
+    const raw = await service.deploy(name, `export default { fetch: () => Response.json(${response}) };`);
+    const path = `/integrations/${name}/installations/${raw.id}/render`;
+    const answer = await ask(service, 'POST', path, { json: { componentId: 'c' } });
+    expect([answer.status, answer.body]).toEqual([200, expected]);
   });
 });
 
@@ -166,13 +222,6 @@ describe('an invalid drawing', () => {
     expect(answer.body).toMatchObject({
       error: {
         problems: [
-          {
-            path: 'element.children[0].children[0].onpress',
-            message: expect.stringMatching(
-              /^element\.children\[0\]\.children\[0\] <button>: onpress is unknown/,
-            ),
-            hint: 'Did you mean "onPress"?',
-          },
           {
             path: 'element.children[0].children[0].onPress',
             message: 'element.children[0].children[0] <button>: onPress is required',
@@ -186,7 +235,7 @@ describe('an invalid drawing', () => {
       },
     });
     expect(answer.error.message).toMatch(
-      /element\.children\[0\]\.children\[0\] <button>: .* 2 more problems/,
+      /element\.children\[0\]\.children\[0\] <button>: .* one more problem/,
     );
     const logged = (await service.log(installed)).map(({ text }) => text).join('\n');
     expect(logged).toContain(
@@ -205,21 +254,20 @@ describe('an invalid drawing', () => {
   });
 
   test.each([
-    ['no JSON', "new Response('<block/>')", 'no JSON object'],
-    ['a list', 'Response.json([])', 'no JSON object'],
+    ['no JSON', "new Response('<block/>')", 'not a JSON object'],
+    ['a list', 'Response.json([])', 'not a JSON object'],
     ['of another type', "Response.json({ type: 'block' })", 'must have the type "element" or "complete"'],
     [
-      'without state',
-      "Response.json({ type: 'element', props: {}, element: { type: 'block', children: [] } })",
+      'with a state that is text',
+      "Response.json({ type: 'element', state: 'a', props: {}, element: { type: 'block', children: [] } })",
       'state must be an object',
     ],
-    ['with more', "Response.json({ type: 'complete', returnValue: 1, extra: 1 })", 'extra is unknown'],
     [
       'with deep state',
       "new Response('{\"type\":\"complete\",\"returnValue\":' + '['.repeat(9000) + ']'.repeat(9000) + '}')",
       'nested deeper',
     ],
-    ['broken UTF-8', 'new Response(new Uint8Array([0xff, 0x7b]))', 'no JSON object'],
+    ['broken UTF-8', 'new Response(new Uint8Array([0xff, 0x7b]))', 'not a JSON object'],
   ])('attack: a script that answers itself, %s', async (_title, response, complaint) => {
     const name = `raw-${Math.abs(hash(response))}`;
     const raw = await service.deploy(name, `export default { fetch: () => ${response} };`);
@@ -255,10 +303,10 @@ describe('a component that fails is 502', () => {
     expect(answer.text).not.toContain('secret reason');
   });
 
-  test('unless the reason is an ExposableError', async () => {
-    const answer = await draw('exposed');
+  test('with the message of an ExposableError of 500 and more', async () => {
+    const answer = await draw('failing');
     expect(codeOf(answer)).toBe('502 RENDER_FAILED');
-    expect(answer.error.message).toBe('The component "drawing" failed: No such poll');
+    expect(answer.error.message).toBe('The component "drawing" failed: The provider is away');
   });
 
   test.each([
@@ -301,6 +349,33 @@ describe('a component that fails is 502', () => {
     const line = (await service.log(installed)).find(({ text }) => text.includes('not nothing'));
     const defined = SOURCE.split('\n').indexOf('const drawing = createComponent({') + 1;
     expect(line?.text).toContain(`index.tsx:${defined}:`);
+  });
+});
+
+describe('a component that refuses', () => {
+  test('with an ExposableError below 500 keeps its status and message', async () => {
+    const answer = await draw('exposed');
+    expect(codeOf(answer)).toBe('404 RENDER_REFUSED');
+    expect(answer.error.message).toBe('No such poll');
+  });
+
+  test.each([
+    [400, '{"error":"Choose a project first."}', '400 RENDER_REFUSED', 'Choose a project first.'],
+    [409, '{"error":""}', '409 RENDER_REFUSED', 'The component "c" refused.'],
+    [422, `{"error":"${'x'.repeat(2_000)}"}`, '422 RENDER_REFUSED', 'x'.repeat(1_000)],
+    [400, '{"error":{"a":1}}', '502 RENDER_FAILED', 'The component "c" failed; the log'],
+    [400, 'Choose a project first.', '502 RENDER_FAILED', 'The component "c" failed; the log'],
+    [503, '{"error":"away"}', '502 RENDER_FAILED', 'The component "c" failed: away'],
+    [302, '{"error":"away"}', '502 RENDER_FAILED', 'The component "c" failed: away'],
+  ])('without the SDK: %i %.40s', async (status, body, code, message) => {
+    const name = `refuses-${Math.abs(hash(body + status))}`;
+    const source = `export default { fetch: () => new Response(${JSON.stringify(body)}, { status: ${status} }) };`;
+    const raw = await service.deploy(name, source);
+    const path = `/integrations/${name}/installations/${raw.id}/render`;
+    const answer = await ask(service, 'POST', path, { json: { componentId: 'c' } });
+    expect(codeOf(answer)).toBe(code);
+    expect(answer.error.message.startsWith(message)).toBe(true);
+    expect(answer.error.message.length).toBeLessThanOrEqual(1_000);
   });
 });
 

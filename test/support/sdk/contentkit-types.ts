@@ -13,7 +13,7 @@ import {
   type ElementKind,
 } from '../../../src/model/contentkit/contentkit.ts';
 import { referred, VALUES } from '../../../src/model/contentkit/contentkit-values.ts';
-import { elementNames } from '../../../src/model/contentkit/contentkit-values-check.ts';
+import { allowedElements } from '../../../src/model/contentkit/contentkit-values-check.ts';
 import { docComment } from './doc-comment.ts';
 
 const HEAD = `/**
@@ -44,7 +44,7 @@ export function contentKitTypes(): string {
   return [
     HEAD,
     ...values.map(([name, schema]) => definitionText(TYPE_NAMES[name] ?? name, schema)),
-    `/** Tag → attributes. The host answers 422 for what does not fit. */\nexport interface Elements {\n${elements.join('')}}\n`,
+    `/** Tag → attributes. The host leaves out what is unknown, and answers 422 for what does not fit. */\nexport interface Elements {\n${elements.join('')}}\n`,
   ].join('\n');
 }
 
@@ -122,6 +122,7 @@ function parts(schema: TSchema): readonly TSchema[] {
 
 function typeText(schema: TSchema, indent: string): string {
   const name = referred(schema);
+  if (name === 'binding') return '{ readonly $state: string }';
   if (name !== undefined) return TYPE_NAMES[name] ?? 'Element';
   const rules = schema as Rules;
   if (rules.const !== undefined) return `'${rules.const}'`;
@@ -133,13 +134,16 @@ function typeText(schema: TSchema, indent: string): string {
 
 function unionText(schemas: readonly TSchema[], indent: string): string {
   const others = schemas.filter((schema) => referred(schema) !== 'binding');
-  const text = [...new Set(others.map((schema) => typeText(schema, indent)))].join(' | ');
+  const types = new Set(others.map((schema) => typeText(schema, indent)));
+  // A list of texts and elements may also be one of them.
+  const text = types.has('TextChildren') ? 'TextChildren' : [...types].join(' | ');
   return others.length === schemas.length ? text : `Dynamic<${text}>`;
 }
 
 /** The host flattens nested lists of elements, and takes one element as a list of one. */
 function listText(items: TSchema, indent: string): string {
-  if (elementNames(items, { value: (name) => VALUES[name] }).length > 0) return 'ElementChildren';
+  const { names, takesText } = allowedElements(items, { value: (name) => VALUES[name] });
+  if (names.length > 0) return takesText ? 'TextChildren' : 'ElementChildren';
   const item = typeText(items, indent);
   return item.includes(' | ') ? `readonly (${item})[]` : `readonly ${item}[]`;
 }

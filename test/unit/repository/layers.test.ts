@@ -113,6 +113,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   'src/confinement/': [['confine.ts', 'launch.ts'], ['layers.ts'], ['bubblewrap.ts']],
   'src/model/': [
+    ['credentials-mask.ts'],
     ['actor.ts', 'redaction.ts', 'target.ts', 'unknown-name-errors.ts', 'example-event.ts'],
     ['configuration-', 'environment.ts', 'posted-event.ts', 'principal.ts', 'runtime-token-format.ts'],
     ['installation.ts', 'schema-check.ts'],

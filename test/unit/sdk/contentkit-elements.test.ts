@@ -55,6 +55,14 @@ const GOOD = [
   block(
     `<button label={element.dynamicState('label')} disabled={bound} onPress={{ action: '@ui.url.open', url: bound }} icon="star" />`,
   ),
+  block(`<text>See <link target={{ url: 'https://example.com' }}>this</link></text>`),
+  block(
+    `<card title="T" icon="star" hint={['a', count, <text>b</text>]} /><card hint="a" icon={<image source={{ url: 'https://example.com' }} aspectRatio={1} />} />`,
+  ),
+  block(
+    `<select state="s" options={{ url: { host: 'example.com', pathname: '/a', query: { b: 'c', d: element.dynamicState('d') } } }} />`,
+  ),
+  `<modal subtitle={<text>a</text>}><button onPress={{ action: '@ui.modal.close', more: count }} /></modal>`,
   block(`<image source={{ url: 'https://example.com' }} aspectRatio={2} /><markdown content="# A" />`),
   block(
     `<select state="s" options={[{ id: 'a', label: 'A' }]} multiple initialValue={['a']} /><select state="s" options={{ url: 'https://example.com' }} />`,

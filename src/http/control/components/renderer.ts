@@ -14,29 +14,31 @@ import type { Dispatch } from '../../../calls/dispatch.ts';
 import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
 import { RENDERING_BYTES_MAX, readRendering } from '../../../model/contentkit/contentkit-answer.ts';
-import type { DrawingProblem } from '../../../model/contentkit/contentkit-problem.ts';
+import type { DrawingProblem, DrawingWarnings } from '../../../model/contentkit/contentkit-problem.ts';
 import {
   DATA_DEPTH_MAX,
   isDeeper,
   type JsonObject,
 } from '../../../model/contentkit/contentkit-values-check.ts';
+import { CredentialsMask } from '../../../model/credentials-mask.ts';
 import { configurationAt } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
-import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 
 /** Versions whose configuration components are cached. */
 const VERSIONS_REMEMBERED = 1_000;
 const EXPOSED_CHARS_MAX = 1_000;
+/** Characters of one warning in the log: a path of the tenant may be long. */
+const WARNING_CHARS_MAX = 300;
 /** Problems of an invalid drawing that are logged. */
 const PROBLEMS_LOGGED_MAX = 5;
 
 export interface RendererParts {
   readonly registry: Pick<Registry, 'version'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
-  /** Logs drawings that are refused. */
+  /** Logs drawings that are refused, and what was left out of others. */
   readonly observer: Pick<CallLog, 'log'>;
 }
 
@@ -76,8 +78,9 @@ export class Renderer {
   /** @throws AnnexError if the component cannot be drawn */
   async draw(target: Target, input: RenderInput, { requestId, caller }: RenderContext): Promise<Drawing> {
     const { componentId } = input;
-    const configurationComponents = await this.#configurationComponentsOf(target);
-    const props = configurationComponents.has(componentId) ? configurationProps(target) : input.props;
+    const isConfiguration = (await this.#configurationComponentsOf(target)).has(componentId);
+    const props = isConfiguration ? configurationProps(target) : input.props;
+    const mask = isConfiguration ? CredentialsMask.of(target.environment) : undefined;
     const event = renderEvent(requestId, target, { ...input, props: props ?? {} });
     const envelope = { event, environment: target.environmentJson };
     const result = await this.#parts.dispatch.call(target, envelope, requestId, caller);
@@ -85,9 +88,10 @@ export class Renderer {
       if (result.outcome === 'exception') throw failed(componentId);
       throw result.refusal ?? outcomeError(result.outcome, result);
     }
-    const rendering = await this.#read(requestId, target, componentId, result.response);
+    const drawn: Drawn = { requestId, target, componentId, response: result.response, mask };
+    const rendering = await this.#read(drawn);
     const maxAge = maxAgeOf(result.response);
-    return { rendering, ...(maxAge !== undefined && { maxAge }) };
+    return { rendering: mask?.masked(rendering) ?? rendering, ...(maxAge !== undefined && { maxAge }) };
   }
 
   async #configurationComponentsOf({ integration, version }: Target): Promise<ReadonlySet<string>> {
@@ -102,21 +106,22 @@ export class Renderer {
   }
 
   /**
-   * @returns the checked answer @throws AnnexError RENDER_INVALID, RENDER_FAILED, COMPONENT_UNKNOWN
+   * @returns the checked answer
+   * @throws AnnexError RENDER_INVALID, RENDER_REFUSED, RENDER_FAILED, COMPONENT_UNKNOWN
    */
-  async #read(
-    requestId: string,
-    target: Target,
-    componentId: string,
-    response: CallResponse,
-  ): Promise<JsonObject> {
+  async #read({ requestId, target, componentId, response, mask }: Drawn): Promise<JsonObject> {
     const bytes = await bodyOf(response).catch(() => {
       throw failed(componentId);
     });
-    if (response.status !== 200) throw statusError(componentId, response, bytes?.toString('utf8') ?? '');
+    if (response.status !== 200)
+      throw statusError(componentId, response, bytes?.toString('utf8') ?? '', mask);
     const read = bytes === undefined ? TOO_LARGE : readRendering(bytes);
-    if (read.ok) return read.rendering;
     const { observer } = this.#parts;
+    if (read.ok) {
+      const { warnings } = read;
+      if (warnings.count > 0) observer.log(target, requestId, 'warn', warningText(componentId, warnings));
+      return read.rendering;
+    }
     const lines = read.problems.slice(0, PROBLEMS_LOGGED_MAX).map(sentence);
     observer.log(
       target,
@@ -124,8 +129,18 @@ export class Renderer {
       'error',
       `The answer of the component "${componentId}" is not valid ContentKit: ${lines.join(' ')}`,
     );
-    throw invalid(componentId, read.problems);
+    throw invalid(componentId, mask?.masked(read.problems) ?? read.problems);
   }
+}
+
+/** The answer of a component, before it is read. */
+interface Drawn {
+  readonly requestId: string;
+  readonly target: Target;
+  readonly componentId: string;
+  readonly response: CallResponse;
+  /** Present for configuration components: their props have credentials. */
+  readonly mask: CredentialsMask | undefined;
 }
 
 const bodyOf = (response: CallResponse): Promise<Buffer | undefined> =>
@@ -153,22 +168,17 @@ function renderEvent(eventId: string, target: Target, input: RenderInput): Buffe
 }
 
 /**
- * Props of a configuration component: the stored configuration, never the caller's props. They are
- * part of the answer, so credentials are left out; the component finds those in its environment.
+ * Props of a configuration component: the stored configuration, never the caller's props. They have
+ * the credentials of the integration itself, which the component needs to draw whether an account
+ * is connected; `CredentialsMask` takes them out of the answer.
  */
 function configurationProps({ environment }: Target): JsonObject {
   const { installation, spaceInstallation, siteInstallation } = environment;
   return {
-    installation: { configuration: shown(installation.configuration) },
-    ...(spaceInstallation && {
-      spaceInstallation: { configuration: shown(spaceInstallation.configuration) },
-    }),
-    ...(siteInstallation && { siteInstallation: { configuration: shown(siteInstallation.configuration) } }),
+    installation: { configuration: installation.configuration },
+    ...(spaceInstallation && { spaceInstallation: { configuration: spaceInstallation.configuration } }),
+    ...(siteInstallation && { siteInstallation: { configuration: siteInstallation.configuration } }),
   };
-}
-
-function shown({ [CREDENTIALS_PROPERTY]: _, ...configuration }: JsonObject): JsonObject {
-  return configuration;
 }
 
 const MAX_AGE = /^max-age=(\d{1,8})$/;
@@ -193,7 +203,12 @@ const failed = (componentId: string, exposed?: string): AnnexError =>
 const UNEXPOSED = 'Internal server error';
 
 /** The error for an answer with a status other than 200. */
-function statusError(componentId: string, { status, headers }: CallResponse, text: string): AnnexError {
+function statusError(
+  componentId: string,
+  { status, headers }: CallResponse,
+  text: string,
+  mask: CredentialsMask | undefined,
+): AnnexError {
   if (status === 404 && text === `Component ${componentId} not found`) {
     const [, listed = ''] = headers.find(([name]) => name === 'x-known-components') ?? [];
     const known = listed.slice(0, EXPOSED_CHARS_MAX);
@@ -204,14 +219,18 @@ function statusError(componentId: string, { status, headers }: CallResponse, tex
     );
   }
   // Only the text of an `ExposableError` is sent (docs/contract/calls.md#errors).
-  const message = exposedMessage(text);
-  return failed(componentId, message === UNEXPOSED ? undefined : message);
+  const exposed = exposedMessage(text);
+  if (exposed === undefined || exposed === UNEXPOSED) return failed(componentId);
+  const message = (mask?.masked(exposed) ?? exposed).slice(0, EXPOSED_CHARS_MAX);
+  if (status >= 400 && status < 500)
+    return new AnnexError('RENDER_REFUSED', message || `The component "${componentId}" refused.`, { status });
+  return failed(componentId, message);
 }
 
 function exposedMessage(text: string): string | undefined {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown };
-    return typeof error === 'string' ? error.slice(0, EXPOSED_CHARS_MAX) : undefined;
+    return typeof error === 'string' ? error : undefined;
   } catch {
     return undefined;
   }
@@ -219,6 +238,13 @@ function exposedMessage(text: string): string | undefined {
 
 const sentence = ({ message, hint }: DrawingProblem): string =>
   `${message.endsWith('.') ? message : `${message}.`}${hint === undefined ? '' : ` ${hint}`}`;
+
+/** One line that lists what was left out of a drawing. */
+function warningText(componentId: string, { listed, count }: DrawingWarnings): string {
+  const lines = listed.map((warning) => sentence(warning).slice(0, WARNING_CHARS_MAX));
+  const more = count > listed.length ? ` There are ${count - listed.length} more.` : '';
+  return `The drawing of the component "${componentId}" was changed to fit ContentKit: ${lines.join(' ')}${more}`;
+}
 
 function invalid(componentId: string, problems: readonly DrawingProblem[]): AnnexError {
   const [first, ...others] = problems;

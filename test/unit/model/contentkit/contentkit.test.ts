@@ -1,7 +1,7 @@
 /**
  * ContentKit (`docs/contract/components.md#elements`): every element and attribute is accepted, and
- * each wrong one is refused with its path, by the host's check and by the served JSON Schema in an
- * independent validator.
+ * each wrong one is refused or left out, with its path, by the host's check; the served JSON Schema
+ * in an independent validator agrees.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,10 @@ import { type CheckedDrawing, checkDrawing } from '../../../../src/model/content
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 
 type Json = Record<string, unknown>;
-/** Attribute → a valid and an invalid value; `*` marks required attributes. */
+/**
+ * Attribute → a valid and an invalid value; `*` marks required attributes, `!` those whose invalid
+ * value is over a bound.
+ */
 type Row = Readonly<Record<string, readonly [right: unknown, wrong: unknown]>>;
 
 const press = { action: 'go', with: { a: [1] } };
@@ -20,43 +23,43 @@ const text = { type: 'text', children: ['x'] };
 const confirm = { title: 'Sure?', text: 'It is gone then.', confirm: 'Go on', style: 'danger' };
 const bound = { $state: 'name' };
 const onPress: Row[string] = [press, { act: 'go' }];
-const state: Row[string] = ['name', 5];
+const state: Row[string] = ['name', {}];
 const disabled: Row[string] = [bound, 'yes'];
 const buttons: Row[string] = [[button], [text]];
 const choice: Row = {
   onValueChange: [press, 'go'],
-  confirm: [confirm, { ...confirm, title: 'x'.repeat(101) }],
+  'confirm!': [confirm, { ...confirm, title: 'x'.repeat(101) }],
   disabled,
 };
 
 const TABLE: Readonly<Record<string, Row>> = {
   block: {
-    'children*': [[text], ['naked']],
+    children: [[text], ['naked']],
     controls: [
       [{ label: 'Edit', icon: 'edit', onPress: press, confirm }],
       [{ icon: 'edit', onPress: press }],
     ],
   },
   modal: {
-    'children*': [[text], [{ type: 'step', id: 'a' }]],
-    title: ['Title', 5],
-    subtitle: ['Below', {}],
+    children: [[text], [{ type: 'step', id: 'a' }]],
+    title: ['Title', {}],
+    subtitle: [{ type: 'hint', children: ['Below'] }, {}],
     size: ['xlarge', 'huge'],
     returnValue: [{ a: 1 }, 'a'],
     submit: [button, text],
   },
   configuration: {
-    children: [[{ type: 'stepper', activeStep: 'a', onStepChange: press, onComplete: press }], [button, 5]],
+    children: [[{ type: 'stepper', activeStep: 'a', onStepChange: press, onComplete: press }], [button, 'x']],
   },
   stepper: {
-    'activeStep*': ['a', 1],
+    'activeStep*': ['a', {}],
     'onStepChange*': onPress,
     'onComplete*': onPress,
     children: [[{ type: 'step', id: 'a' }], [text]],
   },
   step: {
-    'id*': ['a', 1],
-    title: ['x'.repeat(50), 'x'.repeat(51)],
+    'id*': ['a', {}],
+    'title!': ['x'.repeat(50), 'x'.repeat(51)],
     next: [button, 'Next'],
     children: [[text], ['x']],
   },
@@ -64,14 +67,17 @@ const TABLE: Readonly<Record<string, Row>> = {
   hstack: { align: ['end', 'right'], children: [[text], [{ type: 'modal', children: [] }]] },
   box: { grow: [1, 'much'], children: [[text], ['x']] },
   divider: { size: ['small', 'tiny'] },
-  text: { style: ['strikethrough', 'underlined'], children: [['a', text], [button]] },
+  text: {
+    style: ['strikethrough', 'underlined'],
+    children: [['a', text, { type: 'link', target: url, children: ['b'] }], [button]],
+  },
   link: { 'target*': [url, { url: 'javascript:alert(1)' }], children: [['a'], [button]] },
   hint: { children: [['a', text, { type: 'link', target: url, children: ['b'] }], [button]] },
-  markdown: { 'content*': [bound, 5] },
+  markdown: { 'content*': [bound, {}] },
   image: { 'source*': [url, { url: '/relative.png' }], 'aspectRatio*': [1.5, 0] },
   card: {
-    title: ['Title', 5],
-    hint: [text, button],
+    title: ['Title', {}],
+    hint: [['See ', text, { type: 'link', target: url }], button],
     icon: [{ type: 'image', source: url, aspectRatio: 1 }, 'unheard-of'],
     onPress,
     buttons,
@@ -79,19 +85,19 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   button: {
     'onPress*': onPress,
-    label: [bound, 5],
+    label: [bound, {}],
     style: ['secondary', 'tertiary'],
     icon: ['check-circle', 'tick'],
-    trailingIcon: ['link-external', 5],
-    tooltip: ['Tip', 5],
-    confirm: [confirm, { ...confirm, confirm: 'x'.repeat(31) }],
+    trailingIcon: ['link-external', {}],
+    tooltip: ['Tip', {}],
+    'confirm!': [confirm, { ...confirm, confirm: 'x'.repeat(31) }],
     disabled,
   },
-  input: { 'label*': ['Name', 5], hint: ['How', 5], 'element*': [{ type: 'textinput', state: 'a' }, text] },
+  input: { 'label*': ['Name', {}], hint: ['How', {}], 'element*': [{ type: 'textinput', state: 'a' }, text] },
   textinput: {
     'state*': state,
-    initialValue: ['a', 5],
-    placeholder: ['a', 5],
+    initialValue: ['a', {}],
+    placeholder: ['a', {}],
     multiline: [true, 'true'],
     inputType: ['password', 'number'],
     disabled,
@@ -99,9 +105,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   select: {
     'state*': state,
     'options*': [[{ id: 'a', label: 'A', icon: 'star' }], [{ id: 'a' }]],
-    initialValue: [['a', 'b'], 5],
+    initialValue: [['a', 'b'], {}],
     onValueChange: [press, 'go'],
-    placeholder: ['a', 5],
+    placeholder: ['a', {}],
     multiple: [true, 1],
     acceptInput: [false, 'no'],
     disabled,
@@ -110,8 +116,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   radio: { 'state*': state, 'value*': ['a', true], initialValue: ['a', true], ...choice },
   checkbox: { 'state*': state, 'value*': [1, null], initialValue: [true, 'on'], ...choice },
   codeblock: {
-    'content*': ['let a;', 5],
-    syntax: ['js', 5],
+    'content*': ['let a;', {}],
+    syntax: ['js', {}],
     lineNumbers: [10, 'yes'],
     state,
     onContentChange: [press, 'go'],
@@ -122,12 +128,12 @@ const TABLE: Readonly<Record<string, Row>> = {
   webframe: {
     'source*': [url, { url: 'data:text/html,x' }],
     aspectRatio: [1, -1],
-    data: [{ a: 'b', c: bound }, { a: 5 }],
+    data: [{ a: 'b', c: bound }, { a: {} }],
     buttons,
   },
 };
 
-const nameOf = (attribute: string): string => attribute.replace('*', '');
+const nameOf = (attribute: string): string => attribute.replace(/[*!]$/, '');
 
 /** An element with every attribute of the table. */
 const complete = (type: string): Json => ({
@@ -160,8 +166,16 @@ const problemsOf = (root: unknown) => {
   const checked = check(root);
   return checked.ok ? [] : checked.problems;
 };
-const messages = (...children: unknown[]) =>
-  problemsOf({ type: 'block', children }).map(({ message, hint }) => `${message}${hint ? ` | ${hint}` : ''}`);
+const warningsOf = (root: unknown) => {
+  const checked = check(root);
+  return checked.ok ? checked.warnings.listed : [];
+};
+/** What is accepted as this element, without a warning. */
+const taken = (element: unknown) => ({ ok: true, element, warnings: { listed: [], count: 0 } });
+const said = ({ message, hint }: { message: string; hint?: string }) =>
+  `${message}${hint ? ` | ${hint}` : ''}`;
+const warnings = (...children: unknown[]) => warningsOf({ type: 'block', children }).map(said);
+const messages = (...children: unknown[]) => problemsOf({ type: 'block', children }).map(said);
 
 test('the table has every element with every attribute', () => {
   expect(Object.keys(TABLE)).toEqual(Object.keys(ELEMENTS));
@@ -179,15 +193,16 @@ test('the table has every element with every attribute', () => {
 describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
   test('is accepted unchanged with every attribute', () => {
     const { root } = placed(complete(type));
-    expect(check(root)).toEqual({ ok: true, element: root });
+    expect(check(root)).toEqual(taken(root));
     expect(matchesSchema(root), JSON.stringify(matchesSchema.errors)).toBe(true);
   });
 
   test('needs the required attributes, and no others', () => {
     const needed = Object.entries(row).filter(([key]) => key.endsWith('*'));
     const least: Json = { type, ...Object.fromEntries(needed.map(([key, [right]]) => [nameOf(key), right])) };
-    expect(problemsOf(placed(least).root)).toEqual([]);
-    expect(matchesSchema(placed(least).root)).toBe(true);
+    const checked = check(placed(least).root);
+    expect(checked).toMatchObject({ ok: true, warnings: { count: 0 } });
+    expect(checked.ok && matchesSchema(checked.element)).toBe(true);
     for (const key of needed.map(([name]) => nameOf(name))) {
       const { [key]: _, ...without } = least;
       const { root, path } = placed(without);
@@ -198,36 +213,55 @@ describe.each(Object.entries(TABLE))('<%s>', (type, row) => {
     }
   });
 
-  test.each(Object.entries(row).map(([key, values]) => [nameOf(key), ...values] as const))(
-    'refuses an invalid %s, and names its place',
+  test.each(Object.entries(row).map(([key, values]) => [key, ...values] as const))(
+    'refuses an invalid %s, or leaves it out, and names its place',
     (key, _right, wrong) => {
-      const { root, path } = placed({ ...complete(type), [key]: wrong });
-      const problems = problemsOf(root);
-      expect(problems.length).toBeGreaterThan(0);
-      for (const problem of problems) {
-        expect(problem.path.startsWith(`${path}.${key}`), problem.path).toBe(true);
+      const { root, path } = placed({ ...complete(type), [nameOf(key)]: wrong });
+      const isRefused = /[*!]$/.test(key);
+      const checked = check(root);
+      expect(checked.ok).toBe(!isRefused);
+      const found = checked.ok ? checked.warnings.listed : checked.problems;
+      expect(found.length).toBeGreaterThan(0);
+      for (const problem of found) {
+        expect(problem.path.startsWith(`${path}.${nameOf(key)}`), problem.path).toBe(true);
         expect(problem.message.startsWith(`${path}`), problem.message).toBe(true);
       }
       expect(matchesSchema(root)).toBe(false);
+      if (checked.ok) {
+        expect(matchesSchema(checked.element), JSON.stringify(matchesSchema.errors)).toBe(true);
+        expect(check(checked.element)).toEqual(taken(checked.element));
+      }
     },
   );
 
-  test('refuses an unknown attribute', () => {
+  test('leaves out an unknown attribute', () => {
     const { root, path } = placed({ ...complete(type), nonsense: 1 });
-    expect(problemsOf(root)).toMatchObject([{ path: `${path}.nonsense` }]);
-    expect(problemsOf(root)[0]?.message).toContain(`${path} <${type}>: nonsense is unknown`);
+    expect(check(root)).toMatchObject({ ok: true, element: placed(complete(type)).root });
+    expect(JSON.stringify(check(root))).not.toContain('"nonsense":');
+    expect(warningsOf(root)).toMatchObject([{ path: `${path}.nonsense` }]);
+    expect(warningsOf(root)[0]?.message).toContain(`${path} <${type}>: nonsense is unknown`);
     expect(matchesSchema(root)).toBe(false);
+  });
+
+  test('reads null as an absent attribute', () => {
+    const given = Object.fromEntries(Object.keys(TABLE[type] ?? {}).map((key) => [nameOf(key), null]));
+    const absent = Object.keys(row)
+      .filter((key) => key.endsWith('*'))
+      .map((key) => `${nameOf(key)} is required`);
+    const problems = problemsOf(placed({ type, ...given }).root).map(({ message }) => message);
+    expect(problems.map((message) => message.replace(/.*: /, '')).sort()).toEqual(absent.sort());
+    expect(warningsOf(placed({ type, ...given }).root)).toEqual([]);
   });
 });
 
-describe('a problem is reported', () => {
+describe('a part that is left out is reported', () => {
   test.each([
     [{ type: 'buton' }, 'element.children[0] <buton>: there is no such element | Did you mean <button>?'],
     [
       { ...button, onpress: press },
       'element.children[0] <button>: onpress is unknown; there are onPress, label, style, icon, trailingIcon, tooltip, confirm, disabled | Did you mean "onPress"?',
     ],
-    ['naked', 'element <block>: children[0] is text: "naked" | Put text into <text>.'],
+    ['naked', 'element <block>: children[0] is text: "naked" | Put text into <text>, as it is drawn now.'],
     [
       { type: 'step', id: 'a' },
       'element.children[0] <step>: may not stand here | <step> stands in <stepper>.',
@@ -238,8 +272,45 @@ describe('a problem is reported', () => {
     ],
     [
       { type: 'text', children: [button] },
-      'element.children[0].children[0] <button>: may not stand here, only <text> may',
+      'element.children[0].children[0] <button>: may not stand here, only <text> or <link> may',
     ],
+    [
+      { type: 'divider', children: ['a'] },
+      'element.children[0] <divider>: children is left out: the element is always empty',
+    ],
+    [{ type: 'constructor' }, 'element.children[0] <constructor>: there is no such element'],
+    [
+      { ...button, icon: 'strar' },
+      'element.children[0] <button>: icon must be one of close, edit, github, gitlab, maximize, email, settings, search, delete, star, warning, link, link-external, eye, eye-off, lock, check, check-circle | Did you mean "star"?',
+    ],
+    [
+      { type: 'link', target: { ...url, relation: 'me' } },
+      'element.children[0] <link>: target.relation is unknown; there are url',
+    ],
+    [
+      { type: 'card', buttons: [{ type: 'button' }] },
+      'element.children[0].buttons[0] <button>: onPress is required',
+    ],
+  ])('%j', (child, message) => {
+    expect(messages(child)).toEqual([]);
+    expect(warnings(child)).toEqual([message]);
+  });
+
+  test('ten at the most, and how many there are', () => {
+    const children = Array.from({ length: 100 }, () => ({ type: 'buton' }));
+    const checked = check({ type: 'block', children });
+    expect(checked).toMatchObject({ ok: true, element: { children: [] }, warnings: { count: 100 } });
+    expect(checked.ok && checked.warnings.listed).toHaveLength(10);
+  });
+
+  test('in few words, however long or strange a name is', () => {
+    const [message = ''] = warnings({ type: 'x'.repeat(100_000), [`a${'b'.repeat(100_000)}`]: 1 });
+    expect(message.length).toBeLessThan(300);
+  });
+});
+
+describe('a problem is reported', () => {
+  test.each([
     [{ no: 'type' }, 'element <block>: children[0] must be an element: an object with a `type`'],
     [
       { ...button, onPress: { action: '@ui.modal.opn' } },
@@ -249,11 +320,6 @@ describe('a problem is reported', () => {
       { ...button, confirm: { ...confirm, text: 'é'.repeat(301) } },
       'element.children[0] <button>: confirm.text must have at most 300 characters, not 301',
     ],
-    [
-      { type: 'divider', children: ['a'] },
-      'element.children[0] <divider>: children must not be there: the element is always empty',
-    ],
-    [{ type: 'constructor' }, 'element.children[0] <constructor>: there is no such element'],
   ])('%j', (child, message) => {
     expect(messages(child)).toEqual([message]);
   });
@@ -266,11 +332,6 @@ describe('a problem is reported', () => {
     const many = Array.from({ length: 100 }, () => ({ type: 'button' }));
     expect(messages(...many)).toHaveLength(20);
   });
-
-  test('in few words, however long or strange a name is', () => {
-    const [message = ''] = messages({ type: 'x'.repeat(100_000), [`a${'b'.repeat(100_000)}`]: 1 });
-    expect(message.length).toBeLessThan(300);
-  });
 });
 
 describe('actions of the platform', () => {
@@ -278,7 +339,8 @@ describe('actions of the platform', () => {
     [{ action: '@ui.modal.open', componentId: 'a', props: { deep: [bound] } }, undefined],
     [{ action: '@ui.modal.open', componentId: 'a' }, 'props is required'],
     [{ action: '@ui.modal.close', returnValue: {} }, undefined],
-    [{ action: '@ui.modal.close' }, 'returnValue is required'],
+    [{ action: '@ui.modal.close' }, undefined],
+    [{ action: '@ui.modal.close', more: { a: null } }, undefined],
     [{ action: '@ui.url.open', url: 'https://example.com' }, undefined],
     [{ action: '@ui.url.open', url: 'mailto:a@example.com' }, undefined],
     [{ action: '@ui.url.open', url: bound }, undefined],
@@ -286,12 +348,13 @@ describe('actions of the platform', () => {
     [{ action: '@link.unfurl', url: 'https://example.com' }, undefined],
     [{ action: '@link.unfurl', url: 'ftp://example.com' }, 'url must be an absolute URL with http or https'],
     [{ action: '@editor.node.updateProps', props: {} }, undefined],
-    [{ action: '@editor.node.updateProps', props: {}, more: 1 }, 'more is unknown; there are action, props'],
+    [{ action: '@editor.node.updateProps', props: {}, more: 1 }, undefined],
   ])('%j', (action, complaint) => {
     const drawing = { type: 'block', children: [{ type: 'button', onPress: action }] };
     const expected = complaint === undefined ? [] : [`element.children[0] <button>: onPress.${complaint}`];
     expect(problemsOf(drawing).map(({ message }) => message)).toEqual(expected);
     expect(matchesSchema(drawing)).toBe(complaint === undefined);
+    if (complaint === undefined) expect(check(drawing)).toEqual(taken(drawing));
   });
 });
 
@@ -333,10 +396,7 @@ describe('empty values are removed', () => {
     [[{ type: 'card', buttons: button }], [{ type: 'card', buttons: [button] }]],
     [[{ type: 'card', buttons: [false, [button]] }], [{ type: 'card', buttons: [button] }]],
   ])('of %j', (children, normal) => {
-    expect(check({ type: 'block', children })).toEqual({
-      ok: true,
-      element: { type: 'block', children: normal },
-    });
+    expect(check({ type: 'block', children })).toEqual(taken({ type: 'block', children: normal }));
   });
 
   test('and a stepper is the only child afterwards', () => {
@@ -349,6 +409,82 @@ describe('empty values are removed', () => {
           'element <configuration>: children must be one <stepper> and nothing beside it, or have none',
       },
     ]);
+  });
+});
+
+describe('forms of other JSX runtimes are accepted', () => {
+  const parts = {
+    host: 'example.com:8443',
+    pathname: '/a b',
+    query: { q: 'text', bound },
+  };
+  const select = (options: unknown) => ({ type: 'select', state: 'a', options });
+  test.each<[child: Json, normal: Json]>([
+    [select({ url: parts }), select({ url: parts })],
+    [
+      select({ url: { host: 'example.com', query: { page: 5, none: null } } }),
+      select({ url: { host: 'example.com', query: { page: '5' } } }),
+    ],
+    [select([{ id: 5, label: 6 }, null, false]), select([{ id: '5', label: '6' }])],
+    [
+      { type: 'card', hint: [['a', 5, null], text] },
+      { type: 'card', hint: ['a', '5', text] },
+    ],
+    [
+      { type: 'card', icon: 'star' },
+      { type: 'card', icon: 'star' },
+    ],
+    [
+      { type: 'card', title: 5, icon: null, onPress: undefined },
+      { type: 'card', title: '5' },
+    ],
+    [
+      { type: 'vstack', children: ['a'] },
+      { type: 'vstack', children: [{ type: 'text', children: ['a'] }] },
+    ],
+    [
+      { type: 'vstack', children: 0 },
+      { type: 'vstack', children: [{ type: 'text', children: ['0'] }] },
+    ],
+    [{ type: 'block' }, { type: 'block', children: [] }],
+    [
+      { type: 'image', source: url, aspectRatio: '1.5' },
+      { type: 'image', source: url, aspectRatio: 1.5 },
+    ],
+    [
+      { type: 'input', label: 'a', element: [{ type: 'switch', state: 'b' }] },
+      { type: 'input', label: 'a', element: { type: 'switch', state: 'b' } },
+    ],
+    [
+      { type: 'webframe', source: url, data: { a: 5, b: bound, c: [] } },
+      { type: 'webframe', source: url, data: { a: '5', b: bound } },
+    ],
+    [
+      { type: 'radio', state: 'a', value: 5 },
+      { type: 'radio', state: 'a', value: 5 },
+    ],
+  ])('%j', (child, normal) => {
+    const checked = check({ type: 'block', children: [child] });
+    expect(checked).toMatchObject({ ok: true, element: { type: 'block', children: [normal] } });
+    expect(checked.ok && matchesSchema(checked.element), JSON.stringify(matchesSchema.errors)).toBe(true);
+  });
+
+  test.each([
+    { ...parts, host: 'user@example.com' },
+    { ...parts, host: 'example.com/path' },
+    { ...parts, host: 'example.com?' },
+    { ...parts, host: '' },
+    { pathname: '/a' },
+  ])('attack: parts of a URL that would be another one: %j', (address) => {
+    expect(messages(select({ url: address }))).toHaveLength(1);
+  });
+
+  test('attack: a path that would continue the host', () => {
+    const [, ...rest] = warnings(select({ url: { host: 'example.com', pathname: '.evil.com' } }));
+    expect(rest).toEqual([]);
+    expect(
+      JSON.stringify(check({ type: 'block', children: [select({ url: { host: 'a', pathname: '.b' } })] })),
+    ).not.toContain('"pathname":".b"');
   });
 });
 
@@ -392,13 +528,13 @@ describe('attack:', () => {
   });
 
   test('and a problem of a nested one is reported with the end of its path, of bounded length', () => {
-    const problems = problemsOf(crowded(20, 60, 60, 'nope'));
+    const problems = problemsOf(crowded(20, 60, 60, 'button'));
     expect(problems).toHaveLength(20);
     for (const { path, message } of problems) {
       expect(path.startsWith('…')).toBe(true);
       expect(path.length + message.length).toBeLessThan(8_000);
     }
-    expect(problems.at(-1)?.path).toMatch(/\.children\[19\]$/);
+    expect(problems.at(-1)?.path).toMatch(/\.children\[19\]\.onPress$/);
   });
 
   test('ten thousand elements and texts, and one more', () => {
@@ -413,11 +549,51 @@ describe('attack:', () => {
     expect(problemsOf({ type: 'block', children: [words] })).toHaveLength(1);
   });
 
+  test('a dangerous URL in a value that could be left out', () => {
+    const dangerous = { url: 'java\nscript:alert(1)' };
+    for (const attributes of [
+      { icon: { type: 'image', source: dangerous, aspectRatio: 1 } },
+      { onPress: { action: '@ui.url.open', ...dangerous } },
+      { hint: [{ type: 'link', target: dangerous }] },
+    ])
+      expect(problemsOf({ type: 'block', children: [{ type: 'card', ...attributes }] })).toHaveLength(1);
+    const relative = { type: 'card', icon: { type: 'image', source: { url: '/a.png' }, aspectRatio: 1 } };
+    expect(check({ type: 'block', children: [relative] })).toMatchObject({
+      element: { children: [{ type: 'card' }] },
+      warnings: { count: 1 },
+    });
+  });
+
+  test('a bound that is passed inside of a value that could be left out', () => {
+    const card = (attributes: Json) =>
+      problemsOf({ type: 'block', children: [{ type: 'card', ...attributes }] });
+    const many = Array.from({ length: 20_000 }, () => button);
+    expect(card({ buttons: many })).toHaveLength(1);
+    expect(card({ hint: nested(70) })).toEqual([]);
+    expect(
+      card({ onPress: { action: 'a', deep: JSON.parse(`${'['.repeat(99)}${']'.repeat(99)}`) } }),
+    ).toHaveLength(1);
+  });
+
+  test('as many parts to leave out as fit into an answer', () => {
+    const attributes = Object.fromEntries(
+      Array.from({ length: 60_000 }, (_, index) => [`onPres${index}`, 1]),
+    );
+    const wrong = Array.from({ length: 9_000 }, () => ({ type: 'box', grow: 'x', onpress: 1 }));
+    const root = { type: 'block', ...attributes, children: wrong };
+    expect(
+      cpuMs(() => expect(checkDrawing(root)).toMatchObject({ warnings: { count: 78_000 } })),
+    ).toBeLessThan(1_000);
+    const unknown = Array.from({ length: 20_000 }, () => ({ type: 'nope' }));
+    expect(problemsOf({ type: 'block', children: [...unknown, text] })).toHaveLength(1);
+  });
+
   test('members named as prototypes are unknown attributes', () => {
     const drawing = JSON.parse('{"type":"block","children":[{"type":"box","__proto__":{"grow":1}}]}');
     expect(checkDrawing(drawing)).toMatchObject({
-      ok: false,
-      problems: [{ path: 'element.children[0].__proto__' }],
+      ok: true,
+      element: { children: [{ type: 'box' }] },
+      warnings: { listed: [{ path: 'element.children[0].__proto__' }] },
     });
     const data = JSON.parse(
       '{"type":"webframe","source":{"url":"https://a.example"},"data":{"__proto__":"x","toString":"y"}}',
