@@ -42,7 +42,9 @@ export async function loadIntegration(factory: unknown): Promise<Integration> {
       namespace = entry;
     },
   ]);
-  const worker = (namespace as { default?: unknown }).default;
+  const exported = (namespace as { default?: unknown }).default;
+  // A worker that is made asynchronously. The time that this takes counts as loading.
+  const worker: unknown = isPromised(exported) ? await exported : exported;
   if ((typeof worker !== 'object' || worker === null) && typeof worker !== 'function') {
     throw new TypeError(
       'The script has no default export. Write `export default createIntegration({ … })` or `export default { fetch(request, env, context) { … } }`.',
@@ -67,6 +69,13 @@ export async function loadIntegration(factory: unknown): Promise<Integration> {
     components: names(components),
     events: names(events),
   });
+}
+
+/** Whether a default export is a promise of the worker; what has a `fetch` is the worker itself. */
+function isPromised(exported: unknown): exported is PromiseLike<unknown> {
+  if (typeof exported !== 'object' || exported === null) return false;
+  const { fetch, then } = exported as { fetch?: unknown; then?: unknown };
+  return typeof fetch !== 'function' && typeof then === 'function';
 }
 
 const withoutPrototype = (integration: Integration): Integration => setPrototypeOf(integration, null);

@@ -1,6 +1,6 @@
 /**
- * Bundles the files of one upload with esbuild. The options are fixed; the upload cannot choose
- * any.
+ * Bundles the files of one upload with esbuild. The options are fixed, but for how JSX is compiled
+ * (`jsx.ts`).
  *
  * Runs in the process of the upload, which starts esbuild as a separate program to parse the
  * hostile text. esbuild ends with this process. No tenant code runs here.
@@ -9,6 +9,7 @@ import { type BuildFailure, type BuildOptions, build, initialize } from 'esbuild
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
+import { jsxOf } from './jsx.ts';
 import { displayName, RUN, type VirtualFiles, virtualFiles } from './virtual-files.ts';
 
 export interface BundleJob {
@@ -31,7 +32,8 @@ const optionsOf = ({ files, mode }: BundleJob) =>
   ({
     entryPoints: ['frame'],
     plugins: [virtualFiles(files)],
-    // Only the plugin serves files; esbuild reads no tsconfig and writes no output.
+    // Only the plugin serves files; esbuild reads no tsconfig and writes no output. `jsxOf` reads
+    // the few members that an upload may choose.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
     write: false,
     outfile: 'script.js',
@@ -53,8 +55,7 @@ const optionsOf = ({ files, mode }: BundleJob) =>
     legalComments: 'none',
     sourcemap: 'external',
     sourcesContent: false,
-    jsx: 'automatic',
-    jsxImportSource: '@annex/sdk',
+    ...jsxOf(files.upload, files.entry),
     define: { MODE: JSON.stringify(mode), 'process.env.NODE_ENV': JSON.stringify(mode) },
     logLevel: 'silent',
     logLimit: 0,

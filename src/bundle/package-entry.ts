@@ -1,18 +1,20 @@
 /**
- * Finds the file of an uploaded package that an import names, by `exports`, `module` and `main` of
- * `package.json`.
+ * Finds the file of an uploaded package that an import names, by `exports`, `imports`, `browser`
+ * and the main fields of `package.json`.
  *
  * Follows PACKAGE_EXPORTS_RESOLVE of the Node.js documentation ("Resolution Algorithm
  * Specification"): subpaths, conditions in the author's order, patterns by longest prefix, null to
- * forbid. Not supported: `imports` (`#name`) and the `browser` map. Looks only at the parsed JSON
- * and returns paths relative to the package; the caller checks that they exist.
+ * forbid. Looks only at the parsed JSON and returns paths relative to the package; the caller
+ * checks that they exist.
  */
 
 /**
  * Conditions that apply in an isolate, besides `import` or `require`. An isolate has no DOM and no
  * Node.
  */
-const CONDITIONS = ['worker', 'browser', 'module', 'default'];
+const CONDITIONS = ['worker', 'browser', 'production', 'module', 'default'];
+/** Members that name the entry of a package without `exports`, the first one that is text. */
+const MAIN_FIELDS = ['worker', 'browser', 'module', 'jsnext', 'jsnext:main', 'main'];
 /**
  * Most levels of nested conditions and arrays. Attack: a `package.json` of 10,000 nested objects.
  */
@@ -35,15 +37,60 @@ export function packageEntry(
   const record = isRecord(manifest) ? manifest : {};
   const exported = own(record, 'exports');
   if (exported !== undefined && exported !== null) {
-    const path = exportsTarget(exported, subpath, new Set([...CONDITIONS, kind]));
+    const path =
+      exportsTarget(exported, subpath, new Set([...CONDITIONS, kind])) ??
+      // A package for bundlers often names its files for `import` only.
+      exportsTarget(exported, subpath, new Set([...CONDITIONS, 'import']));
     return path === undefined ? undefined : { path, exact: true };
   }
   if (subpath !== '.') return { path: subpath, exact: false };
-  for (const field of ['module', 'main']) {
+  for (const field of MAIN_FIELDS) {
     const main = own(record, field);
     if (typeof main === 'string' && main !== '') return { path: main, exact: false };
   }
   return { path: './index', exact: false };
+}
+
+/**
+ * Finds what a package's own name `#…` stands for, in `imports`.
+ *
+ * @returns a path that begins with `./`, or the specifier of a package; undefined where it stands
+ * for nothing
+ */
+export function packageImport(
+  manifest: unknown,
+  name: string,
+  kind: 'import' | 'require',
+): string | undefined {
+  const imports = isRecord(manifest) ? own(manifest, 'imports') : undefined;
+  if (!isRecord(imports)) return undefined;
+  const conditions = new Set([...CONDITIONS, kind]);
+  return namedTarget(imports, name, { conditions, allowsPackages: true });
+}
+
+/**
+ * What the `browser` map of a package replaces a file or an import by: another specifier, or false
+ * for an empty module. Undefined where the map does not name it.
+ *
+ * @param name the specifier of a package, or a path that begins with `./`
+ */
+export function browserReplacement(manifest: unknown, name: string): string | false | undefined {
+  const map = isRecord(manifest) ? own(manifest, 'browser') : undefined;
+  if (!isRecord(map)) return undefined;
+  const bare = name.replace(/^\.\//, '');
+  const spellings = name.startsWith('./') ? [name, bare] : [name];
+  for (const spelling of spellings.flatMap((path) => [path, `${path}.js`, `${path}/index.js`])) {
+    const found = own(map, spelling);
+    if (found === false || typeof found === 'string') return found;
+  }
+  return undefined;
+}
+
+/** How the value of a member is read. */
+interface TargetRules {
+  readonly conditions: ReadonlySet<string>;
+  /** Whether a target may be the specifier of another package. */
+  readonly allowsPackages: boolean;
 }
 
 function exportsTarget(
@@ -51,15 +98,21 @@ function exportsTarget(
   subpath: string,
   conditions: ReadonlySet<string>,
 ): string | undefined {
+  const rules = { conditions, allowsPackages: false };
   const subpaths = isRecord(exported) && Object.keys(exported).some((key) => key.startsWith('.'));
-  if (!subpaths) return subpath === '.' ? target(exported, undefined, conditions, 0) : undefined;
-  const direct = own(exported, subpath);
-  if (direct !== undefined && !subpath.includes('*')) return target(direct, undefined, conditions, 0);
-  const best = Object.keys(exported)
-    .filter((key) => matchPattern(key, subpath) !== undefined)
+  if (!subpaths) return subpath === '.' ? target(exported, undefined, rules, 0) : undefined;
+  return namedTarget(exported, subpath, rules);
+}
+
+/** The target of a name: by the name itself, else by the pattern with the longest prefix. */
+function namedTarget(members: Record<string, unknown>, name: string, rules: TargetRules): string | undefined {
+  const direct = own(members, name);
+  if (direct !== undefined && !name.includes('*')) return target(direct, undefined, rules, 0);
+  const best = Object.keys(members)
+    .filter((key) => matchPattern(key, name) !== undefined)
     .sort((a, b) => b.indexOf('*') - a.indexOf('*') || b.length - a.length)[0];
   if (best === undefined) return undefined;
-  return target(exported[best], matchPattern(best, subpath), conditions, 0);
+  return target(members[best], matchPattern(best, name), rules, 0);
 }
 
 /** The text that `*` in the pattern matches in a subpath; undefined where they do not match. */
@@ -76,27 +129,27 @@ function matchPattern(pattern: string, subpath: string): string | undefined {
 function target(
   value: unknown,
   star: string | undefined,
-  conditions: ReadonlySet<string>,
+  rules: TargetRules,
   depth: number,
 ): string | undefined {
   if (typeof value === 'string') {
-    if (!value.startsWith('./')) return undefined;
+    if (!value.startsWith('./') && !rules.allowsPackages) return undefined;
     return star === undefined ? value : value.replaceAll('*', () => star);
   }
   if (depth >= DEPTH_MAX) return undefined;
   if (Array.isArray(value)) {
     for (const option of value) {
-      const found = target(option, star, conditions, depth + 1);
+      const found = target(option, star, rules, depth + 1);
       if (found !== undefined) return found;
     }
     return undefined;
   }
   if (!isRecord(value)) return undefined;
   for (const [condition, option] of Object.entries(value)) {
-    if (!conditions.has(condition)) continue;
+    if (!rules.conditions.has(condition)) continue;
     // null forbids the subpath: later conditions are not tried.
     if (option === null) return undefined;
-    const found = target(option, star, conditions, depth + 1);
+    const found = target(option, star, rules, depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;

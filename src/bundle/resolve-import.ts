@@ -5,10 +5,15 @@
  * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
  * packages, absolute paths or `tsconfig` paths.
  */
-import { packageEntry } from './package-entry.ts';
+import { browserReplacement, packageEntry, packageImport } from './package-entry.ts';
 
-/** The resolved file, or a sentence with the reason for failure and a hint. */
-export type Resolution = { path: string } | { fault: string; hint: string };
+/**
+ * The resolved file, an empty module, or a sentence with the reason for failure and a hint.
+ */
+export type Resolution =
+  | { readonly path: string }
+  | { readonly empty: true }
+  | { readonly fault: string; readonly hint: string };
 
 const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '.cjs', '.json'];
 /** TypeScript lets authors import `./a.js` where only `./a.ts` exists. */
@@ -30,6 +35,61 @@ const SPECIFIER_CHARS_MAX = 1_024;
  * @param importer path of the importing file inside the upload.
  */
 export function resolveImport(
+  files: ReadonlyMap<string, Uint8Array>,
+  specifier: string,
+  importer: string,
+  kind: 'import' | 'require',
+): Resolution {
+  const home = packageOf(files, importer);
+  if (specifier.startsWith('#')) return resolveOwnName(files, specifier, importer, kind);
+  const own = /^\.\.?(\/|$)/.test(specifier) ? undefined : browserReplacement(home.manifest, specifier);
+  if (own === false) return { empty: true };
+  const found = resolveSpecifier(files, own ?? specifier, own === undefined ? importer : home.file, kind);
+  if (!('path' in found)) return found;
+  // A package may replace its files for browsers, also the ones that it imports by their path.
+  const target = packageOf(files, found.path);
+  const replaced = browserReplacement(target.manifest, `./${found.path.slice(target.base.length)}`);
+  if (replaced === false) return { empty: true };
+  return replaced === undefined ? found : resolveSpecifier(files, replaced, target.file, kind);
+}
+
+/** The package that a file belongs to: the nearest folder above it with a `package.json`. */
+interface Package {
+  /** Its folder, with a slash at the end; empty for the root of the upload. */
+  readonly base: string;
+  /** A path in the folder, as the importer of what its `package.json` names. */
+  readonly file: string;
+  readonly manifest: unknown;
+}
+
+function packageOf(files: ReadonlyMap<string, Uint8Array>, path: string): Package {
+  for (let folder: string | undefined = parent(path); folder !== undefined; folder = above(folder)) {
+    const base = folder === '' ? '' : `${folder}/`;
+    const file = `${base}package.json`;
+    const bytes = files.get(file);
+    if (bytes !== undefined) return { base, file, manifest: packageJson(bytes) };
+  }
+  return { base: '', file: 'package.json', manifest: undefined };
+}
+
+/** Resolves `#name` by `imports` of the package that the importer belongs to. */
+function resolveOwnName(
+  files: ReadonlyMap<string, Uint8Array>,
+  specifier: string,
+  importer: string,
+  kind: 'import' | 'require',
+): Resolution {
+  const { manifest, file } = packageOf(files, importer);
+  const target = packageImport(manifest, specifier, kind);
+  // Attack: `"#a": "#a"`, which would be resolved without end.
+  if (target !== undefined && !target.startsWith('#')) return resolveSpecifier(files, target, file, kind);
+  return {
+    fault: `"${specifier}" is not among the "imports" of a package.json.`,
+    hint: `Add it to "imports" of ${file}.`,
+  };
+}
+
+function resolveSpecifier(
   files: ReadonlyMap<string, Uint8Array>,
   specifier: string,
   importer: string,
@@ -89,7 +149,7 @@ function resolvePackage(
   kind: 'import' | 'require',
 ): Resolution {
   const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(specifier) ?? [];
-  if (name !== undefined && !name.startsWith('#')) {
+  if (name !== undefined) {
     // Searches upwards from the importer, as Node does: the nearest node_modules wins.
     for (let folder: string | undefined = parent(importer); folder !== undefined; folder = above(folder)) {
       const base = join(folder, `node_modules/${name}`);
@@ -115,30 +175,35 @@ function fileOfPackage(
   subpath: string,
   kind: 'import' | 'require',
 ): string | undefined {
-  const entry = packageEntry(readJson(files.get(`${base}/package.json`)), subpath, kind);
+  const entry = packageEntry(packageJson(files.get(`${base}/package.json`)), subpath, kind);
   const path = entry && join(base, entry.path);
   // Attack: `"main": "../../secret"`. `join` keeps it inside the upload, this check inside the
   // package.
   if (entry === undefined || path === undefined || !(path === base || path.startsWith(`${base}/`))) {
     return undefined;
   }
-  if (entry.exact) return files.has(path) ? path : undefined;
+  if (entry.exact) return files.has(path) ? path : rewritten(files, path);
   return findFile(files, path);
 }
 
 /** Finds a file by its path with or without extension, or the `index` file of a folder. */
 function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
   if (files.has(path)) return path;
-  const dot = path.lastIndexOf('.');
-  for (const extension of REWRITES[path.slice(dot)] ?? []) {
-    const rewritten = path.slice(0, dot) + extension;
-    if (files.has(rewritten)) return rewritten;
-  }
+  const source = rewritten(files, path);
+  if (source !== undefined) return source;
   const index = path === '' ? 'index' : `${path}/index`;
   return [
     ...EXTENSIONS.map((extension) => path + extension),
     ...EXTENSIONS.map((extension) => index + extension),
   ].find((candidate) => files.has(candidate));
+}
+
+/** The TypeScript file that is meant by the path of the JavaScript that it is compiled to. */
+function rewritten(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
+  const dot = path.lastIndexOf('.');
+  return (REWRITES[path.slice(dot)] ?? [])
+    .map((extension) => path.slice(0, dot) + extension)
+    .find((candidate) => files.has(candidate));
 }
 
 /**
@@ -147,7 +212,7 @@ function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string 
  */
 export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path: string): boolean {
   const [base] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
-  const manifest = base === undefined ? undefined : readJson(files.get(`${base}/package.json`));
+  const manifest = base === undefined ? undefined : packageJson(files.get(`${base}/package.json`));
   return (
     typeof manifest === 'object' &&
     manifest !== null &&
@@ -156,8 +221,19 @@ export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path
   );
 }
 
-function readJson(bytes: Uint8Array | undefined): unknown {
+/**
+ * Parsed files. Attack: a `package.json` of megabytes that is parsed again for each of thousands of
+ * imports.
+ */
+const parsed = new WeakMap<Uint8Array, unknown>();
+
+function packageJson(bytes: Uint8Array | undefined): unknown {
   if (bytes === undefined) return undefined;
+  if (!parsed.has(bytes)) parsed.set(bytes, readJson(bytes));
+  return parsed.get(bytes);
+}
+
+function readJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

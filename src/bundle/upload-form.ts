@@ -6,7 +6,7 @@ import type { Problem } from '../model/problem.ts';
 import type { Parcel } from './parcel.ts';
 
 /** Names of the parts that may occur once; `files` may repeat. */
-export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets'] as const;
+export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets', 'env'] as const;
 export type SinglePart = (typeof SINGLE_PARTS)[number];
 
 export interface UploadForm {

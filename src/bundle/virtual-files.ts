@@ -5,12 +5,23 @@
  * namespaces `upload` and `sdk` are separate: a path in one cannot name a file of the other.
  * esbuild resolves only glob imports without the plugin; `glob-imports.ts` refuses them.
  */
-import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
+import type {
+  Loader,
+  OnLoadArgs,
+  OnLoadResult,
+  OnResolveArgs,
+  OnResolveResult,
+  PartialMessage,
+  Plugin,
+} from 'esbuild';
 import { GLOB_MATCHED } from './glob-imports.ts';
+import { withPragma } from './jsx.ts';
 import { isFreeOfSideEffects, resolveImport } from './resolve-import.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
+/** Namespace of the module that stands for what a package leaves out in browsers. */
+const EMPTY = 'empty';
 /**
  * Namespace and path of the generated module that imports the upload's entrypoint; esbuild's entry
  * point.
@@ -34,6 +45,9 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   css: 'text',
   svg: 'text',
 };
+
+/** Code that is imported as its own text, to be sent to a browser. */
+const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
@@ -59,7 +73,12 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
       contents: files.sdk.get(args.path) ?? '',
       loader: 'ts',
     }));
-    build.onLoad({ filter: /.*/, namespace: UPLOAD }, (args) => load(files, args.path));
+    build.onLoad({ filter: /.*/, namespace: UPLOAD }, (args) => load(files, args));
+    build.onLoad({ filter: /.*/, namespace: EMPTY }, () => ({
+      // CommonJS, so that an import by any name finds undefined.
+      contents: 'module.exports = {};',
+      loader: 'js',
+    }));
     build.onLoad({ filter: /.*/, namespace: FRAME }, () => ({
       contents: `import * as entry from 'entry'; ${RUN}(entry);`,
       loader: 'js',
@@ -87,15 +106,15 @@ function resolve(files: VirtualFiles, args: OnResolveArgs): OnResolveResult {
   if (sdk !== undefined) return { path: sdk, namespace: SDK, sideEffects: false };
   const kind = args.kind === 'require-call' || args.kind === 'require-resolve' ? 'require' : 'import';
   const found = resolveImport(files.upload, args.path, args.importer, kind);
+  if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
   if ('fault' in found) return { errors: [refusal(found.fault, found.hint)] };
   const unused = isFreeOfSideEffects(files.upload, found.path) ? { sideEffects: false } : {};
   return { path: found.path, namespace: UPLOAD, ...unused };
 }
 
-function load(files: VirtualFiles, path: string): OnLoadResult {
+function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLoadResult {
   const contents = files.upload.get(path);
-  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
-  const loader = Object.hasOwn(LOADERS, extension) ? LOADERS[extension] : undefined;
+  const loader = loaderOf(path, attributes['type']);
   if (contents === undefined) return { errors: [refusal(`"${path}" is not in the upload.`)] };
   if (loader === undefined) {
     const known = Object.keys(LOADERS).join(', ');
@@ -103,8 +122,19 @@ function load(files: VirtualFiles, path: string): OnLoadResult {
       errors: [refusal(`"${path}" is of a kind that cannot be imported.`, `Importable are: ${known}.`)],
     };
   }
-  return { contents: withoutSourceMap(contents, loader), loader };
+  const text = withoutSourceMap(contents, loader);
+  return { contents: hasJsx(loader) ? withPragma(text) : text, loader };
 }
+
+/** @param type of the import attributes: `with { type: 'text' }` */
+function loaderOf(path: string, type: string | undefined): Loader | undefined {
+  if (type === 'text' || RAW_TEXT.test(path)) return 'text';
+  if (type === 'json') return 'json';
+  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  return Object.hasOwn(LOADERS, extension) ? LOADERS[extension] : undefined;
+}
+
+const hasJsx = (loader: Loader): boolean => loader === 'tsx' || loader === 'jsx';
 
 /**
  * Makes esbuild ignore a source map that an uploaded file includes.

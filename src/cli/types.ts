@@ -7,7 +7,7 @@
  * both. With `--check` it writes nothing and compares the first two with what it would write: it
  * exits with 0 if both are up to date, else with 1.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
@@ -15,13 +15,15 @@ import { MANIFEST_FILE, type Manifest, parseManifest } from '../model/manifest/m
 import type { Problem } from '../model/problem.ts';
 import { SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
 
-const HELP = `usage: npm run types -- <folder> [--check]
+const HELP = `usage: npm run types -- <folder> [--manifest FILE] [--env NAME] [--check]
 
-Reads <folder>/${MANIFEST_FILE} and writes beside it
+Reads the manifest in <folder>, the one file *-manifest.yaml, and writes beside it
   ${AUTHOR_TYPES_FILE}   types of its configurations, secrets and components
   ${SDK_DECLARATIONS_FILE}   types of @annex/sdk and of the globals of an isolate
   tsconfig.json    settings for editors and tsc, where there are none yet
 
+  --manifest FILE   the manifest, where the folder has several
+  --env NAME        the environment of the manifest; else "default"
   --check   write nothing; exit 1 where one of the first two is not up to date
   --help    print this
 `;
@@ -62,14 +64,14 @@ const CALLED_FROM = process.env['INIT_CWD'] ?? process.cwd();
 const shown = (path: string): string => relative(CALLED_FROM, path) || '.';
 
 /** @returns the exit code */
-async function run(folder: string, onlyCheck: boolean): Promise<number> {
-  const path = join(folder, MANIFEST_FILE);
+async function run(folder: string, { check: onlyCheck, manifest: file, env }: Flags): Promise<number> {
+  const path = join(folder, file ?? (await manifestIn(folder)));
   const yaml = await textOf(path);
   if (yaml === undefined) {
     printError(`There is no ${shown(path)}. Give the folder of an integration.`);
     return EXIT_USAGE;
   }
-  const manifest = read(yaml, path);
+  const manifest = read(yaml, path, env);
   if (manifest === undefined) return EXIT_TROUBLE;
   const files = [
     [AUTHOR_TYPES_FILE, authorTypes(manifest)],
@@ -94,8 +96,8 @@ async function run(folder: string, onlyCheck: boolean): Promise<number> {
 }
 
 /** Prints the problems of a manifest. @returns undefined if it has errors */
-function read(yaml: string, path: string): Manifest | undefined {
-  const parsed = parseManifest(yaml);
+function read(yaml: string, path: string, environment?: string): Manifest | undefined {
+  const parsed = parseManifest(yaml, environment === undefined ? {} : { environment });
   for (const problem of parsed.ok ? parsed.warnings : parsed.problems) printError(problemLine(problem, path));
   return parsed.ok ? parsed.manifest : undefined;
 }
@@ -108,6 +110,13 @@ function problemLine({ severity, line, column, message, hint }: Problem, path: s
   const place = [shown(path), line, column].filter((part) => part !== undefined).join(':');
   const text = `${place}: ${severity}: ${message}${hint === undefined ? '' : ` ${hint}`}`;
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '?');
+}
+
+/** The one manifest of a folder; else the name that it should have. */
+async function manifestIn(folder: string): Promise<string> {
+  const names = await readdir(folder).catch(() => []);
+  const [only, ...others] = names.filter((name) => name.endsWith('-manifest.yaml'));
+  return only === undefined || others.length > 0 ? MANIFEST_FILE : only;
 }
 
 /** Writes `tsconfig.json` unless the author already has one. */
@@ -142,20 +151,35 @@ async function textOf(file: string): Promise<string | undefined> {
 const isErrno = (cause: unknown, code: string): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === code;
 
+interface Flags {
+  readonly folder?: string;
+  /** Name of the manifest in the folder. */
+  readonly manifest?: string;
+  /** Name of the environment. */
+  readonly env?: string;
+  readonly check: boolean;
+  readonly help: boolean;
+}
+
 /** The parsed flags, or a sentence that says what is wrong with them. */
-function readFlags(args: string[]): { folder?: string; check: boolean; help: boolean } | string {
+function readFlags(args: string[]): Flags | string {
   try {
     const { values, positionals } = parseArgs({
       args,
       allowPositionals: true,
-      options: { check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        check: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+        manifest: { type: 'string' },
+        env: { type: 'string' },
+      },
     });
-    const { check = false, help = false } = values;
+    const { check = false, help = false, manifest, env } = values;
     const [folder, ...others] = positionals;
     if (help) return { check, help };
     if (folder === undefined) return 'The folder of an integration is missing.';
     if (others.length > 0) return 'One folder at a time.';
-    return { folder, check, help };
+    return { folder, check, help, ...(manifest && { manifest }), ...(env && { env }) };
   } catch (cause) {
     return cause instanceof Error ? cause.message : String(cause);
   }
@@ -169,7 +193,7 @@ if (typeof options === 'string') {
   process.stdout.write(HELP);
 } else {
   try {
-    process.exitCode = await run(resolve(CALLED_FROM, options.folder), options.check);
+    process.exitCode = await run(resolve(CALLED_FROM, options.folder), options);
   } catch (cause) {
     printError(cause instanceof Error ? cause.message : String(cause));
     process.exitCode = EXIT_TROUBLE;

@@ -1,7 +1,7 @@
 /**
  * Packs a folder on disk into the multipart upload of a publish
  * (`docs/contract/api.md#publishing`), for command lines and tests. It checks nothing; the service
- * does.
+ * does, and finds a manifest of another name among the files.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';

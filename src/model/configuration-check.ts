@@ -9,8 +9,7 @@
  * in a list of choices, where a password is unlikely (`docs/contract/webhooks.md#selection`).
  */
 import { Ajv, type ErrorObject } from 'ajv';
-import type { StringProperty } from './manifest/configuration.ts';
-import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
+import { CREDENTIALS_PROPERTY, type StringProperty } from './manifest/configuration-property.ts';
 import type { Configuration } from './manifest/manifest.ts';
 import { nearest } from './nearest.ts';
 
@@ -30,7 +29,7 @@ export interface ConfigurationProblem {
   readonly property: string;
   /** What is expected, a full sentence. */
   readonly message: string;
-  /** A "Did you mean …?" sentence with the nearest declared property. */
+  /** Names a property that is set and may be a misspelling of this one. */
   readonly hint?: string;
 }
 
@@ -47,35 +46,31 @@ export interface JsonSchema {
 /**
  * The JSON Schema of a level's whole configuration.
  *
- * Where a component draws the settings, any object is valid. A level without a declaration accepts
- * no property. `oauth_credentials` is always an object.
+ * Properties that are not declared may have any value: code keeps its own data among the settings.
+ * `oauth_credentials` is always an object, because it is stored apart.
  */
 export function configurationSchema(declared: Configuration | undefined): JsonSchema {
-  if (declared?.componentId !== undefined)
-    return { type: 'object', properties: { [CREDENTIALS_PROPERTY]: { type: 'object' } } };
-  const required = new Set(declared?.required);
-  const properties = Object.entries(declared?.properties ?? {}).map(
+  const { componentId, properties = {}, required: names = [] } = declared ?? {};
+  const isDrawn = componentId !== undefined;
+  const required = new Set(isDrawn ? [] : names);
+  const schemas = Object.entries(isDrawn ? {} : properties).map(
     ([name, property]) => [name, propertySchema(name, property, required.has(name))] as const,
   );
   return {
     type: 'object',
     // `fromEntries` defines members; assigning one named `__proto__` would set the prototype
     // instead.
-    properties: Object.fromEntries(properties),
+    properties: Object.fromEntries([[CREDENTIALS_PROPERTY, { type: 'object' }], ...schemas]),
     required: [...required],
-    additionalProperties: false,
   };
 }
 
 type Property = Configuration['properties'][string];
 
-/**
- * @returns false where no value is valid: a button has none. What it starts is stored in another
- * property.
- */
-function propertySchema(name: string, property: Property, required: boolean): JsonSchema | false {
+/** A button has whatever value the code stores under its name. */
+function propertySchema(name: string, property: Property, required: boolean): JsonSchema {
   if (name === CREDENTIALS_PROPERTY) return { type: 'object' };
-  if (property.type === 'button') return false;
+  if (property.type === 'button') return {};
   const choices = property.type === 'string' ? property.enum : undefined;
   if (!Array.isArray(choices) || choices.length === 0) return { type: property.type };
   const choice = { type: property.type, enum: [...new Set(choices)] };
@@ -122,7 +117,7 @@ export function configurationChecker(declared: Configuration | undefined): Confi
       if (!problems.has(property))
         problems.set(property, {
           property,
-          ...problemOf(error, property, declared?.properties ?? {}, configuration[property]),
+          ...problemOf(error, property, declared?.properties ?? {}, whole),
         });
       if (problems.size === PROBLEMS_MAX) break;
     }
@@ -131,25 +126,19 @@ export function configurationChecker(declared: Configuration | undefined): Confi
 }
 
 /**
- * The part of a configuration that decides its validity: all declared properties, and as many
- * undeclared ones as can be listed as problems.
+ * The part of a configuration that decides its validity: its declared properties.
  *
- * Attack: 64 KiB of undeclared properties, or of choices in one list, each of which is one ajv
- * error. A list with more entries than choices is invalid within its first entries: one of them is
- * not offered or is repeated.
+ * Attack: 64 KiB of choices in one list, each of which is one ajv error. A list with more entries
+ * than choices is invalid within its first entries: one of them is not offered or is repeated.
  */
 function excerpt(
   whole: Readonly<Record<string, unknown>>,
   declared: Configuration | undefined,
 ): Readonly<Record<string, unknown>> {
-  if (declared?.componentId !== undefined) return whole;
   const members: [string, unknown][] = [];
-  let unknown = 0;
-  for (const name of Object.keys(whole)) {
+  for (const name of new Set([CREDENTIALS_PROPERTY, ...Object.keys(declared?.properties ?? {})])) {
+    if (!Object.hasOwn(whole, name)) continue;
     const property = ownMember(declared?.properties, name);
-    const isKnown = property !== undefined || name === CREDENTIALS_PROPERTY;
-    if (!isKnown) unknown += 1;
-    if (!isKnown && unknown > PROBLEMS_MAX) continue;
     const value = whole[name];
     const isLong = isList(property) && Array.isArray(value) && value.length > (property.enum ?? []).length;
     members.push([name, isLong ? value.slice(0, (property.enum ?? []).length + 1) : value]);
@@ -166,24 +155,33 @@ function problemOf(
   error: ErrorObject,
   property: string,
   declared: Configuration['properties'],
-  value: unknown,
+  whole: Readonly<Record<string, unknown>>,
 ): Omit<ConfigurationProblem, 'property'> {
   const { keyword, params } = error;
   const name = quoted(property);
-  if (keyword === 'required') return { message: `${name} must be set.` };
-  if (keyword === 'additionalProperties') {
-    const message = `The configuration has no property ${name}: null removes it.`;
-    const meant = nearest(property, Object.keys(declared));
-    return meant === undefined ? { message } : { message, hint: `Did you mean "${meant}"?` };
-  }
-  const member = declared[property];
-  if (isList(member)) return { message: listProblem(error, name, member.enum ?? [], value) };
-  if (keyword === 'false schema') return { message: `${name} is a button and has no value.` };
+  if (keyword === 'required')
+    return { message: `${name} must be set.`, ...misspelt(property, declared, whole) };
+  const member = ownMember(declared, property);
+  if (isList(member)) return { message: listProblem(error, name, member.enum ?? [], whole[property]) };
   if (keyword === 'enum') return { message: `${name} must be ${choices(params['allowedValues'])}.` };
   const type = String(params['type']);
   const allowed = member?.type === 'string' ? member.enum : undefined;
   const wanted = allowed === undefined ? (WANTED[type] ?? type) : choices(allowed);
   return { message: `${name} must be ${wanted}.` };
+}
+
+/** The hint for a property that is not set: an undeclared name that may be a misspelling of it. */
+function misspelt(
+  property: string,
+  declared: Configuration['properties'],
+  whole: Readonly<Record<string, unknown>>,
+): Pick<ConfigurationProblem, 'hint'> {
+  const names = Object.keys(whole).values();
+  const near = nearest(
+    property,
+    names.filter((name) => ownMember(declared, name) === undefined),
+  );
+  return near === undefined ? {} : { hint: `There is ${quoted(near)}: did you mean ${quoted(property)}?` };
 }
 
 /** Words an error in a list of choices. */
@@ -227,7 +225,6 @@ const quoted = (text: string): string =>
 /** The property of an error: the first name of its path, also for an error deeper in the value. */
 function propertyOf({ keyword, params, instancePath }: ErrorObject): string {
   if (keyword === 'required') return String(params['missingProperty']);
-  if (keyword === 'additionalProperties') return String(params['additionalProperty']);
   const [, first = ''] = instancePath.split('/');
   // RFC 6901: in a pointer, "/" and "~" of a name are written as "~1" and "~0".
   return first.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -9,8 +9,13 @@
 /** A source of cryptographic randomness, `node:crypto`'s `randomBytes` in the running service. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-/** Name of an integration (`docs/contract/manifest.md#members`), short enough for a DNS label. */
-export const INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
+/**
+ * Name of an integration (`docs/contract/manifest.md#members`), short enough for a DNS label.
+ * Capitals are read; names of two organizations never differ only in them.
+ */
+export const INTEGRATION_NAME = /^(?=.{1,63}$)[A-Za-z0-9]+(-[A-Za-z0-9]+)*$/;
+/** A name as it should be written. */
+export const PLAIN_INTEGRATION_NAME = /^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Maximum characters of the id of an organization, a space or a site. */
 export const ID_CHARS_MAX = 128;

@@ -17,8 +17,14 @@ import type { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Actor } from '../model/actor.ts';
-import { MANIFEST_FILE, type ManifestRules, publishedManifest } from '../model/manifest/manifest.ts';
+import {
+  MANIFEST_FILE,
+  type Manifest,
+  type ManifestRules,
+  publishedManifest,
+} from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
+import { missingSecret } from '../model/manifest/secrets.ts';
 import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
@@ -27,7 +33,7 @@ import type { Publication, Registry } from '../store/integrations/registry.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 
 export interface PublisherParts {
-  readonly registry: Pick<Registry, 'integration' | 'publish'>;
+  readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames'>;
   readonly probe: Probe;
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
@@ -115,15 +121,26 @@ export class Publisher {
   async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Publishing> {
     const reading = await job.read(form);
     if (!reading.ok) return { ok: false, problems: reading.problems };
+    const problems: Problem[] = [];
     if (reading.manifest !== undefined) {
       const { name, organization } = reading.manifest;
       this.#requireRights(principal, organization);
       const existing = await this.#parts.registry.integration(name);
       if (existing !== undefined && existing.organization !== organization)
         return { ok: false, problems: [nameTaken(name)] };
+      problems.push(...(await this.#missingSecrets(reading, reading.manifest)));
     }
-    if (reading.entry === undefined) return { reading, problems: [] };
-    return { reading, ...(await bundled(job, reading.entry)) };
+    if (reading.entry === undefined) return { reading, problems };
+    const code = await bundled(job, reading.entry);
+    return { reading, ...code, problems: [...problems, ...code.problems] };
+  }
+
+  /** The problem of each secret whose value was neither sent nor stored by an earlier publish. */
+  async #missingSecrets({ unsent, placeOf }: Read, { name, secrets }: Manifest): Promise<Problem[]> {
+    const stored = unsent.length === 0 ? [] : await this.#parts.registry.secretNames(name);
+    return unsent
+      .filter((secret) => !stored.includes(secret))
+      .map((secret) => missingSecret(secret, secrets[secret] ?? '', placeOf(['secrets', secret])));
   }
 
   #requireRights(principal: Principal, organization: string): void {

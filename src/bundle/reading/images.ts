@@ -1,27 +1,36 @@
 /**
- * Checks the images that a manifest names: each must be uploaded, be PNG, and be within size limits
- * (`docs/contract/manifest.md#icons-and-images`).
+ * Checks the images that a manifest names: each must be uploaded, be PNG or JPEG, and be within
+ * size limits (`docs/contract/manifest.md#icons-and-images`).
  *
- * A product that trusts Annex shows them on its installation pages, so only valid PNG files are
+ * A product that trusts Annex shows them on its installation pages, so only valid images are
  * stored. Attack: 2 MiB of PNG that a browser decodes to a gigabyte of pixels; bytes and pixels are
  * both limited. The pixels are not decoded here.
  */
+import { imageType, readImage } from '../../model/manifest/image.ts';
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
-import { readPng } from '../../model/manifest/png.ts';
 import type { Place, YamlPath } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem, warning } from '../../model/problem.ts';
 import { absentHint } from './absent-file.ts';
 
 const KIB = 1024;
+/** Recommended, and allowed, bytes of an icon. */
+const ICON_BYTES = 250 * KIB;
 export const ICON_BYTES_MAX = 512 * KIB;
-/** Largest width and height of an icon, which must be square. */
-const ICON_PIXELS_MAX = 1_024;
+/** Recommended width and height of an icon, which should be square. */
+const ICON_PIXELS = 1_024;
+/** Recommended, and allowed, bytes of a preview image. */
+const PREVIEW_BYTES = 1024 * KIB;
 export const PREVIEW_BYTES_MAX = 2 * 1024 * KIB;
-/** Largest width and height of a preview image. */
-const PREVIEW_PIXELS_MAX = 4_096;
-/** Recommended size; its ratio, 2:1, is also recommended. */
+/** Recommended size of a preview; its ratio, 2:1, is also recommended. */
 const PREVIEW_WIDTH = 1_600;
 const PREVIEW_HEIGHT = 800;
+/** Largest width and height of any image, and the largest product: 128 MiB of decoded pixels. */
+const PIXELS_MAX = 8_192;
+const AREA_MAX = 32 * 1024 * 1024;
+
+/** Whether an image is small enough to be decoded by a browser. */
+export const isShown = ({ width, height }: { readonly width: number; readonly height: number }): boolean =>
+  Math.max(width, height) <= PIXELS_MAX && width * height <= AREA_MAX;
 
 /** An image of an upload. */
 export interface NamedImage {
@@ -39,48 +48,38 @@ interface Named {
 
 export interface ImagesRequest {
   readonly manifest: Manifest;
-  /** Relative path → bytes; absent where a ready script was sent, which comes without files. */
-  readonly files?: ReadonlyMap<string, Uint8Array>;
+  /** Relative path → bytes. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** Folder of the manifest inside the upload, with a slash at its end; empty for the root. */
+  readonly folder?: string;
   readonly placeOf: PlaceOf;
 }
 
 /** Returns the images that a manifest names, each once, and every problem with them. */
-export function collectImages({ manifest, files, placeOf }: ImagesRequest): {
+export function collectImages({ manifest, files, folder = '', placeOf }: ImagesRequest): {
   readonly images: readonly NamedImage[];
   readonly problems: readonly Problem[];
 } {
   const images = new Map<string, NamedImage>();
-  const problems = namedImages(manifest).flatMap(({ kind, path, at }) => {
+  const problems = namedImages(manifest).flatMap((named) => {
+    const { path, at } = named;
     const place = placeOf(at);
-    if (files === undefined) {
-      const hint = 'Upload the code as files or as an archive, with the image among them.';
-      return [
-        problem(`A ready script comes without files, so there is no image "${path}".`, { ...place, hint }),
-      ];
-    }
-    const content = files.get(path);
+    const content = files.get(`${folder}${path}`);
     if (content === undefined) return [absent(path, files, place)];
     images.set(path, { path, content });
-    return kind === 'icon' ? iconProblems(path, content, place) : previewProblems(path, content, place);
+    return imageProblems(named, content, place);
   });
   return { images: [...images.values()], problems };
 }
 
-function namedImages({ icon, blocks, previewImages }: Manifest): Named[] {
-  const previews = previewImages.map(
-    (path, index): Named => ({
-      kind: 'preview',
-      path,
-      at: ['previewImages', index],
-    }),
-  );
-  const ofBlocks = blocks.flatMap((block, index): Named[] =>
-    block.icon === undefined ? [] : [{ kind: 'icon', path: block.icon, at: ['blocks', index, 'icon'] }],
-  );
+function namedImages({ icon, blocks, contentSources = [], previewImages }: Manifest): Named[] {
+  const iconOf = (path: string | undefined, at: YamlPath): Named[] =>
+    path === undefined ? [] : [{ kind: 'icon', path, at }];
   return [
-    ...(icon === undefined ? [] : [{ kind: 'icon', path: icon, at: ['icon'] } as const]),
-    ...ofBlocks,
-    ...previews,
+    ...iconOf(icon, ['icon']),
+    ...blocks.flatMap((block, index) => iconOf(block.icon, ['blocks', index, 'icon'])),
+    ...contentSources.flatMap((source, index) => iconOf(source.icon, ['contentSources', index, 'icon'])),
+    ...previewImages.map((path, index): Named => ({ kind: 'preview', path, at: ['previewImages', index] })),
   ];
 }
 
@@ -89,37 +88,50 @@ function absent(path: string, files: ReadonlyMap<string, Uint8Array>, place: Pla
   return problem(`The image "${path}" is not among the uploaded files.`, { ...place, hint });
 }
 
-function iconProblems(path: string, content: Uint8Array, place: Place): Problem[] {
-  if (content.byteLength > ICON_BYTES_MAX) return [tooLarge(path, content, ICON_BYTES_MAX, place)];
-  const png = readPng(content);
-  if (!png.ok) return [notPng(path, png.fault, place)];
-  const { width, height } = png;
-  const size = `${width} × ${height} pixels`;
-  if (width !== height)
-    return [problem(`The icon "${path}" has ${size}; an icon is square.`, { ...place, hint: SQUARE_HINT })];
-  if (width <= ICON_PIXELS_MAX) return [];
-  const most = `${ICON_PIXELS_MAX} × ${ICON_PIXELS_MAX}`;
-  return [
-    problem(`The icon "${path}" has ${size}; at most ${most} are allowed.`, { ...place, hint: SQUARE_HINT }),
-  ];
-}
+/** What an image of one kind should be; beyond the bounds of all images it is refused. */
+const WANTED = {
+  icon: {
+    name: 'icon',
+    bytes: ICON_BYTES,
+    bytesMax: ICON_BYTES_MAX,
+    isShape: (width: number, height: number) => width === height && width <= ICON_PIXELS,
+    shape: `a square of at most ${ICON_PIXELS} × ${ICON_PIXELS} pixels`,
+    hint: '512 × 512 pixels are plenty.',
+  },
+  preview: {
+    name: 'preview',
+    bytes: PREVIEW_BYTES,
+    bytesMax: PREVIEW_BYTES_MAX,
+    isShape: (width: number, height: number) => width * PREVIEW_HEIGHT === height * PREVIEW_WIDTH,
+    shape: '2:1, so it is shown cropped or with borders',
+    hint: `${PREVIEW_WIDTH} × ${PREVIEW_HEIGHT} pixels are recommended.`,
+  },
+} as const;
 
-const SQUARE_HINT = '512 × 512 pixels are plenty.';
-const PREVIEW_HINT = `${PREVIEW_WIDTH} × ${PREVIEW_HEIGHT} pixels are recommended.`;
-
-function previewProblems(path: string, content: Uint8Array, place: Place): Problem[] {
-  if (content.byteLength > PREVIEW_BYTES_MAX) return [tooLarge(path, content, PREVIEW_BYTES_MAX, place)];
-  const png = readPng(content);
-  if (!png.ok) return [notPng(path, png.fault, place)];
-  const { width, height } = png;
-  const found = `The preview "${path}" has ${width} × ${height} pixels`;
-  if (Math.max(width, height) > PREVIEW_PIXELS_MAX) {
-    const most = `at most ${PREVIEW_PIXELS_MAX} on each side are allowed`;
-    return [problem(`${found}; ${most}.`, { ...place, hint: PREVIEW_HINT })];
+function imageProblems({ kind, path }: Named, content: Uint8Array, place: Place): Problem[] {
+  const { name, bytes, bytesMax, isShape, shape, hint } = WANTED[kind];
+  if (content.byteLength > bytesMax) return [tooLarge(path, content, bytesMax, place)];
+  const read = readImage(content);
+  if (!read.ok) {
+    return [problem(`The file "${path}" ${read.fault}.`, { ...place, hint: 'Save it as PNG.' })];
   }
-  if (width * PREVIEW_HEIGHT === height * PREVIEW_WIDTH) return [];
-  const message = `${found}, which is not 2:1, so it is shown cropped or with borders.`;
-  return [warning(message, { ...place, hint: PREVIEW_HINT })];
+  const { width, height } = read;
+  const found = `The ${name} "${path}" has ${width} × ${height} pixels`;
+  if (!isShown(read)) {
+    const most = `at most ${PIXELS_MAX} on each side, and ${AREA_MAX} in all, are allowed`;
+    return [problem(`${found}; ${most}.`, { ...place, hint })];
+  }
+  const warnings: Problem[] = [];
+  if (!isShape(width, height)) warnings.push(warning(`${found}, which is not ${shape}.`, { ...place, hint }));
+  if (content.byteLength > bytes) {
+    const size = `${content.byteLength} bytes; at most ${bytes / KIB} KiB are recommended`;
+    warnings.push(warning(`The image "${path}" has ${size}.`, place));
+  }
+  if (imageType(content) === 'image/jpeg') {
+    const message = `The image "${path}" is a JPEG, whose edges blur.`;
+    warnings.push(warning(message, { ...place, hint: 'Save it as PNG.' }));
+  }
+  return warnings;
 }
 
 const tooLarge = (path: string, content: Uint8Array, max: number, place: Place): Problem =>
@@ -127,6 +139,3 @@ const tooLarge = (path: string, content: Uint8Array, max: number, place: Place):
     `The image "${path}" has ${content.byteLength} bytes; at most ${max / KIB} KiB are allowed.`,
     place,
   );
-
-const notPng = (path: string, fault: string, place: Place): Problem =>
-  problem(`The file "${path}" ${fault}.`, { ...place, hint: 'Save it as PNG.' });

@@ -2,11 +2,13 @@
  * Interprets the parts of a publish: a manifest, code and secrets, or a list of every problem with
  * them.
  *
- *   manifest   YAML text; where it is absent, `platform-manifest.yaml` among the files
- *   files      any number, the filename being the relative path        } exactly
- *   archive    one .tar or .tar.gz of the same                         } one of
- *   script     one ready ES module                                     } the three
+ *   manifest   YAML text, or the path of an uploaded file; where it is absent, the one file that is
+ *              named `…-manifest.yaml`
+ *   files      any number, the filename being the relative path        } at most one
+ *   archive    one .tar or .tar.gz of the same                         } of the two
+ *   script     one ready ES module; the files beside it are its images, not its code
  *   secrets    JSON object, secret name → value
+ *   env        name of an environment of the manifest
  *
  * Runs in the process of the upload, because it unpacks, decodes and parses untrusted bytes.
  */
@@ -16,12 +18,18 @@ import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
 import { limitProblem, type Problem, problem } from '../../model/problem.ts';
 import type { SinglePart, UploadForm } from '../upload-form.ts';
 import { readArchive } from './archive.ts';
-import { missingManifest } from './misplaced-manifest.ts';
+import { findManifest, namedFile } from './find-manifest.ts';
 
 /** An upload whose parts are all valid. */
 export interface ReceivedUpload {
   readonly manifest: string;
-  /** Relative path → bytes; empty where a ready script was sent. */
+  /** Path of the manifest inside the upload, or the name of a manifest that is its own part. */
+  readonly manifestFile: string;
+  /** Folder of the manifest inside the upload, with a slash at its end; empty for the root. */
+  readonly folder: string;
+  /** Name of the environment that the publisher chose. */
+  readonly environment?: string;
+  /** Relative path → bytes. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** Text of a ready script, if one was sent. */
   readonly script?: string;
@@ -36,6 +44,11 @@ export type FormReading =
 export function readForm(form: UploadForm, limits: Limits): Promise<FormReading> {
   return new FormReader(form, limits).read();
 }
+
+type ManifestText = Pick<ReceivedUpload, 'manifest' | 'manifestFile' | 'folder'>;
+
+/** Longest name of an environment. */
+const ENVIRONMENT_CHARS_MAX = 128;
 
 class FormReader {
   readonly #form: UploadForm;
@@ -54,17 +67,24 @@ class FormReader {
     const secrets = this.#secrets();
     const script = this.#text('script', 'scriptBytes');
     const files = (await this.#unpacked()) ?? this.#form.files;
+    const environment = this.#environment();
     const manifest = this.#manifest(files);
     problems.push(...fileProblems);
-    const codes = [filesSent, singles.has('archive'), singles.has('script')];
-    if (codes.filter(Boolean).length !== 1) {
+    const isTwice = filesSent && singles.has('archive');
+    if (isTwice || !(filesSent || singles.has('archive') || singles.has('script'))) {
       const hint = 'Send "files", or one "archive", or one ready "script".';
-      problems.push(
-        problem(`The upload has ${codes.includes(true) ? 'its code twice' : 'no code'}.`, { hint }),
-      );
+      problems.push(problem(`The upload has ${isTwice ? 'its code twice' : 'no code'}.`, { hint }));
     }
     if (problems.length > 0 || manifest === undefined) return { ok: false, problems };
-    return { ok: true, upload: { manifest, files, secrets, ...(script === undefined ? {} : { script }) } };
+    const upload = { ...manifest, files, secrets, ...(script !== undefined && { script }) };
+    return { ok: true, upload: { ...upload, ...(environment !== undefined && { environment }) } };
+  }
+
+  #environment(): string | undefined {
+    const name = this.#text('env', 'uploadBytes')?.trim();
+    if (name === undefined || name.length <= ENVIRONMENT_CHARS_MAX) return name || undefined;
+    this.#problems.push(problem('This is not the name of an environment.', { file: 'env' }));
+    return undefined;
   }
 
   async #unpacked(): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
@@ -76,11 +96,19 @@ class FormReader {
     return undefined;
   }
 
-  #manifest(files: ReadonlyMap<string, Uint8Array>): string | undefined {
-    if (this.#form.singles.has('manifest')) return this.#text('manifest', 'uploadBytes');
-    const bytes = files.get(MANIFEST_FILE);
-    if (bytes !== undefined) return this.#decoded(bytes, MANIFEST_FILE);
-    this.#problems.push(missingManifest(files.keys()));
+  #manifest(files: ReadonlyMap<string, Uint8Array>): ManifestText | undefined {
+    const { singles } = this.#form;
+    const part = singles.has('manifest') ? this.#text('manifest', 'uploadBytes') : undefined;
+    const named = part === undefined ? undefined : namedFile(part, files);
+    if (singles.has('manifest') && named === undefined)
+      return part === undefined ? undefined : { manifest: part, manifestFile: MANIFEST_FILE, folder: '' };
+    const found = named ?? findManifest(files.keys());
+    if (typeof found === 'string') {
+      const text = this.#decoded(files.get(found) ?? new Uint8Array(), found);
+      const folder = found.slice(0, found.lastIndexOf('/') + 1);
+      return text === undefined ? undefined : { manifest: text, manifestFile: found, folder };
+    }
+    this.#problems.push(found);
     return undefined;
   }
 

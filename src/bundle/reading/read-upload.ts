@@ -6,12 +6,7 @@
  * result as bounded JSON and validates it again (`reading.ts`).
  */
 import type { Limits } from '../../limits.ts';
-import {
-  checkManifest,
-  MANIFEST_FILE,
-  type ManifestRules,
-  type ParsedManifest,
-} from '../../model/manifest/manifest.ts';
+import { checkManifest, type ManifestRules, type ParsedManifest } from '../../model/manifest/manifest.ts';
 import { resolveSecrets } from '../../model/manifest/secrets.ts';
 import { readYaml } from '../../model/manifest/yaml-source.ts';
 import { isError, type Problem, problem } from '../../model/problem.ts';
@@ -42,8 +37,9 @@ export async function readUpload(
     return { message: { t: 'refused', problems, more: 0 }, images: [], files: form.files };
   }
   const { upload } = received;
-  const source = readYaml(upload.manifest, MANIFEST_FILE);
-  const parsed = checkManifest(source, rules);
+  const source = readYaml(upload.manifest, upload.manifestFile);
+  const { environment } = upload;
+  const parsed = checkManifest(source, environment === undefined ? rules : { ...rules, environment });
   const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
   const contents = parsed.ok ? contentsOf(upload, parsed, limits, problems) : NOTHING;
   const entry = upload.script === undefined ? entryOf(upload, parsed, problems) : READY_SCRIPT;
@@ -53,12 +49,15 @@ export async function readUpload(
     ...(entry !== undefined && { entry }),
     ...(parsed.ok && {
       manifest: source.value,
+      manifestFile: upload.manifestFile,
+      ...(environment !== undefined && { environment }),
       places: inspectedPaths(parsed.manifest).map((path) => {
         const { line, column } = parsed.placeOf(path);
         return [line, column] as const;
       }),
     }),
     secrets: [...contents.secrets],
+    unsent: contents.unsent,
     images: contents.images.map(({ path }) => path),
   };
   const files =
@@ -69,11 +68,12 @@ export async function readUpload(
 }
 
 interface Contents {
+  readonly unsent: readonly string[];
   readonly secrets: ReadonlyMap<string, string>;
   readonly images: readonly NamedImage[];
 }
 
-const NOTHING: Contents = { secrets: new Map(), images: [] };
+const NOTHING: Contents = { secrets: new Map(), unsent: [], images: [] };
 
 /** Returns the secrets and images of an upload; adds their problems to `problems`. */
 function contentsOf(
@@ -83,12 +83,13 @@ function contentsOf(
   problems: Problem[],
 ): Contents {
   const resolved = resolveSecrets({ manifest, values: upload.secrets, limits, placeOf });
-  const files = upload.script === undefined ? { files: upload.files } : {};
-  const collected = collectImages({ manifest, placeOf, ...files });
+  const { files, folder } = upload;
+  const collected = collectImages({ manifest, placeOf, files, folder });
   const found = [...resolved.problems, ...collected.problems];
   problems.push(...found);
-  // The host cannot use refused contents.
-  return found.some(isError) ? NOTHING : { secrets: resolved.secrets, images: collected.images };
+  const { secrets, unsent } = resolved;
+  // The host cannot use refused contents, but says which secrets have no value.
+  return found.some(isError) ? { ...NOTHING, unsent } : { secrets, unsent, images: collected.images };
 }
 
 /** Returns the path of the entrypoint; adds its problems to `problems`. */
@@ -97,12 +98,12 @@ function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Probl
   if (script === null) {
     const hint = 'Add, for instance, "script: src/index.ts".';
     problems.push(
-      problem('"script" must name the entrypoint among the files.', { file: MANIFEST_FILE, hint }),
+      problem('"script" must name the entrypoint among the files.', { file: upload.manifestFile, hint }),
     );
   }
   // Undefined: the manifest could not be read that far, and its problems already say so.
   if (script === null || script === undefined) return undefined;
-  const entry = script.replace(/^(\.\/)+/, '');
+  const entry = `${upload.folder}${script.replace(/^(\.\/)+/, '')}`;
   if (upload.files.has(entry)) return entry;
   const hint = absentHint(entry, upload.files) ?? 'Name an uploaded file, relative to the manifest.';
   problems.push(

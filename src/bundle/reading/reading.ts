@@ -2,12 +2,13 @@
  * The message `read` from the process of an upload to the host, and its validation.
  *
  * The process parses untrusted bytes. Attack: an upload takes over a parser and forges the whole
- * message. So the host checks the manifest value itself, accepts only valid PNG images, and applies
+ * message. So the host checks the manifest value itself, accepts only valid images, and applies
  * every limit again. Its work is linear in the size of the message, and long work yields to the
  * event loop.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../limits.ts';
+import { imageSteps } from '../../model/manifest/image.ts';
 import {
   checkManifest,
   MANIFEST_FILE,
@@ -15,7 +16,6 @@ import {
   type ManifestRules,
   type PlaceOf,
 } from '../../model/manifest/manifest.ts';
-import { pngSteps } from '../../model/manifest/png.ts';
 import {
   YAML_DEPTH_MAX,
   YAML_NODES_MAX,
@@ -26,7 +26,7 @@ import { isError, type Problem } from '../../model/problem.ts';
 import type { Parcel } from '../parcel.ts';
 import { parseProblems } from '../parse-problems.ts';
 import { pathProblem } from '../upload.ts';
-import { type NamedImage, PREVIEW_BYTES_MAX } from './images.ts';
+import { isShown, type NamedImage, PREVIEW_BYTES_MAX } from './images.ts';
 
 /** Name of a ready script in problems and stack traces. */
 export const READY_SCRIPT = 'script.js';
@@ -55,9 +55,15 @@ export type ReadingMessage =
       readonly entry?: string;
       /** The value of the YAML text; absent where the manifest has an error. */
       readonly manifest?: unknown;
+      /** Path of the manifest; present if `manifest` is. */
+      readonly manifestFile?: string;
+      /** The environment whose members replace those of the manifest. */
+      readonly environment?: string;
       /** Line and column of each of `inspectedPaths`; present if `manifest` is. */
       readonly places?: readonly (readonly [line: number, column: number])[];
       readonly secrets: readonly (readonly [name: string, value: string])[];
+      /** Names of secrets whose value was not sent. */
+      readonly unsent: readonly string[];
       /** Paths of the images, whose bytes follow. */
       readonly images: readonly string[];
     };
@@ -75,6 +81,8 @@ export type Reading =
       /** Positions in the manifest, exact for `inspectedPaths` only. */
       readonly placeOf: PlaceOf;
       readonly secrets: ReadonlyMap<string, string>;
+      /** Names of secrets whose value was not sent: a stored value is needed. */
+      readonly unsent: readonly string[];
       readonly images: readonly NamedImage[];
     };
 
@@ -82,12 +90,13 @@ export type Reading =
  * Members of a manifest that are later checked against the exports of the script; the host needs
  * their positions.
  */
-export function inspectedPaths({ blocks, configurations, webhook }: Manifest): YamlPath[] {
+export function inspectedPaths({ blocks, configurations, secrets, webhook }: Manifest): YamlPath[] {
   const levels = Object.keys(configurations);
   return [
     ['scopes'],
     ...blocks.map((_, index) => ['blocks', index, 'id']),
     ...levels.map((level) => ['configurations', level, 'componentId']),
+    ...Object.keys(secrets).map((name) => ['secrets', name]),
     ...(webhook === undefined
       ? []
       : levels.map((level) => ['configurations', level, 'properties', webhook.eventTypes, 'enum'])),
@@ -104,25 +113,31 @@ export async function parseReading(
   const more = value['more'];
   if (problems === undefined || !isCount(more)) return undefined;
   if (value['t'] === 'refused') return problems.length > 0 ? { ok: false, problems } : undefined;
-  const { entry, manifest: manifestValue, places, secrets, images } = value;
+  const { entry, manifest: manifestValue, manifestFile, environment, places, secrets, images } = value;
   if (entry !== undefined && (typeof entry !== 'string' || pathProblem(entry) !== undefined))
     return undefined;
   const found = { ok: true, problems, more, ...(entry !== undefined && { entry }) } as const;
-  if (manifestValue === undefined) return { ...found, placeOf: () => ROOT, secrets: new Map(), images: [] };
-  if (!isBoundedValue(manifestValue)) return undefined;
-  const parsed = checkManifest({ value: manifestValue, problems: [], ...NOWHERE }, rules);
+  if (manifestValue === undefined)
+    return { ...found, placeOf: () => ROOT, secrets: new Map(), unsent: [], images: [] };
+  if (!isBoundedValue(manifestValue) || !isOptionalText(environment)) return undefined;
+  if (typeof manifestFile !== 'string' || pathProblem(manifestFile) !== undefined) return undefined;
+  const own = environment === undefined ? rules : { ...rules, environment };
+  const parsed = checkManifest({ value: manifestValue, problems: [], ...NOWHERE }, own);
   if (!parsed.ok) return undefined;
   const { manifest } = parsed;
-  const placeOf = placesOf(inspectedPaths(manifest), places);
+  const placeOf = placesOf(inspectedPaths(manifest), places, manifestFile);
   const named = imagesOf(manifest, images, blobs);
   const values = secretsOf(manifest, secrets, limits);
-  if (placeOf === undefined || named === undefined || values === undefined) return undefined;
+  const unsent = unsentOf(manifest, value['unsent']);
+  if (placeOf === undefined || named === undefined || values === undefined || unsent === undefined)
+    return undefined;
   // Secrets or images may be missing only where an error explains it.
   const isWhole =
-    values.size === Object.keys(manifest.secrets).length && named.length === imagePaths(manifest).size;
+    values.size + unsent.filter((name) => !values.has(name)).length ===
+      Object.keys(manifest.secrets).length && named.length === imagePaths(manifest).size;
   if (!isWhole && !problems.some(isError)) return undefined;
-  if (!(await arePngs(named))) return undefined;
-  return { ...found, manifest, placeOf, secrets: values, images: named };
+  if (!(await areImages(named))) return undefined;
+  return { ...found, manifest, placeOf, secrets: values, unsent, images: named };
 }
 
 const ROOT = { file: MANIFEST_FILE, line: 1, column: 1 };
@@ -130,6 +145,9 @@ const NOWHERE = { placeOf: () => ROOT, keyPlaceOf: () => ROOT };
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isOptionalText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === 'string';
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
@@ -154,7 +172,7 @@ function isBoundedValue(value: unknown): boolean {
   return true;
 }
 
-function placesOf(paths: readonly YamlPath[], places: unknown): PlaceOf | undefined {
+function placesOf(paths: readonly YamlPath[], places: unknown, file: string): PlaceOf | undefined {
   if (!Array.isArray(places) || places.length !== paths.length) return undefined;
   const known = new Map<string, { line: number; column: number }>();
   for (const [index, path] of paths.entries()) {
@@ -164,7 +182,7 @@ function placesOf(paths: readonly YamlPath[], places: unknown): PlaceOf | undefi
     if (!isCount(line) || !isCount(column)) return undefined;
     known.set(JSON.stringify(path), { line, column });
   }
-  return (path) => ({ ...ROOT, ...known.get(JSON.stringify(path)) });
+  return (path) => ({ ...ROOT, ...known.get(JSON.stringify(path)), file });
 }
 
 /**
@@ -188,9 +206,22 @@ function secretsOf(
   return values;
 }
 
-const imagePaths = ({ icon, blocks, previewImages }: Manifest): ReadonlySet<string> =>
+/** Accepts only names that the manifest declares, each once. */
+function unsentOf(manifest: Manifest, unsent: unknown): readonly string[] | undefined {
+  if (!Array.isArray(unsent)) return undefined;
+  const names = new Set<string>();
+  for (const name of unsent as unknown[]) {
+    if (typeof name !== 'string' || !Object.hasOwn(manifest.secrets, name)) return undefined;
+    names.add(name);
+  }
+  return names.size === unsent.length ? [...names] : undefined;
+}
+
+const imagePaths = ({ icon, blocks, contentSources = [], previewImages }: Manifest): ReadonlySet<string> =>
   new Set(
-    [icon, ...blocks.map((block) => block.icon), ...previewImages].filter((path) => path !== undefined),
+    [icon, ...[...blocks, ...contentSources].map((one) => one.icon), ...previewImages].filter(
+      (path) => path !== undefined,
+    ),
   );
 
 function imagesOf(
@@ -214,13 +245,13 @@ function imagesOf(
  * Products that trust Annex show these images. Yields to the event loop after each image, and
  * during unusual ones.
  */
-async function arePngs(images: readonly NamedImage[]): Promise<boolean> {
+async function areImages(images: readonly NamedImage[]): Promise<boolean> {
   for (const { content } of images) {
     if (content.byteLength > PREVIEW_BYTES_MAX) return false;
-    const steps = pngSteps(content);
+    const steps = imageSteps(content);
     let step = steps.next();
     for (; !step.done; step = steps.next()) await nextTurn();
-    if (!step.value.ok) return false;
+    if (!step.value.ok || !isShown(step.value)) return false;
     await nextTurn();
   }
   return true;

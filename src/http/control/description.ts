@@ -31,7 +31,10 @@ const bytes = (description: string) =>
 /** The parts that `publish/receive-upload.ts` reads. */
 const UPLOAD = Type.Object({
   manifest: Type.Optional(
-    Type.String({ description: 'YAML; where it is absent, `platform-manifest.yaml` among the files.' }),
+    Type.String({
+      description:
+        'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
+    }),
   ),
   secrets: Type.Optional(Type.String({ description: 'JSON object: name of a secret → its value.' })),
   files: Type.Optional(
@@ -40,7 +43,10 @@ const UPLOAD = Type.Object({
     }),
   ),
   archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
-  script: bytes('One ready ES module, instead of `files`.'),
+  script: bytes('One ready ES module; files beside it are its manifest and its images.'),
+  env: Type.Optional(
+    Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
+  ),
 });
 
 /** The schema of a route as the description shows it. */

@@ -8,8 +8,8 @@
  * file I/O.
  */
 
-import type { Configuration, ConfigurationProperty } from './configuration.ts';
-import { CREDENTIALS_PROPERTY } from './configuration.ts';
+import type { Configuration } from './configuration.ts';
+import { type ConfigurationProperty, CREDENTIALS_PROPERTY } from './configuration-property.ts';
 import { MANIFEST_FILE, type Manifest } from './manifest.ts';
 
 export const AUTHOR_TYPES_FILE = 'annex-env.d.ts';
@@ -87,7 +87,7 @@ function propertyMember(name: string, property: ConfigurationProperty, required:
   ];
 }
 
-/** @returns undefined for a button without a value: only `oauth_credentials` has one */
+/** @returns undefined for a button that users give no value: only `oauth_credentials` has one */
 function propertyType(name: string, property: ConfigurationProperty): string | undefined {
   switch (property.type) {
     case 'string':

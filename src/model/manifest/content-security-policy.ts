@@ -4,10 +4,10 @@
  * the text of the header or as a map of directives to values.
  *
  * Attack: response splitting. The text becomes a response header; a line break in it would let an
- * author write further headers and a body. A value of the map is one directive and cannot contain a
- * second. The sources that it lists are not validated.
+ * author write further headers and a body. So line breaks become spaces, with a warning, and any
+ * other character outside of printable ASCII is an error. The sources are not validated.
  */
-import type { YamlFields } from './yaml-fields.ts';
+import { excerpt, type YamlFields } from './yaml-fields.ts';
 
 /** Maximum characters of the whole text, or of one value of the map. */
 export const POLICY_CHARS_MAX = 4_096;
@@ -38,24 +38,74 @@ export const policyHeader = (policy: ContentSecurityPolicy): string =>
         .join('; ');
 
 const HINT = 'Write it on one line, or folded with ">-".';
+const KEY = 'contentSecurityPolicy';
 
 export function readContentSecurityPolicy(fields: YamlFields): ContentSecurityPolicy | undefined {
-  const key = 'contentSecurityPolicy';
-  if (typeof fields.raw(key) !== 'object') {
-    const wanted = 'printable ASCII on one line';
-    return fields.optionalText(key, { pattern: POLICY_TEXT, wanted, charsMax: POLICY_CHARS_MAX, hint: HINT });
-  }
-  const directives = fields.map(key);
+  if (typeof fields.raw(KEY) !== 'object') return readText(fields);
+  const directives = fields.map(KEY);
   directives?.warnUnknown(DIRECTIVES);
-  const values = DIRECTIVES.flatMap((name): [string, string][] => {
-    const value = directives?.optionalText(name, {
+  const found = new Map<string, string>();
+  for (const name of DIRECTIVES) if (directives?.has(name)) readDirective(directives, name, found);
+  return directives && Object.fromEntries(found);
+}
+
+/** Reads the text of the header. A line that begins with a directive begins a new one. */
+function readText(fields: YamlFields): string | undefined {
+  const written = fields.raw(KEY);
+  if (typeof written !== 'string') return fields.optionalText(KEY);
+  const lines = linesOf(written);
+  if (lines.length > 1) fields.warning(KEY, `${fields.nameOf(KEY)} has several lines, read as one.`, HINT);
+  const text = lines.reduce(
+    (before, line) => before + (startsDirective(line) && !/;\s*$/.test(before) ? '; ' : ' ') + line,
+  );
+  const wanted = 'printable ASCII on one line';
+  return fields.textAt([KEY], text, { pattern: POLICY_TEXT, wanted, charsMax: POLICY_CHARS_MAX, hint: HINT });
+}
+
+/**
+ * Reads one member of the map. A ";" in its value begins a further directive, which does not
+ * replace one that is already there.
+ */
+function readDirective(directives: YamlFields, name: string, found: Map<string, string>): void {
+  const written = directives.raw(name);
+  const isFlag = written === true;
+  const value = isFlag ? '' : Array.isArray(written) ? written.join(' ') : written;
+  if (typeof value !== 'string') return void directives.optionalText(name);
+  const lines = linesOf(value);
+  const isPlain = lines.length === 1 && !/[;,]/.test(value) && !Array.isArray(written);
+  if (!isPlain) {
+    const message = `${directives.nameOf(name)} must be one line without ";" and ","; it is read as such.`;
+    directives.warning(name, message, HINT);
+  }
+  const [own = '', ...others] = lines.join(' ').replaceAll(',', ' ').split(';');
+  const text = (part: string) =>
+    directives.textAt([name], part.trim().replaceAll(/ {2,}/g, ' '), {
       mayBeEmpty: true,
       pattern: DIRECTIVE_VALUE,
-      wanted: 'printable ASCII on one line, without ";" and ","',
+      wanted: 'printable ASCII',
       charsMax: POLICY_CHARS_MAX,
       hint: HINT,
     });
-    return value === undefined ? [] : [[name, value]];
-  });
-  return directives && Object.fromEntries(values);
+  const first = text(own);
+  if (first === undefined) return;
+  found.set(name, first);
+  for (const other of others.filter((part) => part.trim() !== '')) {
+    const [directive = '', ...rest] = other.trim().split(/\s+/);
+    const sources =
+      startsDirective(directive) && !directives.has(directive) ? text(rest.join(' ')) : undefined;
+    if (sources !== undefined && !found.has(directive)) found.set(directive, sources);
+    else directives.warning(name, `The part "${excerpt(other.trim())}" of "${name}" is ignored.`);
+  }
 }
+
+/** The lines of a text that are not blank; one empty line where all of them are. */
+function linesOf(text: string): [string, ...string[]] {
+  const [first = '', ...rest] = text
+    .split(/[\r\n\t]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return [first, ...rest];
+}
+
+const startsDirective = (line: string): boolean =>
+  DIRECTIVES.some((name) => name === line.split(/[\s;]/, 1)[0]?.toLowerCase());

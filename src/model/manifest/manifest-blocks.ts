@@ -7,7 +7,7 @@
  */
 import { readImagePath } from './manifest-page.ts';
 import { URL_UNFURL, URL_UNFURL_CHARS_MAX, unfurlPatternFault } from './unfurl-pattern.ts';
-import type { YamlFields } from './yaml-fields.ts';
+import { excerpt, type YamlFields } from './yaml-fields.ts';
 
 export const URL_UNFURLS_MAX = 50;
 /** Language after the fence of a code block. */
@@ -56,17 +56,7 @@ function readBlock(block: YamlFields): Block {
   const description = block.optionalText('description');
   const icon = readImagePath(block, 'icon');
   const markdown = block.map('markdown');
-  const urlUnfurl = block.has('urlUnfurl')
-    ? block.texts('urlUnfurl', {
-        pattern: URL_UNFURL,
-        wanted:
-          'the beginning of a URL, such as "https://example.com/boards/*" or "https://*.example.com", with at most 8 wildcards',
-        charsMax: URL_UNFURL_CHARS_MAX,
-        fault: unfurlPatternFault,
-        max: URL_UNFURLS_MAX,
-        unique: true,
-      })
-    : undefined;
+  const urlUnfurl = block.has('urlUnfurl') ? readUrlUnfurl(block) : undefined;
   return {
     id,
     title,
@@ -76,6 +66,31 @@ function readBlock(block: YamlFields): Block {
     ...(markdown && { markdown: readMarkdown(markdown) }),
   };
 }
+
+/**
+ * Reads the patterns of URLs. One that is not a pattern here covers nothing, so it is left out with
+ * a warning. `**` is read as `*`, which stands for any characters already.
+ */
+function readUrlUnfurl(block: YamlFields): readonly string[] {
+  const patterns = new Set<string>();
+  for (const [index, written] of block.list('urlUnfurl', { max: URL_UNFURLS_MAX }).entries()) {
+    const at = ['urlUnfurl', index];
+    const pattern = block.textAt(at, written, { charsMax: URL_UNFURL_CHARS_MAX })?.replaceAll(/\*{2,}/g, '*');
+    if (pattern === undefined) continue;
+    const isPattern = URL_UNFURL.test(pattern) && unfurlPatternFault(pattern) === undefined;
+    const name = block.nameOf(at);
+    if (!isPattern) {
+      const hint = `It must be ${PATTERN_WANTED}.`;
+      block.warning(at, `${name} "${excerpt(pattern)}" is not the beginning of a URL and is ignored.`, hint);
+    } else if (patterns.has(pattern)) {
+      block.warning(at, `${name} repeats "${excerpt(pattern)}" and is ignored.`);
+    } else patterns.add(pattern);
+  }
+  return [...patterns];
+}
+
+const PATTERN_WANTED =
+  'the beginning of a URL, such as "https://example.com/boards/*" or "https://*.example.com", with at most 8 wildcards';
 
 function readMarkdown(fields: YamlFields): BlockMarkdown {
   fields.warnUnknown(['codeblock', 'body']);

@@ -77,7 +77,7 @@ const LINK_RULE: TextRule = {
 export function readPage(fields: YamlFields): ManifestPage {
   const icon = readImagePath(fields, 'icon');
   return {
-    categories: fields.words('categories', CATEGORIES, { aliases: CATEGORY_ALIASES }),
+    categories: fields.words('categories', CATEGORIES, { aliases: CATEGORY_ALIASES, lenient: true }),
     ...(icon !== undefined && { icon }),
     previewImages: fields
       .texts('previewImages', { ...IMAGE_RULE, max: PREVIEW_IMAGES_MAX, unique: true })

@@ -7,15 +7,11 @@
  * unknown keys; the schema refuses them, so that editors mark them.
  */
 import Type, { type TSchema } from 'typebox';
-import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
-import {
-  CONFIGURATION_LEVELS,
-  type ConfigurationProperty,
-  ENUM_MAX,
-  PROPERTIES_MAX,
-  PROPERTY_NAME,
-} from './configuration.ts';
+import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../identifiers.ts';
+import { CONFIGURATION_LEVELS, PROPERTIES_MAX, PROPERTY_NAME } from './configuration.ts';
+import { type ConfigurationProperty, ENUM_MAX } from './configuration-property.ts';
 import { DIRECTIVE_VALUE, DIRECTIVES, POLICY_CHARS_MAX, POLICY_TEXT } from './content-security-policy.ts';
+import { CONTENT_SOURCES_MAX } from './content-sources.ts';
 import { EGRESS_HOSTS_MAX } from './egress-hosts.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './endpoint-path.ts';
 import {
@@ -65,7 +61,7 @@ const VISIBILITY_MEANINGS: Readonly<Record<Visibility, string>> = {
 const imagePath = (description: string) =>
   text(description, { pattern: IMAGE_PATH, maxLength: IMAGE_PATH_CHARS_MAX });
 
-const ICON = 'A square PNG among the uploaded files, at most 1024 × 1024 pixels and 512 KiB.';
+const ICON = 'A square PNG among the uploaded files, at most 1024 × 1024 pixels and 250 KiB.';
 
 const endpointPath = (description: string) =>
   text(description, { pattern: ENDPOINT_PATH, maxLength: ENDPOINT_PATH_CHARS_MAX });
@@ -95,6 +91,22 @@ const BlockSchema = shape(
     ),
   },
   'A component in the quick insert menu.',
+);
+
+const ContentSourceSchema = shape(
+  {
+    id: text('Identifier of the source.'),
+    title: text('Name of the source as it is shown.'),
+    description: Type.Optional(Type.String({ description: 'Shown below the title.' })),
+    icon: Type.Optional(imagePath(ICON)),
+    configuration: Type.Optional(
+      shape(
+        { componentId: text('`componentId` of the component.') },
+        'The component that draws its settings.',
+      ),
+    ),
+  },
+  'A source of generated content.',
 );
 
 const LinkSchema = shape(
@@ -223,16 +235,18 @@ const PolicySchema = Type.Union(
 );
 
 const MEMBERS: Readonly<Record<string, TSchema>> = {
-  name: text('Identifier of the integration, unique among all.', { pattern: INTEGRATION_NAME }),
+  name: text('Identifier of the integration, unique among all.', { pattern: PLAIN_INTEGRATION_NAME }),
   title: text('Display name of the integration.', { maxLength: TITLE_CHARS_MAX }),
   description: text('A short description.', { maxLength: DESCRIPTION_CHARS_MAX }),
   summary: Type.Optional(text('Markdown, shown on the installation page.', { maxLength: SUMMARY_CHARS_MAX })),
   organization: text('Id or subdomain of the organization that owns the integration.', {
     pattern: ORGANIZATION_ID,
   }),
-  visibility: word<Visibility>(
-    VISIBILITY_MEANINGS,
-    `Which organizations can install: ${VISIBILITIES.join(', ')}.`,
+  visibility: Type.Optional(
+    word<Visibility>(
+      VISIBILITY_MEANINGS,
+      `Which organizations can install: ${VISIBILITIES.join(', ')}; private by default.`,
+    ),
   ),
   target: Type.Optional(
     Type.Enum([...MANIFEST_TARGETS], { description: 'Where it can be installed.', default: 'all' }),
@@ -283,6 +297,21 @@ const MEMBERS: Readonly<Record<string, TSchema>> = {
     ),
   ),
   contentSecurityPolicy: Type.Optional(PolicySchema),
+  contentSources: Type.Optional(
+    Type.Array(ContentSourceSchema, {
+      description: 'Sources of generated content.',
+      maxItems: CONTENT_SOURCES_MAX,
+    }),
+  ),
+  envs: Type.Optional(
+    Type.Object(
+      {},
+      {
+        description: 'Name of an environment → members that replace those of the manifest in it.',
+        additionalProperties: Type.Object({}),
+      },
+    ),
+  ),
   webhook: Type.Optional(
     shape(
       {

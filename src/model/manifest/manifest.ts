@@ -7,12 +7,14 @@
  * Schema, for editors.
  */
 
-import { INTEGRATION_NAME, ORGANIZATION_ID } from '../identifiers.ts';
+import { INTEGRATION_NAME, ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../identifiers.ts';
 import { isError, type Problem } from '../problem.ts';
 import { type Configurations, readConfigurations } from './configuration.ts';
 import { type ContentSecurityPolicy, readContentSecurityPolicy } from './content-security-policy.ts';
+import { type ContentSource, readContentSources } from './content-sources.ts';
 import { EGRESS_HOSTS_MAX, egressHostFault } from './egress-hosts.ts';
 import { type Block, readBlocks } from './manifest-blocks.ts';
+import { withEnvironment } from './manifest-environments.ts';
 import { type ManifestPage, readPage } from './manifest-page.ts';
 import { INTERNAL_SCOPES, SCOPES, type Scope } from './scope.ts';
 import { VISIBILITIES, type Visibility } from './visibility.ts';
@@ -41,7 +43,7 @@ export type ManifestTarget = (typeof MANIFEST_TARGETS)[number];
 const MANIFEST_KEYS = [
   ...['name', 'title', 'description', 'summary', 'organization', 'visibility', 'target', 'scopes', 'script'],
   ...['blocks', 'categories', 'icon', 'previewImages', 'externalLinks', 'configurations', 'secrets'],
-  ...['contentSecurityPolicy', 'egress', 'webhook'],
+  ...['contentSecurityPolicy', 'egress', 'webhook', 'contentSources', 'envs'],
 ];
 
 export interface Manifest extends ManifestPage {
@@ -60,6 +62,8 @@ export interface Manifest extends ManifestPage {
   /** Path of the entrypoint, as written. */
   readonly script?: string;
   readonly blocks: readonly Block[];
+  /** Absent where the manifest names none. */
+  readonly contentSources?: readonly ContentSource[];
   readonly configurations: Configurations;
   /** Secret name → its text in the manifest, a value or an expression. */
   readonly secrets: Readonly<Record<string, string>>;
@@ -89,6 +93,8 @@ export const publishedManifest = (manifest: Manifest): PublishedManifest => ({
 
 /** Rules for manifests that depend on the deployment. */
 export interface ManifestRules {
+  /** Name of the environment in `envs` whose members replace those of the manifest. */
+  readonly environment?: string;
   /** Whether `egress` is required; by default it is optional. */
   readonly egressRequired?: boolean;
   /** Organizations whose integrations may have internal scopes; by default none. */
@@ -129,10 +135,12 @@ export function parseManifest(yaml: string, rules: ManifestRules = {}): ParsedMa
  * @param source a value parsed from YAML, here or in another process
  */
 export function checkManifest(source: YamlSource, rules: ManifestRules = {}): ParsedManifest {
-  const placeOf: PlaceOf = (path) => source.placeOf(path);
-  if (source.problems.length > 0) return { ok: false, problems: source.problems, placeOf };
-  const problems: Problem[] = [];
-  const fields = new YamlFields(source, [], source.value, problems);
+  if (source.problems.length > 0)
+    return { ok: false, problems: source.problems, placeOf: (path) => source.placeOf(path) };
+  const chosen = withEnvironment(source, rules.environment);
+  const placeOf: PlaceOf = (path) => chosen.placeOf(path);
+  const problems: Problem[] = [...chosen.problems];
+  const fields = new YamlFields(chosen, [], chosen.value, problems);
   const manifest = readManifest(fields);
   holdToRules(fields, manifest, rules);
   if (!problems.some(isError)) return { ok: true, manifest, warnings: problems, placeOf };
@@ -150,10 +158,7 @@ export function readManifest(fields: YamlFields): Manifest {
   const configurations = readConfigurations(fields.map('configurations'));
   warnUnreachable(fields, configurations, target);
   return {
-    name: fields.text('name', {
-      pattern: INTEGRATION_NAME,
-      wanted: 'lower-case letters and digits in groups joined by single hyphens, at most 63 characters',
-    }),
+    name: readName(fields),
     title: fields.text('title', { charsMax: TITLE_CHARS_MAX }),
     description: fields.text('description', { charsMax: DESCRIPTION_CHARS_MAX }),
     ...(summary !== undefined && { summary }),
@@ -161,11 +166,12 @@ export function readManifest(fields: YamlFields): Manifest {
       pattern: ORGANIZATION_ID,
       wanted: 'the id or the subdomain of an organization: letters, digits, ".", "_" and "-"',
     }),
-    visibility: fields.choice('visibility', VISIBILITIES),
+    visibility: fields.optionalChoice('visibility', VISIBILITIES) ?? 'private',
     target,
-    scopes: fields.words('scopes', SCOPES, { required: true }),
+    scopes: fields.words('scopes', SCOPES, { required: true, lenient: true }),
     ...(script !== undefined && { script }),
     blocks: readBlocks(fields),
+    ...readContentSources(fields),
     ...readPage(fields),
     configurations,
     secrets: readSecrets(fields.map('secrets')),
@@ -173,6 +179,21 @@ export function readManifest(fields: YamlFields): Manifest {
     ...(contentSecurityPolicy !== undefined && { contentSecurityPolicy }),
     ...readWebhook(fields, configurations),
   };
+}
+
+function readName(fields: YamlFields): string {
+  const name = fields.text('name', {
+    pattern: INTEGRATION_NAME,
+    wanted: 'letters and digits in groups joined by single hyphens, at most 63 characters',
+    hint: 'Write lower-case letters.',
+  });
+  if (name !== '' && !PLAIN_INTEGRATION_NAME.test(name))
+    fields.warning(
+      'name',
+      'The name has capital letters, which are easily confused.',
+      'Write it in lower case.',
+    );
+  return name;
 }
 
 function holdToRules(fields: YamlFields, manifest: Manifest, rules: ManifestRules): void {

@@ -9,7 +9,8 @@
  */
 import { crc32 } from 'node:zlib';
 
-export type PngReading =
+/** Result of checking an image of any format. */
+export type ImageReading =
   | { readonly ok: true; readonly width: number; readonly height: number }
   /** A clause that follows the name of the file. */
   | { readonly ok: false; readonly fault: string };
@@ -31,14 +32,13 @@ const DEPTHS: ReadonlyMap<number, readonly number[]> = new Map([
 
 /** Signatures of other image formats, for the error message. */
 const OTHERS: readonly (readonly [name: string, beginning: RegExp])[] = [
-  ['a JPEG', /^\xff\xd8\xff/],
   ['a GIF', /^GIF8/],
   ['a WebP', /^RIFF.{4}WEBP/s],
   ['an SVG', /^\s*<(\?xml|!--|svg|!DOCTYPE svg)/i],
   ['a PNG that was changed as if it were text', /^.PNG/s],
 ];
 
-export function readPng(content: Uint8Array): PngReading {
+export function readPng(content: Uint8Array): ImageReading {
   const steps = pngSteps(content);
   for (;;) {
     const { done, value } = steps.next();
@@ -47,7 +47,7 @@ export function readPng(content: Uint8Array): PngReading {
 }
 
 /** The same in steps, between which the caller can yield to the event loop. */
-export function* pngSteps(content: Uint8Array): Generator<void, PngReading, void> {
+export function* pngSteps(content: Uint8Array): Generator<void, ImageReading, void> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   if (!bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) {
     const beginning = bytes.toString('latin1', 0, 64);
@@ -90,4 +90,4 @@ function isHeader(data: Buffer): boolean {
   return isSize && isKnown && compression === 0 && filter === 0 && interlace <= 1;
 }
 
-const fault = (text: string): PngReading => ({ ok: false, fault: text });
+const fault = (text: string): ImageReading => ({ ok: false, fault: text });

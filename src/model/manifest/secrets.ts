@@ -3,9 +3,9 @@
  * and when they are set later.
  *
  * The publisher resolves `${{ env.NAME }}` of a manifest: the variables are the publisher's, and
- * the host's environment is never read. A value comes from the `secrets` part of the upload or from
- * the manifest itself; a remaining expression is a missing value. Messages name secrets and
- * variables, never values.
+ * the host's environment is never read. A value comes from the `secrets` part of the upload, from
+ * the manifest itself, or from an earlier publish; otherwise it is missing. Messages name secrets
+ * and variables, never values.
  */
 import type { LimitMet, Limits } from '../../limits.ts';
 import { limitClause, quantity } from '../limit-met.ts';
@@ -26,8 +26,10 @@ export interface SecretsRequest {
 }
 
 export interface ResolvedSecrets {
-  /** Name → value, for every secret of the manifest; incomplete where there are problems. */
+  /** Name → value; incomplete where there are problems, and without `unsent`. */
   readonly secrets: ReadonlyMap<string, string>;
+  /** Names whose value was not sent: a stored value is needed. */
+  readonly unsent: readonly string[];
   readonly problems: readonly Problem[];
 }
 
@@ -40,13 +42,16 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
     problems.push(limitProblem({ name: 'secretsPerIntegration', ...limit }, placeOf(['secrets'])));
   }
   const secrets = new Map<string, string>();
+  const unsent: string[] = [];
   for (const [name, written] of Object.entries(manifest.secrets)) {
     const place = placeOf(['secrets', name]);
     const given = values.get(name);
+    if (given === '' || (given === undefined && isOpen(written))) {
+      unsent.push(name);
+      continue;
+    }
     const value = given ?? written;
-    const trouble = given
-      ? unresolvedGiven(name, given)
-      : unresolved(name, value === '' && !EXPRESSION.test(written) ? '' : written, place);
+    const trouble = given === undefined ? unresolved(name, written, place) : unresolvedGiven(name, given);
     if (trouble !== undefined) problems.push(trouble);
     else if (!value.isWellFormed()) problems.push(problem(malformedText(name), place));
     else if (Buffer.byteLength(value) > limits.secretBytes) {
@@ -60,7 +65,24 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
     const hint = near === undefined ? 'Add it to "secrets" in the manifest.' : `Did you mean "${near}"?`;
     problems.push(problem(`The manifest declares no secret "${name}".`, { file: 'secrets', hint }));
   }
-  return { secrets, problems };
+  return { secrets, unsent, problems };
+}
+
+/** Whether a manifest leaves the value of a secret to its publisher: empty, or one variable. */
+function isOpen(written: string): boolean {
+  const expression = EXPRESSION.exec(written)?.[1];
+  return expression === undefined ? written === '' : VARIABLE.test(expression);
+}
+
+/** The problem of a secret whose value was neither sent nor stored. */
+export function missingSecret(name: string, written: string, place: Place): Problem {
+  const variable = VARIABLE.exec(EXPRESSION.exec(written)?.[1] ?? '')?.[1];
+  const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
+  const message =
+    variable === undefined
+      ? `The secret "${name}" is empty.`
+      : `The secret "${name}" needs the variable "${variable}", which has no value.`;
+  return problem(message, { ...place, hint });
 }
 
 /** The problem of a sent value that still is an expression. */
@@ -70,24 +92,12 @@ function unresolvedGiven(name: string, given: string): Problem | undefined {
   return problem(unresolvedText(name), { file: 'secrets', hint });
 }
 
+/** The problem of a text with another expression than a variable. */
 function unresolved(name: string, written: string, place: Place): Problem | undefined {
-  const expression = EXPRESSION.exec(written)?.[1];
-  if (expression === undefined) {
-    if (written !== '') return undefined;
-    const hint = `Send its value in the "secrets" part, as "${name}".`;
-    return problem(`The secret "${name}" is empty.`, { ...place, hint });
-  }
-  const variable = VARIABLE.exec(expression)?.[1];
-  if (variable === undefined) {
-    const hint =
-      'An environment variable is written env.NAME, between the double braces; there are no other expressions.';
-    return problem(`The secret "${name}" has an expression that is not a variable.`, { ...place, hint });
-  }
-  const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
-  return problem(`The secret "${name}" needs the variable "${variable}", which has no value.`, {
-    ...place,
-    hint,
-  });
+  if (!EXPRESSION.test(written)) return undefined;
+  const hint =
+    'An environment variable is written env.NAME, between the double braces; there are no other expressions.';
+  return problem(`The secret "${name}" has an expression that is not a variable.`, { ...place, hint });
 }
 
 export interface SecretsChange {

@@ -7,7 +7,8 @@
  * no delivery (`docs/contract/webhooks.md#selection`).
  */
 import type { Level } from '../level.ts';
-import type { ConfigurationProperty, Configurations } from './configuration.ts';
+import type { Configurations } from './configuration.ts';
+import type { ConfigurationProperty } from './configuration-property.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
 /** Names of properties in the configurations of spaces and sites. */

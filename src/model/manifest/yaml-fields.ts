@@ -39,7 +39,7 @@ const GUESSES_MAX = 100;
 export class YamlFields {
   readonly #places: Places;
   readonly #path: YamlPath;
-  readonly #values: Readonly<Record<string, unknown>>;
+  #values: Readonly<Record<string, unknown>>;
   readonly #problems: Problem[];
 
   constructor(places: Places, path: YamlPath, value: unknown, problems: Problem[]) {
@@ -145,21 +145,29 @@ export class YamlFields {
   /**
    * A list of known words, without duplicates.
    *
-   * @param options `aliases`: other spelling → known word
+   * @param options `aliases`: other spelling → known word; `lenient`: an unknown word that is no
+   * misspelling of a known one is left out with a warning, instead of an error
    */
   words<Word extends string>(
     key: string,
     words: readonly Word[],
-    options: { readonly required?: boolean; readonly aliases?: ReadonlyMap<string, Word> } = {},
+    options: {
+      readonly required?: boolean;
+      readonly aliases?: ReadonlyMap<string, Word>;
+      readonly lenient?: boolean;
+    } = {},
   ): readonly Word[] {
-    const { required = false, aliases } = options;
+    const { required = false, aliases, lenient = false } = options;
     const found = new Set<Word>();
     this.list(key, { required }).forEach((value, index) => {
       const path = [...this.#path, key, index];
       const text = this.#textAt(path, value, {});
       if (text === undefined) return;
       const word = aliases?.get(text) ?? words.find((known) => known === text);
-      if (word === undefined) {
+      if (word === undefined && lenient && nearest(text, words) === undefined) {
+        const message = `${nameOf(path)} "${excerpt(text)}" is not known here and is ignored.`;
+        this.#problems.push(warning(message, this.#places.placeOf(path)));
+      } else if (word === undefined) {
         this.errorMeant([key, index], `must be one of ${words.join(', ')}`, text, words);
       } else if (found.has(word)) {
         const message = `${nameOf(path)} repeats "${excerpt(text)}" and is ignored.`;
@@ -197,14 +205,23 @@ export class YamlFields {
   }
 
   /**
-   * Warns of every key that is not among the known ones.
+   * Warns of every key that is not among the known ones. A key that only differs in capitals, "_"
+   * and "-" from a known key is read as that key.
    *
    * @param of the kind of map, where the path does not say it, such as "a button property"
    */
   warnUnknown(known: readonly string[], of?: string): void {
+    const plain = new Map(known.map((key) => [plainKey(key), key]));
     for (const key of Object.keys(this.#values)) {
       if (known.includes(key)) continue;
       const place = this.#places.keyPlaceOf([...this.#path, key]);
+      const same = plain.get(plainKey(key));
+      if (same !== undefined && !Object.hasOwn(this.#values, same)) {
+        this.#values = { ...this.#values, [same]: this.#values[key] };
+        const message = `${nameOf([...this.#path, key])} is read as "${same}".`;
+        this.#problems.push(warning(message, { ...place, hint: `Write "${same}".` }));
+        continue;
+      }
       const hint = this.#meant(key, known);
       const whose = of === undefined ? 'is not a known key' : `is not a known key of ${of}`;
       const message = `${nameOf([...this.#path, key])} ${whose} and is ignored.`;
@@ -231,6 +248,21 @@ export class YamlFields {
   warning(at: string | YamlPath | undefined, message: string, hint?: string): undefined {
     const place = this.#places.placeOf(this.#pathTo(at));
     this.#problems.push(warning(message, hint === undefined ? place : { ...place, hint }));
+  }
+
+  /** Records a warning about a word that is not known, with a spelling hint. */
+  warningMeant(at: string | YamlPath, message: string, given: string, known: readonly string[]): undefined {
+    this.warning(at, message, this.#meant(given, known));
+  }
+
+  /** Checks a text that the caller found at a path below the map. */
+  textAt(at: YamlPath, value: unknown, rule: TextRule = {}): string | undefined {
+    return this.#textAt(this.#pathTo(at), value, rule);
+  }
+
+  /** Name of a member in a message. */
+  nameOf(at: string | YamlPath): string {
+    return nameOf(this.#pathTo(at));
   }
 
   #pathTo(at: string | YamlPath | undefined): YamlPath {
@@ -282,6 +314,9 @@ export class YamlFields {
   }
 }
 
+/** A key without what spellings of one key differ in: `preview_images`, `previewImages`. */
+const plainKey = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -298,4 +333,5 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'a map' : `a ${typeof value}`;
 }
 
-const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+/** The beginning of a text, for a message. */
+export const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -9,7 +9,7 @@ import type { Database } from '../../database/tables.ts';
 export interface StoredImage {
   /** As the manifest names it. */
   readonly path: string;
-  /** PNG. */
+  /** PNG or JPEG. */
   readonly content: Uint8Array;
 }
 

@@ -89,6 +89,7 @@ export async function takeNextVersion(
 ): Promise<number | undefined> {
   const { name, organization } = manifest;
   const texts = textsOf(manifest);
+  if (await isNearlyTaken(database, name, organization)) return undefined;
   const latest_version = await lastVersionBefore(database, name);
   await database
     .insertInto('integrations')
@@ -118,6 +119,22 @@ export async function takeNextVersion(
     .returning('latest_version')
     .executeTakeFirst();
   return taken?.latest_version;
+}
+
+/**
+ * Attack: `GitHub` beside the `github` of another organization, to be installed in its place.
+ *
+ * @returns whether another organization has a name that differs only in capitals
+ */
+async function isNearlyTaken(database: Database, name: string, organization: string): Promise<boolean> {
+  const row = await database
+    .selectFrom('integrations')
+    .select('name')
+    .where((row) => row(row.fn<string>('lower', ['name']), '=', name.toLowerCase()))
+    .where('name', '!=', name)
+    .where('organization', '!=', organization)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** The code of a version, and what the publish probe found out about it. */

@@ -37,7 +37,7 @@ import {
 } from './integration-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
-import { upsertSecrets } from './secret-rows.ts';
+import { listSecrets, upsertSecrets } from './secret-rows.ts';
 
 export interface RegistryParts {
   readonly database: Database;
@@ -59,7 +59,7 @@ export interface RegistryParts {
 /** The content of a publish. */
 export interface Publication extends VersionCode {
   readonly manifest: PublishedManifest;
-  /** Values by name, one for each name in the manifest. */
+  /** Values by name. A secret of the manifest that is not among them keeps its stored value. */
   readonly secrets: ReadonlyMap<string, string>;
   /** The images that the manifest names; none if absent. */
   readonly images?: readonly StoredImage[];
@@ -110,6 +110,11 @@ export class Registry {
     return readIntegration(this.#parts.database, name);
   }
 
+  /** Names of the secrets of an integration that have a value. */
+  async secretNames(name: string): Promise<readonly string[]> {
+    return (await listSecrets(this.#parts.database, name)).map((secret) => secret.name);
+  }
+
   /** Whether an organization has installed it. */
   isInstalledIn(integration: string, organization: string): Promise<boolean> {
     return isInstalledIn(this.#parts.database, integration, organization);
@@ -124,7 +129,7 @@ export class Registry {
     return readVersion(this.#parts.database, integration, number);
   }
 
-  /** An image of the active version, as PNG. @param path as its manifest names it */
+  /** An image of the active version. @param path as its manifest names it */
   image(integration: string, path: string): Promise<Uint8Array | undefined> {
     return readActiveImage(this.#parts.database, integration, path);
   }

@@ -59,6 +59,67 @@ describe('a script', () => {
     });
   });
 
+  test('has code for browsers as its text, and any other file that it asks for so', async () => {
+    const files = {
+      'index.ts': `
+        import script from './widget.raw.js'; import style from './widget.raw.css';
+        import query from './a.graphql' with { type: 'text' }; import code from './b.ts' with { type: 'text' };
+        import { b } from './b.ts';
+        export default [script, style, query, code, b];`,
+      'widget.raw.js': 'document.write(`<b>`)',
+      'widget.raw.css': 'b { color: red }',
+      'a.graphql': '{ a }',
+      'b.ts': 'export const b = 1;',
+    };
+    expect(await evaluate(files)).toEqual([
+      'document.write(`<b>`)',
+      'b { color: red }',
+      '{ a }',
+      'export const b = 1;',
+      1,
+    ]);
+  });
+
+  const RUNTIME = {
+    'node_modules/@acme/ui/package.json':
+      '{"exports": {".": "./index.js", "./jsx-runtime": "./jsx-runtime.js"}}',
+    'node_modules/@acme/ui/index.js': 'export const h = (type, props, ...children) => ["h", type, children];',
+    'node_modules/@acme/ui/jsx-runtime.js': 'export const jsx = (type, props) => ["acme", type, props];',
+    'node_modules/@acme/tsconfig/base.json': '{"compilerOptions": {"jsxImportSource": "@acme/ui"}}',
+  };
+  const VIEW = 'export default <a b="c" />;';
+  test.each<[what: string, files: Record<string, string>, tree: unknown]>([
+    [
+      'its tsconfig',
+      {
+        'tsconfig.json': '{ // JSX\n"compilerOptions": {"jsxImportSource": "@acme/ui", }, }',
+        'index.tsx': VIEW,
+      },
+      ['acme', 'a', { b: 'c' }],
+    ],
+    [
+      'a tsconfig that its tsconfig extends',
+      { 'tsconfig.json': '{"extends": "@acme/tsconfig/base.json"}', 'index.tsx': VIEW },
+      ['acme', 'a', { b: 'c' }],
+    ],
+    ['a comment', { 'index.tsx': `/** @jsxImportSource @acme/ui */\n${VIEW}` }, ['acme', 'a', { b: 'c' }]],
+    [
+      'a comment with a function',
+      { 'index.tsx': `/* @jsx h */\nimport { h } from '@acme/ui';\n${VIEW}` },
+      ['h', 'a', []],
+    ],
+    [
+      'the package that its entrypoint imports',
+      {
+        'package.json': '{"dependencies": {"other": "1", "@acme/ui": "1"}}',
+        'index.tsx': `import { h } from '@acme/ui';\n${VIEW}`,
+      },
+      ['acme', 'a', { b: 'c' }],
+    ],
+  ])('has its JSX compiled as %s says', async (_what, files, tree) => {
+    expect(await evaluate({ ...RUNTIME, ...files }, 'index.tsx')).toEqual(tree);
+  });
+
   test('finds files as TypeScript does: without extension, by the ".js" of a ".ts", by the index of a folder', async () => {
     const files = {
       'index.ts': `
@@ -151,7 +212,7 @@ describe('problems', () => {
     ['left-pad', /is not in the upload/, /upload their node_modules/],
     ['https://example.com/a.js', /not loaded from URLs/, /Download/],
     ['data:text/javascript,1', /not loaded from URLs/, /Download/],
-    ['#internal', /is not in the upload/, /node_modules/],
+    ['#internal', /is not among the "imports"/, /package\.json/],
     ['./picture.png', /of a kind that cannot be imported/, /Importable are/],
   ])('have a hint for an import of %s', async (specifier, message, hint) => {
     const [found] = await refused({
@@ -198,7 +259,7 @@ describe('the host', () => {
     expect(required).toMatchObject({ file: 'index.js', line: 1 });
   });
 
-  test("ignores a tenant's tsconfig", async () => {
+  test("reads nothing of a tenant's tsconfig but the names of its JSX runtime", async () => {
     const script = await scriptOf(
       uploaded({
         'tsconfig.json':

@@ -109,3 +109,72 @@ describe('exports', () => {
     expect(packageEntry({ exports: { './*': './x/*.js' } }, "./$&$'", 'import')?.path).toBe("./x/$&$'.js");
   });
 });
+
+describe('a package for workers', () => {
+  test.each([
+    [{ worker: './w.js', browser: './b.js', module: './m.js', main: './n.js' }, 'w'],
+    [{ browser: './b.js', module: './m.js', main: './n.js' }, 'b'],
+    [{ module: './m.js', main: './n.js' }, 'm'],
+    [{ main: './n.js' }, 'n'],
+    [{ exports: { production: './w.js', default: './n.js' } }, 'w'],
+    [{ exports: { development: './b.js', browser: './m.js', default: './n.js' } }, 'm'],
+  ])('is entered by %j', (manifest, file) => {
+    const files = Object.fromEntries(['w', 'b', 'm', 'n'].map((name) => [`node_modules/a/${name}.js`, '']));
+    files['node_modules/a/package.json'] = JSON.stringify(manifest);
+    expect(resolved(files, 'a')).toBe(`node_modules/a/${file}.js`);
+  });
+
+  test('has its browser map obeyed: for its entry, its files, and what it imports', async () => {
+    const browser = {
+      './main.js': './web.js',
+      './lib/disk.js': './lib/memory.js',
+      fs: false,
+      net: './net.js',
+    };
+    const files = {
+      'index.js': 'import a from "a"; export default a;',
+      'node_modules/a/package.json': JSON.stringify({ main: './main.js', browser }),
+      'node_modules/a/main.js': 'module.exports = "main";',
+      'node_modules/a/web.js':
+        'import disk from "./lib/disk"; import * as fs from "fs"; import net from "net"; export default [disk, typeof fs.readFileSync, net];',
+      'node_modules/a/lib/disk.js': 'module.exports = "disk";',
+      'node_modules/a/lib/memory.js': 'export default "memory";',
+      'node_modules/a/net.js': 'export default "net";',
+    };
+    expect(await evaluate(files, 'index.js')).toEqual(['memory', 'undefined', 'net']);
+  });
+
+  test('resolves its own names, and those of the upload', async () => {
+    const files = {
+      'package.json': '{"imports": {"#config": {"worker": "./config.ts"}, "#lib/*": "a/*"}}',
+      'config.ts': 'export default "config" as string;',
+      'index.ts':
+        'import config from "#config"; import deep from "#lib/deep"; export default [config, deep];',
+      'node_modules/a/package.json': '{"imports": {"#own": "./own.js"}}',
+      'node_modules/a/deep.js': 'export { default } from "#own";',
+      'node_modules/a/own.js': 'export default "own";',
+    };
+    expect(await evaluate(files)).toEqual(['config', 'own']);
+  });
+
+  test('may be written in TypeScript', async () => {
+    const files = {
+      'index.ts': 'import { one } from "a"; import { two } from "b"; export default [one, two];',
+      'node_modules/a/package.json': '{"main": "./src/index.ts"}',
+      'node_modules/a/src/index.ts': 'export const one = 1 satisfies number; export type { T } from "./t";',
+      'node_modules/b/package.json': '{"exports": {"import": "./src/index.js"}}',
+      'node_modules/b/src/index.ts': 'enum E { Two = 2 } export const two: number = E.Two;',
+    };
+    expect(await evaluate(files)).toEqual([1, 2]);
+  });
+
+  test('leads out of the upload by none of these', () => {
+    const manifest = {
+      browser: { './a.js': '../../../etc/passwd', b: '/etc/passwd' },
+      imports: { '#a': '/etc/passwd', '#b': '#b', '#c': 'file:///etc/passwd', '#d': './../../../x' },
+    };
+    const files = { 'package.json': JSON.stringify(manifest), 'a.js': '', 'secret.js': '' };
+    for (const specifier of ['./a.js', 'b', '#a', '#b', '#c', '#d', '#e'])
+      expect(resolved(files, specifier, 'index.js'), specifier).toBeUndefined();
+  });
+});

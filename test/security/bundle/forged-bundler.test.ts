@@ -120,8 +120,13 @@ describe('its reading of an upload', () => {
     more: 0,
     entry: 'index.js',
     manifest,
-    places: [[6, 1]],
+    manifestFile: 'platform-manifest.yaml',
+    places: [
+      [6, 1],
+      [9, 3],
+    ],
     secrets: [['KEY', 'x']],
+    unsent: [],
     images: ['icon.png'],
   };
   const parse = (change: object, blobs: readonly Uint8Array[] = [icon]) => {
@@ -162,6 +167,11 @@ describe('its reading of an upload', () => {
     ['a secret with the name of a member of every object', { secrets: [['constructor', 'x']] }],
     ['a secret that is too long', { secrets: [['KEY', 'x'.repeat(6_000)]] }],
     ['no value of a secret, and no problem', { secrets: [] }],
+    ['a secret that is said to be unsent twice', { secrets: [], unsent: ['KEY', 'KEY'] }],
+    ['an unsent secret that is not declared', { unsent: ['OTHER'] }],
+    ['a manifest outside', { manifestFile: '../manifest.yaml' }],
+    ['an environment that is not declared', { environment: 'live' }],
+    ['an environment that is no text', { environment: {} }],
     ['an image that is not named', { images: ['other.png'] }],
     ['a negative count', { more: -1 }],
     ['a problem with a member of its own', { problems: [{ ...error, code: 1 }] }],

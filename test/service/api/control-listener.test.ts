@@ -218,7 +218,7 @@ describe('publishing', () => {
     const found = await control();
     const acme = await found.as(member('acme'));
     const form = new FormData();
-    form.set('manifest', 'name: Bad\nscript: a.ts');
+    form.set('manifest', 'name: not good\nscript: a.ts');
     form.append('files', new Blob(['export default {']), 'a.ts');
     const answer = await acme.post('/v1/integrations', form);
     expect(codeOf(answer)).toBe('422 PUBLISH_INVALID');

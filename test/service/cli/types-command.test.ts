@@ -126,7 +126,7 @@ describe('npm run types', () => {
     const { path } = await AuthorFolder.make();
     const { code, stdout } = await runTypes(['--help'], path);
     expect(code).toBe(0);
-    expect(stdout).toContain('usage: npm run types -- <folder> [--check]');
+    expect(stdout).toContain('usage: npm run types -- <folder> [--manifest FILE] [--env NAME] [--check]');
   });
 });
 

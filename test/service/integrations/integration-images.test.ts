@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/bundle/reading/images.ts';
 import { readConfig } from '../../../src/config.ts';
-import { readPng } from '../../../src/model/manifest/png.ts';
+import { readImage } from '../../../src/model/manifest/image.ts';
+import { jpeg, jpegSegment } from '../../support/jpeg.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
 import { PNG_SIGNATURE, png, pngChunk, pngHeader } from '../../support/png.ts';
 import { startTestService, TestService } from '../../support/service.ts';
@@ -13,8 +14,8 @@ import { manifestYaml, OPERATOR, parsed } from '../../support/store/temporary-st
 
 describe('a PNG image', () => {
   test('is parsed for its size', () => {
-    expect(readPng(png(1_600, 800))).toEqual({ ok: true, width: 1_600, height: 800 });
-    expect(readPng(png(1, 1, 10_000))).toMatchObject({ ok: true });
+    expect(readImage(png(1_600, 800))).toEqual({ ok: true, width: 1_600, height: 800 });
+    expect(readImage(png(1, 1, 10_000))).toMatchObject({ ok: true });
   });
 
   const whole = png(4, 4);
@@ -31,7 +32,6 @@ describe('a PNG image', () => {
     ['text', Buffer.from('hello'), 'is not a PNG image'],
     ['a page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'is not a PNG image'],
     ['a script in an SVG', Buffer.from('<svg onload="alert(1)">'), 'is an SVG'],
-    ['a JPEG', Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'is a JPEG'],
     [
       'a PNG sent as text',
       Buffer.from(PNG_SIGNATURE.toString('latin1').replace('\r\n', '\n'), 'latin1'),
@@ -59,21 +59,59 @@ describe('a PNG image', () => {
     // Attack: an image by its beginning, an archive or a page by its end.
     ['an archive behind it', Buffer.concat([whole, Buffer.from('PK\x03\x04')]), 'something else behind it'],
   ])('is not %s', (_what, bytes, fault) => {
-    expect(readPng(bytes)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
+    expect(readImage(bytes)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
   });
 
   test('with many tiny chunks is checked at once', () => {
     const chunks = Buffer.concat(Array(150_000).fill(pngChunk('tEXt')));
     const bytes = made(pngHeader(4, 4), chunks, pixels, pngChunk('IEND'));
-    expect(cpuMs(() => expect(readPng(bytes)).toMatchObject({ ok: true }))).toBeLessThan(1_000);
+    expect(cpuMs(() => expect(readImage(bytes)).toMatchObject({ ok: true }))).toBeLessThan(1_000);
+  });
+});
+
+describe('a JPEG image', () => {
+  const whole = jpeg(300, 200);
+  const segment = (marker: number, data: number[]) => jpegSegment(marker, Buffer.from(data));
+  const made = (...parts: Buffer[]) => Buffer.concat([Buffer.from([0xff, 0xd8]), ...parts]);
+  const [frame, scan, end] = [
+    segment(0xc0, [8, 0, 4, 0, 4, 1]),
+    Buffer.concat([segment(0xda, [1]), Buffer.from([1, 0xff, 0, 0xff, 0xd0, 2])]),
+    Buffer.from([0xff, 0xd9]),
+  ];
+
+  test('is parsed for its size, also with several scans and comments', () => {
+    expect(readImage(whole)).toEqual({ ok: true, width: 300, height: 200 });
+    const progressive = made(segment(0xfe, [0xff, 0xd9]), frame, scan, Buffer.from([0xff]), scan, end);
+    expect(readImage(progressive)).toEqual({ ok: true, width: 4, height: 4 });
+  });
+
+  test.each<[what: string, bytes: Uint8Array, fault: string]>([
+    ['a beginning', Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'cut off'],
+    ['one byte less', whole.subarray(0, -1), 'cut off'],
+    ['a segment beyond the end', made(Buffer.from([0xff, 0xe0, 0xff, 0xff])), 'cut off'],
+    ['a segment without a length', made(Buffer.from([0xff, 0xe0, 0, 0])), 'damaged'],
+    ['no frame', made(segment(0xe0, [1]), scan, end), 'cut off'],
+    ['no pixels', made(frame, end), 'cut off'],
+    ['no width', made(segment(0xc0, [8, 0, 4, 0, 0, 1]), scan, end), 'damaged'],
+    ['bytes between segments', made(segment(0xe0, [1]), Buffer.from('<script>')), 'damaged'],
+    // Attack: an image by its beginning, an archive or a page by its end.
+    ['an archive behind it', Buffer.concat([whole, Buffer.from('PK\x03\x04')]), 'something else behind it'],
+  ])('is not %s', (_what, bytes, fault) => {
+    expect(readImage(bytes)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
+  });
+
+  test('of stuffed bytes or tiny segments only is checked at once', () => {
+    const stuffed = made(frame, segment(0xda, [1]), Buffer.alloc(2_000_000, Buffer.from([0xff, 0])), end);
+    const tiny = made(Buffer.alloc(2_000_000, segment(0xe0, [])), frame, scan, end);
+    for (const bytes of [stuffed, tiny])
+      expect(cpuMs(() => expect(readImage(bytes)).toMatchObject({ ok: true }))).toBeLessThan(1_000);
   });
 });
 
 describe('the images of a manifest', () => {
-  const problemsOf = (more: string, files?: Record<string, Uint8Array>) => {
+  const problemsOf = (more: string, files: Record<string, Uint8Array>) => {
     const { manifest, placeOf } = parsed(manifestYaml({}, more));
-    const uploaded = files && { files: new Map(Object.entries(files)) };
-    const { problems } = collectImages({ manifest, placeOf, ...uploaded });
+    const { problems } = collectImages({ manifest, placeOf, files: new Map(Object.entries(files)) });
     return problems.map(
       ({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint ?? ''}`,
     );
@@ -90,19 +128,24 @@ describe('the images of a manifest', () => {
     ]);
   });
 
-  test('cannot be uploaded with a ready script', () => {
-    expect(problemsOf('icon: icon.png')).toEqual([
-      expect.stringContaining('A ready script comes without files'),
-    ]);
-  });
-
   test.each([1, 64, 1_024])('may be a square icon of %i pixels', (side) => {
     expect(icon(png(side, side))).toEqual([]);
   });
 
   test.each([
-    ['is not square', png(64, 32), 'has 64 × 32 pixels; an icon is square'],
-    ['is too wide', png(1_025, 1_025), 'at most 1024 × 1024 are allowed'],
+    ['is not square', png(64, 32), 'has 64 × 32 pixels, which is not a square'],
+    ['is too wide', png(1_025, 1_025), 'a square of at most 1024 × 1024 pixels'],
+    ['is a JPEG', jpeg(64, 64), 'is a JPEG, whose edges blur. Save it as PNG.'],
+    ['has many bytes', png(8, 8, 250 * 1024), 'at most 250 KiB are recommended'],
+  ])('may be an icon that %s, with a warning', (_what, content, said) => {
+    expect(icon(content)).toEqual([expect.stringContaining(said)]);
+    expect(icon(content)[0]).toMatch(/^warning 7: /);
+  });
+
+  test.each([
+    // Attack: a small upload that decodes to a gigabyte in a browser.
+    ['has too many pixels', png(8_192, 4_097), 'at most 8192 on each side'],
+    ['is too wide for a browser', jpeg(8_193, 1), 'at most 8192 on each side'],
     ['is no PNG', Buffer.from('GIF89a'), 'The file "i.png" is a GIF, not a PNG image. Save it as PNG.'],
     ['has too many bytes', png(8, 8, ICON_BYTES_MAX), 'at most 512 KiB are allowed'],
   ])('may not be an icon that %s', (_what, content, said) => {
@@ -111,19 +154,24 @@ describe('the images of a manifest', () => {
   });
 
   test('may be an icon of exactly the largest size', () => {
-    expect(icon(png(8, 8, ICON_BYTES_MAX - png(8, 8, 1).length + 1))).toEqual([]);
+    expect(icon(png(8, 8, ICON_BYTES_MAX - png(8, 8, 1).length + 1))).toEqual([
+      expect.stringMatching(/^warning/),
+    ]);
+    expect(icon(png(8, 8, 250 * 1024 - png(8, 8, 1).length + 1))).toEqual([]);
   });
 
   test('are checked as icons for blocks', () => {
     const block = 'blocks:\n  - {id: a, title: A, icon: b.png}';
     expect(problemsOf(block, { 'b.png': png(8, 8) })).toEqual([]);
-    expect(problemsOf(block, { 'b.png': png(8, 4) })).toEqual([expect.stringMatching(/^error 8: .*square/)]);
+    expect(problemsOf(block, { 'b.png': png(8, 4) })).toEqual([
+      expect.stringMatching(/^warning 8: .*square/),
+    ]);
   });
 
   test.each([
     [1_600, 800],
     [1_000, 500],
-    [4_096, 2_048],
+    [8_192, 4_096],
   ])('may be previews of %i × %i', (width, height) => {
     expect(preview(png(width, height))).toEqual([]);
   });
@@ -134,12 +182,16 @@ describe('the images of a manifest', () => {
     ]);
   });
 
+  test('may be previews of up to a megabyte without a warning', () => {
+    expect(preview(png(16, 8, 1024 * 1024))).toEqual([expect.stringMatching(/^warning 7: .*1024 KiB/)]);
+  });
+
   test.each([
     // Attack: a small upload that decodes to a gigabyte in a browser.
     [
       'has too many pixels',
       Buffer.concat([PNG_SIGNATURE, pngHeader(30_000, 15_000), pngChunk('IDAT'), pngChunk('IEND')]),
-      'at most 4096 on each side',
+      'at most 8192 on each side',
     ],
     ['has too many bytes', png(16, 8, PREVIEW_BYTES_MAX), 'at most 2048 KiB are allowed'],
     ['is cut off', png(16, 8).subarray(0, 40), 'cut off'],
@@ -193,6 +245,24 @@ describe('published images', () => {
     const tag = answer.headers.get('etag') ?? '';
     expect((await get(path, stranger, { 'if-none-match': tag })).status).toBe(304);
     expect((await get(path, stranger, { 'if-none-match': '"another"' })).status).toBe(200);
+  });
+
+  test('of a ready script come beside it, and a JPEG is served as one', async () => {
+    const form = new FormData();
+    form.append('script', SCRIPT);
+    form.append(
+      'files',
+      new Blob([manifestYaml({ name: 'ready' }, 'script: ./src/index.tsx\nicon: i.jpg')]),
+      'acme-manifest.yaml',
+    );
+    form.append('files', new Blob([jpeg(32, 32)]), 'i.jpg');
+    expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({
+      status: 201,
+      body: { warnings: [{ file: 'acme-manifest.yaml', line: 8 }] },
+    });
+    const answer = await get('ready/images/i.jpg');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(jpeg(32, 32));
   });
 
   test('are those of the active version', async () => {
@@ -249,7 +319,7 @@ describe('the service', () => {
     ]);
     expect(await answer.json()).toMatchObject({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
-      required: ['name', 'title', 'description', 'organization', 'visibility', 'scopes'],
+      required: ['name', 'title', 'description', 'organization', 'scopes'],
     });
 
     // The operator can allow reserved scopes to organizations that it marks as internal.

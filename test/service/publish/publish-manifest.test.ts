@@ -9,7 +9,8 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { storedManifest } from '../../../src/model/manifest/stored-manifest.ts';
 import { inspectExports } from '../../../src/publish/inspection.ts';
 import { receiveUpload } from '../../../src/publish/receive-upload.ts';
-import { TestService } from '../../support/service.ts';
+import { png } from '../../support/png.ts';
+import { startTestService, TestService } from '../../support/service.ts';
 import {
   manifestYaml,
   OPERATOR,
@@ -56,21 +57,6 @@ describe('an upload without a manifest', () => {
       message: `The upload has no manifest: the file "${path}" is not read as one.`,
       hint: 'Name it platform-manifest.yaml, in lower case, at the root of the upload.',
     });
-  });
-
-  test('at its root gets a problem that names the outermost folder with a manifest', async () => {
-    expect(
-      await problemOf('my-app/examples/platform-manifest.yaml', 'my-app/platform-manifest.yaml'),
-    ).toMatchObject({
-      file: 'my-app/platform-manifest.yaml',
-      message: 'The upload has no manifest at its root: there is one in the folder "my-app".',
-      hint: expect.stringContaining('tar -czf upload.tar.gz -C my-app .'),
-    });
-  });
-
-  test('attack: the name of a folder cannot add a command to the suggested one', async () => {
-    const shown = await problemOf('a; rm -rf ~/platform-manifest.yaml');
-    expect(shown?.hint).toContain('-C <folder> .');
   });
 });
 
@@ -241,5 +227,56 @@ describe('a manifest that was stored in the oldest format', () => {
       externalLinks: [],
       configurations: {},
     });
+  });
+});
+
+describe('a manifest in a folder of the upload', () => {
+  test('has its entrypoint and its images beside it, in the environment that is asked for', async () => {
+    const annex = await startTestService();
+    const form = new FormData();
+    const part = (path: string, content: string | Uint8Array<ArrayBuffer>) =>
+      form.append('files', new Blob([content]), path);
+    const envs = `envs:\n  test: {title: Tested, secrets: {KEY: "\${{ env.KEY }}"}}`;
+    const manifest = manifestYaml({ name: 'Boards' }, `script: ./src/index.ts\nicon: icon.png\n${envs}`);
+    part('apps/boards/acme-manifest.yaml', manifest);
+    part('apps/boards/icon.png', png(8, 8));
+    part('apps/boards/src/index.ts', 'export { default } from "../../../shared";');
+    part('shared/index.ts', 'export default { fetch: (_: Request, env: object) => Response.json(env) };');
+    form.append('env', 'test');
+    form.append('secrets', '{"KEY": "opened"}');
+    const published = await annex.api('POST', '/v1/integrations', { form });
+    expect(published).toMatchObject({
+      status: 201,
+      body: { warnings: [{ file: 'apps/boards/acme-manifest.yaml', line: 1 }] },
+    });
+    expect(await annex.api('GET', '/v1/integrations/Boards')).toMatchObject({ body: { title: 'Tested' } });
+
+    // Published again without the secret, whose value is stored.
+    form.delete('secrets');
+    expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({ status: 201 });
+    const { endpoint } = await annex.install('Boards');
+    expect(await (await fetch(endpoint)).json()).toEqual({ KEY: 'opened' });
+  });
+});
+
+describe('settings that no schema declares', () => {
+  test('are kept, reach the code, and leave the target active', async () => {
+    const annex = await startTestService();
+    const source = `export default { async fetch(request) {
+      const { installation } = JSON.parse((await request.formData()).get('environment'));
+      return Response.json(installation.configuration);
+    } };`;
+    const declared = 'configurations: {account: {properties: {a: {type: string}}}}';
+    await annex.publish('stateful', { 'index.js': source }, declared);
+    const { id, endpoint } = await annex.install('stateful');
+    const path = `/v1/integrations/stateful/installations/${id}`;
+    const configuration = { a: 'x', state: { page: [1, null] } };
+    expect(await annex.api('PATCH', path, { json: { configuration } })).toMatchObject({
+      status: 200,
+      body: { status: 'active', configuration },
+    });
+    expect(await (await fetch(endpoint)).json()).toEqual(configuration);
+    const large = { state: 'x'.repeat(64 * 1024) };
+    expect((await annex.api('PATCH', path, { json: { configuration: large } })).status).toBe(413);
   });
 });

@@ -38,6 +38,28 @@ test.each([
   expect(await refused({ 'index.js': source })).toMatchObject([{ message: expect.stringContaining(said) }]);
 });
 
+test.each([
+  [
+    'is an instance of a class',
+    'class Worker { #a = 1; fetch() { return new Response(this.#a); } } export default new Worker();',
+  ],
+  ['is promised', 'const make = async () => ({ fetch: () => new Response("1") }); export default make();'],
+  [
+    'has other exports beside it',
+    'export class Queue {} export const version = 7; export default { fetch: () => new Response("1") };',
+  ],
+  [
+    'is a function with a fetch',
+    'const app = () => {}; app.fetch = () => new Response("1"); export { app as default };',
+  ],
+])('a worker that %s is published and answers', async (what, source) => {
+  const name = `worker-${what.replaceAll(/[^a-z]+/g, '-')}`;
+  const block = 'blocks:\n  - { id: clock, title: Clock }\n';
+  await annex.publish(name, { 'index.js': source }, block);
+  const { endpoint } = await annex.install(name);
+  expect(await (await fetch(`${endpoint}/`)).text()).toBe('1');
+});
+
 test('an exception at load is shown at the line of its own file', async () => {
   const [problem] = await refused({
     'src/index.ts': "import { boom } from './boom.ts';\nboom();\nexport default { fetch() {} };",

@@ -75,6 +75,42 @@ describe('an upload', () => {
     }
   });
 
+  test('has its manifest in the one file of that name, or in the one that it names', async () => {
+    const other: Part = ['files', MANIFEST[1], 'acme-manifest.yaml'];
+    const packed: Part = ['files', 'name: x', 'node_modules/acme/acme-manifest.yaml'];
+    expect(await read([other, packed, INDEX])).toMatchObject({
+      ok: true,
+      upload: { manifest: MANIFEST[1], manifestFile: 'acme-manifest.yaml', folder: '' },
+    });
+    const deep: Part = ['files', MANIFEST[1], 'apps/board/acme-manifest.yaml'];
+    expect(await read([deep, INDEX])).toMatchObject({
+      ok: true,
+      upload: { manifestFile: 'apps/board/acme-manifest.yaml', folder: 'apps/board/' },
+    });
+    const second: Part = ['files', 'name: y', 'test-manifest.yaml'];
+    expect(await problemsOf([other, second, INDEX])).toEqual([
+      'The upload has 2 manifests: "acme-manifest.yaml", "test-manifest.yaml".',
+    ]);
+    expect(await read([other, second, INDEX, ['manifest', './acme-manifest.yaml']])).toMatchObject({
+      ok: true,
+      upload: { manifest: MANIFEST[1], manifestFile: 'acme-manifest.yaml' },
+    });
+  });
+
+  test('may name an environment', async () => {
+    expect(await read([MANIFEST, INDEX, ['env', 'staging']])).toMatchObject({
+      ok: true,
+      upload: { environment: 'staging' },
+    });
+    expect(await problemsOf([MANIFEST, INDEX, ['env', 'x'.repeat(129)]])).toHaveLength(1);
+  });
+
+  test('has either files or an archive, and its code once', async () => {
+    const archive: Part = ['archive', new Uint8Array(1_024)];
+    expect(await problemsOf([MANIFEST, INDEX, archive])).toContain('The upload has its code twice.');
+    expect(await problemsOf([MANIFEST, INDEX, ['script', 'export default {}']])).toEqual([]);
+  });
+
   test('may be one ready script', async () => {
     const reading = await read([MANIFEST, ['script', 'export default {}']]);
     expect(reading).toMatchObject({ ok: true, upload: { script: 'export default {}' } });
@@ -96,7 +132,6 @@ describe('an upload', () => {
         'script: This is not UTF-8 text.',
         'script: The part "script" is there twice.',
         'The upload has no manifest.',
-        'The upload has its code twice.',
         'The part "secret" is not a known part.',
         expect.stringContaining('contains ".."'),
         expect.stringContaining('is absolute'),
@@ -251,6 +286,34 @@ describe('publishing', () => {
     const result = await publish([broken, ['files', 'export default {', 'src/index.ts']], acme);
     const files = new Set(result.ok ? [] : result.problems.map(({ file }) => file));
     expect(files).toEqual(new Set(['platform-manifest.yaml', 'src/index.ts']));
+  });
+
+  test('keeps the stored value of a secret that is not sent, and asks for one that is nowhere', async () => {
+    const { registry, publish } = await publisherOver();
+    const secrets = `script: src/index.ts\nsecrets:\n  OLD: \${{ env.OLD }}\n  NEW: \${{ env.NEW }}`;
+    const broken: Part = ['files', 'export default {', 'src/index.ts'];
+    const messages = async () => {
+      const result = await publish([['manifest', manifestYaml({}, secrets)], broken], acme);
+      return result.ok ? [] : result.problems.filter(({ line }) => line !== 1).map(({ message }) => message);
+    };
+    expect(await messages()).toEqual([
+      'The secret "OLD" needs the variable "OLD", which has no value.',
+      'The secret "NEW" needs the variable "NEW", which has no value.',
+    ]);
+    const before = { manifest: published(), script: '', sourceMap: '{}' };
+    await registry.publish({ ...before, secrets: new Map([['OLD', 'x']]) }, OPERATOR);
+    expect(await messages()).toEqual(['The secret "NEW" needs the variable "NEW", which has no value.']);
+  });
+
+  test('does not take a name that differs from another organization’s in capitals only', async () => {
+    const { registry } = await publisherOver();
+    const code = { script: '', sourceMap: '{}', secrets: new Map() };
+    const version = (name: string, organization: string) =>
+      registry.publish({ manifest: published({ name, organization }), ...code }, OPERATOR);
+    expect(await version('hello', 'rival')).toBe(1);
+    expect(await version('Hello', 'acme')).toBeUndefined();
+    expect(await registry.integration('Hello')).toBeUndefined();
+    expect(await version('Hello', 'rival')).toBe(1);
   });
 
   test('files need an entrypoint', async () => {

@@ -89,10 +89,10 @@ describe('a check of a configuration reads', () => {
     expect(reads()).toBeLessThan(50);
   });
 
-  test('as many unknown properties as it lists', () => {
+  test('is no property that is not declared', () => {
     const { value, reads } = counting({ events: ['a'], ...named(10_000, 1) });
-    expect(check(value)).toHaveLength(50);
-    expect(reads()).toBeLessThan(200);
+    expect(check(value)).toEqual([]);
+    expect(reads()).toBeLessThan(50);
   });
 
   test.each([
@@ -100,8 +100,8 @@ describe('a check of a configuration reads', () => {
     [{ events: ['a', 'b', 'c', 'a'] }, 1],
     [{ events: ['a', 'd'] }, 1],
     [{ events: [] }, 1],
-    [{ toString: 1 }, 2],
-  ])('enough to decide as a check of the whole: %j', (configuration, problems) => {
+    [{ toString: 1 }, 1],
+  ])('decides as the whole would: %j', (configuration, problems) => {
     expect(check(configuration)).toHaveLength(problems);
   });
 });

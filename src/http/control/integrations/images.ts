@@ -2,11 +2,12 @@
  * `GET /v1/integrations/{name}/images/{path}`: icon and previews of the active version, for
  * principals that may see the integration.
  *
- * Images were checked when they were published and are PNG. They are sent as such, and browsers
+ * Images were checked when they were published: PNG or JPEG. They are sent as such, and browsers
  * must not sniff another type (`control-routes.ts`).
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
+import { imageType } from '../../../model/manifest/image.ts';
 import { IMAGE_PATH, IMAGE_PATH_CHARS_MAX } from '../../../model/manifest/manifest-page.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { described } from '../description.ts';
@@ -18,9 +19,10 @@ import { visibleIntegration } from './integrations.ts';
 /** Clients revalidate a cached image each time: another version may have become active. */
 const CACHE = 'private, no-cache';
 
-const Png = Type.Unsafe<Uint8Array>({
+const BYTES = { schema: { type: 'string', format: 'binary' } };
+const Image = Type.Unsafe<Uint8Array>({
   description: 'The image.',
-  content: { 'image/png': { schema: { type: 'string', format: 'binary' } } },
+  content: { 'image/png': BYTES, 'image/jpeg': BYTES },
 });
 /**
  * TypeBox would treat the name of the wildcard as a pattern, so the handler checks it, and the
@@ -49,9 +51,9 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
     {
       schema: {
         summary: 'Read an image of an integration',
-        description: 'An icon or preview of the active version, by its path in the manifest. PNG.',
+        description: 'An icon or preview of the active version, by its path in the manifest. PNG or JPEG.',
         params: Params,
-        response: { 200: Png, 304: NotModified, ...ERRORS_VIEW },
+        response: { 200: Image, 304: NotModified, ...ERRORS_VIEW },
       },
       config: {
         swaggerTransform: ({ schema, url, route }) =>
@@ -71,7 +73,7 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
       const tag = contentTag(content);
       reply.headers({ 'cache-control': CACHE, etag: tag });
       if (isKnownTag(request, tag)) return reply.code(304).send(undefined);
-      return reply.type('image/png').send(content);
+      return reply.type(imageType(content)).send(content);
     },
   );
 }

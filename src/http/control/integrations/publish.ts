@@ -40,8 +40,9 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
         schema: {
           summary: 'Publish a version and activate it',
           description:
-            'Parts: `manifest` (YAML), `secrets` (JSON object), and either `files` (relative paths as filenames), ' +
-            'one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at once.',
+            'Parts: `manifest` (YAML), `secrets` (JSON object), `env` (name of an environment), and `files` (relative ' +
+            'paths as filenames), one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every ' +
+            'problem at once.',
           consumes: ['multipart/form-data'],
           response: { 201: PublishedView, ...ERRORS_VIEW },
         },

@@ -5,8 +5,9 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../../src/limits.ts';
 import { initialInstallation } from '../../../../src/model/installation.ts';
+import { policyHeader } from '../../../../src/model/manifest/content-security-policy.ts';
 import { parseManifest } from '../../../../src/model/manifest/manifest.ts';
-import { resolveSecrets } from '../../../../src/model/manifest/secrets.ts';
+import { missingSecret, resolveSecrets } from '../../../../src/model/manifest/secrets.ts';
 import { YAML_BYTES_MAX } from '../../../../src/model/manifest/yaml-source.ts';
 import { nearest } from '../../../../src/model/nearest.ts';
 import { manifestYaml, parsed } from '../../../support/store/temporary-store.ts';
@@ -27,7 +28,7 @@ describe('a manifest', () => {
 
   test('lists every missing field at once', () => {
     const messages = errorsOf('title: Hello\n').join('\n');
-    for (const field of ['name', 'description', 'organization', 'visibility', 'scopes']) {
+    for (const field of ['name', 'description', 'organization', 'scopes']) {
       expect(messages).toContain(`"${field}" is required.`);
     }
     expect(messages).not.toContain('"title"');
@@ -39,7 +40,7 @@ describe('a manifest', () => {
       'blocks:\n  - id: one\n    title: 7\n  - id: one\n    title: Two\n',
     );
     expect(errorsOf(yaml)).toEqual([
-      expect.stringMatching(/^1:7 "name" must be lower-case/),
+      expect.stringMatching(/^1:7 "name" must be letters and digits/),
       '9:12 "blocks[0].title" must be text, not a number.',
       '10:9 The block "one" is there twice.',
     ]);
@@ -61,33 +62,147 @@ describe('a manifest', () => {
     expect(errorsOf(manifestYaml({ name }))).toEqual([]);
   });
 
-  test.each(['A', '-a', 'a-', 'a--b', 'a_b', 'a.b', 'a'.repeat(64), '"a\\n"'])(
-    'may not be named %s',
-    (name) => {
-      expect(errorsOf(manifestYaml({ name }))).toHaveLength(1);
-    },
-  );
+  test.each(['-a', 'a-', 'a--b', 'a_b', 'a.b', 'a'.repeat(64), '"a\\n"'])('may not be named %s', (name) => {
+    expect(errorsOf(manifestYaml({ name }))).toHaveLength(1);
+  });
+
+  test('with capitals in its name is stored so, with a warning', () => {
+    const { manifest, warnings } = parsed(manifestYaml({ name: 'GitHub' }));
+    expect(manifest.name).toBe('GitHub');
+    expect(warnings).toMatchObject([{ severity: 'warning', line: 1, hint: 'Write it in lower case.' }]);
+  });
+
+  test('without a visibility is private', () => {
+    const yaml = manifestYaml().replace('visibility: public\n', '');
+    expect(parsed(yaml).manifest.visibility).toBe('private');
+  });
+
+  test('has keys of other spellings read as those that are meant', () => {
+    const { manifest, warnings } = parsed(manifestYaml({}, 'preview_images: [a.png]\nExternal-Links: []'));
+    expect(manifest.previewImages).toEqual(['a.png']);
+    expect(warnings.map(({ line, message }) => `${line} ${message}`)).toEqual([
+      '7 "preview_images" is read as "previewImages".',
+      '8 "External-Links" is read as "externalLinks".',
+    ]);
+  });
 
   test('takes a summary of 2,048 characters and refuses one of 2,049', () => {
     expect(errorsOf(manifestYaml({}, `summary: ${'x'.repeat(2_048)}`))).toEqual([]);
     expect(errorsOf(manifestYaml({}, `summary: ${'x'.repeat(2_049)}`))).toHaveLength(1);
   });
 
-  test('refuses a required setting that is not a property, and a default of another type', () => {
+  test('leaves out what a setting cannot be, and says where', () => {
     const configurations = `configurations:
   account:
     properties:
       count: {type: number, title: Count, default: many}
     required: [county]`;
-    expect(errorsOf(manifestYaml({}, configurations))).toEqual([
-      '10:52 "configurations.account.properties.count.default" must be a number, not text.',
-      '11:16 "configurations.account.required[0]" must name one of the properties, not "county".',
+    const { manifest, warnings } = parsed(manifestYaml({}, configurations));
+    expect(warnings.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+      '10:52 "configurations.account.properties.count.default" must be a number; it is ignored.',
+      '11:16 "configurations.account.required[0]" names no property that is declared: "county" is ignored.',
     ]);
+    expect(manifest.configurations.account).toEqual({
+      properties: { count: { type: 'number', title: 'Count' } },
+      required: [],
+    });
+  });
+
+  test('reads choices and defaults of other types as what must be meant', () => {
+    const account = (property: string) => {
+      const configurations = `configurations: {account: {properties: {a: {${property}}}, required: [a]}}`;
+      return parsed(manifestYaml({}, configurations)).manifest.configurations.account;
+    };
+    expect(account('type: string, enum: [1, "", true, a], default: 1')?.properties['a']).toMatchObject({
+      enum: ['1', '', 'true', 'a'],
+      default: '1',
+    });
+    expect(account('type: boolean, default: "true"')?.properties['a']).toMatchObject({ default: true });
+    expect(account('type: integer, default: "5"')?.properties['a']).toEqual({ type: 'number', default: 5 });
+    // A type that is not known: any value is kept, and nothing is required.
+    expect(account('type: colour, default: red')).toEqual({ properties: {}, required: [] });
+  });
+
+  test('keeps its content sources', () => {
+    const source = '{id: pages, title: Pages, icon: ./a.png, configuration: {componentId: settings}}';
+    const { manifest, warnings } = parsed(manifestYaml({}, `contentSources: [${source}]`));
+    expect(warnings).toEqual([]);
+    expect(manifest.contentSources).toEqual([
+      { id: 'pages', title: 'Pages', icon: 'a.png', configuration: { componentId: 'settings' } },
+    ]);
+    expect(parsed(manifestYaml()).manifest).not.toHaveProperty('contentSources');
   });
 
   test('names its images by the paths of the uploaded files', () => {
     const { manifest } = parsed(manifestYaml({}, 'icon: ./icon.png\npreviewImages: [a/one.png]'));
     expect(manifest).toMatchObject({ icon: 'icon.png', previewImages: ['a/one.png'] });
+  });
+});
+
+describe('a content security policy', () => {
+  const policyOf = (yaml: string) => {
+    const { contentSecurityPolicy } = parsed(manifestYaml({}, `contentSecurityPolicy: ${yaml}`)).manifest;
+    return policyHeader(contentSecurityPolicy ?? '');
+  };
+
+  test.each([
+    [`|\n  default-src 'none';\n  img-src https:;\n`, `default-src 'none'; img-src https:;`],
+    [`|\n  default-src 'none'\n  img-src https:\n    data:\n`, `default-src 'none'; img-src https: data:`],
+    [`{default-src: "'none';", img-src: "a, b"}`, `default-src 'none'; img-src a b`],
+    [`{img-src: "a; script-src b; what c"}`, 'img-src a; script-src b'],
+    ['{script-src: "b", img-src: "a; script-src *"}', 'script-src b; img-src a'],
+    ['{img-src: |\n    a\n    b\n  }', undefined],
+    ['{script-src: [a, b], upgrade-insecure-requests: true}', 'script-src a b; upgrade-insecure-requests'],
+    // Attack: header injection.
+    ['"default-src a\\r\\nset-cookie: a=b\\r\\n\\r\\n<script>"', 'default-src a set-cookie: a=b <script>'],
+  ])('in any form is one line: %s', (yaml, header) => {
+    if (header === undefined) return expect(() => policyOf(yaml)).toThrow();
+    expect(policyOf(yaml)).toBe(header);
+    expect(policyOf(yaml)).toMatch(/^[ -~]*$/);
+  });
+});
+
+describe('the environments of a manifest', () => {
+  const ENVS = `secrets: {KEY: one}
+envs:
+  default: {title: By default}
+  test:
+    organization: acme-test
+    visibility: unlisted
+    secrets: {TEST_KEY: two}
+  wrong: {visibility: everywhere}`;
+  const read = (environment?: string) =>
+    parseManifest(manifestYaml({}, ENVS), environment === undefined ? {} : { environment });
+
+  test('replace members as a whole where one is chosen, and the default one where none is', () => {
+    expect(read('test')).toMatchObject({
+      ok: true,
+      warnings: [],
+      manifest: {
+        name: 'hello',
+        title: 'hello title',
+        organization: 'acme-test',
+        visibility: 'unlisted',
+        secrets: { TEST_KEY: 'two' },
+      },
+    });
+    expect(read()).toMatchObject({ manifest: { title: 'By default', secrets: { KEY: 'one' } } });
+  });
+
+  test('have their problems at their own lines', () => {
+    expect(read('wrong')).toMatchObject({ ok: false, problems: [{ line: 14, column: 23 }] });
+  });
+
+  test.each(['toString', 'live', '__proto__'])('have to be declared: %s is not', (name) => {
+    expect(read(name)).toMatchObject({
+      ok: false,
+      problems: [
+        {
+          message: `The manifest has no environment "${name}".`,
+          hint: 'Its environments are "default", "test", "wrong".',
+        },
+      ],
+    });
   });
 });
 
@@ -167,20 +282,20 @@ describe('secrets', () => {
     ]);
   });
 
-  test('with an unresolved variable are a problem that names the variable and the secret', () => {
-    for (const values of [{}, { TOKEN: '' }]) {
-      const { problems } = resolve(`  TOKEN: ${expression('API_TOKEN')}`, values);
-      expect(problems).toMatchObject([
-        { line: 8, message: 'The secret "TOKEN" needs the variable "API_TOKEN", which has no value.' },
-      ]);
-    }
+  test('left unresolved or empty are unsent: an earlier publish may have stored them', () => {
+    const open = `  TOKEN: ${expression('API_TOKEN')}\n  A: ""\n  B: written`;
+    for (const values of [{}, { TOKEN: '', A: '' }])
+      expect(resolve(open, values)).toMatchObject({ problems: [], unsent: ['TOKEN', 'A'] });
+    expect(resolve('  A: written', { A: '' })).toMatchObject({ problems: [], unsent: ['A'] });
   });
 
-  test('that are empty are refused', () => {
-    expect(resolve('  A: ""').problems).toMatchObject([{ message: 'The secret "A" is empty.' }]);
-    expect(resolve('  A: written', { A: '' }).problems).toMatchObject([
-      { message: 'The secret "A" is empty.' },
-    ]);
+  test('without any value are named with their variable', () => {
+    const place = { file: 'm.yaml', line: 8, column: 1 };
+    expect(missingSecret('TOKEN', expression('API_TOKEN'), place)).toMatchObject({
+      ...place,
+      message: 'The secret "TOKEN" needs the variable "API_TOKEN", which has no value.',
+    });
+    expect(missingSecret('A', '', place)).toMatchObject({ message: 'The secret "A" is empty.' });
   });
 
   test('that the manifest does not declare are refused by name', () => {
