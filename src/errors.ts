@@ -78,7 +78,7 @@ export const ERRORS = {
   SCOPE_MISSING: row(
     403,
     'integration',
-    "The operator's mapping asks for a scope that the manifest lacks, or does not open the path to integrations.",
+    "The manifest lacks the scope that the call or the operator's mapping needs, or the mapping does not open the path.",
   ),
   PRODUCT_FAILED: row(
     502,
@@ -159,6 +159,11 @@ export const ERRORS = {
     502,
     'integration',
     'The component threw; its log has the reason, the message too if the integration exposes it.',
+  ),
+  ANSWER_INVALID: row(
+    502,
+    'integration',
+    'The integration answered with another status, size or type of body than the call needs.',
   ),
   UNFURL_UNMATCHED: row(404, 'caller', 'No installed block unfurls the URL: keep the link.'),
   SECRET_UNKNOWN: row(404, 'caller', 'The integration has no secret of this name.'),

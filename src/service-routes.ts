@@ -3,6 +3,7 @@
  * collaborator of a listener: a route can reach nothing else of the service.
  */
 import { randomBytes } from 'node:crypto';
+import { PublishedScripts } from './calls/published-scripts.ts';
 import type { DeliveryIntake } from './delivery/open-intake.ts';
 import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
@@ -46,6 +47,7 @@ export function registerRoutes(
   const { publicUrl, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
   const { tokens } = store;
+  const scripts = new PublishedScripts(dispatch);
   const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
   controlRoutes(listeners.control, {
@@ -75,6 +77,7 @@ export function registerRoutes(
     statementKeys: store.statementKeys,
     ...(product && { product }),
     dispatch,
+    scripts,
     observer,
     publisher,
     metrics: metrics.registry,
@@ -88,6 +91,7 @@ export function registerRoutes(
     targets,
     credentials,
     dispatch,
+    scripts,
     observer,
     trustedProxies,
     limitMet,

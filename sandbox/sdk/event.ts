@@ -58,6 +58,38 @@ export interface FetchEvent extends EventBase<'fetch'> {
   readonly auth?: Auth;
 }
 
+/** A site asks for the script of the integration. Scope `site:script:inject`. */
+export type PublishedScriptEvent = EventBase<'fetch_published_script'>;
+
+/** A visitor is to be signed in or out. Scope `site:visitor:auth`. */
+export interface VisitorAuthenticationEvent extends EventBase<'fetch_visitor_authentication'> {
+  /** URL that the visitor asked for. */
+  readonly location: string;
+  /** Query of the visitor's request. */
+  readonly searchParams: Readonly<Record<string, string | readonly string[]>>;
+  /** Cookies of the visitor on the site. */
+  readonly cookies: Readonly<Record<string, string | readonly string[]>>;
+  /** What to do, if it is not to sign the visitor in. */
+  readonly action?: 'logout';
+}
+
+/** A task of the integration is due. */
+export interface TaskEvent extends EventBase<'task'> {
+  /** The task as it was queued. */
+  readonly task: unknown;
+}
+
+/** Content of a source is to be computed. */
+export interface ContentComputeEvent
+  extends EventBase<'content_compute_revision' | 'content_compute_document'> {
+  /** Name of the content source. */
+  readonly sourceId: string;
+  /** Props of the source, or of the page. */
+  readonly props?: Readonly<Record<string, unknown>>;
+  /** Values of what the source depends on. */
+  readonly dependencies?: Readonly<Record<string, unknown>>;
+}
+
 /** What an element dispatches when a user uses it (docs/contract/components.md#actions). */
 export interface Action {
   /** Name of the action, as the element that dispatched it has it. */

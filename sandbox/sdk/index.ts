@@ -20,6 +20,12 @@ export {
   type ComponentElement,
   createComponent,
 } from './component.ts';
+export {
+  ContentSource,
+  type ContentSourceDefinition,
+  type ContentSourceInput,
+  createContentSource,
+} from './content-source.ts';
 export type { ComponentChildren, Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
 export type { Confirm, Control, Icon, Press, SelectOption } from './contentkit-elements.ts';
 export type { Context } from './context.ts';
@@ -36,12 +42,16 @@ export type {
 export type {
   Action,
   Auth,
+  ContentComputeEvent,
   FetchEvent,
+  PublishedScriptEvent,
   RenderContext,
   RuntimeEvents,
+  TaskEvent,
   UIRenderEvent,
   UIRenderedEvent,
   Visitor,
+  VisitorAuthenticationEvent,
 } from './event.ts';
 export { ExposableError } from './exposable-error.ts';
 export { createIntegration, type Integration, type IntegrationDefinition } from './integration.ts';

@@ -8,11 +8,20 @@
  */
 import { Api } from './api.ts';
 import { Component } from './component.ts';
+import { ContentSource } from './content-source.ts';
 import type { Context } from './context.ts';
 import { deliveryOf } from './deliver-to.ts';
 import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
 import type { Environment } from './environment.ts';
-import type { FetchEvent, RuntimeEvents, UIRenderEvent } from './event.ts';
+import type {
+  ContentComputeEvent,
+  FetchEvent,
+  PublishedScriptEvent,
+  RuntimeEvents,
+  TaskEvent,
+  UIRenderEvent,
+  VisitorAuthenticationEvent,
+} from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 
@@ -23,6 +32,8 @@ declare function reportError(error: unknown): void;
 
 /** The member by which the platform recognises an integration of this SDK. */
 const INTEGRATION = Symbol.for('annex.integration');
+
+type Awaitable<Value> = Promise<Value> | Value;
 
 type EventHandler<Event, C extends Configuration> = (
   event: Event,
@@ -40,6 +51,25 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
    * answered 400. An `ExposableError` becomes its status; any other error 500.
    */
   readonly fetch?: (request: Request, context: Context<C>) => Promise<Response> | Response;
+  /**
+   * Answers the JavaScript that is added to the pages of a site, or nothing. Scope
+   * `site:script:inject`.
+   */
+  readonly fetch_published_script?: (
+    event: PublishedScriptEvent,
+    context: Context<C>,
+  ) => Awaitable<Response | undefined>;
+  /**
+   * Signs a visitor of a site in or out: normally answers a redirect. Scope `site:visitor:auth`.
+   */
+  readonly fetch_visitor_authentication?: (
+    event: VisitorAuthenticationEvent,
+    context: Context<C>,
+  ) => Awaitable<Response>;
+  /** Runs a task of the integration. A task whose handler throws has failed. */
+  readonly task?: EventHandler<TaskEvent, C>;
+  /** Results of `createContentSource`, each with a `sourceId` of its own. */
+  readonly contentSources?: readonly ContentSource[];
   /** Results of `createComponent`, each with a `componentId` of its own. */
   readonly components?: readonly Component[];
   /**
@@ -102,7 +132,7 @@ export function createIntegration<C extends Configuration = AccountConfiguration
         throw error;
       }
     },
-    [INTEGRATION]: { handle, components: [...routes.components.keys()], events: [...routes.events.keys()] },
+    [INTEGRATION]: { handle, components: [...routes.components.keys()], events: handledEvents(routes) },
   } as Integration;
 }
 
@@ -110,6 +140,9 @@ export function createIntegration<C extends Configuration = AccountConfiguration
 interface Routes {
   readonly fetch: IntegrationDefinition['fetch'];
   readonly components: ReadonlyMap<string, Component>;
+  readonly contentSources: ReadonlyMap<string, ContentSource>;
+  /** Members of the definition that are named after their event. */
+  readonly named: ReadonlyMap<string, EventHandler<object, AccountConfiguration>>;
   readonly events: ReadonlyMap<string, readonly EventHandler<object, AccountConfiguration>[]>;
 }
 
@@ -118,7 +151,14 @@ const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Methods that an envelope may have in lower case. `new Request` leaves `patch` as it is. */
 const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
 /** Without this check, a misspelt key would publish without an error and never be called. */
-const KEYS: readonly string[] = ['fetch', 'components', 'events'];
+const KEYS: readonly string[] = [
+  ...['fetch', 'components', 'events', 'contentSources'],
+  ...['fetch_published_script', 'fetch_visitor_authentication', 'task'],
+];
+/** Those that are named after the event that they handle. */
+const NAMED = ['fetch_published_script', 'fetch_visitor_authentication', 'task'] as const;
+/** Events of content sources. */
+const COMPUTED: readonly string[] = ['content_compute_revision', 'content_compute_document'];
 /** How many component ids, of what length, the answer to an unknown id lists. */
 const COMPONENTS_LISTED_MAX = 20;
 const COMPONENT_CHARS_LISTED_MAX = 64;
@@ -138,6 +178,14 @@ function readDefinition(definition: IntegrationDefinition): Routes {
     check(!byId.has(component.componentId), `componentId "${component.componentId}" is used twice`);
     byId.set(component.componentId, component);
   }
+  const named = new Map<string, EventHandler<object, AccountConfiguration>>();
+  for (const name of NAMED) {
+    const handler = definition[name];
+    if (handler === undefined) continue;
+    check(typeof handler === 'function', `${name} must be a function`);
+    named.set(name, handler as EventHandler<object, AccountConfiguration>);
+  }
+  const contentSources = readContentSources(definition.contentSources);
   const byName = new Map<string, readonly EventHandler<object, AccountConfiguration>[]>();
   for (const [name, value] of Object.entries(events)) {
     if (value === undefined) continue;
@@ -146,7 +194,24 @@ function readDefinition(definition: IntegrationDefinition): Routes {
     check(functions, `events.${name} must be a function or an array of functions`);
     byName.set(name, handlers);
   }
-  return { fetch, components: byId, events: byName };
+  return { fetch, components: byId, contentSources, named, events: byName };
+}
+
+function readContentSources(list: IntegrationDefinition['contentSources'] = []): Map<string, ContentSource> {
+  check(Array.isArray(list), 'contentSources must be an array');
+  const byId = new Map<string, ContentSource>();
+  for (const [index, source] of list.entries()) {
+    check(source instanceof ContentSource, `contentSources[${index}] must come from createContentSource()`);
+    check(!byId.has(source.sourceId), `sourceId "${source.sourceId}" is used twice`);
+    byId.set(source.sourceId, source);
+  }
+  return byId;
+}
+
+/** Names of all events that have a handler. */
+function handledEvents({ events, named, contentSources }: Routes): string[] {
+  const computed = contentSources.size > 0 ? COMPUTED : [];
+  return [...new Set([...events.keys(), ...named.keys(), ...computed])];
 }
 
 /** Routes one envelope. An error of a handler becomes an answer. */
@@ -164,6 +229,12 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
         return await answerFetch(routes, envelope, context, execution);
       case 'ui_render':
         return await answerRender(routes, event as UIRenderEvent, context);
+      case 'fetch_published_script':
+      case 'fetch_visitor_authentication':
+        return await answerWithResponse(routes, event, context);
+      case 'content_compute_revision':
+      case 'content_compute_document':
+        return await answerContent(routes, event as ContentComputeEvent, context);
       default:
         return await answerEvent(routes, event, context);
     }
@@ -227,13 +298,56 @@ function unknownComponent({ components }: Routes, componentId: string): Response
   return response;
 }
 
+/** An event whose handler returns the answer itself. A handler in `events` may do so, too. */
+async function answerWithResponse(
+  routes: Routes,
+  event: { readonly type: string },
+  context: Context,
+): Promise<Response> {
+  const handlers = handlersOf(routes, event.type);
+  if (handlers === undefined) return unhandled(event.type);
+  const [returned] = await runAll(handlers, event, context);
+  if (returned instanceof Response) return returned;
+  const isNoScript = event.type === 'fetch_published_script' && (returned === undefined || returned === null);
+  if (isNoScript)
+    return new Response('/** no-op */', { headers: { 'content-type': 'text/javascript; charset=utf-8' } });
+  throw new TypeError(
+    `The handler of "${event.type}" must return a Response, got ${returned === null ? null : typeof returned}`,
+  );
+}
+
+async function answerContent(
+  routes: Routes,
+  event: ContentComputeEvent,
+  context: Context,
+): Promise<Response> {
+  if (routes.contentSources.size === 0) return answerEvent(routes, event, context);
+  // Some products name the source by another member.
+  const { source: other } = event as { readonly source?: unknown };
+  const sourceId = event.sourceId ?? other;
+  const source = routes.contentSources.get(sourceId);
+  if (source === undefined) throw new ExposableError(`Content source ${sourceId} not found`, 404);
+  return source.compute(event, context);
+}
+
+/** The named member of the definition wins over an entry in `events`. */
+function handlersOf(
+  { named, events }: Routes,
+  type: string,
+): readonly EventHandler<object, AccountConfiguration>[] | undefined {
+  const handler = named.get(type);
+  return handler === undefined ? events.get(type) : [handler];
+}
+
+const unhandled = (type: string): Response => text(`Integration does not handle "${type}" events`, 406);
+
 async function answerEvent(
   routes: Routes,
   event: { readonly type: string },
   context: Context,
 ): Promise<Response> {
-  const handlers = routes.events.get(event.type);
-  if (handlers === undefined) return text(`Integration does not handle "${event.type}" events`, 406);
+  const handlers = handlersOf(routes, event.type);
+  if (handlers === undefined) return unhandled(event.type);
   const returned = await runAll(handlers, event, context);
   return deliveryOf(event.type, returned)?.toResponse() ?? text('OK', 200);
 }

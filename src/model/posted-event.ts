@@ -151,6 +151,12 @@ const LIFECYCLE_TYPE = /^((space|site)_)?installation_(setup|deleted)$/;
 const NOT_POSTED: Readonly<Record<string, string>> = {
   ui_render: 'components are drawn by "POST …/render" of the installation',
   fetch: 'a request goes to the public endpoint of the installation',
+  fetch_published_script: 'the script of a site comes from "GET …/script" of the installation',
+  fetch_visitor_authentication:
+    'visitors are signed in by "POST …/visitor-authentication" of the installation',
+  task: 'an integration queues its own tasks',
+  content_compute_revision: 'content is computed by "POST …/content-sources/{source}/compute"',
+  content_compute_document: 'content is computed by "POST …/content-sources/{source}/compute"',
 };
 
 function typeFault(type: unknown): string {

@@ -10,6 +10,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
+import type { PublishedScripts } from '../../calls/published-scripts.ts';
 import type { IntegrityState } from '../../database/integrity/integrity.ts';
 import type { DeliveryIntake } from '../../delivery/open-intake.ts';
 import { AnnexError } from '../../errors.ts';
@@ -26,6 +27,9 @@ import { blockMarkdownRoutes } from './components/block-markdown.ts';
 import { blocksRoutes } from './components/blocks.ts';
 import { renderRoutes } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
+import { contentSourceRoutes } from './content/content-sources.ts';
+import { publishedScriptRoutes } from './content/published-script.ts';
+import { visitorAuthenticationRoutes } from './content/visitor-authentication.ts';
 import { deliveriesRoutes } from './deliveries/deliveries.ts';
 import { deliveryOrdersRoutes } from './deliveries/delivery-orders.ts';
 import { described, withOptionalBodies } from './description.ts';
@@ -81,6 +85,7 @@ export interface ControlRouteParts
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly scripts: Pick<PublishedScripts, 'script'>;
   /** Writes lines to the log of an installation. */
   readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
   readonly limits: Limits;
@@ -166,6 +171,9 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         renderRoutes(typed, { ...parts, renderer });
         blocksRoutes(typed, { ...parts, renderer });
         blockMarkdownRoutes(typed, parts);
+        publishedScriptRoutes(typed, parts);
+        visitorAuthenticationRoutes(typed, parts);
+        contentSourceRoutes(typed, parts);
         logsRoutes(typed, parts);
         auditRoutes(typed, parts);
         ingestRoutes(typed, parts);

@@ -4,6 +4,8 @@
  *
  *   {endpoint key}/…            any method: raw traffic, passed on as a `fetch` event
  *   POST {endpoint key}/v1      an envelope, from the host product or from a sender that signs
+ *   GET {endpoint key}/~script.js   the published script of a site
+ *     (docs/contract/published-scripts.md#script)
  *
  * What the head of a request shows to be wrong is refused before its body is read, and what the
  * host can refuse never enters an isolate. It serves nothing of the host's own: no token, cookie or
@@ -15,6 +17,7 @@ import type { Envelope } from '../../calls/call.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import { outcomeError } from '../../calls/outcome.ts';
+import { hasPublishedScript, type PublishedScripts } from '../../calls/published-scripts.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import { hasOwnOrigins } from '../../model/endpoint-url.ts';
@@ -26,6 +29,7 @@ import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
+import { isKnownScript, scriptHeaders } from './published-script.ts';
 import {
   type AuthorizedRequest,
   RequestAuthorizer,
@@ -43,6 +47,7 @@ const UNCOUNTED_BYTES_MAX = 16 * 1024;
 export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatures'> {
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly scripts: Pick<PublishedScripts, 'script'>;
   /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
   /** Logs requests that a limit keeps from becoming calls. */
@@ -77,6 +82,7 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
         return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${authorized}`);
       }
       try {
+        if (isScriptRequest(request, authorized)) return await sendScript(reply, authorized, answeringParts);
         return await serve(request, reply, authorized, answeringParts);
       } catch (cause) {
         // The call log already has the limits that a call met, with its outcome.
@@ -86,6 +92,31 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
       }
     },
   });
+}
+
+const SCRIPT_PATH = '/~script.js';
+
+/** One comparison for all other requests. */
+const isScriptRequest = ({ method }: FastifyRequest, { target, pathAndQuery }: AuthorizedRequest): boolean =>
+  pathAndQuery.startsWith(SCRIPT_PATH) &&
+  (pathAndQuery.length === SCRIPT_PATH.length || pathAndQuery[SCRIPT_PATH.length] === '?') &&
+  (method === 'GET' || method === 'HEAD') &&
+  hasPublishedScript(target);
+
+/** Sends the published script, with headers that are all the host's own. */
+async function sendScript(
+  reply: FastifyReply,
+  authorized: AuthorizedRequest,
+  parts: AnsweringParts,
+): Promise<FastifyReply> {
+  const { request } = reply;
+  const caller = callerOf(reply.raw, inProcessDepth(request.raw.socket));
+  const script = await parts.scripts.script(authorized.target, { requestId: request.id, caller });
+  reply.headers(scriptHeaders(script));
+  if (isKnownScript(request.headers['if-none-match'], script)) return reply.code(304).send();
+  // Scripts outlive their place in the cache while clients read them slowly.
+  countUntilSent(reply.raw, script.bytes.byteLength, authorized, parts);
+  return reply.send(script.bytes);
 }
 
 type AnsweringParts = PublicRouteParts & {

@@ -43,10 +43,13 @@ const NEEDED = new Map<string, readonly Scope[]>([
   ['space_gitsync_completed', ['space:git:sync']],
   ['site_view', ['site:views:read']],
   ['page_feedback', ['site:views:read', 'page:feedback:read']],
+  ['fetch_published_script', ['site:script:inject']],
+  ['fetch_visitor_authentication', ['site:visitor:auth']],
 ]);
 
 /**
- * Events that need no scope: lifecycle events of installations, and the rendering of a component.
+ * Events that need no scope: lifecycle events of installations, the rendering of a component, tasks
+ * of the integration itself, and the computing of content.
  */
 const FREE = [
   'installation_setup',
@@ -56,11 +59,13 @@ const FREE = [
   'space_installation_deleted',
   'site_installation_deleted',
   'ui_render',
+  'task',
+  'content_compute_revision',
+  'content_compute_document',
 ] as const;
 
 /**
- * Every event type that can have a handler in `events` (`docs/contract/events.md#types`); `fetch`
- * has a handler of its own.
+ * Every event type that can have a handler (`docs/contract/calls.md#routing`) beside `fetch`.
  */
 export const HANDLED_EVENTS: readonly string[] = [...FREE, ...NEEDED.keys()];
 

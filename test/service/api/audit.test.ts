@@ -243,6 +243,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
 const ASKING = [
   /\/completions$/,
   /\/render$/,
+  /\/(visitor-authentication|content-sources\/\{source\}\/compute)$/,
   /\/blocks\//,
   // A lease and a spent state last for minutes and are never shown.
   /\/credentials\/(lease|states)/,

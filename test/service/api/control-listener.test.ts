@@ -85,6 +85,7 @@ async function control(): Promise<Control> {
   const parts = {
     publisher,
     dispatch,
+    scripts: { script: () => Promise.reject(new Error('No script must be asked for.')) },
     observer,
     credentials,
     limits: DEFAULT_LIMITS,

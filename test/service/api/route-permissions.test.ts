@@ -105,12 +105,16 @@ function installed(path: string): Record<string, string> {
     [`POST ${path}/completions`]: '++-+- FFFF',
     [`POST ${path}/render`]: '++-+- FFFF',
     [`GET ${path}/render`]: '++-+- FFFF',
+    [`POST ${path}/content-sources/{source}/compute`]: '++-+- FFFF',
   };
 }
 
 function below(level: 'space' | 'site'): Record<string, string> {
   const path = `/v1/integrations/{name}/installations/{id}/${level}s`;
   return {
+    [`POST ${path}/{${level}}/visitor-authentication`]: '++-+- FFFF',
+    // No token may have the script of an integration without the scope for it.
+    ...(level === 'site' && { [`GET ${path}/{site}/script`]: 'FF-F- FFFF' }),
     [`GET ${path}`]: '++-+- ++--',
     [`POST ${path}`]: '++-+- FFFF',
     ...installed(`${path}/{${level}}`),
@@ -141,6 +145,8 @@ const bodyOf = (route: string): unknown => {
   if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
   if (route.endsWith('/lease') || /\/webhook-(test|secret\/rotate)$/.test(route)) return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
+  if (route.endsWith('/visitor-authentication')) return {};
+  if (route.endsWith('/compute')) return { type: 'content_compute_revision' };
   if (route.startsWith('POST ') && route.endsWith('/render')) return { componentId: 'none' };
   return route.startsWith('PATCH ') ? { externalIds: ['T1'] } : BODIES[route];
 };
@@ -148,8 +154,9 @@ const bodyOf = (route: string): unknown => {
 /** Codes of a 404 that does not reveal more than that the name is unknown. */
 const HIDDEN = new Set(['INTEGRATION_UNKNOWN', 'INSTALLATION_UNKNOWN', 'EVENT_UNKNOWN', 'DELIVERY_UNKNOWN']);
 
-const SHOW_TOKENS = `import { createIntegration } from '@annex/sdk';
+const SHOW_TOKENS = `import { createContentSource, createIntegration } from '@annex/sdk';
 export default createIntegration({
+  contentSources: [createContentSource({ sourceId: 'none', getRevision: () => ({}), getPageDocument: () => ({}) })],
   fetch: (request, { environment }) => Response.json(environment.apiTokens),
   events: { space_view() {} },
 });`;
@@ -164,6 +171,7 @@ const values: Record<string, string> = {
   site: 'si-1',
   version: '2',
   secret: 'OLD',
+  source: 'none',
   lease: 'none',
 };
 
@@ -212,7 +220,10 @@ const VIEW = {
 async function publish(name: string, visibility: 'public' | 'private'): Promise<void> {
   const head = `name: ${name}\ntitle: t\ndescription: d\norganization: acme\nvisibility: ${visibility}`;
   const form = new FormData();
-  form.append('manifest', `${head}\nscopes: [space:metadata:read]\nscript: index.js\n${MORE}`);
+  form.append(
+    'manifest',
+    `${head}\nscopes: [space:metadata:read, site:visitor:auth]\nscript: index.js\n${MORE}`,
+  );
   form.append('files', new Blob([SHOW_TOKENS]), 'index.js');
   expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
 }

@@ -38,7 +38,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'src/http/control/': [
     ['control-routes.ts'],
     ['events/'],
-    ['components/', 'deliveries/', 'product/', 'audit.ts', 'introspection.ts'],
+    ['components/', 'content/', 'deliveries/', 'product/', 'audit.ts', 'introspection.ts'],
     ['installations/', 'integrations/', 'logs.ts', 'tokens.ts', 'time-range.ts'],
     ['typed-routes.ts', 'schemas.ts'],
   ],
@@ -65,6 +65,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['scheduler/endpoint-queue.ts'],
   ],
   'src/calls/': [
+    ['published-scripts.ts'],
     ['dispatch.ts'],
     ['running-call.ts'],
     ['call-traffic.ts'],
