@@ -13,6 +13,7 @@ import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from './model/endpoint-url.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/nearest.ts';
 import { SETTINGS } from './settings.ts';
@@ -33,12 +34,18 @@ export interface Config {
    * listener. With `{endpoint}` as the first label of its host, every endpoint has its own origin.
    */
   readonly publicUrl?: string;
-  /** Base of the API as integrations see it; absent: the control listener. */
+  /** The same for the origin without cookies, with another host; absent: there is none. */
+  readonly contentUrl?: string;
+  /**
+   * Base of the API as integrations see it, without its version; absent: the control listener.
+   */
   readonly apiUrl?: string;
   /** Base of the product's own API, without a trailing slash; absent: nothing is forwarded. */
   readonly productApi?: string;
   /** The scopes that calls of the product's API need; absent: the product decides. */
   readonly productScopes?: ProductScopes;
+  /** Base of the host product's pages for people; absent: not known. */
+  readonly appUrl?: string;
   /** Host names of the control listener, besides IP addresses, `localhost` and that of `apiUrl`. */
   readonly controlNames: readonly string[];
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -106,8 +113,11 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     }
     return value;
   };
-  const publicUrl = readPublicUrl(text('public-url'), problems);
-  const apiUrl = url('api-url');
+  const publicUrl = readPublicUrl('public-url', text, problems);
+  const contentUrl = readContentUrl(publicUrl, text, problems);
+  // The version is a part of each route's path, which `apiEndpoint` does not contain.
+  const apiUrl = url('api-url')?.replace(/\/v1$/, '');
+  const appUrl = url('app-url');
   const product = readProduct(text, url, problems);
   const egress = EgressPolicy.parse({
     allow: text('egress-allow'),
@@ -133,7 +143,9 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     publicHost: text('public-host'),
     publicPort: integer('public-port', 0, PORT_MAX),
     ...(publicUrl && { publicUrl }),
+    ...(contentUrl && { contentUrl }),
     ...(apiUrl && { apiUrl }),
+    ...(appUrl && { appUrl }),
     ...product,
     controlNames: names(text('control-names')),
     trustedProxies: trustedProxies.list,
@@ -214,16 +226,44 @@ const words = (list: string): string[] =>
     .filter((word) => word !== '');
 
 /** Like any base URL, but the first label of its host may be `{endpoint}`. */
-function readPublicUrl(text: string, problems: string[]): string | undefined {
-  const value = text.replace(/(?<!\/)\/+$/, '');
+function readPublicUrl(flag: string, text: (flag: string) => string, problems: string[]): string | undefined {
+  const value = text(flag).replace(/(?<!\/)\/+$/, '');
   if (value === '') return undefined;
   const plain = value.replace(/^(https?:\/\/)\{endpoint\}\./i, '$1endpoint.');
-  const isBare = plain === value || /^https?:\/\/[^/]+$/.test(value);
-  if (!URL.canParse(plain) || !/^https?:/.test(plain) || /[?#{}@]/.test(plain) || !isBare) {
+  // The listener compares the path of an own origin with paths as they are sent.
+  const isExact = plain === value || OWN_ORIGIN_URL.test(plain);
+  if (!URL.canParse(plain) || !/^https?:/.test(plain) || /[?#{}@]/.test(plain) || !isExact) {
     problems.push(
-      `--public-url must be an http or https URL without query and fragment, or one like https://{endpoint}.apps.example.com without a path; it is "${value}".`,
+      `--${flag} must be an http or https URL without query and fragment, or one like https://{endpoint}.apps.example.com or https://{endpoint}.apps.example.com/i; it is "${value}".`,
     );
   }
+  return value;
+}
+
+/** A path, if any, of segments that no URL parser changes. */
+const OWN_ORIGIN_URL = /^https?:\/\/[^/]+(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$/;
+
+/**
+ * Integrations route by the path of an endpoint, which is that of its public endpoint: so the
+ * content URL differs from the public URL in its host only. A host of its own, because cookies of a
+ * host apply to all of its ports.
+ */
+function readContentUrl(
+  publicUrl: string | undefined,
+  text: (flag: string) => string,
+  problems: string[],
+): string | undefined {
+  const value = readPublicUrl('content-url', text, problems);
+  if (value === undefined) return undefined;
+  const [content, open] = [value, publicUrl ?? ''].map((url) =>
+    URL.parse(url.replace(ENDPOINT_PLACEHOLDER, 'endpoint')),
+  );
+  const isLike =
+    content?.pathname === open?.pathname && hasOwnOrigins(value) === hasOwnOrigins(publicUrl ?? '');
+  if (!open || !content || !isLike || content.hostname === open.hostname)
+    problems.push(
+      `--content-url must be --public-url with another host name, and needs --public-url; it is "${value}".`,
+    );
   return value;
 }
 

@@ -44,7 +44,7 @@ export function registerRoutes(
     product,
   }: RouteParts,
 ): void {
-  const { publicUrl, trustedProxies } = config;
+  const { publicUrl, contentUrl, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
   const { tokens } = store;
   const scripts = new PublishedScripts(dispatch);
@@ -98,6 +98,7 @@ export function registerRoutes(
     clock: ticks,
     now: clock,
     ...(publicUrl !== undefined && { publicUrl }),
+    ...(contentUrl !== undefined && { contentUrl }),
   });
 }
 

@@ -193,7 +193,7 @@ export type Processes = Awaited<ReturnType<typeof confineProcesses>>;
 
 /** Both listeners, without routes; they do not listen yet. */
 function createListeners({ config, limits, log, metrics, ticks }: Base, isStopping: () => boolean) {
-  const { apiUrl, publicUrl, controlHost, controlNames, trustedProxies } = config;
+  const { apiUrl, publicUrl, contentUrl, controlHost, controlNames, trustedProxies } = config;
   const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
   const requests = chunkedRequests({
     rate: new SmallChunkRate(limits, ticks),
@@ -205,7 +205,7 @@ function createListeners({ config, limits, log, metrics, ticks }: Base, isStoppi
   });
   const answersTo = controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]);
   const control = listener({ log, limits, requests, isStopping, answersTo });
-  const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(publicUrl) });
+  const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(publicUrl, contentUrl) });
   new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
   return { control, public: open };
 }
@@ -294,10 +294,10 @@ function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Stor
     after: later,
     linesKept: limits.logLinesPerInstallation,
     contained: (change) => log.warn(change, 'an installation may be crashing cells'),
-    failed: ({ installationId, integration, version }, requestId, { detail, ...end }) => {
+    failed: ({ tenant, integration, version }, requestId, { detail, ...end }) => {
       // An exception of an integration quotes its input. It is in the integration's own log.
       const shown = end.outcome === 'exception' ? end : { ...end, detail };
-      log.info({ requestId, installationId, integration, version, ...shown }, 'a call failed');
+      log.info({ requestId, tenant, integration, version, ...shown }, 'a call failed');
     },
   });
 }

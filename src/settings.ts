@@ -43,9 +43,19 @@ export const SETTINGS: readonly Setting[] = [
     help: 'base URL of endpoints, as clients reach them (default: the public listener)',
   },
   {
+    flag: 'content-url',
+    value: '',
+    help: 'the same on another host, whose endpoints get and set no cookies (default: --public-url)',
+  },
+  {
     flag: 'api-url',
     value: '',
-    help: 'base URL of the API, as integrations reach it (default: the control listener)',
+    help: 'base URL of the API, as integrations reach it, with or without /v1 (default: the control listener)',
+  },
+  {
+    flag: 'app-url',
+    value: '',
+    help: "base URL of the host product's pages for people, for urls.app of environments",
   },
   {
     flag: 'product-api',

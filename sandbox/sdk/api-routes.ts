@@ -64,6 +64,19 @@ export interface ApiRoutes {
         readonly url: string;
         readonly eventTypes: string;
       };
+      readonly urls: {
+        /** Its record in the API. */
+        readonly location: string;
+        /** Its page in the host product. */
+        readonly app?: string;
+        readonly icon?: string;
+        /** The folder of its images. */
+        readonly assets: string;
+        /** Its own endpoint, one for all installations. */
+        readonly publicEndpoint: string;
+        /** The same on the origin without cookies. */
+        readonly publicContentEndpoint: string;
+      };
       /** Whether it has an install link. Shown to the owner only. */
       readonly installLink?: boolean;
     };

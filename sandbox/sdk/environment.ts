@@ -28,6 +28,24 @@ export type InstallationStatus = 'active' | 'pending' | 'paused';
 export interface Urls {
   /** Absolute URL of the public endpoint, without a slash at the end. */
   readonly publicEndpoint: string;
+  /** The same on an origin without cookies, for pages that components show. */
+  readonly publicContentEndpoint: string;
+  /** The record in the API. */
+  readonly location: string;
+  /** The page in the product, where it is known. */
+  readonly app?: string;
+}
+
+/** URLs of the integration, and the endpoint of this call's target. */
+export interface IntegrationUrls extends Urls {
+  /** Endpoint of the most specific target of this call. */
+  readonly publicEndpoint: string;
+  /** The integration's own endpoint, one URL for all installations. */
+  readonly integrationEndpoint: string;
+  /** Its icon, where the manifest has one. */
+  readonly icon?: string;
+  /** The folder of the manifest's images. */
+  readonly assets: string;
 }
 
 /** The integration, at the version that runs. */
@@ -46,10 +64,12 @@ export interface IntegrationDetails {
   readonly scopes: readonly string[];
   /** Categories of the manifest. */
   readonly categories: readonly string[];
+  /** Links of the manifest. */
+  readonly externalLinks: readonly { readonly label: string; readonly url: string }[];
   /** The organization that owns the integration. */
   readonly owner: { readonly id: string };
-  /** Endpoint of the most specific target of this call. */
-  readonly urls: Urls;
+  /** Its endpoint is that of the most specific target of this call. */
+  readonly urls: IntegrationUrls;
 }
 
 /**
@@ -127,9 +147,14 @@ export interface Environment<C extends Configuration = AccountConfiguration> {
   readonly secrets: Secrets;
   /**
    * Keys of envelope signatures (docs/contract/endpoints.md#envelope-signatures): one of the whole
-   * integration, one of this target. They do not sign webhooks.
+   * integration, and `installation` of the most specific target. They do not sign webhooks.
    */
-  readonly signingSecrets: { readonly integration: string; readonly installation?: string };
+  readonly signingSecrets: {
+    readonly integration: string;
+    readonly installation?: string;
+    readonly spaceInstallation?: string;
+    readonly siteInstallation?: string;
+  };
   /** The integration, at the version that runs. */
   readonly integration: IntegrationDetails;
   /** The installation of the call's target. Absent where the call concerns no installation. */

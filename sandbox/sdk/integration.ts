@@ -12,7 +12,6 @@ import { ContentSource } from './content-source.ts';
 import type { Context } from './context.ts';
 import { deliveryOf } from './deliver-to.ts';
 import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
-import type { Environment } from './environment.ts';
 import type {
   ContentComputeEvent,
   FetchEvent,
@@ -24,6 +23,7 @@ import type {
 } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import { sdkEnvironment } from './sdk-environment.ts';
 
 /**
  * A global of the platform: logs the stack with the author's lines, and marks the call as failed.
@@ -216,7 +216,7 @@ function handledEvents({ events, named, contentSources }: Routes): string[] {
 
 /** Routes one envelope. An error of a handler becomes an answer. */
 async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
-  const environment = envelope.environment as Environment;
+  const environment = sdkEnvironment(envelope.environment);
   const context: Context = {
     environment,
     api: new Api(environment),

@@ -73,7 +73,7 @@ export class Waiting {
 
 /** The calls of one installation; forgotten when there are none. */
 interface Queue {
-  readonly installationId: string;
+  readonly tenant: string;
   /** The limits of its last call. */
   limits: InstallationLimits;
   running: number;
@@ -122,18 +122,14 @@ export class Admission {
    * @param uploader key of the sender of the body, where the body is still being sent
    * @returns `admitted`: the call holds a place; or its place in the queue; or why there is neither
    */
-  enter(
-    installationId: string,
-    limits: InstallationLimits,
-    uploader?: string,
-  ): 'admitted' | Waiting | Refusal {
+  enter(tenant: string, limits: InstallationLimits, uploader?: string): 'admitted' | Waiting | Refusal {
     if (this.#closed) return 'closed';
     if (uploader !== undefined && !this.#uploads.hasRoom(this.#limits.callsInFlight, uploader))
       return 'uploads';
-    let queue = this.#queues.get(installationId);
+    let queue = this.#queues.get(tenant);
     if (queue === undefined) {
-      queue = { installationId, limits, running: 0, waiting: new Set(), uploads: undefined };
-      this.#queues.set(installationId, queue);
+      queue = { tenant, limits, running: 0, waiting: new Set(), uploads: undefined };
+      this.#queues.set(tenant, queue);
     }
     queue.limits = limits;
     if (!this.#hasRoom(queue) || !hasUploadRoom(queue, uploader)) return this.#wait(queue, uploader);
@@ -147,8 +143,8 @@ export class Admission {
    *
    * @param uploader as given to `enter`; absent where `uploaded` was called since
    */
-  leave(installationId: string, uploader?: string): void {
-    const queue = this.#queues.get(installationId);
+  leave(tenant: string, uploader?: string): void {
+    const queue = this.#queues.get(tenant);
     if (queue === undefined) return;
     if (uploader !== undefined) this.#endUpload(queue, uploader);
     queue.running -= 1;
@@ -158,8 +154,8 @@ export class Admission {
   }
 
   /** The body of a running call is complete: its place no longer counts as an upload's. */
-  uploaded(installationId: string, uploader: string): void {
-    const queue = this.#queues.get(installationId);
+  uploaded(tenant: string, uploader: string): void {
+    const queue = this.#queues.get(tenant);
     if (queue === undefined) return;
     this.#endUpload(queue, uploader);
     this.#sort(queue);
@@ -279,7 +275,7 @@ export class Admission {
     if (isBusy) this.#busy.add(queue);
     else this.#busy.delete(queue);
     const isEmpty = running === 0 && queue.waiting.size === 0 && !queue.uploads?.waiting.size;
-    if (isEmpty) this.#queues.delete(queue.installationId);
+    if (isEmpty) this.#queues.delete(queue.tenant);
   }
 }
 

@@ -194,9 +194,9 @@ export class CallLog implements CallObserver {
   contained(change: SuspicionChange, script: string): void {
     const at = this.#parts.clock();
     const { level, text } = suspicionText(change, at);
-    const { installationId } = change;
+    const { tenant } = change;
     // The line belongs to no single request.
-    const line = { installationId, version: scriptVersion(script), requestId: '', level, text, at };
+    const line = { tenant, version: scriptVersion(script), requestId: '', level, text, at };
     this.#parts.logs.append(line);
     this.#parts.contained(change);
   }
@@ -210,9 +210,9 @@ export class CallLog implements CallObserver {
     for (const line of lines) this.#write(line, mapper(line.text));
   }
 
-  #redacted({ environment, installationId }: Target, text: string): string {
+  #redacted({ environment, tenant }: Target, text: string): string {
     const own = this.#redactor(environment.secrets, () => secretsOf(environment)).redact(text);
-    const shown = this.#parts.secrets.shownTo(installationId);
+    const shown = this.#parts.secrets.shownTo(tenant);
     return shown.length === 0 ? own : this.#redactor(shown, () => shown).redact(own);
   }
 
@@ -227,8 +227,8 @@ export class CallLog implements CallObserver {
   }
 
   #write({ target, requestId, level, at }: Line, raw: string): void {
-    const { installationId, version } = target;
+    const { tenant, version } = target;
     const text = this.#redacted(target, raw);
-    this.#parts.logs.append({ installationId, version, requestId, level, text, at });
+    this.#parts.logs.append({ tenant, version, requestId, level, text, at });
   }
 }

@@ -84,13 +84,13 @@ export class CircuitBreaker {
   }
 
   /** @returns milliseconds after which to try again; undefined where a call may begin now */
-  refuses(installationId: string, now: number): number | undefined {
+  refuses(tenant: string, now: number): number | undefined {
     if (this.#circuits.size === 0) return undefined;
-    const circuit = this.#circuits.get(installationId);
+    const circuit = this.#circuits.get(tenant);
     if (circuit === undefined) return undefined;
     if (now < circuit.until) return circuit.until - now;
     if (circuit.halfOpen && circuit.probedAt === undefined && now - circuit.until > FORGOTTEN_MS) {
-      this.#circuits.delete(installationId);
+      this.#circuits.delete(tenant);
       return undefined;
     }
     const { probedAt } = circuit;
@@ -98,9 +98,9 @@ export class CircuitBreaker {
   }
 
   /** A call begins that was not refused; `ended` follows. */
-  began(installationId: string, now: number): void {
+  began(tenant: string, now: number): void {
     if (this.#circuits.size === 0) return;
-    const circuit = this.#circuits.get(installationId);
+    const circuit = this.#circuits.get(tenant);
     if (circuit?.halfOpen) circuit.probedAt = now;
   }
 
@@ -110,29 +110,24 @@ export class CircuitBreaker {
    * @param startedAt when it began
    * @returns the circuit, where it opens
    */
-  ended(installationId: string, outcome: Outcome, startedAt: number, now: number): CircuitOpened | undefined {
+  ended(tenant: string, outcome: Outcome, startedAt: number, now: number): CircuitOpened | undefined {
     const weight = BREACH_WEIGHT[outcome];
     if (weight === undefined && this.#circuits.size === 0) return undefined;
-    const circuit = this.#circuits.get(installationId);
+    const circuit = this.#circuits.get(tenant);
     // In flight when the circuit opened: one burst of calls counts once.
     if (circuit !== undefined && startedAt < circuit.since) return undefined;
-    if (weight !== undefined) return this.#breached(installationId, circuit ?? fresh(now), weight, now);
+    if (weight !== undefined) return this.#breached(tenant, circuit ?? fresh(now), weight, now);
     if (circuit === undefined) return undefined;
     circuit.probedAt = undefined;
-    if (!NEUTRAL.has(outcome)) this.#succeeded(installationId, circuit, now);
+    if (!NEUTRAL.has(outcome)) this.#succeeded(tenant, circuit, now);
     return undefined;
   }
 
-  #breached(
-    installationId: string,
-    circuit: Circuit,
-    weight: number,
-    now: number,
-  ): CircuitOpened | undefined {
+  #breached(tenant: string, circuit: Circuit, weight: number, now: number): CircuitOpened | undefined {
     this.#circuits.fade(circuit, now);
     circuit.score += weight;
     circuit.breaches += 1;
-    this.#circuits.put(installationId, circuit);
+    this.#circuits.put(tenant, circuit);
     const { breachesBeforeCoolDown, coolDownMs, coolDownMsMax } = this.#limits;
     const onProbation = circuit.backOffMs >= coolDownMs;
     // The last breach counts in full, the others a little less each second.
@@ -148,7 +143,7 @@ export class CircuitBreaker {
     return { coolMs, breaches: circuit.breaches };
   }
 
-  #succeeded(installationId: string, circuit: Circuit, now: number): void {
+  #succeeded(tenant: string, circuit: Circuit, now: number): void {
     this.#circuits.fade(circuit, now);
     circuit.halfOpen = false;
     circuit.backOffMs /= 2;
@@ -158,7 +153,7 @@ export class CircuitBreaker {
     // The opening is made up for, and the breaches that led to it with it.
     if (circuit.backOffMs > 0) circuit.score = 0;
     circuit.backOffMs = 0;
-    if (circuit.score <= 0) this.#circuits.delete(installationId);
+    if (circuit.score <= 0) this.#circuits.delete(tenant);
   }
 }
 

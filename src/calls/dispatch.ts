@@ -41,12 +41,9 @@ export interface DispatchParts {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly load: Pick<HeavyInstallations, 'add'>;
   /** The cell that an installation runs in; an error where there is none for it. */
-  cellFor(
-    installationId: string,
-    target: Pick<Target, 'organization' | 'integration'>,
-  ): CellProcess | AnnexError;
+  cellFor(tenant: string, target: Pick<Target, 'organization' | 'integration'>): CellProcess | AnnexError;
   /** Why no call of an installation may begin now, where its crashes are the reason. */
-  refusal?(installationId: string): AnnexError | undefined;
+  refusal?(tenant: string): AnnexError | undefined;
 }
 
 export class Dispatch {
@@ -91,10 +88,10 @@ export class Dispatch {
    */
   async call(target: Target, envelope: Envelope, requestId: string, caller: Caller): Promise<CallResult> {
     if (caller.left) return this.#canceled(target, requestId);
-    const cooling = this.#cooling(target.installationId);
+    const cooling = this.#cooling(target.tenant);
     if (cooling) return this.#turnAway(cooling);
     const { uploader } = caller;
-    const entered = this.#admission.enter(target.installationId, target.limits, uploader);
+    const entered = this.#admission.enter(target.tenant, target.limits, uploader);
     if (entered !== 'admitted') {
       const refused = await this.#wait(entered, target, requestId, caller);
       if (refused) return refused;
@@ -114,14 +111,14 @@ export class Dispatch {
     requestId: string,
     caller: Caller,
   ): Promise<CallResult> | CallResult {
-    const cell = this.#parts.cellFor(target.installationId, target);
+    const cell = this.#parts.cellFor(target.tenant, target);
     if (cell instanceof AnnexError) {
-      this.#leave(target.installationId, caller);
+      this.#leave(target.tenant, caller);
       return this.#turnAway(cell);
     }
     const id = this.#nextId++;
     this.#inFlight += 1;
-    this.#breaker.began(target.installationId, performance.now());
+    this.#breaker.began(target.tenant, performance.now());
     return new RunningCall(this.#running, target, cell, caller).begin(id, requestId, envelope);
   }
 
@@ -144,14 +141,14 @@ export class Dispatch {
   }
 
   /** Gives back the place of the caller's call. */
-  #leave(installationId: string, caller: Caller): void {
+  #leave(tenant: string, caller: Caller): void {
     caller.onUploaded = undefined;
-    this.#admission.leave(installationId, caller.uploader);
+    this.#admission.leave(tenant, caller.uploader);
   }
 
   /** The call has a place, which counts as an upload's until the body is complete. */
-  #followUpload({ installationId }: Target, uploader: string, caller: Caller): void {
-    const uploaded = () => this.#admission.uploaded(installationId, uploader);
+  #followUpload({ tenant }: Target, uploader: string, caller: Caller): void {
+    const uploaded = () => this.#admission.uploaded(tenant, uploader);
     if (caller.uploader === undefined) uploaded();
     else caller.onUploaded = uploaded;
   }
@@ -160,11 +157,11 @@ export class Dispatch {
    * Retires the last isolate of an installation when a call goes to another: it had another
    * version, limits or cell.
    */
-  #retireOlder({ owner: installationId, target: { isolate } }: RunningCall, cell: CellProcess): void {
-    const last = this.#lastIsolate.get(installationId);
+  #retireOlder({ owner: tenant, target: { isolate } }: RunningCall, cell: CellProcess): void {
+    const last = this.#lastIsolate.get(tenant);
     if (last?.isolate === isolate && last.cell === cell) return;
     last?.cell.send({ t: 'retire', isolate: last.isolate });
-    this.#lastIsolate.set(installationId, { cell, isolate });
+    this.#lastIsolate.set(tenant, { cell, isolate });
   }
 
   /**
@@ -191,9 +188,9 @@ export class Dispatch {
     }
     if (uploader !== undefined) this.#followUpload(target, uploader, caller);
     // The caller may have left, or the circuit opened, while the call waited.
-    const cooling = caller.left ? undefined : this.#cooling(target.installationId);
+    const cooling = caller.left ? undefined : this.#cooling(target.tenant);
     if (!caller.left && cooling === undefined) return undefined;
-    this.#leave(target.installationId, caller);
+    this.#leave(target.tenant, caller);
     return cooling ? this.#turnAway(cooling) : this.#canceled(target, requestId);
   }
 
@@ -208,9 +205,9 @@ export class Dispatch {
     return { outcome: 'loadShed', refusal };
   }
 
-  #cooling(installationId: string): AnnexError | undefined {
-    const retryMs = this.#breaker.refuses(installationId, performance.now());
-    if (retryMs === undefined) return this.#parts.refusal?.(installationId);
+  #cooling(tenant: string): AnnexError | undefined {
+    const retryMs = this.#breaker.refuses(tenant, performance.now());
+    if (retryMs === undefined) return this.#parts.refusal?.(tenant);
     return new AnnexError(
       'INSTALLATION_COOLING',
       'The installation has passed its limits too often. Its calls are refused for a while; its log says why.',

@@ -44,25 +44,25 @@ export class HeavyInstallations {
   }
 
   /** A call has ended. */
-  add(installationId: string, cpuMs: number): void {
+  add(tenant: string, cpuMs: number): void {
     if (cpuMs < LONG_CALL_CPU_MS) return;
     const now = this.#now();
-    const load = this.#loads.get(installationId) ?? { usedMs: 0, at: now, heavy: false };
+    const load = this.#loads.get(tenant) ?? { usedMs: 0, at: now, heavy: false };
     this.#loads.fade(load, now);
     const wasHeavy = load.heavy && !isLight(load);
     load.usedMs += cpuMs;
     load.heavy = wasHeavy || load.usedMs > HEAVY_FROM * MEMORY_MS;
-    this.#loads.put(installationId, load);
+    this.#loads.put(tenant, load);
   }
 
   /** Whether it has lately been heavy on CPU. Free of cost while no installation is. */
-  isHeavy(installationId: string): boolean {
+  isHeavy(tenant: string): boolean {
     if (this.#loads.size === 0) return false;
-    const load = this.#loads.get(installationId);
+    const load = this.#loads.get(tenant);
     if (load === undefined) return false;
     this.#loads.fade(load, this.#now());
     if (!isLight(load)) return load.heavy;
-    this.#loads.delete(installationId);
+    this.#loads.delete(tenant);
     return false;
   }
 }

@@ -53,10 +53,10 @@ export class RefusalLines {
    * @param reason why it was refused, for instance the name of a limit @returns false where the
    * request was counted instead
    */
-  mayWrite({ installationId, version }: Pick<Target, 'installationId' | 'version'>, reason: string): boolean {
-    const counted = this.#counted.get(installationId);
-    if (counted === undefined && this.#lines.take(installationId)) return true;
-    const { timesByReason } = counted ?? this.#begin(installationId, version);
+  mayWrite({ tenant, version }: Pick<Target, 'tenant' | 'version'>, reason: string): boolean {
+    const counted = this.#counted.get(tenant);
+    if (counted === undefined && this.#lines.take(tenant)) return true;
+    const { timesByReason } = counted ?? this.#begin(tenant, version);
     timesByReason.set(reason, (timesByReason.get(reason) ?? 0) + 1);
     if (counted !== undefined) counted.version = version;
     return false;
@@ -64,29 +64,29 @@ export class RefusalLines {
 
   /** Writes what was counted so far. */
   close(): void {
-    for (const installationId of [...this.#counted.keys()]) this.#write(installationId);
+    for (const tenant of [...this.#counted.keys()]) this.#write(tenant);
   }
 
-  #begin(installationId: string, version: number): Counted {
+  #begin(tenant: string, version: number): Counted {
     // By then the bucket has room for one line.
     const cancel = this.#parts.after(LINE_EVERY_MS, () => {
-      this.#lines.take(installationId);
-      this.#write(installationId);
+      this.#lines.take(tenant);
+      this.#write(tenant);
     });
     const counted = { since: this.#parts.clock(), version, timesByReason: new Map<string, number>(), cancel };
-    this.#counted.set(installationId, counted);
+    this.#counted.set(tenant, counted);
     return counted;
   }
 
-  #write(installationId: string): void {
-    const counted = this.#counted.get(installationId);
+  #write(tenant: string): void {
+    const counted = this.#counted.get(tenant);
     if (counted === undefined) return;
-    this.#counted.delete(installationId);
+    this.#counted.delete(tenant);
     counted.cancel();
     const { version, since, timesByReason } = counted;
     const text = summary(timesByReason, since);
     this.#parts.write({
-      installationId,
+      tenant,
       version,
       requestId: '',
       level: 'warn',

@@ -57,7 +57,7 @@ export class RunningCall implements CellTask {
 
   constructor(parts: RunningCallParts, target: Target, cell: CellProcess, caller: Caller) {
     this.target = target;
-    this.owner = target.installationId;
+    this.owner = target.tenant;
     this.script = scriptKey(target.integration, target.version);
     this.wallMs = target.limits.callWallMs;
     this.caller = caller;
@@ -91,7 +91,7 @@ export class RunningCall implements CellTask {
         id,
         isolate: target.isolate,
         script,
-        url: `${target.publicEndpoint}/v1`,
+        url: target.envelopeUrl,
         cpuMs,
         wallMs,
         firstByteMs,

@@ -20,7 +20,7 @@ export interface PlacementParts {
   readonly trialCells: number;
   readonly quarantineCells: number;
   readonly suspicion: Pick<Suspicion, 'idle' | 'isSuspect' | 'isGuilty' | 'scoreOf' | 'diedAt'>;
-  isHeavy(installationId: string): boolean;
+  isHeavy(tenant: string): boolean;
 }
 
 export class Placement {
@@ -43,21 +43,21 @@ export class Placement {
   }
 
   /** @param origin organization and integration of the installation, where they are known */
-  placeOf(installationId: string, origin?: Origin): Place {
+  placeOf(tenant: string, origin?: Origin): Place {
     const { suspicion, isHeavy } = this.#parts;
     if (!suspicion.idle) {
-      if (suspicion.isGuilty(installationId)) return this.#quarantine.placeOf(installationId, origin);
-      if (suspicion.isSuspect(installationId)) return this.#trialFor(installationId);
+      if (suspicion.isGuilty(tenant)) return this.#quarantine.placeOf(tenant, origin);
+      if (suspicion.isSuspect(tenant)) return this.#trialFor(tenant);
     }
-    return isHeavy(installationId) ? this.#heavy : this.#sharedFor(installationId);
+    return isHeavy(tenant) ? this.#heavy : this.#sharedFor(tenant);
   }
 
   /** Gives suspects new places, apart from each other and from earlier suspects. */
-  spread(installationIds: readonly string[]): void {
+  spread(tenants: readonly string[]): void {
     const { suspicion } = this.#parts;
-    for (const id of installationIds) this.#trialOf.delete(id);
+    for (const id of tenants) this.#trialOf.delete(id);
     for (const id of this.#trialOf.keys()) if (!suspicion.isSuspect(id)) this.#trialOf.delete(id);
-    const likeliestFirst = installationIds
+    const likeliestFirst = tenants
       .filter((id) => suspicion.isSuspect(id))
       .sort((one, other) => suspicion.scoreOf(other) - suspicion.scoreOf(one));
     for (const id of likeliestFirst) this.#trialFor(id);
@@ -68,14 +68,14 @@ export class Placement {
     this.#quarantine.vacate(place);
   }
 
-  #sharedFor(installationId: string): Place {
-    const place = this.shared[hash(installationId) % this.shared.length];
+  #sharedFor(tenant: string): Place {
+    const place = this.shared[hash(tenant) % this.shared.length];
     if (place === undefined) throw new Error('A pool has at least one cell.');
     return place;
   }
 
-  #trialFor(installationId: string): Place {
-    const known = this.#trialOf.get(installationId);
+  #trialFor(tenant: string): Place {
+    const known = this.#trialOf.get(tenant);
     if (known !== undefined) return known;
     const load = new Map(this.#trials.map((place) => [place, 0]));
     for (const [id, place] of this.#trialOf) {
@@ -84,8 +84,8 @@ export class Placement {
       load.set(place, (load.get(place) ?? 0) + this.#parts.suspicion.scoreOf(id) ** 2);
     }
     const [lightest] = [...load].sort(([, one], [, other]) => one - other);
-    if (lightest === undefined) return this.#sharedFor(installationId);
-    this.#trialOf.set(installationId, lightest[0]);
+    if (lightest === undefined) return this.#sharedFor(tenant);
+    this.#trialOf.set(tenant, lightest[0]);
     return lightest[0];
   }
 }
@@ -94,10 +94,10 @@ const places = (kind: PlaceKind, count: number): Place[] =>
   Array.from({ length: count }, () => new Place(kind));
 
 /** FNV-1a: ids are random already, so a cheap hash spreads them as well as a strong one. */
-function hash(installationId: string): number {
+function hash(tenant: string): number {
   let value = 0x811c9dc5;
-  for (let i = 0; i < installationId.length; i++) {
-    value = Math.imul(value ^ installationId.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < tenant.length; i++) {
+    value = Math.imul(value ^ tenant.charCodeAt(i), 0x01000193);
   }
   return value >>> 0;
 }

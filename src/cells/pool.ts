@@ -59,7 +59,7 @@ export interface PoolParts {
   readonly events: PoolEvents;
   script(key: string): Promise<Uint8Array | undefined>;
   /** Whether an installation is heavy on CPU. */
-  isHeavy(installationId: string): boolean;
+  isHeavy(tenant: string): boolean;
 }
 
 export class Pool {
@@ -105,9 +105,9 @@ export class Pool {
    * @returns why no call of an installation may begin now: 503 INSTALLATION_QUARANTINED; undefined
    * where it may
    */
-  refusal(installationId: string): AnnexError | undefined {
+  refusal(tenant: string): AnnexError | undefined {
     if (this.#suspicion.idle) return undefined;
-    const retryMs = this.#suspicion.refuses(installationId, performance.now());
+    const retryMs = this.#suspicion.refuses(tenant, performance.now());
     return retryMs === undefined ? undefined : quarantined(Math.ceil(retryMs / MS_PER_S));
   }
 
@@ -116,8 +116,8 @@ export class Pool {
    *
    * @param origin organization and integration of the installation, where they are known
    */
-  cellFor(installationId: string, origin?: Origin): CellProcess {
-    const place = this.#placement.placeOf(installationId, origin);
+  cellFor(tenant: string, origin?: Origin): CellProcess {
+    const place = this.#placement.placeOf(tenant, origin);
     if (place.stale) this.#drain(place);
     const { cell } = place;
     if (cell !== undefined && (cell.takesTasks || performance.now() < place.retryAt)) return cell;
@@ -151,8 +151,8 @@ export class Pool {
   }
 
   /** Whether an installation is in quarantine because it crashes its cells. */
-  isQuarantined(installationId: string): boolean {
-    return this.#suspicion.isGuilty(installationId);
+  isQuarantined(tenant: string): boolean {
+    return this.#suspicion.isGuilty(tenant);
   }
 
   /**
@@ -281,23 +281,23 @@ export class Pool {
     const changes = this.#suspicion.died(suspects, performance.now());
     this.#placement.spread(suspects);
     for (const change of changes) {
-      const { installationId } = change;
-      const script = cell.scriptOf(installationId);
-      if (script !== undefined) this.#scripts.set(installationId, script);
+      const { tenant } = change;
+      const script = cell.scriptOf(tenant);
+      if (script !== undefined) this.#scripts.set(tenant, script);
       this.#report(change);
     }
   }
 
-  #worked(installationId: string): void {
-    const change = this.#suspicion.worked(installationId, performance.now());
+  #worked(tenant: string): void {
+    const change = this.#suspicion.worked(tenant, performance.now());
     if (change) this.#report(change);
   }
 
   #report(change: SuspicionChange): void {
-    const { installationId, now } = change;
-    const script = this.#scripts.get(installationId);
+    const { tenant, now } = change;
+    const script = this.#scripts.get(tenant);
     if (script !== undefined) this.#parts.events.contained(change, script);
-    if (now === 'cleared' || now === 'released') this.#scripts.delete(installationId);
+    if (now === 'cleared' || now === 'released') this.#scripts.delete(tenant);
   }
 
   /**

@@ -34,12 +34,12 @@ export class Quarantine {
   }
 
   /** The place of a guilty installation. */
-  placeOf(installationId: string, origin: Origin | undefined): Place {
-    const known = this.#residents.get(installationId);
+  placeOf(tenant: string, origin: Origin | undefined): Place {
+    const known = this.#residents.get(tenant);
     if (known !== undefined) return known.place;
     for (const id of this.#residents.keys()) if (!this.#suspicion.isGuilty(id)) this.#residents.delete(id);
     const place = this.#ownShare(origin) ?? this.#free() ?? this.#moveTogether();
-    this.#residents.set(installationId, { origin, place });
+    this.#residents.set(tenant, { origin, place });
     return place;
   }
 

@@ -47,7 +47,7 @@ const FORGOTTEN_BELOW = 0.02;
 const REMEMBERED = 10_000;
 
 /** What has changed for an installation. */
-export type SuspicionChange = { readonly installationId: string; readonly deaths: number } & (
+export type SuspicionChange = { readonly tenant: string; readonly deaths: number } & (
   | { readonly now: 'suspected'; readonly among: number }
   | { readonly now: 'cleared' | 'quarantined' | 'released' }
   | { readonly now: 'paused'; readonly pauseMs: number }
@@ -104,22 +104,22 @@ export class Suspicion {
     return this.#counts.guilty;
   }
 
-  isSuspect(installationId: string): boolean {
-    return this.#records.get(installationId)?.state === 'suspect';
+  isSuspect(tenant: string): boolean {
+    return this.#records.get(tenant)?.state === 'suspect';
   }
 
-  isGuilty(installationId: string): boolean {
-    return this.#records.get(installationId)?.state === 'guilty';
+  isGuilty(tenant: string): boolean {
+    return this.#records.get(tenant)?.state === 'guilty';
   }
 
   /** How likely the installation is the reason: placement keeps the likeliest apart first. */
-  scoreOf(installationId: string): number {
-    return this.#records.get(installationId)?.score ?? 0;
+  scoreOf(tenant: string): number {
+    return this.#records.get(tenant)?.score ?? 0;
   }
 
   /** @returns milliseconds until its pause ends; undefined where its calls may begin now */
-  refuses(installationId: string, now: number): number | undefined {
-    const until = this.#records.get(installationId)?.pausedUntil ?? 0;
+  refuses(tenant: string, now: number): number | undefined {
+    const until = this.#records.get(tenant)?.pausedUntil ?? 0;
     return until > now ? until - now : undefined;
   }
 
@@ -133,25 +133,25 @@ export class Suspicion {
   }
 
   /** When an installation was last blamed for a death; 0 where it never was. */
-  diedAt(installationId: string): number {
-    return this.#records.get(installationId)?.diedAt ?? 0;
+  diedAt(tenant: string): number {
+    return this.#records.get(tenant)?.diedAt ?? 0;
   }
 
   /** A call of a suspect has ended in its trial cell. */
-  worked(installationId: string, now: number): SuspicionChange | undefined {
-    const record = this.#records.get(installationId);
+  worked(tenant: string, now: number): SuspicionChange | undefined {
+    const record = this.#records.get(tenant);
     if (record?.state !== 'suspect') return undefined;
     if (record.calls === 0) record.callsSince = now;
     record.calls += 1;
-    return this.#clear(installationId, record, now);
+    return this.#clear(tenant, record, now);
   }
 
   /** Clears, releases and forgets where it is time to. To be called regularly. */
   pass(now: number): SuspicionChange[] {
     const changes: SuspicionChange[] = [];
-    for (const [installationId, record] of this.#records) {
+    for (const [tenant, record] of this.#records) {
       this.#records.fade(record, now);
-      const cleared = this.#clear(installationId, record, now);
+      const cleared = this.#clear(tenant, record, now);
       if (cleared) changes.push(cleared);
       const { state, deaths } = record;
       const quietSince = Math.max(record.diedAt, record.pausedUntil);
@@ -160,13 +160,13 @@ export class Suspicion {
         // It was never alone at a death and has worked alone since: the deaths were caused by
         // others.
         if (record.proven < PROVEN_MIN) record.score = record.alone = 0;
-        changes.push({ installationId, deaths, now: 'released' });
+        changes.push({ tenant, deaths, now: 'released' });
       }
       if (record.state === 'guilty' || record.score + record.proven >= FORGOTTEN_BELOW) continue;
       // A suspect that is never called is cleared in the end, too.
-      if (record.state === 'suspect') changes.push({ installationId, deaths, now: 'cleared' });
+      if (record.state === 'suspect') changes.push({ tenant, deaths, now: 'cleared' });
       this.#setState(record, 'noted');
-      this.#records.delete(installationId);
+      this.#records.delete(tenant);
     }
     return changes;
   }
@@ -176,9 +176,9 @@ export class Suspicion {
     return proven.length > 0 ? proven : guilty;
   }
 
-  #blame(installationId: string, among: number, now: number): SuspicionChange {
-    const record = this.#records.get(installationId) ?? fresh(now);
-    const forgotten = this.#records.put(installationId, record);
+  #blame(tenant: string, among: number, now: number): SuspicionChange {
+    const record = this.#records.get(tenant) ?? fresh(now);
+    const forgotten = this.#records.put(tenant, record);
     if (forgotten) this.#setState(forgotten, 'noted');
     this.#records.fade(record, now);
     record.score += 1 / among;
@@ -191,20 +191,20 @@ export class Suspicion {
     if (record.state === 'guilty') {
       record.pauseMs = Math.min(Math.max(PAUSE_MS_MIN, record.pauseMs * 2), PAUSE_MS_MAX);
       record.pausedUntil = now + record.pauseMs;
-      return { installationId, deaths, now: 'paused', pauseMs: record.pauseMs };
+      return { tenant, deaths, now: 'paused', pauseMs: record.pauseMs };
     }
     // In a shared cell, being alone may be chance, or a fault of the platform; in a trial cell it
     // is evidence.
     const proven = record.state === 'suspect' && record.alone >= GUILTY_ALONE;
     if (proven || record.score >= GUILTY_SCORE) {
       this.#setState(record, 'guilty');
-      return { installationId, deaths, now: 'quarantined' };
+      return { tenant, deaths, now: 'quarantined' };
     }
     this.#setState(record, 'suspect');
-    return { installationId, deaths, now: 'suspected', among };
+    return { tenant, deaths, now: 'suspected', among };
   }
 
-  #clear(installationId: string, record: Suspected, now: number): SuspicionChange | undefined {
+  #clear(tenant: string, record: Suspected, now: number): SuspicionChange | undefined {
     if (record.state !== 'suspect' || record.calls === 0) return undefined;
     const workedMs = now - record.callsSince;
     const times = 2 ** Math.min(record.cleared, TRIAL_DOUBLINGS_MAX);
@@ -212,7 +212,7 @@ export class Suspicion {
     if (!quick && workedMs < SLOW_TRIAL_MS * times) return undefined;
     record.cleared += 1;
     this.#setState(record, 'noted');
-    return { installationId, deaths: record.deaths, now: 'cleared' };
+    return { tenant, deaths: record.deaths, now: 'cleared' };
   }
 
   #setState(record: Suspected, state: Suspected['state']): void {

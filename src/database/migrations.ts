@@ -7,6 +7,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { eventsAndDeliveries, webhookSecrets } from './delivery-migrations.ts';
+import { integrationEndpoints } from './endpoint-migrations.ts';
 import { statementKeys } from './product-migrations.ts';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -29,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '017-spent-states': { up: spentStates },
   '018-built-ins': { up: builtIns },
   '019-statement-keys': { up: statementKeys },
+  '020-integration-endpoints': { up: integrationEndpoints },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

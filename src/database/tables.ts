@@ -22,6 +22,8 @@ export interface Tables {
     active_version: number;
     latest_version: number;
     sealed_signing_secret: string;
+    /** Key of the integration's own endpoint. */
+    endpoint_key: string;
     /** JSON: name of a limit → its lowered value. */
     lowered_limits: Generated<string>;
     /** SHA-256 of the install link's token, in hexadecimal. */

@@ -9,7 +9,8 @@ import type { Duplex } from 'node:stream';
 
 /** A URL of this service. */
 export interface Loopback {
-  readonly kind: 'api' | 'endpoint';
+  /** `product`: below the API's base URL, but not the API; the host product's own API is there. */
+  readonly kind: 'api' | 'product' | 'endpoint';
   /** Scope of credentials: endpoints of tenants can share an origin, but no credentials. */
   readonly realm: string;
   /** Path and query as the listener expects them. */

@@ -33,11 +33,19 @@ export function controlHosts(names: readonly (string | undefined)[]): AnswersTo 
 }
 
 /**
- * Accepts the host of the public URL, or with own origins any endpoint below it; without a public
- * URL, any host.
+ * Accepts the hosts of the public URL and the content URL, or with own origins any endpoint below
+ * them; without a public URL, any host.
  */
-export function publicHosts(publicUrl: string | undefined): AnswersTo {
+export function publicHosts(publicUrl: string | undefined, contentUrl?: string): AnswersTo {
   if (publicUrl === undefined) return () => true;
+  const isPublic = hostsOf(publicUrl);
+  if (contentUrl === undefined) return isPublic;
+  const isContent = hostsOf(contentUrl);
+  return (host) => isPublic(host) || isContent(host);
+}
+
+/** @param publicUrl with or without the placeholder */
+export function hostsOf(publicUrl: string): AnswersTo {
   if (hasOwnOrigins(publicUrl)) {
     const endpointOf = endpointHosts(publicUrl);
     return (host) => endpointOf(host) !== undefined;

@@ -15,8 +15,8 @@ import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { connectionPair } from './connection-pair.ts';
 
-/** Path of the API on the control listener, whatever its public URL is. */
-const API_PATH = '/v1';
+/** Path of the API below `apiEndpoint`, and on the control listener. */
+const API_PATH = /^\/v1(?:[/?]|$)/;
 
 /** The calling installation and its call depth, by the listener's end of the connection. */
 const callers = new WeakMap<Duplex, { readonly depth: number; readonly owner: string }>();
@@ -32,7 +32,11 @@ export const inProcessOwner = (connection: Duplex): string | undefined => caller
 
 export interface InProcessParts {
   /** Base URLs without a trailing slash, read at each use. */
-  readonly origins: { readonly publicUrl: string; readonly apiUrl: string };
+  readonly origins: {
+    readonly publicUrl: string;
+    readonly contentUrl: string;
+    readonly apiEndpoint: string;
+  };
   readonly control: Pick<Server, 'emit'>;
   readonly open: Pick<Server, 'emit'>;
 }
@@ -51,12 +55,18 @@ export function loopbackListeners({ origins, control, open }: InProcessParts): F
     },
   });
   return (url) => {
-    const api = below(url, origins.apiUrl);
-    if (api !== undefined) return loopback('api', control, 'api', `${API_PATH}${api}`);
-    const endpoint = endpointOf(url, origins.publicUrl);
-    return endpoint && loopback('endpoint', open, endpoint.realm, endpoint.path);
+    const { publicUrl, contentUrl, apiEndpoint } = origins;
+    const api = below(url, apiEndpoint);
+    if (api !== undefined && API_PATH.test(api)) return loopback('api', control, 'api', api);
+    const endpoint =
+      endpointOf(url, publicUrl) ?? (contentUrl === publicUrl ? undefined : endpointOf(url, contentUrl));
+    if (endpoint !== undefined) return loopback('endpoint', open, endpoint.realm, endpoint.path);
+    // The control listener answers requests in process as unknown there.
+    return api === undefined ? undefined : loopback('product', control, 'api', asPath(api));
   };
 }
+
+const asPath = (rest: string): string => (rest.startsWith('/') ? rest : `/${rest}`);
 
 /**
  * @returns the rest of the URL after the base: empty, or a path with its query; `undefined` if the
@@ -80,11 +90,11 @@ function endpointOf(url: URL, base: string): { realm: string; path: string } | u
     if (path === undefined) return undefined;
     return {
       realm: `endpoint ${path.split(/[/?]/)[1] ?? ''}`,
-      path: path.startsWith('/') ? path : `/${path}`,
+      path: asPath(path),
     };
   }
   const [label = ''] = url.host.split('.', 1);
-  const own = ENDPOINT_KEY.test(label) ? below(url, endpointUrl(base, label)) : undefined;
-  if (own === undefined) return undefined;
-  return { realm: `endpoint ${label}`, path: own.startsWith('/') ? own : `/${own}` };
+  if (!ENDPOINT_KEY.test(label) || below(url, endpointUrl(base, label)) === undefined) return undefined;
+  // No proxy has taken the path of the public URL off: the key is in the host.
+  return { realm: `endpoint ${label}`, path: url.pathname + url.search };
 }

@@ -4,14 +4,20 @@
  * The store and the loopback listeners read them at each use, so that both can be made before the
  * listeners have ports.
  */
+import type { Config } from '../config.ts';
+import type { Origins } from '../targets/target-builder.ts';
 
-export class ServiceOrigins {
+export class ServiceOrigins implements Origins {
   #publicUrl: string;
-  #apiUrl: string;
+  readonly #contentUrl: string;
+  #apiEndpoint: string;
+  readonly appUrl: string;
 
-  constructor({ publicUrl = '', apiUrl = '' }: { readonly publicUrl?: string; readonly apiUrl?: string }) {
-    this.#publicUrl = publicUrl;
-    this.#apiUrl = apiUrl;
+  constructor({ publicUrl, contentUrl, apiUrl, appUrl }: ConfiguredOrigins) {
+    this.#publicUrl = publicUrl ?? '';
+    this.#contentUrl = contentUrl ?? '';
+    this.#apiEndpoint = apiUrl ?? '';
+    this.appUrl = appUrl ?? '';
   }
 
   /** Empty until it is known. */
@@ -20,13 +26,24 @@ export class ServiceOrigins {
   }
 
   /** Empty until it is known. */
+  get contentUrl(): string {
+    return this.#contentUrl || this.#publicUrl;
+  }
+
+  /** Empty until it is known. */
+  get apiEndpoint(): string {
+    return this.#apiEndpoint;
+  }
+
   get apiUrl(): string {
-    return this.#apiUrl;
+    return `${this.#apiEndpoint}/v1`;
   }
 
   /** Fills in what is not configured. */
   listening(controlUrl: string, publicUrl: string): void {
     this.#publicUrl ||= publicUrl;
-    this.#apiUrl ||= `${controlUrl}/v1`;
+    this.#apiEndpoint ||= controlUrl;
   }
 }
+
+export type ConfiguredOrigins = Pick<Config, 'publicUrl' | 'contentUrl' | 'apiUrl' | 'appUrl'>;

@@ -4,16 +4,14 @@
  *
  * Built by one pure function from stored values. It cannot contain data of another target, because
  * none is passed in. A space or site installation also sees the installation that it is part of; an
- * installation does not see those below it. Members are present in two shapes: nested, and flat for
- * the most specific target.
+ * installation does not see those below it; the integration's own endpoint sees none of them.
+ * Members are present in two shapes: nested, and flat for the most specific target. The SDK renames
+ * some for its users (`sandbox/sdk/sdk-environment.ts`).
  */
+import type { IntegrationUrls, TargetUrls } from './endpoint-urls.ts';
 import type { InstallationStatus, Selection, TargetName } from './installation.ts';
 import type { PublishedManifest } from './manifest/manifest.ts';
 import type { Visibility } from './manifest/visibility.ts';
-
-interface Urls {
-  readonly publicEndpoint: string;
-}
 
 export interface EnvironmentIntegration {
   readonly name: string;
@@ -23,9 +21,10 @@ export interface EnvironmentIntegration {
   readonly visibility: Visibility;
   readonly scopes: readonly string[];
   readonly categories: readonly string[];
+  readonly externalLinks: PublishedManifest['externalLinks'];
   readonly owner: { readonly id: string };
-  /** The public endpoint of the most specific target of the call. */
-  readonly urls: Urls;
+  /** Its endpoint is the integration's own. */
+  readonly urls: IntegrationUrls;
 }
 
 /** Members that targets of all levels have. */
@@ -34,7 +33,7 @@ interface EnvironmentTarget {
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly externalIds: readonly string[];
   /** Of the target itself. */
-  readonly urls: Urls;
+  readonly urls: TargetUrls;
 }
 
 export interface EnvironmentInstallation extends EnvironmentTarget {
@@ -66,33 +65,39 @@ export interface EnvironmentSite extends EnvironmentPlace {
 /** Runtime tokens (`docs/contract/environment.md#runtime-tokens`). */
 export interface ApiTokens {
   readonly integration: string;
-  /** Absent where the installation is deleted. */
+  /** Absent where the installation is deleted, and at the integration's own endpoint. */
   readonly installation?: string;
 }
 
+/** Keys of envelope signatures: one of the integration, and one of each target of the call. */
+export interface SigningSecrets {
+  readonly integration: string;
+  readonly installation?: string;
+  readonly spaceInstallation?: string;
+  readonly siteInstallation?: string;
+}
+
+/** At the integration's own endpoint, the members of an installation are absent. */
 export interface Environment {
+  /** Base URL of the API, without the version. */
   readonly apiEndpoint: string;
   readonly apiTokens: ApiTokens;
   readonly secrets: Readonly<Record<string, string>>;
-  /**
-   * `installation` is the signing secret of the most specific target, never that of the
-   * installation above it.
-   */
-  readonly signingSecrets: { readonly integration: string; readonly installation: string };
+  readonly signingSecrets: SigningSecrets;
   readonly integration: EnvironmentIntegration;
-  readonly installation: EnvironmentInstallation;
+  readonly installation?: EnvironmentInstallation;
   readonly spaceInstallation?: EnvironmentSpace;
   readonly siteInstallation?: EnvironmentSite;
   /** Flat members (`docs/contract/environment.md#flat-members`), for the most specific target. */
-  readonly id: string;
+  readonly id?: string;
   readonly space?: string;
   readonly site?: string;
-  readonly status: InstallationStatus;
-  readonly target: { readonly organization: string };
-  readonly configuration: Readonly<Record<string, unknown>>;
-  readonly externalIds: readonly string[];
-  readonly urls: Urls;
-  readonly space_selection: Selection;
+  readonly status?: InstallationStatus;
+  readonly target?: { readonly organization: string };
+  readonly configuration?: Readonly<Record<string, unknown>>;
+  readonly externalIds?: readonly string[];
+  readonly urls?: TargetUrls;
+  readonly space_selection?: Selection;
 }
 
 /** A target with its credentials decrypted. */
@@ -101,12 +106,12 @@ export interface TargetParts extends TargetName {
   /** `oauth_credentials` included, where they are set. */
   readonly configuration: Readonly<Record<string, unknown>>;
   readonly externalIds: readonly string[];
-  readonly publicEndpoint: string;
+  readonly urls: TargetUrls;
 }
 
 /** The input of a target's environment, without the runtime tokens. */
 export interface EnvironmentParts {
-  /** Base URL of the API. */
+  /** Base URL of the API, without the version. */
   readonly apiEndpoint: string;
   readonly manifest: PublishedManifest;
   readonly version: number;
@@ -115,8 +120,10 @@ export interface EnvironmentParts {
    * left out.
    */
   readonly secrets: ReadonlyMap<string, string>;
-  readonly signingSecrets: { readonly integration: string; readonly installation: string };
-  readonly installation: TargetParts & {
+  readonly signingSecrets: SigningSecrets;
+  readonly urls: IntegrationUrls;
+  /** Absent at the integration's own endpoint. */
+  readonly installation?: TargetParts & {
     readonly organization: string;
     readonly spaceSelection: Selection;
     readonly siteSelection: Selection;
@@ -132,10 +139,7 @@ export interface EnvironmentParts {
 
 /** Builds the environment of a target, without its runtime tokens, which are renewed regularly. */
 export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'apiTokens'> {
-  const { manifest, below } = parts;
-  const installation = installationView(parts.installation);
-  const { id, target, space_selection } = installation;
-  const specific = below === undefined ? shown(installation) : targetView(below);
+  const { manifest, installation, below } = parts;
   return {
     apiEndpoint: parts.apiEndpoint,
     secrets: named(manifest.secrets, parts.secrets),
@@ -148,25 +152,38 @@ export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'ap
       visibility: manifest.visibility,
       scopes: manifest.scopes,
       categories: manifest.categories,
+      externalLinks: manifest.externalLinks,
       owner: { id: manifest.organization },
-      urls: specific.urls,
+      urls: parts.urls,
     },
+    ...(installation && installedMembers(manifest.name, installationView(installation), below)),
+  };
+}
+
+/** The members of an installation and of the target below it, nested and flat. */
+function installedMembers(
+  integration: string,
+  installation: EnvironmentInstallation,
+  below: TargetParts | undefined,
+) {
+  const { id, target, space_selection } = installation;
+  return {
     installation,
-    ...(below && placeView(manifest.name, below)),
+    ...(below && placeView(integration, below)),
     id,
     target,
     space_selection,
     ...(below?.level === 'space' && { space: below.place }),
     ...(below?.level === 'site' && { site: below.place }),
-    ...specific,
+    ...(below === undefined ? shown(installation) : targetView(below)),
   };
 }
 
-const targetView = ({ status, configuration, externalIds, publicEndpoint }: TargetParts) => ({
+const targetView = ({ status, configuration, externalIds, urls }: TargetParts) => ({
   status,
   configuration,
   externalIds,
-  urls: { publicEndpoint },
+  urls,
 });
 
 const shown = ({ status, configuration, externalIds, urls }: EnvironmentTarget): EnvironmentTarget => ({
@@ -176,7 +193,9 @@ const shown = ({ status, configuration, externalIds, urls }: EnvironmentTarget):
   urls,
 });
 
-const installationView = (installation: EnvironmentParts['installation']): EnvironmentInstallation => ({
+const installationView = (
+  installation: NonNullable<EnvironmentParts['installation']>,
+): EnvironmentInstallation => ({
   id: installation.installationId,
   target: { organization: installation.organization },
   space_selection: installation.spaceSelection,

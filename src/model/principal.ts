@@ -138,6 +138,13 @@ export const mayReadLog = (principal: Principal, installedIn: string, owner: str
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
 
 /**
+ * Read the log of an integration's own endpoint: its owner. Denied to organizations that installed
+ * it, whose calls it does not contain.
+ */
+export const mayReadIntegrationLog = (principal: Principal, owner: string): boolean =>
+  principal.kind === 'admin' || isOf(principal, owner);
+
+/**
  * Read the deliveries to installations of `organization`, with payloads and receivers' responses,
  * and redeliver them. Denied to the author: the content and the responses belong to the
  * organization. Denied to code, which could read deliveries to another space.

@@ -6,16 +6,30 @@
 import type { Limits } from '../limits.ts';
 import type { IsolateLimits } from '../protocol/wire.ts';
 import type { Environment } from './environment.ts';
-import type { InstallationStatus, TargetName } from './installation.ts';
+import type { InstallationStatus } from './installation.ts';
+import type { EndpointLevel } from './level.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
 
-/** `level` is the level of its endpoint; `place` is the id of the space or the site. */
-export interface Target extends TargetName {
+export interface Target {
+  /**
+   * Key of the tenant: limits, isolation, suspicion and logs are counted by it. It is the id of the
+   * installation, or that of the integration's own endpoint (`integrationTenant`).
+   */
+  readonly tenant: string;
+  /** Empty at the level of the integration. */
+  readonly installationId: string;
+  readonly level: EndpointLevel;
+  /** Id of the space or the site; empty at the other levels. */
+  readonly place: string;
   /** Opaque key in the public URL (`docs/contract/endpoints.md#urls`). */
   readonly endpointKey: string;
   /** Absolute URL of the endpoint, no trailing slash. */
   readonly publicEndpoint: string;
+  /** The same on the origin without cookies; the same text where there is none. */
+  readonly publicContentEndpoint: string;
+  /** URL of envelopes as a module worker sees it (`docs/contract/calls.md#envelope`). */
+  readonly envelopeUrl: string;
   readonly integration: string;
   /** Number of the active version. */
   readonly version: number;
@@ -40,7 +54,7 @@ export interface Target extends TargetName {
   readonly isolateLimits?: IsolateLimits;
   /**
    * Key of its isolate. An installation and its space and site installations share one, separate
-   * for each version and set of limits.
+   * for each version and set of limits; the integration's own endpoint has another.
    */
   readonly isolate: string;
   /**
@@ -70,16 +84,35 @@ export interface Target extends TargetName {
 }
 
 /** The ids of a target, as members of each of its events (`docs/contract/calls.md#event-ids`). */
-export const eventIds = ({ installationId, level, place }: TargetName): EventIds => {
+export const eventIds = ({
+  installationId,
+  level,
+  place,
+}: Pick<Target, 'installationId' | 'level' | 'place'>): EventIds => {
+  if (level === 'integration') return {};
   if (level === 'space') return { installationId, spaceId: place };
   return level === 'site' ? { installationId, siteId: place } : { installationId };
 };
 
+/** All are absent at the level of the integration. */
 export interface EventIds {
-  readonly installationId: string;
+  readonly installationId?: string;
   readonly spaceId?: string;
   readonly siteId?: string;
 }
+
+/**
+ * Key of the tenant behind an integration's own endpoint. Made of the endpoint's key: attack, an
+ * integration published under the name of a deleted one, to read the log lines that calls of the
+ * former owner left behind. Short enough for a record of the cells' journal, and without a slash,
+ * which ends the owner in the key of an isolate.
+ */
+export const integrationTenant = (endpointKey: string): string => `${INTEGRATION_TENANT}${endpointKey}`;
+const INTEGRATION_TENANT = 'int_';
+
+/** Key of the endpoint in the key of such a tenant; undefined for an installation's. */
+export const integrationKeyIn = (tenant: string): string | undefined =>
+  tenant.startsWith(INTEGRATION_TENANT) ? tenant.slice(INTEGRATION_TENANT.length) : undefined;
 
 /** Key of a script in the cells: one published version. */
 export const scriptKey = (integration: string, version: number): string => `${integration}@${version}`;
@@ -89,11 +122,11 @@ export const scriptVersion = (script: string): number => Number(script.slice(scr
 
 /** Key of an isolate in the cells. */
 export function isolateKey(
-  installationId: string,
+  tenant: string,
   integration: string,
   version: number,
   limits: IsolateLimits | undefined,
 ): string {
-  const key = `${installationId}/${scriptKey(integration, version)}`;
+  const key = `${tenant}/${scriptKey(integration, version)}`;
   return limits === undefined ? key : `${key}/${Object.values(limits).join('.')}`;
 }

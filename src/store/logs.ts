@@ -1,5 +1,6 @@
 /**
- * Logs of integrations: the newest `logLinesPerInstallation` lines of each installation.
+ * Logs of integrations: the newest `logLinesPerInstallation` lines of each installation, and of the
+ * endpoint of each integration.
  *
  * Appending never waits and never fails: lines are buffered, and a pass writes the whole buffer in
  * one transaction. The buffer is bounded for each installation, so that one that floods its log
@@ -13,6 +14,7 @@ import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
+import { integrationKeyIn } from '../model/target.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -28,7 +30,8 @@ const INSTALLATIONS_PER_SWEEP = 200;
 const ROWS_PER_INSERT = 1_000;
 
 export interface LogLine {
-  readonly installationId: string;
+  /** Id of the installation, or key of the tenant behind an integration's own endpoint. */
+  readonly tenant: string;
   readonly version: number;
   /** `requestId` of the request to which the line belongs. */
   readonly requestId: string;
@@ -75,8 +78,8 @@ export class Logs {
 
   /** Buffers a line for the next pass. Never waits, never throws. */
   append(line: LogLine): void {
-    const waiting = this.#waiting.get(line.installationId) ?? { rows: [], bytes: 0, dropped: 0 };
-    this.#waiting.set(line.installationId, waiting);
+    const waiting = this.#waiting.get(line.tenant) ?? { rows: [], bytes: 0, dropped: 0 };
+    this.#waiting.set(line.tenant, waiting);
     const text = line.text.slice(0, this.#parts.limits.logBytesPerCall);
     const bytes = LINE_BASE_BYTES + Buffer.byteLength(text);
     const full =
@@ -107,13 +110,13 @@ export class Logs {
 
   /** Newest first. `level` selects that level and those above it. */
   async list(
-    query: PageRequest & { readonly installationId: string; readonly level?: LogLevel | undefined },
+    query: PageRequest & { readonly tenant: string; readonly level?: LogLevel | undefined },
   ): Promise<Page<StoredLine>> {
-    const { installationId, level, cursor, limit } = query;
+    const { tenant, level, cursor, limit } = query;
     let select = this.#parts.database
       .selectFrom('log_lines')
       .selectAll()
-      .where('installation_id', '=', installationId);
+      .where('installation_id', '=', tenant);
     if (level !== undefined) select = select.where('level', '>=', LOG_LEVELS.indexOf(level));
     if (cursor !== undefined) select = select.where('id', '<', cursor);
     const rows = await select
@@ -124,7 +127,7 @@ export class Logs {
   }
 
   /**
-   * Removes lines of deleted installations, which no principal may read: they come from calls that
+   * Removes lines of deleted installations and integrations, which no principal may read: they come from calls that
    * were in flight at the deletion, and from the call that handled its lifecycle event. Each sweep
    * checks some installations, and all of them in turn.
    */
@@ -143,17 +146,17 @@ export class Logs {
       await database
         .deleteFrom('log_lines')
         .where('installation_id', '=', next.installation_id)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('targets')
-                .select('targets.installation_id')
-                .where('targets.installation_id', '=', next.installation_id),
-            ),
-          ),
-        )
+        .where(({ not, exists }) => not(exists(this.#livingTenant(next.installation_id))))
         .execute();
     }
+  }
+
+  #livingTenant(tenant: string) {
+    const { database } = this.#parts;
+    const key = integrationKeyIn(tenant);
+    return key === undefined
+      ? database.selectFrom('targets').select('organization').where('installation_id', '=', tenant)
+      : database.selectFrom('integrations').select('organization').where('endpoint_key', '=', key);
   }
 
   async #flush(): Promise<void> {
@@ -174,15 +177,15 @@ export class Logs {
           .values(rows.slice(start, start + ROWS_PER_INSERT))
           .execute();
       }
-      for (const installationId of waiting.keys()) await this.#trim(transaction, installationId);
+      for (const tenant of waiting.keys()) await this.#trim(transaction, tenant);
     });
   }
 
-  async #trim(database: Database, installationId: string): Promise<void> {
+  async #trim(database: Database, tenant: string): Promise<void> {
     const lastKept = await database
       .selectFrom('log_lines')
       .select('id')
-      .where('installation_id', '=', installationId)
+      .where('installation_id', '=', tenant)
       .orderBy('id', 'desc')
       .offset(this.#parts.limits.logLinesPerInstallation - 1)
       .limit(1)
@@ -190,18 +193,18 @@ export class Logs {
     if (lastKept === undefined) return;
     await database
       .deleteFrom('log_lines')
-      .where('installation_id', '=', installationId)
+      .where('installation_id', '=', tenant)
       .where('id', '<', lastKept.id)
       .execute();
   }
 
-  #row({ installationId, version, requestId, level, text, at }: LogLine): Tables['log_lines'] {
+  #row({ tenant, version, requestId, level, text, at }: LogLine): Tables['log_lines'] {
     const id = this.#ids.next(at);
     // PostgreSQL refuses U+0000 in text: one such line would fail the whole pass.
     const clean = text.replaceAll('\0', '\u{fffd}');
     const rank = LOG_LEVELS.indexOf(level);
     return {
-      installation_id: installationId,
+      installation_id: tenant,
       id,
       version,
       request_id: requestId,
@@ -217,7 +220,7 @@ const droppedNote = (dropped: number): string =>
 
 const lineOf = (row: Tables['log_lines']): StoredLine => ({
   id: row.id,
-  installationId: row.installation_id,
+  tenant: row.installation_id,
   version: row.version,
   requestId: row.request_id,
   level: LOG_LEVELS[row.level] ?? 'info',

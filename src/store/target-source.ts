@@ -17,7 +17,13 @@ import {
   signingSecretPlace,
   targetKey,
 } from './installations/target-rows.ts';
-import { integrationSecretPlace, readActiveVersion, type Version } from './integrations/integration-rows.ts';
+import {
+  integrationSecretPlace,
+  readActiveVersion,
+  readIntegration,
+  readNameByEndpoint,
+  type Version,
+} from './integrations/integration-rows.ts';
 import { loweredLimitsOf } from './integrations/limit-rows.ts';
 import { openSecrets } from './integrations/secret-rows.ts';
 import type { Vault } from './vault/vault.ts';
@@ -27,13 +33,26 @@ export interface TargetSourceParts {
   readonly vault: Pick<Vault, 'open'>;
 }
 
-/** A target with everything that its environment contains, except URLs and runtime tokens. */
-export interface TargetRecord {
+/** A target of an integration, and the installation that it is part of. */
+export interface InstalledRecord {
   /** With `oauth_credentials` in its configuration. */
   readonly own: Installation;
   /** The target's installation; the same object if the target is an installation. */
   readonly installation: Installation;
-  /** Version that calls of this target run. */
+  /** Those of both; the same if the target is an installation. */
+  readonly signingSecrets: { readonly own: string; readonly installation: string };
+}
+
+/**
+ * What answers at an endpoint, with everything that its environment contains, except URLs and
+ * runtime tokens.
+ */
+export interface EndpointRecord {
+  /** Absent for the integration's own endpoint. */
+  readonly installed?: InstalledRecord;
+  /** Key of the integration's own endpoint. */
+  readonly integrationKey: string;
+  /** Version that its calls run. */
   readonly version: Version;
   /** Event types that the version handles; absent if not known. */
   readonly handles?: readonly string[];
@@ -42,7 +61,8 @@ export interface TargetRecord {
   readonly loweredLimits: LoweredLimits;
   /** Values of the secrets that the version declares, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  readonly signingSecrets: { readonly integration: string; readonly installation: string };
+  /** Of the integration. */
+  readonly signingSecret: string;
 }
 
 /** The rows of a target and its installation; the same row if the target is an installation. */
@@ -60,13 +80,27 @@ export class TargetSource {
     this.#parts = parts;
   }
 
-  /** The target with this endpoint key; undefined if there is none. */
-  async atEndpoint(endpointKey: string): Promise<TargetRecord | undefined> {
+  /** What answers at the endpoint with this key; undefined if there is nothing. */
+  async atEndpoint(endpointKey: string): Promise<EndpointRecord | undefined> {
     const { database } = this.#parts;
     const own = await readTargetByEndpoint(database, endpointKey);
-    const rows = own && (await this.#rows(own));
+    if (own === undefined) return this.#atIntegration(endpointKey);
+    const rows = await this.#rows(own);
     const integration = rows && (await readActiveVersion(database, rows.own.integration));
-    return integration && this.#record(rows, integration);
+    return integration && this.#record(integration, rows);
+  }
+
+  async #atIntegration(endpointKey: string): Promise<EndpointRecord | undefined> {
+    const { database } = this.#parts;
+    const name = await readNameByEndpoint(database, endpointKey);
+    const integration = name === undefined ? undefined : await readActiveVersion(database, name);
+    // Between the two statements, the name may have become that of another integration.
+    return integration?.endpoint_key === endpointKey ? this.#record(integration) : undefined;
+  }
+
+  /** Key of an integration's own endpoint; undefined if there is no such integration. */
+  async integrationKeyOf(integration: string): Promise<string | undefined> {
+    return (await readIntegration(this.#parts.database, integration))?.endpointKey;
   }
 
   /** Endpoint key of the target of this name; undefined if there is none. */
@@ -75,14 +109,14 @@ export class TargetSource {
   }
 
   /** A deleted target as it was; undefined if its integration is deleted, too. */
-  async deleted({ target, installation }: DeletedTarget): Promise<TargetRecord | undefined> {
+  async deleted({ target, installation }: DeletedTarget): Promise<EndpointRecord | undefined> {
     const rows = await this.#rows(target, installation);
     if (rows === undefined) return undefined;
     const integration = await readActiveVersion(this.#parts.database, target.integration);
     // Attack: to republish under the name of a deleted integration, and receive the secrets of its
     // deleted installations.
     if (integration === undefined || integration.created_at > rows.installation.createdAt) return undefined;
-    return this.#record(rows, integration);
+    return this.#record(integration, rows);
   }
 
   /**
@@ -118,24 +152,30 @@ export class TargetSource {
   }
 
   async #record(
-    { own, installation }: TargetRows,
     { version, handles, created_at: since, ...row }: ActiveIntegration,
-  ): Promise<TargetRecord> {
+    rows?: TargetRows,
+  ): Promise<EndpointRecord> {
     const { database, vault } = this.#parts;
     const { name, secrets } = version.manifest;
-    const whole = this.#opened(installation);
-    const signingSecret = vault.open(signingSecretPlace(own), own.sealedSigningSecret);
     return {
-      own: own === installation ? whole : this.#opened(own),
-      installation: whole,
+      ...(rows && { installed: this.#installed(rows) }),
+      integrationKey: row.endpoint_key,
       ...{ version, since },
       ...(handles && { handles }),
       loweredLimits: loweredLimitsOf(row.lowered_limits),
       secrets: await openSecrets(database, vault, name, secrets),
-      signingSecrets: {
-        integration: vault.open(integrationSecretPlace(name), row.sealed_signing_secret),
-        installation: signingSecret,
-      },
+      signingSecret: vault.open(integrationSecretPlace(name), row.sealed_signing_secret),
+    };
+  }
+
+  #installed({ own, installation }: TargetRows): InstalledRecord {
+    const whole = this.#opened(installation);
+    const secretOf = (target: SealedInstallation): string =>
+      this.#parts.vault.open(signingSecretPlace(target), target.sealedSigningSecret);
+    return {
+      own: own === installation ? whole : this.#opened(own),
+      installation: whole,
+      signingSecrets: { own: secretOf(own), installation: secretOf(installation) },
     };
   }
 

@@ -6,21 +6,13 @@
  * Attack: to evict real targets by guessing keys.
  */
 import { LRUCache } from 'lru-cache';
-import type { Limits } from '../limits.ts';
 import { endpointUrl } from '../model/endpoint-url.ts';
-import { buildEnvironment, type Environment, type TargetParts } from '../model/environment.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import type { TargetName } from '../model/installation.ts';
-import { isolateLimits, limitsUnder } from '../model/lowered-limits.ts';
-import { policyHeader } from '../model/manifest/content-security-policy.ts';
-import { EgressHosts } from '../model/manifest/egress-hosts.ts';
-import type { PublishedManifest } from '../model/manifest/manifest.ts';
-import { isolateKey, type Target } from '../model/target.ts';
+import type { Target } from '../model/target.ts';
 import type { DeletedTarget } from '../store/installations/lifecycle-event-rows.ts';
-import type { Installation } from '../store/installations/target-rows.ts';
-import type { TargetRecord, TargetSource } from '../store/target-source.ts';
-import { LiveEnvironment } from './live-environment.ts';
-import type { RuntimeTokenMint } from './runtime-tokens.ts';
+import type { TargetSource } from '../store/target-source.ts';
+import { type Origins, TargetBuilder, type TargetBuilderParts } from './target-builder.ts';
 
 const TARGETS_CACHED = 20_000;
 /**
@@ -31,33 +23,19 @@ const TARGET_BYTES_CACHED = 128 * 1024 * 1024;
 /** Estimated size of a target beside its environment. */
 const TARGET_BASE_BYTES = 2 * 1024;
 
-/**
- * Both base URLs, without a trailing slash. Read at each use, because a port may be known only
- * after listening.
- */
-export interface Origins {
-  /** Of the public listener; `endpointUrl` derives endpoints from it. */
-  readonly publicUrl: string;
-  /** Of the control API, as integrations and browsers reach it. */
-  readonly apiUrl: string;
+export interface TargetResolverParts extends TargetBuilderParts {
+  readonly source: Pick<TargetSource, 'atEndpoint' | 'endpointKeyOf' | 'integrationKeyOf' | 'deleted'>;
 }
 
-export interface TargetResolverParts {
-  readonly source: Pick<TargetSource, 'atEndpoint' | 'endpointKeyOf' | 'deleted'>;
-  readonly mint: RuntimeTokenMint;
-  readonly origins: Origins;
-  /** The deployment's limits; an integration may have lower ones. */
-  readonly limits: Limits;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
-}
+export type { Origins } from './target-builder.ts';
 
 /** The URL of a target's endpoint (docs/contract/endpoints.md#urls). */
-export const publicEndpoint = (origins: Origins, endpointKey: string): string =>
+export const publicEndpoint = (origins: Pick<Origins, 'publicUrl'>, endpointKey: string): string =>
   endpointUrl(origins.publicUrl, endpointKey);
 
 export class TargetResolver {
-  readonly #parts: TargetResolverParts;
+  readonly #source: TargetResolverParts['source'];
+  readonly #builder: TargetBuilder;
   readonly #cache = new LRUCache<string, Target>({
     max: TARGETS_CACHED,
     maxSize: TARGET_BYTES_CACHED,
@@ -65,8 +43,8 @@ export class TargetResolver {
     sizeCalculation: (target) => TARGET_BASE_BYTES + 2 * target.environmentJson.byteLength,
   });
   /**
-   * Endpoint keys by target name. A target keeps its key for life; the key of a deleted target
-   * resolves to none.
+   * Endpoint keys by the names of targets and of integrations. Each keeps its key for life; the key
+   * of a deleted one resolves to none.
    */
   readonly #keys = new LRUCache<string, string>({ max: TARGETS_CACHED });
   /**
@@ -75,7 +53,8 @@ export class TargetResolver {
   readonly #reading = new Map<string, Promise<Target | undefined>>();
 
   constructor(parts: TargetResolverParts) {
-    this.#parts = parts;
+    this.#source = parts.source;
+    this.#builder = new TargetBuilder(parts);
   }
 
   /** The target with this endpoint key; undefined if there is none. */
@@ -113,14 +92,23 @@ export class TargetResolver {
   }
 
   /** The target of this name; undefined if there is none. */
-  async named(name: TargetName): Promise<Target | undefined> {
-    const named = `${name.installationId} ${name.level} ${name.place}`;
-    const key = this.#keys.get(named);
+  named(name: TargetName): Promise<Target | undefined> {
+    const { installationId, level, place } = name;
+    return this.#keyed(`${installationId} ${level} ${place}`, () => this.#source.endpointKeyOf(name));
+  }
+
+  /** The target behind an integration's own endpoint; undefined if there is no such integration. */
+  ofIntegration(integration: string): Promise<Target | undefined> {
+    return this.#keyed(integration, () => this.#source.integrationKeyOf(integration));
+  }
+
+  async #keyed(name: string, read: () => Promise<string | undefined>): Promise<Target | undefined> {
+    const key = this.#keys.get(name);
     const known = key === undefined ? undefined : await this.get(key);
     if (known !== undefined) return known;
-    const endpointKey = await this.#parts.source.endpointKeyOf(name);
+    const endpointKey = await read();
     if (endpointKey === undefined) return undefined;
-    this.#keys.set(named, endpointKey);
+    this.#keys.set(name, endpointKey);
     return this.get(endpointKey);
   }
 
@@ -130,97 +118,12 @@ export class TargetResolver {
    * exist.
    */
   async deleted(gone: DeletedTarget): Promise<Target | undefined> {
-    const record = await this.#parts.source.deleted(gone);
-    return record && this.#build(record, 'deleted');
+    const record = await this.#source.deleted(gone);
+    return record && this.#builder.build(record, 'deleted');
   }
 
   async #read(endpointKey: string): Promise<Target | undefined> {
-    const record = await this.#parts.source.atEndpoint(endpointKey);
-    return record && this.#build(record, 'existing');
+    const record = await this.#source.atEndpoint(endpointKey);
+    return record && this.#builder.build(record, 'existing');
   }
-
-  #build(record: TargetRecord, state: 'existing' | 'deleted'): Target {
-    const { limits: deployment } = this.#parts;
-    const { own, installation, handles, signingSecrets } = record;
-    const { installationId, level, place, endpointKey, organization } = own;
-    const { number, manifest } = record.version;
-    const limits = limitsUnder(deployment, record.loweredLimits);
-    const lowered = isolateLimits(deployment, limits);
-    const live = this.#live(record, limits, state);
-    return {
-      ...{ endpointKey, integration: manifest.name, version: number, organization },
-      ...{ installationId, level, place },
-      publicEndpoint: this.#endpointOf(own),
-      status: installation.status === 'paused' ? 'paused' : own.status,
-      revision: `${own.revision}@${number}`,
-      ...pausedAtOf(record),
-      limits,
-      ...(lowered && { isolateLimits: lowered }),
-      isolate: isolateKey(installationId, manifest.name, number, lowered),
-      get environment() {
-        return live.current.environment;
-      },
-      get environmentJson() {
-        return live.current.json;
-      },
-      ...policyOf(manifest),
-      ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),
-      ...(handles && { handles: new Set(handles) }),
-      ...(manifest.webhook && level !== 'organization' && { webhook: manifest.webhook }),
-      signingSecrets: [signingSecrets.installation],
-    };
-  }
-
-  #live(record: TargetRecord, limits: Limits, state: 'existing' | 'deleted'): LiveEnvironment {
-    const { mint, clock } = this.#parts;
-    const { own, version, since } = record;
-    const { installationId, level, place } = own;
-    const subject = {
-      integration: version.manifest.name,
-      since,
-      version: version.number,
-      scopes: version.manifest.scopes,
-      ...(state === 'existing' && { target: { installationId, level, place } }),
-    };
-    return new LiveEnvironment({
-      environment: this.#environment(record),
-      limits,
-      clock,
-      mint: (expiresAt) => mint.tokens(subject, expiresAt),
-    });
-  }
-
-  #environment(record: TargetRecord): Omit<Environment, 'apiTokens'> {
-    const { own, installation, version, secrets, signingSecrets } = record;
-    return buildEnvironment({
-      apiEndpoint: this.#parts.origins.apiUrl,
-      manifest: version.manifest,
-      version: version.number,
-      ...{ secrets, signingSecrets },
-      installation: { ...installation, publicEndpoint: this.#endpointOf(installation) },
-      ...(own.level !== 'organization' && { below: this.#withEndpoint(own) }),
-    });
-  }
-
-  #withEndpoint(target: Installation): TargetParts {
-    const { installationId, level, place, status, configuration, externalIds } = target;
-    const publicEndpoint = this.#endpointOf(target);
-    return { installationId, level, place, status, configuration, externalIds, publicEndpoint };
-  }
-
-  #endpointOf({ endpointKey }: Installation): string {
-    return publicEndpoint(this.#parts.origins, endpointKey);
-  }
-}
-
-function pausedAtOf({ own, installation }: TargetRecord): Pick<Target, 'pausedAt'> {
-  const pausedAt = Math.max(own.pausedAt ?? 0, installation.pausedAt ?? 0);
-  return pausedAt === 0 ? {} : { pausedAt };
-}
-
-function policyOf({
-  contentSecurityPolicy: policy,
-}: PublishedManifest): Pick<Target, 'contentSecurityPolicy'> {
-  const header = policy === undefined ? '' : policyHeader(policy);
-  return header === '' ? {} : { contentSecurityPolicy: header };
 }

@@ -208,7 +208,7 @@ describe('a token resolves to', () => {
       .insertInto('integrations')
       .values({
         ...{ name: 'hello', organization: 'acme', visibility: 'private', title: '', description: '' },
-        ...{ active_version: 1, latest_version: 1, sealed_signing_secret: '' },
+        ...{ active_version: 1, latest_version: 1, sealed_signing_secret: '', endpoint_key: 'k' },
         ...{ created_at: NOW, updated_at: NOW },
       })
       .execute();

@@ -45,7 +45,9 @@ const WITH_USER = /^[^/]*\/\/[^/?#]*@/;
  */
 export function receiverOf(text: string, { policy, allowHttp, findLoopback }: ReceiverRules): Receiver {
   const url = receiverUrl(text, allowHttp);
-  const loopback = findLoopback(url);
+  const found = findLoopback(url);
+  // The host product may be a receiver of webhooks; it is reached as any other.
+  const loopback = found?.kind === 'product' ? undefined : found;
   // An endpoint of this service is reached without a network.
   if (url.protocol === 'http:' && !allowHttp && loopback === undefined)
     throw refusal('The URL is of http, and this service posts to receivers with https only.');

@@ -20,7 +20,7 @@ const WINDOW_MS = 2_000;
 
 /** What a body is counted for. */
 export interface BodyOwner {
-  readonly installationId: string;
+  readonly tenant: string;
   readonly organization: string;
   /**
    * Key of the client's address; absent for the host product, whose requests are those of all its
@@ -78,27 +78,26 @@ export class BodyBudget {
   }
 
   /** For `BodyShare` alone. */
-  enter({ installationId, organization, sender, isUnverified }: BodyOwner): Claim[] {
+  enter({ tenant, organization, sender, isUnverified }: BodyOwner): Claim[] {
     const senders = sender === undefined ? [] : [`address ${sender}`];
-    let installation = this.#installations.get(installationId);
+    let installation = this.#installations.get(tenant);
     if (installation === undefined) {
       installation = new Pool(this.#parts.perInstallation);
-      this.#installations.set(installationId, installation);
+      this.#installations.set(tenant, installation);
     }
     const claims = [
       this.#all.enter([`organization ${organization}`, ...senders]),
       installation.enter(senders),
     ];
     if (isUnverified && this.#unverified)
-      claims.push(this.#unverified.enter([`installation ${installationId}`, ...senders]));
+      claims.push(this.#unverified.enter([`installation ${tenant}`, ...senders]));
     return claims;
   }
 
   /** For `BodyShare` alone. */
-  leave({ pool, holders }: Claim, { installationId }: BodyOwner): void {
+  leave({ pool, holders }: Claim, { tenant }: BodyOwner): void {
     pool.leave(holders);
-    if (pool.bodies === 0 && pool === this.#installations.get(installationId))
-      this.#installations.delete(installationId);
+    if (pool.bodies === 0 && pool === this.#installations.get(tenant)) this.#installations.delete(tenant);
   }
 
   /** For `BodyShare` alone: starts to measure a body that waits for its client. */

@@ -49,17 +49,24 @@ export function leavesEndpoint(pathAndQuery: string): boolean {
  * Whether a URL in an envelope is one of this service but not below the target's endpoint. URLs of
  * other origins are the sender's business.
  */
-export function isOfAnotherEndpoint(
+export const isOfAnotherEndpoint = (
   text: string,
-  { publicEndpoint, endpointKey }: Pick<Target, 'publicEndpoint' | 'endpointKey'>,
-): boolean {
-  if (text.startsWith(publicEndpoint)) {
-    const rest = text.slice(publicEndpoint.length);
+  { publicEndpoint, publicContentEndpoint, endpointKey }: EndpointNames,
+): boolean =>
+  isElsewhere(text, publicEndpoint, endpointKey) ||
+  (publicContentEndpoint !== publicEndpoint && isElsewhere(text, publicContentEndpoint, endpointKey));
+
+type EndpointNames = Pick<Target, 'publicEndpoint' | 'publicContentEndpoint' | 'endpointKey'>;
+
+/** @param endpoint the target's own URL on one of the origins */
+function isElsewhere(text: string, endpoint: string, endpointKey: string): boolean {
+  if (text.startsWith(endpoint)) {
+    const rest = text.slice(endpoint.length);
     if ((rest === '' || /^[/?#]/.test(rest)) && !SUSPECT.test(rest)) return false;
   }
-  if (isPlainlyElsewhere(text, publicEndpoint)) return false;
+  if (isPlainlyElsewhere(text, endpoint)) return false;
   const url = URL.parse(text);
-  const own = URL.parse(publicEndpoint);
+  const own = URL.parse(endpoint);
   if (url === null || own === null) return false;
   const [host, ownHost] = [hostOf(url), hostOf(own)];
   if (host === ownHost) {

@@ -19,7 +19,7 @@ export interface CheckedEvent {
 
 export type EventTarget = Pick<
   Target,
-  'installationId' | 'level' | 'place' | 'publicEndpoint' | 'endpointKey'
+  'installationId' | 'level' | 'place' | 'publicEndpoint' | 'publicContentEndpoint' | 'endpointKey'
 >;
 
 const OPENING_BRACE = 0x7b;
@@ -45,7 +45,8 @@ export function checkEvent(
       'The `eventId` of the event must be a string of 1 to 255 printable ASCII characters, without spaces.',
     );
   const own = eventIds(target);
-  missing += missingId(event, 'installationId', own.installationId);
+  if (own.installationId !== undefined) missing += missingId(event, 'installationId', own.installationId);
+  else if (event['installationId'] !== undefined) throw ofAnotherTarget('installationId');
   if (own.spaceId !== undefined) missing += missingId(event, 'spaceId', own.spaceId);
   if (own.siteId !== undefined) missing += missingId(event, 'siteId', own.siteId);
   return {
@@ -74,10 +75,13 @@ function isBodilessRequest(request: unknown, target: EventTarget): boolean {
 function missingId(event: Readonly<Record<string, unknown>>, key: string, id: string): string {
   if (event[key] === undefined) return member(key, id);
   if (event[key] === id) return '';
-  throw invalid(
-    `The \`${key}\` of the event is not that of the endpoint's target: leave it out, or send the id of the target.`,
-  );
+  throw ofAnotherTarget(key);
 }
+
+const ofAnotherTarget = (key: string): AnnexError =>
+  invalid(
+    `The \`${key}\` of the event is not that of the endpoint's target: leave it out, or send the event to the endpoint of that target.`,
+  );
 
 const member = (key: string, value: string): string => `"${key}":${JSON.stringify(value)},`;
 

@@ -3,8 +3,9 @@
  * (docs/contract/calls.md#envelope).
  *
  * Every fault of the body is reported before an isolate is entered. The `environment` part grants
- * nothing: the host's own environment of the target replaces each key that the host knows, and only
- * unknown keys are passed on (docs/contract/environment.md#source).
+ * nothing: the host's own environment of the target replaces each key that the host knows. Only
+ * unknown keys are passed on, and URLs that the host does not know (`envelope-urls.ts`,
+ * docs/contract/environment.md#source).
  */
 
 import type { Envelope } from '../../calls/call.ts';
@@ -14,6 +15,7 @@ import { isTooDeep, JSON_DEPTH_MAX } from '../../model/json-depth.ts';
 import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
 import { checkEvent, type EventTarget } from './envelope-event.ts';
+import { withSentUrls } from './envelope-urls.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
 
 /** Keys that only the host sets, whether or not this target has them. */
@@ -113,8 +115,9 @@ function ownEnvironment(
   sent: Record<string, unknown>,
 ): Uint8Array {
   const foreign = Object.entries(sent).filter(([key]) => !OWN_KEYS.has(key));
-  if (foreign.length === 0) return target.environmentJson;
-  return Buffer.from(JSON.stringify({ ...Object.fromEntries(foreign), ...target.environment }));
+  const own = withSentUrls(target.environment, sent);
+  if (foreign.length === 0 && own === target.environment) return target.environmentJson;
+  return Buffer.from(JSON.stringify({ ...Object.fromEntries(foreign), ...own }));
 }
 
 const invalid = (message: string): AnnexError => new AnnexError('ENVELOPE_INVALID', message);

@@ -16,11 +16,14 @@ export interface RawRequest {
   readonly method: string;
   /** The rest of the URL after the endpoint: empty, or a path with its query. */
   readonly pathAndQuery: string;
+  /** Whether it came to the origin without cookies. */
+  readonly isContent?: boolean;
   readonly headers: IncomingHttpHeaders;
 }
 
 /** @returns JSON text of the event. Its URL is built on the configured public URL, not on `Host` */
 export function fetchEvent(eventId: string, target: Target, request: RawRequest): Buffer {
+  const { isContent = false } = request;
   return Buffer.from(
     JSON.stringify({
       eventId,
@@ -28,14 +31,18 @@ export function fetchEvent(eventId: string, target: Target, request: RawRequest)
       ...eventIds(target),
       request: {
         method: request.method,
-        url: target.publicEndpoint + request.pathAndQuery,
-        headers: endToEnd(request.headers),
+        url: (isContent ? target.publicContentEndpoint : target.publicEndpoint) + request.pathAndQuery,
+        headers: endToEnd(request.headers, isContent),
       },
     }),
   );
 }
 
-function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
+/**
+ * @param isContent whether cookies are left out. Attack: a page of another integration, or of the
+ * host product above this domain, whose cookies the content origin would get
+ */
+function endToEnd(headers: IncomingHttpHeaders, isContent: boolean): Record<string, string> {
   const kept: Record<string, string> = Object.create(null);
   // A header that `Connection` names is hop-by-hop too. Attack: a client that has a proxy's header
   // removed, or its own kept.
@@ -44,6 +51,7 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined || HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (isContent && name === 'cookie') continue;
     if (name === 'authorization' && OWN_TOKEN.test(String(value))) continue;
     kept[name] = Array.isArray(value) ? value.join(', ') : value;
   }

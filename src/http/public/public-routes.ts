@@ -20,7 +20,7 @@ import { outcomeError } from '../../calls/outcome.ts';
 import { hasPublishedScript, type PublishedScripts } from '../../calls/published-scripts.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
-import { hasOwnOrigins } from '../../model/endpoint-url.ts';
+import { endpointPath, hasOwnOrigins } from '../../model/endpoint-url.ts';
 import { callerOf } from '../client-caller.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { SlowSenders } from '../slow-senders.ts';
@@ -174,7 +174,7 @@ async function serve(
 
 /** The owner of a request's body and of its answer. */
 const ownerOf = ({ target, sender }: AuthorizedRequest, isUnverified: boolean): BodyOwner => ({
-  installationId: target.installationId,
+  tenant: target.tenant,
   organization: target.organization,
   sender,
   isUnverified,
@@ -236,17 +236,21 @@ async function answer(
  * @returns undefined for envelopes, which browsers do not send: all headers are sent unchanged
  */
 function cookieScope(
-  { kind, target, pathAndQuery }: AuthorizedRequest,
+  { kind, target, pathAndQuery, isContent }: AuthorizedRequest,
   { publicUrl }: PublicRouteParts,
 ): CookieScope | undefined {
   if (kind === 'envelope') return undefined;
+  if (isContent) return contentScope(publicUrl);
   if (publicUrl !== undefined && hasOwnOrigins(publicUrl)) return OWN_ORIGIN;
-  return { path: pathOf(target.publicEndpoint), isRoot: !pathAndQuery.startsWith('/') };
+  return { path: endpointPath(target.publicEndpoint), isRoot: !pathAndQuery.startsWith('/') };
 }
 const OWN_ORIGIN: CookieScope = {};
 
-/** The part of a URL after the host. */
-const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2));
+/** No cookie applies; other headers are withheld as on the public origin. */
+const contentScope = (publicUrl: string | undefined): CookieScope => ({
+  withoutCookies: true,
+  ...(publicUrl !== undefined && !hasOwnOrigins(publicUrl) && { path: '' }),
+});
 
 /**
  * Counts an answer in the budget until its last byte has been sent. Attack: clients that ask for
@@ -279,7 +283,7 @@ function envelopeOf(
   body: Buffer | StreamedUpload,
   { credentials, signatures }: AnsweringParts,
 ): Envelope {
-  const { target, pathAndQuery, kind, signature } = authorized;
+  const { target, pathAndQuery, kind, isContent, signature } = authorized;
   if (kind === 'envelope' && Buffer.isBuffer(body)) {
     const refusal = signature === undefined ? undefined : signatures.refusal(signature, body, target);
     if (refusal !== undefined) {
@@ -290,7 +294,7 @@ function envelopeOf(
   }
   const { method, headers } = request;
   return {
-    event: fetchEvent(request.id, target, { method, pathAndQuery, headers }),
+    event: fetchEvent(request.id, target, { method, pathAndQuery, isContent, headers }),
     environment: target.environmentJson,
     ...((body instanceof StreamedUpload || body.length > 0) && { body }),
   };

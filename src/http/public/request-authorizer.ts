@@ -7,13 +7,11 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
-import { hasOwnOrigins } from '../../model/endpoint-url.ts';
-import { ENDPOINT_KEY } from '../../model/identifiers.ts';
 import { maySendEnvelopes } from '../../model/principal.ts';
 import type { Target } from '../../model/target.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
-import { endpointHosts } from '../host-header.ts';
+import { type EndpointBases, endpointAddresses } from './endpoint-address.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
 import { RequestRates, type RequestRatesParts } from './request-rates.ts';
@@ -21,11 +19,9 @@ import { RequestRates, type RequestRatesParts } from './request-rates.ts';
 /** The only version of envelopes (docs/contract/calls.md#envelope). */
 const VERSION = 'v1';
 
-export interface RequestAuthorizerParts extends RequestRatesParts {
+export interface RequestAuthorizerParts extends RequestRatesParts, EndpointBases {
   readonly targets: Pick<TargetResolver, 'get'>;
   readonly credentials: Credentials;
-  /** As configured; if absent, endpoints are below any host that reaches the listener. */
-  readonly publicUrl?: string;
   readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
 }
 
@@ -35,6 +31,8 @@ export interface AuthorizedRequest {
   /** The rest of the URL after the endpoint. */
   readonly pathAndQuery: string;
   readonly kind: 'raw' | 'envelope';
+  /** Whether it came to the origin without cookies. */
+  readonly isContent: boolean;
   /**
    * Signature to verify when the body has been read; absent if a token authenticated the sender.
    */
@@ -49,18 +47,12 @@ type Authentication = { readonly signature?: string } | AnnexError;
 export class RequestAuthorizer {
   readonly #parts: RequestAuthorizerParts;
   readonly #rates: RequestRates;
-  readonly #keyOf: (request: FastifyRequest) => string | undefined;
-  /** Index of the path: after the key, or 0 for endpoints with origins of their own. */
-  readonly #pathAt: (key: string) => number;
+  readonly #addressOf: ReturnType<typeof endpointAddresses>;
 
   constructor(parts: RequestAuthorizerParts) {
     this.#parts = parts;
     this.#rates = new RequestRates(parts);
-    const { publicUrl } = parts;
-    const isInHost = publicUrl !== undefined && hasOwnOrigins(publicUrl);
-    const endpointOf = isInHost ? endpointHosts(publicUrl) : undefined;
-    this.#keyOf = endpointOf ? ({ headers }) => endpointOf(headers.host) : keyInPath;
-    this.#pathAt = isInHost ? () => 0 : (key) => 1 + key.length;
+    this.#addressOf = endpointAddresses(parts);
   }
 
   /**
@@ -69,8 +61,7 @@ export class RequestAuthorizer {
    * ENVELOPE_UNAUTHORIZED, TOKEN_FORBIDDEN
    */
   async authorize(request: FastifyRequest): Promise<AuthorizedRequest | string> {
-    const key = this.#keyOf(request);
-    const pathAndQuery = request.originalUrl.slice(this.#pathAt(key ?? ''));
+    const { key, pathAndQuery, isContent } = this.#addressOf(request.headers.host, request.originalUrl);
     const version = request.method === 'POST' ? /^\/(v\d{1,8})(?:\?|$)/.exec(pathAndQuery)?.[1] : undefined;
     const authentication = version === VERSION ? await this.#authenticate(request) : undefined;
     const isCounted =
@@ -90,7 +81,7 @@ export class RequestAuthorizer {
     if (target.status === 'paused') throw new AnnexError('ENDPOINT_PAUSED', 'The installation is paused.');
     if (authentication instanceof AnnexError) throw authentication;
     const kind = authentication === undefined ? 'raw' : 'envelope';
-    return { target, pathAndQuery, kind, sender, ...authentication };
+    return { target, pathAndQuery, kind, isContent, sender, ...authentication };
   }
 
   /**
@@ -119,11 +110,4 @@ export class RequestAuthorizer {
     if (refusal.limit) this.#parts.limitMet(refusal.limit.name);
     return refusal;
   }
-}
-
-/** The first segment of the path, as it was sent: a percent-encoded key is no key. */
-function keyInPath({ originalUrl }: FastifyRequest): string | undefined {
-  const keyEnd = originalUrl.slice(1).search(/[/?]/);
-  const key = keyEnd === -1 ? originalUrl.slice(1) : originalUrl.slice(1, keyEnd + 1);
-  return ENDPOINT_KEY.test(key) ? key : undefined;
 }

@@ -9,6 +9,8 @@
  */
 
 export interface CookieScope {
+  /** No cookie applies. */
+  readonly withoutCookies?: boolean;
   /** Path of the endpoint on its origin; `undefined` if the origin is its own. */
   readonly path?: string;
   /**
@@ -28,6 +30,8 @@ export interface ConfinedCookie {
 const HOST_PREFIX = /^\s*__Host-/i;
 
 export function confineCookie(cookie: string, scope: CookieScope): ConfinedCookie {
+  if (scope.withoutCookies)
+    return { value: undefined, change: 'a cookie, which the content origin has none of' };
   const [pair = '', ...attributes] = cookie.split(';');
   // Such a cookie must have the path `/`, and would go to every endpoint.
   if (scope.path !== undefined && HOST_PREFIX.test(pair)) {

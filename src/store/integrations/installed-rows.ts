@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../database/tables.ts';
 
-/** Installations whose logs one statement deletes: each may have a thousand lines. */
+/** Tenants whose logs one statement deletes: each may have a thousand lines. */
 const LOGS_AT_ONCE = 4;
 
 /** Number of organizations that have installed it. */
@@ -19,7 +19,7 @@ export async function countInstallations(database: Database, integration: string
 }
 
 /** An installation and its organization. */
-export interface Installed {
+interface Installed {
   readonly installationId: string;
   readonly organization: string;
 }
@@ -39,10 +39,10 @@ export async function installationsOf(
   return rows.map((row) => ({ installationId: row.installation_id, organization: row.organization }));
 }
 
-/** Removes the logs of installations, a few at a time. */
-export async function deleteLogs(database: Database, of: readonly Installed[]): Promise<void> {
-  for (let at = 0; at < of.length; at += LOGS_AT_ONCE) {
-    const ids = of.slice(at, at + LOGS_AT_ONCE).map(({ installationId }) => installationId);
+/** Removes the logs of tenants, a few at a time. */
+export async function deleteLogs(database: Database, tenants: readonly string[]): Promise<void> {
+  for (let at = 0; at < tenants.length; at += LOGS_AT_ONCE) {
+    const ids = tenants.slice(at, at + LOGS_AT_ONCE);
     await database.deleteFrom('log_lines').where('installation_id', 'in', ids).execute();
     await setImmediate();
   }

@@ -7,9 +7,10 @@ import type { Database } from '../../database/tables.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
+import { integrationTenant } from '../../model/target.ts';
 import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
-import { countInstallations, type Installed, installationsOf } from './installed-rows.ts';
+import { countInstallations, installationsOf } from './installed-rows.ts';
 import { type Integration, readIntegration } from './integration-rows.ts';
 import { deleteIntegration } from './removal-rows.ts';
 
@@ -24,19 +25,19 @@ export interface IntegrationRemovalParts {
 /**
  * Everything of `Registry.delete` but the logs, which are removed after the transaction.
  *
- * @returns the installations that were deleted with it
+ * @returns the tenants that were deleted: its installations, and the one behind its own endpoint
  * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED`
  */
 export function removeIntegration(
   { database, clock, auditIds }: IntegrationRemovalParts,
   { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
   { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
-): Promise<readonly Installed[]> {
+): Promise<readonly string[]> {
   const now = clock();
   return database.transaction().execute(async (transaction) => {
     const before = await readIntegration(transaction, integration);
     if (before?.organization !== owner) throw unknownIntegration(integration);
-    const { organization, latestVersion } = before;
+    const { organization, latestVersion, endpointKey } = before;
     const count = await countInstallations(transaction, integration);
     if (count > 0 && !cascade) throw stillInstalled(integration, count);
     const installations = await installationsOf(transaction, integration);
@@ -50,7 +51,7 @@ export function removeIntegration(
     const details = { installations: installations.length };
     const entry = { action: 'integration.delete', organization, integration, details } as const;
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
-    return installations;
+    return [integrationTenant(endpointKey), ...installations.map(({ installationId }) => installationId)];
   });
 }
 

@@ -23,6 +23,8 @@ export interface Integration {
   readonly activeVersion: number;
   readonly latestVersion: number;
   readonly hasInstallLink: boolean;
+  /** Key of its own endpoint. */
+  readonly endpointKey: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -73,6 +75,12 @@ export async function listIntegrations(
   return page(rows, limit, (row) => row.name, integrationOf);
 }
 
+/** What a new integration gets beside the members of its manifest. */
+export interface NewIntegration {
+  readonly sealedSigningSecret: string;
+  readonly endpointKey: string;
+}
+
 /**
  * Takes the integration's next version number and makes it the active one; creates the integration
  * if the name is free. One statement takes the number, so concurrent publishes get consecutive
@@ -85,7 +93,7 @@ export async function takeNextVersion(
   database: Database,
   manifest: PublishedManifest,
   now: number,
-  sealedSigningSecret: string,
+  { sealedSigningSecret, endpointKey }: NewIntegration,
 ): Promise<number | undefined> {
   const { name, organization } = manifest;
   const texts = textsOf(manifest);
@@ -100,6 +108,7 @@ export async function takeNextVersion(
       active_version: latest_version,
       latest_version,
       sealed_signing_secret: sealedSigningSecret,
+      endpoint_key: endpointKey,
       created_at: now,
       updated_at: now,
     })
@@ -192,6 +201,7 @@ export async function readActiveVersion(database: Database, integration: string)
         .onRef('versions.number', '=', 'integrations.active_version'),
     )
     .select(['integrations.sealed_signing_secret', 'integrations.lowered_limits', 'integrations.created_at'])
+    .select('integrations.endpoint_key')
     .select(['versions.number', 'versions.manifest', 'versions.created_at as published_at'])
     .select('versions.handled_events')
     .where('integrations.name', '=', integration)
@@ -201,6 +211,19 @@ export async function readActiveVersion(database: Database, integration: string)
   const version: Version = { number, manifest: storedManifest(manifest), createdAt };
   const handles = handled_events === null ? undefined : (JSON.parse(handled_events) as readonly string[]);
   return { ...rest, version, handles };
+}
+
+/** Name of the integration with this endpoint; undefined if there is none. */
+export async function readNameByEndpoint(
+  database: Database,
+  endpointKey: string,
+): Promise<string | undefined> {
+  const row = await database
+    .selectFrom('integrations')
+    .select('name')
+    .where('endpoint_key', '=', endpointKey)
+    .executeTakeFirst();
+  return row?.name;
 }
 
 /** Newest first. */
@@ -265,6 +288,7 @@ const integrationOf = (row: Selectable<Tables['integrations']>): Integration => 
   activeVersion: row.active_version,
   latestVersion: row.latest_version,
   hasInstallLink: row.install_link_hash !== null,
+  endpointKey: row.endpoint_key,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 });

@@ -11,7 +11,7 @@ import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
-import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
+import { endpointKey, type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { LoweredLimits } from '../../model/lowered-limits.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { mayPublish } from '../../model/principal.ts';
@@ -87,9 +87,10 @@ export class Registry {
     const { name } = manifest;
     const now = clock();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
+    const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
     const number = await database.transaction().execute(async (transaction) => {
       const before = await readIntegration(transaction, name);
-      const taken = await takeNextVersion(transaction, manifest, now, secret);
+      const taken = await takeNextVersion(transaction, manifest, now, fresh);
       if (taken === undefined) return undefined;
       await insertVersion(transaction, { number: taken, manifest, ...code, createdAt: now });
       await insertImages(transaction, { integration: name, number: taken }, images);
@@ -207,11 +208,11 @@ export class Registry {
     by: Actor,
   ): Promise<void> {
     const { database } = this.#parts;
-    const installations = await removeIntegration(this.#parts, owned, { cascade, by });
+    const tenants = await removeIntegration(this.#parts, owned, { cascade, by });
     this.#parts.versionChanged(owned.name);
     // After the transaction, for which other writers wait: logs are by far the most rows, and no
     // principal can read them any more. `Logs.sweep` removes those that a crash leaves here.
-    await deleteLogs(database, installations);
+    await deleteLogs(database, tenants);
   }
 
   /** The bundle of one version. @param key as `scriptKey` makes it. */

@@ -120,11 +120,11 @@ async function dispatching(limits: Partial<Limits> = {}) {
     environment: Buffer.from('{}'),
   };
   /** @returns how many calls its isolate has had by then */
-  const call = async (installationId: string, isBackground: boolean) => {
+  const call = async (tenant: string, isBackground: boolean) => {
     const caller = new Caller();
     caller.background = isBackground;
-    const isolate = `${installationId}/a@1`;
-    const target = { installationId, integration: 'a', version: 1, isolate, limits: held } as Target;
+    const isolate = `${tenant}/a@1`;
+    const target = { tenant, integration: 'a', version: 1, isolate, limits: held } as Target;
     return Number((await dispatch.call(target, envelope, 'r', caller)).response?.body);
   };
   return { call, end: () => cell.kill('is not needed any more', 'retired') };

@@ -375,7 +375,7 @@ describe('logs', () => {
       { integration: 'hello', organization: 'user', externalIds: [] },
       OPERATOR,
     );
-    const line = { installationId: id, version: 1, requestId: 'r1', at: CLOCK.now };
+    const line = { tenant: id, version: 1, requestId: 'r1', at: CLOCK.now };
     logs.append({ ...line, level: 'info', text: 'one' });
     logs.append({ ...line, level: 'error', text: 'two' });
     await logs.pass();

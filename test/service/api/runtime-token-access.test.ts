@@ -112,7 +112,7 @@ describe('an integration that calls its own service', () => {
     expect(changed).toMatchObject({ status: 200, body: { space: 'sp-1', configuration: { room: 'lobby' } } });
     const { environment } = await shown(space);
     expect(environment).toMatchObject({ space: 'sp-1', configuration: { room: 'lobby' } });
-    expect(environment.installation.id).toBe(own.id);
+    expect(environment.installation?.id).toBe(own.id);
   });
 
   test('attack: from a space it can neither read nor change another space', async () => {

@@ -84,8 +84,8 @@ describe('lines about refused requests', () => {
     });
   });
 
-  const refuse = (reason = 'requestBodyBytes', installationId = 'one'): boolean =>
-    lines.mayWrite({ installationId, version: 7 }, reason);
+  const refuse = (reason = 'requestBodyBytes', tenant = 'one'): boolean =>
+    lines.mayWrite({ tenant, version: 7 }, reason);
   const refused = (times: number) => Array.from({ length: times }, () => refuse()).filter(Boolean).length;
 
   test('are 20 at once in a log of 1,000; further ones are counted by reason, and reported ten minutes later', () => {
@@ -98,7 +98,7 @@ describe('lines about refused requests', () => {
     time.pass(1);
     expect(written).toEqual([
       {
-        installationId: 'one',
+        tenant: 'one',
         version: 7,
         requestId: '',
         level: 'warn',

@@ -102,7 +102,7 @@ describe('deliveries', () => {
         ...{ spaceId: 'space-1', revisionId: 'rev-1', extra: { '"': ['ü'] } },
       });
       // The id of the delivery is the id of the call in the log.
-      const { items } = await service.service.store.logs.list({ installationId: installed.id, limit: 1 });
+      const { items } = await service.service.store.logs.list({ tenant: installed.id, limit: 1 });
       expect(items[0]?.requestId).toBe(id);
     });
 

@@ -70,7 +70,7 @@ describe('a delivery whose receiver always fails', () => {
     expect(delivering.lateMs).toEqual([0, 0, 0, 0]);
     await store.logs.pass();
     const { installationId } = (await delivering.read(id)).target;
-    const { items } = await store.logs.list({ installationId, limit: 9 });
+    const { items } = await store.logs.list({ tenant: installationId, limit: 9 });
     const text = `site_view (evt_1) was not delivered to ${url}: answered 503 in the last of 4 attempts. This is final. `;
     expect(items.map(({ text: line }) => line)).toEqual([
       `${text}Once the cause is fixed, POST /v1/deliveries/${id}/redeliver delivers it again.`,

@@ -245,10 +245,10 @@ test('attack: an integration that uses all its connections and then calls itself
 describe('a URL of this service', () => {
   const KEY = 'a'.repeat(32);
   const listener = { emit: () => true };
-  const found = (url: string, publicUrl: string, apiUrl = 'https://api.example.com/annex/v1') => {
-    const entrance = loopbackListeners({ origins: { publicUrl, apiUrl }, control: listener, open: listener })(
-      new URL(url),
-    );
+  const found = (url: string, publicUrl: string, apiEndpoint = 'https://api.example.com/annex') => {
+    const contentUrl = publicUrl.replace('.com', '.net');
+    const origins = { publicUrl, contentUrl, apiEndpoint };
+    const entrance = loopbackListeners({ origins, control: listener, open: listener })(new URL(url));
     return entrance && `${entrance.kind} ${entrance.path}`;
   };
 
@@ -256,8 +256,11 @@ describe('a URL of this service', () => {
     ['https://api.example.com/annex/v1/integrations?a=b', 'api /v1/integrations?a=b'],
     ['https://API.example.com:443/annex/./v1/x', 'api /v1/x'],
     ['https://api.example.com/annex/v1', 'api /v1'],
-    ['https://api.example.com/annex/v10', undefined],
-    ['https://api.example.com/annex/metrics', undefined],
+    ['https://api.example.com/annex/v1/v1/x', 'api /v1/v1/x'],
+    ['https://api.example.com/annex/v10', 'product /v10'],
+    ['https://api.example.com/annex/metrics', 'product /metrics'],
+    ['https://api.example.com/annex', 'product /'],
+    ['https://api.example.com/annexed', undefined],
     ['https://api.example.com/v1/integrations', undefined],
     ['http://api.example.com/annex/v1/x', undefined],
     ['https://api.example.com:444/annex/v1/x', undefined],

@@ -135,7 +135,11 @@ describe('of this service', () => {
   const owners: (string | undefined)[] = [];
   server.on('request', ({ socket }) => owners.push(inProcessOwner(socket)));
   const findLoopback = loopbackListeners({
-    origins: { publicUrl: 'http://apps.example/e', apiUrl: 'https://api.example' },
+    origins: {
+      publicUrl: 'http://apps.example/e',
+      contentUrl: 'http://content.example/e',
+      apiEndpoint: 'https://api.example',
+    },
     control: server,
     open: server,
   });
@@ -167,7 +171,7 @@ describe('of this service', () => {
 
   test('the API cannot be a receiver', async () => {
     const client = newWebhookClient({ findLoopback });
-    const url = 'https://api.example/events';
+    const url = 'https://api.example/v1/events';
     expect(client.refusalOf(url)).toMatch(/API of this service/);
     expect(await postTo(client, url)).toMatchObject({ kind: 'blocked' });
   });

@@ -33,7 +33,7 @@ function budgetOf(max: number, perInstallation = max, unverified = max) {
   return { budget, pass };
 }
 const owner = (name: string, more: Partial<BodyOwner> = {}): BodyOwner => ({
-  installationId: name,
+  tenant: name,
   organization: name,
   sender: undefined,
   isUnverified: false,

@@ -65,8 +65,11 @@ describe('a path', () => {
 });
 
 describe('a URL is below another endpoint', () => {
-  const shared = { publicEndpoint: `https://hooks.example/in/${KEY}`, endpointKey: KEY };
-  const own = { publicEndpoint: `https://${KEY}.apps.example`, endpointKey: KEY };
+  const at = (publicEndpoint: string, publicContentEndpoint = publicEndpoint) => ({
+    ...{ publicEndpoint, publicContentEndpoint, endpointKey: KEY },
+  });
+  const shared = at(`https://hooks.example/in/${KEY}`);
+  const own = at(`https://${KEY}.apps.example`);
   test.each([
     `https://hooks.example/in/${OTHER}/x`,
     `https://hooks.example/in/${KEY}/../${OTHER}`,
@@ -95,9 +98,22 @@ describe('a URL is below another endpoint', () => {
     ['http://0x7f.1/in', 'http://127.0.0.1/in'],
     ['https://hooks.example/in', 'https://other.test:1@hooks.example/in'],
   ])('in any notation: %s, %s', (configured, sent) => {
-    const target = { publicEndpoint: `${configured}/${KEY}`, endpointKey: KEY };
+    const target = at(`${configured}/${KEY}`);
     expect(isOfAnotherEndpoint(`${sent}/${OTHER}`, target)).toBe(true);
     expect(isOfAnotherEndpoint(`${sent}/${KEY}/x`, target)).toBe(false);
+  });
+
+  test.each([
+    [
+      at(`https://hooks.example/in/${KEY}`, `https://content.example/in/${KEY}`),
+      'https://content.example/in/',
+    ],
+    [at(`https://${KEY}.apps.example/i`, `https://${KEY}.content.example/i`), ''],
+  ])('on the origin without cookies too: %j', (target, base) => {
+    const other = base === '' ? `https://${OTHER}.content.example/i` : `${base}${OTHER}`;
+    expect(isOfAnotherEndpoint(`${other}/x`, target)).toBe(true);
+    expect(isOfAnotherEndpoint(`${target.publicContentEndpoint}/x`, target)).toBe(false);
+    expect(isOfAnotherEndpoint(`${target.publicContentEndpoint}/../x`, target)).toBe(true);
   });
 
   test('with an origin for each endpoint', () => {

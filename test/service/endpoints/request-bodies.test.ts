@@ -35,7 +35,7 @@ const post = (path: string, body: string, init: RequestInit = {}): Promise<Respo
   fetch(`${echo.endpoint}${path}`, { method: 'POST', body, ...init });
 
 const owner = (organization: string) => ({
-  installationId: `of ${organization}`,
+  tenant: `of ${organization}`,
   organization,
   sender: undefined,
   isUnverified: false,

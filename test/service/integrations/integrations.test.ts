@@ -112,7 +112,7 @@ describe('a deleted integration', () => {
       const { installationId } = await store.installations.install(request, OPERATOR);
       const place = { installationId, level: 'space', place: 's1', externalIds: ['ext-2'] } as const;
       await store.installations.installBelow(place, OPERATOR);
-      const line = { installationId, version: 1, requestId: 'r', at: CLOCK.now };
+      const line = { tenant: installationId, version: 1, requestId: 'r', at: CLOCK.now };
       store.logs.append({ ...line, level: 'info', text: 'a line' });
       return installationId;
     };

@@ -264,7 +264,7 @@ describe('installation_deleted', () => {
     ]);
 
     const { logs } = annex.service.store;
-    const kept = async () => (await logs.list({ installationId: installed.id, limit: 10 })).items;
+    const kept = async () => (await logs.list({ tenant: installed.id, limit: 10 })).items;
     await logs.pass();
     expect((await kept()).map(({ text }) => text)).toContain('good bye');
     await logs.sweep();

@@ -141,7 +141,9 @@ test.each([
   'https://a.{endpoint}.example',
   'https://{endpoint}',
   'https://a.example/{endpoint}',
-  'https://{endpoint}.a.example/in',
+  'https://{endpoint}.a.example/in//x',
+  'https://{endpoint}.a.example/.',
+  'https://{endpoint}.a.example/%41',
   'https://{endpoint}.{endpoint}.a',
   'https://u@a.example',
 ])('the invalid public URL %s is reported', (url) => {

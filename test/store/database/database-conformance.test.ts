@@ -386,7 +386,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
 
   describe('logs', () => {
     const line = (text: string, more: Partial<LogLine> = {}): LogLine => ({
-      installationId: 'ins_a',
+      tenant: 'ins_a',
       version: 1,
       requestId: 'r',
       level: 'info',
@@ -395,17 +395,17 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       ...more,
     });
     const texts = async (logs: Logs, query = {}) =>
-      (await logs.list({ installationId: 'ins_a', limit: 100, ...query })).items.map(({ text }) => text);
+      (await logs.list({ tenant: 'ins_a', limit: 100, ...query })).items.map(({ text }) => text);
 
     test('are listed newest first, in the order of arrival', async () => {
       const { logs } = await open();
       for (const text of ['one', 'two', 'three']) logs.append(line(text));
-      logs.append(line('elsewhere', { installationId: 'ins_b' }));
+      logs.append(line('elsewhere', { tenant: 'ins_b' }));
       await logs.pass();
       logs.append(line('four'));
       await logs.pass();
       expect(await texts(logs)).toEqual(['four', 'three', 'two', 'one']);
-      const { items, next } = await logs.list({ installationId: 'ins_a', limit: 3 });
+      const { items, next } = await logs.list({ tenant: 'ins_a', limit: 3 });
       expect(items.map(({ text }) => text)).toEqual(['four', 'three', 'two']);
       expect(await texts(logs, { cursor: next })).toEqual(['one']);
     });
@@ -423,7 +423,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       await logs.pass();
       expect(await texts(logs)).toHaveLength(5);
       logs.append(line('b'));
-      logs.append(line('b', { installationId: 'ins_b' }));
+      logs.append(line('b', { tenant: 'ins_b' }));
       await logs.pass();
       expect(await texts(logs)).toEqual(['b', 'a4', 'a3', 'a2', 'a1']);
     });
@@ -431,12 +431,10 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
     test('a flood drops lines of its own installation only, and reports their number', async () => {
       const { logs } = await open({ logLinesPerInstallation: 10 });
       for (let i = 0; i < 1_000; i += 1) logs.append(line(`flood ${i}`));
-      logs.append(line('calm', { installationId: 'ins_b' }));
+      logs.append(line('calm', { tenant: 'ins_b' }));
       await logs.pass();
       expect((await texts(logs))[0]).toMatch(/^990 lines were dropped/);
-      expect((await logs.list({ installationId: 'ins_b', limit: 9 })).items).toMatchObject([
-        { text: 'calm' },
-      ]);
+      expect((await logs.list({ tenant: 'ins_b', limit: 9 })).items).toMatchObject([{ text: 'calm' }]);
       logs.append(line('after'));
       await logs.pass();
       expect((await texts(logs))[0]).toBe('after');

@@ -23,7 +23,7 @@ import {
 } from '../../../src/store/installations/target-rows.ts';
 import type { Registry } from '../../../src/store/integrations/registry.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
-import { publicEndpoint, type TargetResolver } from '../../../src/targets/target-resolver.ts';
+import type { TargetResolver } from '../../../src/targets/target-resolver.ts';
 import { Chance } from '../../support/fuzz/fuzz.ts';
 import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
@@ -121,7 +121,19 @@ async function hello(world: World) {
 }
 
 describe('the environment of an endpoint', () => {
-  const urlsOf = (key: string) => ({ publicEndpoint: publicEndpoint(ORIGINS, key) });
+  const urlsOf = (key: string, path = '/integrations/hello/installations/ins_1') => ({
+    location: `${ORIGINS.apiUrl}${path}`,
+    app: `${ORIGINS.appUrl}${path}`,
+    publicEndpoint: `${ORIGINS.publicUrl}/${key}`,
+    publicContentEndpoint: `${ORIGINS.contentUrl}/${key}`,
+  });
+  const integrationUrls = async (world: World) => {
+    const { endpointKey: key = '' } = (await world.registry.integration('hello')) ?? {};
+    return {
+      ...urlsOf(key, '/integrations/hello'),
+      assets: `${ORIGINS.apiUrl}/integrations/hello/images`,
+    };
+  };
   const WHOLE = { color: 'red', oauth_credentials: { access_token: 'of the whole' } };
   const created = new Date(CLOCK.now).toISOString();
   const installationOf = (key: string) => ({
@@ -135,7 +147,7 @@ describe('the environment of an endpoint', () => {
     const { installation } = await hello(world);
     const { environment } = await world.environment(installation);
     expect(environment).toEqual({
-      apiEndpoint: ORIGINS.apiUrl,
+      apiEndpoint: ORIGINS.apiEndpoint,
       apiTokens: {
         integration: expect.stringMatching(/^annex_run_/),
         installation: expect.stringMatching(/^annex_run_/),
@@ -145,12 +157,50 @@ describe('the environment of an endpoint', () => {
       integration: {
         ...{ name: 'hello', title: 'hello title', description: 'An example.', version: 1 },
         ...{ visibility: 'public', scopes: [], categories: [], owner: { id: 'acme' } },
-        urls: urlsOf(installation),
+        externalLinks: [],
+        urls: await integrationUrls(world),
       },
       installation: installationOf(installation),
       ...{ id: 'ins_1', status: 'active', target: { organization: 'acme' }, space_selection: 'all' },
       ...{ configuration: WHOLE, externalIds: ['T1'], urls: urlsOf(installation) },
     });
+  });
+
+  test('of the integration has no installation, and the tokens and secrets of the integration', async () => {
+    const world = await World.open();
+    await hello(world);
+    const target = await world.targets.ofIntegration('hello');
+    const { environment } = await world.environment(target?.endpointKey ?? '');
+    expect(environment).toEqual({
+      apiEndpoint: ORIGINS.apiEndpoint,
+      apiTokens: { integration: expect.stringMatching(/^annex_run_/) },
+      secrets: { KEY: 'the secret' },
+      signingSecrets: { integration: expect.any(String) },
+      integration: {
+        ...{ name: 'hello', title: 'hello title', description: 'An example.', version: 1 },
+        ...{ visibility: 'public', scopes: [], categories: [], owner: { id: 'acme' } },
+        externalLinks: [],
+        urls: await integrationUrls(world),
+      },
+    });
+    expect(target).toMatchObject({ level: 'integration', installationId: '', place: '', status: 'active' });
+    expect(target?.organization).toBe('acme');
+    expect(target?.signingSecrets).toEqual([environment.signingSecrets.integration]);
+  });
+
+  test('of the integration ends with it, and is another one under the same name', async () => {
+    const world = await World.open();
+    await world.publish('hello');
+    const before = await world.targets.ofIntegration('hello');
+    await world.publish('hello');
+    expect((await world.targets.ofIntegration('hello'))?.endpointKey).toBe(before?.endpointKey);
+    await world.registry.delete({ name: 'hello', organization: 'acme' }, { cascade: true }, OPERATOR);
+    expect(await world.targets.ofIntegration('hello')).toBeUndefined();
+    expect(await world.targets.get(before?.endpointKey ?? '')).toBeUndefined();
+    await world.publish('hello');
+    const after = await world.targets.ofIntegration('hello');
+    expect(after?.tenant).toMatch(/^int_[a-z2-7]{32}$/);
+    expect(after?.tenant).not.toBe(before?.tenant);
   });
 
   test('of a space has the space, and its installation', async () => {
@@ -159,7 +209,7 @@ describe('the environment of an endpoint', () => {
     const { environment } = await world.environment(space);
     const own = {
       ...{ status: 'pending', configuration: { channel: 'general' }, externalIds: ['C1', 'C2'] },
-      urls: urlsOf(space),
+      urls: urlsOf(space, '/integrations/hello/installations/ins_1/spaces/sp_1'),
     };
     expect(environment.installation).toEqual(installationOf(installation));
     expect(environment.spaceInstallation).toEqual({
@@ -167,9 +217,11 @@ describe('the environment of an endpoint', () => {
       ...own,
     });
     expect(environment).toMatchObject({ id: 'ins_1', space: 'sp_1', space_selection: 'all', ...own });
-    expect(environment.integration.urls).toEqual(urlsOf(space));
-    // The key for the space must not sign for the installation.
-    expect(environment.signingSecrets.installation).toBe('space');
+    expect(environment.integration.urls).toEqual(await integrationUrls(world));
+    expect(environment.signingSecrets).toEqual({
+      ...{ integration: expect.any(String), installation: 'whole', spaceInstallation: 'space' },
+    });
+    expect((await world.targets.get(space))?.signingSecrets).toEqual(['space']);
     for (const absent of ['site', 'siteInstallation']) expect(environment).not.toHaveProperty(absent);
   });
 
@@ -178,7 +230,8 @@ describe('the environment of an endpoint', () => {
     const { installation, site } = await hello(world);
     const { environment } = await world.environment(site);
     const own = {
-      ...{ status: 'active', externalIds: [], urls: urlsOf(site) },
+      ...{ status: 'active', externalIds: [] },
+      urls: urlsOf(site, '/integrations/hello/installations/ins_1/sites/si_1'),
       configuration: { tag: 'x', oauth_credentials: { access_token: 'of the site' } },
     };
     expect(environment.installation).toEqual(installationOf(installation));
@@ -187,7 +240,8 @@ describe('the environment of an endpoint', () => {
       ...own,
     });
     expect(environment).toMatchObject({ id: 'ins_1', site: 'si_1', ...own });
-    expect(environment.signingSecrets.installation).toBe('site');
+    expect(environment.signingSecrets).toMatchObject({ installation: 'whole', siteInstallation: 'site' });
+    expect((await world.targets.get(site))?.signingSecrets).toEqual(['site']);
     for (const absent of ['space', 'spaceInstallation']) expect(environment).not.toHaveProperty(absent);
   });
 
@@ -204,9 +258,9 @@ describe('the environment of an endpoint', () => {
     ['Site installation: urls', (environment) => environment.urls],
     ['Organization installation: id', (environment) => environment.id],
     ['Organization installation: space_selection', (environment) => environment.space_selection],
-    ['Organization installation: configuration', ({ installation }) => installation.configuration],
-    ['Organization installation: urls', ({ installation }) => installation.urls],
-    ['Organization installation: externalIds', ({ installation }) => installation.externalIds],
+    ['Organization installation: configuration', ({ installation }) => installation?.configuration],
+    ['Organization installation: urls', ({ installation }) => installation?.urls],
+    ['Organization installation: externalIds', ({ installation }) => installation?.externalIds],
     ['Organization installation: target', (environment) => environment.target],
     ['Runtime secrets: secrets', (environment) => environment.secrets],
   ])('has the member: %s', async (_row, find) => {
@@ -235,6 +289,7 @@ describe('the environment of an endpoint', () => {
     expect(eventIds(at('organization'))).toEqual({ installationId: 'ins_1' });
     expect(eventIds(at('space', 'sp_1'))).toEqual({ installationId: 'ins_1', spaceId: 'sp_1' });
     expect(eventIds(at('site', 'si_1'))).toEqual({ installationId: 'ins_1', siteId: 'si_1' });
+    expect(eventIds({ installationId: '', level: 'integration', place: '' })).toEqual({});
   });
 
   test('a property named as the prototype is a property', async () => {
@@ -248,12 +303,12 @@ describe('the environment of an endpoint', () => {
       credentials: {},
     });
     const { environment } = await world.environment(key);
-    expect(Object.keys(environment.configuration).sort()).toEqual([
+    expect(Object.keys(environment.configuration ?? {}).sort()).toEqual([
       '__proto__',
       'constructor',
       'oauth_credentials',
     ]);
-    expect('isAdmin' in environment.configuration).toBe(false);
+    expect('isAdmin' in (environment.configuration ?? {})).toBe(false);
   });
 });
 
@@ -304,12 +359,11 @@ describe('with many other targets', () => {
     const planted = await plant(world, new Chance(seed));
     const all = new Set(planted.flatMap(({ sees }) => sees));
     const integrationSecrets = new Map<string, string>();
-    for (const { key, integration, sees, hidden } of planted) {
+    for (const { key, integration, sees } of planted) {
       const { environment, text } = await world.environment(key);
       for (const value of sees) expect(text, `${key} lacks ${value}`).toContain(value);
       for (const value of all)
         if (!sees.includes(value)) expect(text, `leaked ${value}`).not.toContain(value);
-      for (const value of hidden) expect(text).not.toContain(value);
       integrationSecrets.set(integration, environment.signingSecrets.integration);
       for (const [name, secret] of integrationSecrets)
         if (name !== integration) expect(text).not.toContain(secret);
@@ -328,8 +382,6 @@ interface Planted {
   readonly own: readonly string[];
   /** Values that its environment must have. */
   readonly sees: readonly string[];
-  /** Signing secrets of other targets. */
-  readonly hidden: readonly string[];
 }
 
 /** Integrations in organizations, spaces and sites; all their values are distinct. */
@@ -346,7 +398,7 @@ async function plant(world: World, chance: Chance): Promise<Planted[]> {
     await world.publish(integration, secrets);
     for (const organization of organizations) {
       const installationId = `ins_${integration}_${organization}`;
-      const put = async (level: Level, place: string, above: { sees: string[]; secret: string }) => {
+      const put = async (level: Level, place: string, above: readonly string[]) => {
         const [configuration, credentials, externalId, secret] = [value(), value(), value(), value()];
         const own = [configuration, externalId, ...(chance.once(2) ? [credentials] : [])];
         const key = await world.put({
@@ -354,19 +406,17 @@ async function plant(world: World, chance: Chance): Promise<Planted[]> {
           ...{ configuration: { setting: configuration }, externalIds: [externalId] },
           ...(own.includes(credentials) && { credentials: { access_token: credentials } }),
         });
-        const sees = [...Object.values(secrets), ...above.sees, ...own, secret];
-        const hidden = above.secret === '' ? [] : [above.secret];
+        const sees = [...Object.values(secrets), ...above, ...own, secret];
         planted.push({
           key,
           integration,
           isWhole: level === 'organization',
           own: [...own, secret],
           sees,
-          hidden,
         });
-        return { sees: own, secret };
+        return [...own, secret];
       };
-      const whole = await put('organization', '', { sees: [], secret: '' });
+      const whole = await put('organization', '', []);
       // Places of the same name in other organizations, and as space and site.
       for (const place of ['p1', 'p2', 'p3'].slice(0, chance.below(4))) {
         if (!chance.once(3)) await put('space', place, whole);

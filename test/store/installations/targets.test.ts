@@ -197,14 +197,14 @@ describe('uninstalling', () => {
       {},
       OPERATOR,
     );
-    const line = { installationId: id, version: 1, requestId: 'r', level: 'info', text: 'x', at: 0 } as const;
+    const line = { tenant: id, version: 1, requestId: 'r', level: 'info', text: 'x', at: 0 } as const;
     store.logs.append(line);
     await store.logs.pass();
     await takeEventBodies(store, id);
     await uninstall(whole);
     expect(await store.installations.read(whole)).toBeUndefined();
     expect(await places(store, id, 'space')).toEqual([]);
-    expect((await store.logs.list({ installationId: id, limit: 9 })).items).toEqual([]);
+    expect((await store.logs.list({ tenant: id, limit: 9 })).items).toEqual([]);
     const found = await store.installations.list({ integration: 'hello', externalId: 'ext', limit: 9 });
     expect(found.items).toEqual([]);
     const events = await takeEvents(store, id);

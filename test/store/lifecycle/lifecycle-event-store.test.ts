@@ -117,9 +117,9 @@ test('a sweep removes the log lines of deleted installations, and no others', as
   const request = { integration: 'hello', organization: 'b', externalIds: [] };
   const { installationId: there } = await store.installations.install(request, OPERATOR);
   await store.installations.uninstall(wholeInstallation(gone), OPERATOR);
-  for (const installationId of [gone, there]) {
+  for (const tenant of [gone, there]) {
     store.logs.append({
-      installationId,
+      tenant,
       version: 1,
       requestId: 'r',
       level: 'info',
@@ -129,8 +129,7 @@ test('a sweep removes the log lines of deleted installations, and no others', as
   }
   await store.logs.pass();
   await store.logs.sweep();
-  const lines = async (installationId: string) =>
-    (await store.logs.list({ installationId, limit: 9 })).items.length;
+  const lines = async (tenant: string) => (await store.logs.list({ tenant, limit: 9 })).items.length;
   expect([await lines(gone), await lines(there)]).toEqual([0, 1]);
 });
 

@@ -101,7 +101,7 @@ test('an event that cannot be delivered is attempted ten times, at growing inter
     outcome: 'INSTALLATION_QUARANTINED',
   });
   await store.logs.pass();
-  const { items } = await store.logs.list({ installationId: id, limit: 9 });
+  const { items } = await store.logs.list({ tenant: id, limit: 9 });
   expect(items.map(({ level, text }) => [level, text])).toEqual([
     [
       'error',

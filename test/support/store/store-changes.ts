@@ -93,7 +93,7 @@ export async function fill(store: Store): Promise<void> {
   for (const level of ['space', 'site'] as const)
     await installations.installBelow({ installationId, level, place: 'p1', externalIds: ['c'] }, BY);
   await webhookSecrets.signing({ installationId, level: 'site', place: 'p1' });
-  logs.append({ installationId, version: 1, requestId: 'r', level: 'info', text: 'line', at: NOW });
+  logs.append({ tenant: installationId, version: 1, requestId: 'r', level: 'info', text: 'line', at: NOW });
   await logs.pass();
 }
 

@@ -18,7 +18,13 @@ import {
 } from '../../../src/model/manifest/manifest.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 
-export const ORIGINS = { publicUrl: 'https://apps.example.com', apiUrl: 'https://api.example.com' };
+export const ORIGINS = {
+  publicUrl: 'https://apps.example.com',
+  contentUrl: 'https://content.example.net',
+  apiEndpoint: 'https://api.example.com',
+  apiUrl: 'https://api.example.com/v1',
+  appUrl: 'https://app.example.com',
+};
 
 /** A clock that a test moves by assigning `now`. */
 export const CLOCK = { now: Date.UTC(2026, 0, 1) };

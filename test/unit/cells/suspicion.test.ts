@@ -26,7 +26,7 @@ const work = (id: string, calls: number, forMs: number) => {
 /** Changes that time alone causes. */
 const pass = (ms: number) => {
   now += ms;
-  return suspicion.pass(now).map(({ installationId, now: what }) => [installationId, what]);
+  return suspicion.pass(now).map(({ tenant, now: what }) => [tenant, what]);
 };
 
 describe('a guilty installation', () => {

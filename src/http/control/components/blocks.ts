@@ -8,6 +8,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
+import { imageUrl } from '../../../model/endpoint-urls.ts';
 import { UNFURLED_CHARS_MAX } from '../../../model/manifest/unfurl-pattern.ts';
 import { mayInstallFor } from '../../../model/principal.ts';
 import type {
@@ -17,7 +18,7 @@ import type {
 } from '../../../store/installations/installed-blocks.ts';
 import type { Origins, TargetResolver } from '../../../targets/target-resolver.ts';
 import { holderOf } from '../authenticate.ts';
-import { BlockView, blockMembers, imageUrl } from '../integrations/manifest-view.ts';
+import { BlockView, blockMembers } from '../integrations/manifest-view.ts';
 import { ERRORS_VIEW, Organization, PAGE_QUERY, PageOf, Place, pageAnswer, pageRequest } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { ComponentId, DRAWN, SHOWN_TO } from './render.ts';

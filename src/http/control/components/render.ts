@@ -167,7 +167,12 @@ async function visibleTarget(
 ): Promise<Target> {
   const target = await targets.named(name);
   const isThere =
-    target?.integration === request.params.name && mayReadInstallation(principalOf(request), target);
+    target?.integration === request.params.name &&
+    mayReadInstallation(principalOf(request), {
+      ...name,
+      integration: target.integration,
+      organization: target.organization,
+    });
   if (target === undefined || !isThere) throw unknownTarget(name);
   if (target.status !== 'paused') return target;
   throw new AnnexError(

@@ -175,7 +175,7 @@ function renderEvent(eventId: string, target: Target, input: RenderInput): Buffe
 function configurationProps({ environment }: Target): JsonObject {
   const { installation, spaceInstallation, siteInstallation } = environment;
   return {
-    installation: { configuration: installation.configuration },
+    installation: { configuration: installation?.configuration ?? {} },
     ...(spaceInstallation && { spaceInstallation: { configuration: spaceInstallation.configuration } }),
     ...(siteInstallation && { siteInstallation: { configuration: siteInstallation.configuration } }),
   };

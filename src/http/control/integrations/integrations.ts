@@ -5,6 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
+import { imageUrl, integrationUrls } from '../../../model/endpoint-urls.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
 import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
@@ -24,7 +25,7 @@ import {
   Time,
 } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
-import { imageUrl, MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
+import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
 const IntegrationView = Type.Object({
   name: Type.String(),
@@ -40,6 +41,14 @@ const IntegrationView = Type.Object({
 const IntegrationDetail = Type.Object({
   ...IntegrationView.properties,
   ...MANIFEST_MEMBERS,
+  urls: Type.Object({
+    location: Type.String({ description: 'Its record in the API.' }),
+    app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
+    icon: Type.Optional(Type.String()),
+    assets: Type.String({ description: 'The folder of its images.' }),
+    publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
+    publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
+  }),
   installLink: Type.Optional(
     Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
   ),
@@ -59,7 +68,7 @@ const DeleteQuery = Type.Object(
 
 export interface IntegrationsRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete'>;
-  readonly origins: Pick<Origins, 'apiUrl'>;
+  readonly origins: Origins;
 }
 
 export function integrationsRoutes(app: TypedApp, { registry, origins }: IntegrationsRouteParts): void {
@@ -101,6 +110,10 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       return {
         ...integrationView(integration),
         ...manifestMembers(active.manifest, (path) => imageUrl(origins.apiUrl, name, path)),
+        urls: integrationUrls(origins, {
+          ...{ name, endpointKey: integration.endpointKey },
+          ...(active.manifest.icon !== undefined && { icon: active.manifest.icon }),
+        }),
         ...(mayPublish(principalOf(request), organization) && { installLink: hasInstallLink }),
       };
     },

@@ -40,10 +40,6 @@ export const MANIFEST_MEMBERS = {
   ),
 };
 
-/** URL of an image of the active version. @param path as in the manifest */
-export const imageUrl = (apiUrl: string, integration: string, path: string): string =>
-  `${apiUrl}/integrations/${integration}/images/${path.split('/').map(encodeURIComponent).join('/')}`;
-
 /** @param imageOf maps the path of an image in the upload to its view */
 export const blockMembers = (
   { icon, urlUnfurl, ...block }: Block,

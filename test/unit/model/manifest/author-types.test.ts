@@ -299,7 +299,10 @@ export const wanted = smuggled;
 });
 
 test('the environment that the host builds has the type that the SDK declares', () => {
-  expectTypeOf<Environment>().toExtend<AuthorsEnvironment>();
+  // `sdkEnvironment` adds a URL to those of the integration.
+  expectTypeOf<Omit<Environment, 'integration'>>().toExtend<Omit<AuthorsEnvironment, 'integration'>>();
+  type Integration<Of extends { integration: object }> = Omit<Of['integration'], 'urls'>;
+  expectTypeOf<Integration<Environment>>().toExtend<Integration<AuthorsEnvironment>>();
   expectTypeOf<keyof Environment>().toEqualTypeOf<keyof AuthorsEnvironment>();
   type Members<Whole, Name extends keyof Whole> = keyof NonNullable<Whole[Name]>;
   type Theirs<Name extends keyof AuthorsEnvironment> = Members<AuthorsEnvironment, Name>;

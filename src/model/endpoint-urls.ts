@@ -1,0 +1,89 @@
+/**
+ * The `urls` of an integration and of its targets (`docs/contract/environment.md#urls`): endpoints,
+ * the record in the API, images, and the page for people. Pure.
+ */
+import { endpointUrl } from './endpoint-url.ts';
+import type { TargetName } from './installation.ts';
+
+/** The base URLs that all others begin with, without a trailing slash. */
+export interface UrlBases {
+  /** Of the public listener; `endpointUrl` derives endpoints from it. */
+  readonly publicUrl: string;
+  /** The same for the origin without cookies; equal to `publicUrl` where there is none. */
+  readonly contentUrl: string;
+  /** Of the control API, as integrations and browsers reach it: `apiEndpoint` with its version. */
+  readonly apiUrl: string;
+  /** Of the host product's pages for people; empty if it is not known. */
+  readonly appUrl: string;
+}
+
+/** Both URLs of one endpoint. */
+export interface EndpointUrls {
+  readonly publicEndpoint: string;
+  /** On the origin without cookies; the public endpoint where there is none. */
+  readonly publicContentEndpoint: string;
+}
+
+/** URLs of a target. */
+export interface TargetUrls extends EndpointUrls {
+  /** Its record in the API. */
+  readonly location: string;
+  /** Its page in the host product; absent where the service does not know the product. */
+  readonly app?: string;
+}
+
+/** URLs of an integration. */
+export interface IntegrationUrls extends TargetUrls {
+  /** Absent where the manifest has no icon. */
+  readonly icon?: string;
+  /** The folder of the manifest's images. */
+  readonly assets: string;
+}
+
+export const endpointUrls = (
+  { publicUrl, contentUrl }: Pick<UrlBases, 'publicUrl' | 'contentUrl'>,
+  endpointKey: string,
+): EndpointUrls => ({
+  publicEndpoint: endpointUrl(publicUrl, endpointKey),
+  publicContentEndpoint: endpointUrl(contentUrl, endpointKey),
+});
+
+/** @param endpointKey of the integration's own endpoint @param icon path in the manifest */
+export function integrationUrls(
+  bases: UrlBases,
+  {
+    name,
+    endpointKey,
+    icon,
+  }: { readonly name: string; readonly endpointKey: string; readonly icon?: string },
+): IntegrationUrls {
+  return {
+    ...located(bases, `/integrations/${name}`),
+    ...(icon !== undefined && { icon: imageUrl(bases.apiUrl, name, icon) }),
+    assets: imagesUrl(bases.apiUrl, name),
+    ...endpointUrls(bases, endpointKey),
+  };
+}
+
+export function targetUrls(
+  bases: UrlBases,
+  target: TargetName & { readonly integration: string; readonly endpointKey: string },
+): TargetUrls {
+  const { integration, installationId, level, place, endpointKey } = target;
+  const whole = `/integrations/${integration}/installations/${installationId}`;
+  const path = level === 'organization' ? whole : `${whole}/${level}s/${encodeURIComponent(place)}`;
+  return { ...located(bases, path), ...endpointUrls(bases, endpointKey) };
+}
+
+/** The page for people has the path of the record. */
+const located = ({ apiUrl, appUrl }: UrlBases, path: string): Pick<TargetUrls, 'location' | 'app'> => ({
+  location: `${apiUrl}${path}`,
+  ...(appUrl !== '' && { app: `${appUrl}${path}` }),
+});
+
+const imagesUrl = (apiUrl: string, integration: string): string =>
+  `${apiUrl}/integrations/${integration}/images`;
+
+/** URL of an image of the active version. @param path as in the manifest */
+export const imageUrl = (apiUrl: string, integration: string, path: string): string =>
+  `${imagesUrl(apiUrl, integration)}/${path.split('/').map(encodeURIComponent).join('/')}`;
