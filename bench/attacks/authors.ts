@@ -36,7 +36,7 @@ const SECRETS_MANIFEST = `secrets:\n${Object.keys(SECRETS)
 const editing = (body: string): string =>
   worker(`const { apiEndpoint, apiTokens, integration, installation } = environment;
   const body = ${body};
-  await fetch(apiEndpoint + '/integrations/' + integration.name + '/installations/' + installation.id, {
+  await fetch(apiEndpoint + '/v1/integrations/' + integration.name + '/installations/' + installation.id, {
     method: 'PATCH',
     headers: { authorization: 'Bearer ' + apiTokens.installation, 'content-type': 'application/json' },
     body,

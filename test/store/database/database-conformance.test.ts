@@ -212,10 +212,11 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       expect(JSON.parse(String(Buffer.from(target?.environmentJson ?? [])))).toEqual(target?.environment);
       expect(target?.publicEndpoint).toBe(`${ORIGINS.publicUrl}/${one}`);
       expect(target?.environment).toMatchObject({
-        apiEndpoint: ORIGINS.apiUrl,
+        apiEndpoint: ORIGINS.apiEndpoint,
         secrets: { TOKEN: 'value' },
-        integration: { name: 'hello', version: 1, urls: { publicEndpoint: target?.publicEndpoint } },
+        integration: { name: 'hello', version: 1 },
         installation: { status: 'active', target: { organization: 'acme' } },
+        urls: { publicEndpoint: target?.publicEndpoint },
         target: { organization: 'acme' },
       });
       const own = target?.environment.signingSecrets.installation;

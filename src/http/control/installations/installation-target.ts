@@ -9,13 +9,14 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
+import { targetUrls } from '../../../model/endpoint-urls.ts';
 import type { Level } from '../../../model/level.ts';
 import { mayReadConfiguration } from '../../../model/principal.ts';
 import type { OnCondition } from '../../../store/installations/installation-edit.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
-import { type Origins, publicEndpoint } from '../../../targets/target-resolver.ts';
+import type { Origins } from '../../../targets/target-resolver.ts';
 import { actorOf, FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { expectedRevision, IfMatch, IfNoneMatch, isKnown, tagReply } from '../entity-tag.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
@@ -222,7 +223,7 @@ export async function wholeView(
 
 /** A target in a list, as the caller may see it. */
 export const viewOf = ({ origins }: InstallationsRouteParts, request: FastifyRequest, target: Installation) =>
-  installationView(target, publicEndpoint(origins, target.endpointKey), principalOf(request));
+  installationView(target, targetUrls(origins, target), principalOf(request));
 
 /** Reports the limits that a change meets. */
 export async function countingLimits<Result>(

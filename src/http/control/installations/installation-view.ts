@@ -6,6 +6,7 @@
  * (docs/contract/environment.md#runtime-tokens).
  */
 import Type, { type Static } from 'typebox';
+import type { TargetUrls } from '../../../model/endpoint-urls.ts';
 import {
   EXTERNAL_ID_CHARS,
   EXTERNAL_IDS_MAX,
@@ -87,7 +88,12 @@ const common = {
     Type.Array(Type.String(), { description: 'Names of properties that are set and never shown.' }),
   ),
   externalIds: Type.Array(Type.String()),
-  urls: Type.Object({ publicEndpoint: Type.String() }),
+  urls: Type.Object({
+    location: Type.String({ description: 'The record in the API.' }),
+    app: Type.Optional(Type.String({ description: 'The page in the host product.' })),
+    publicEndpoint: Type.String(),
+    publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
+  }),
   createdAt: Time,
   updatedAt: Time,
 };
@@ -128,11 +134,7 @@ type AnyView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['site']>;
 
 /** The view of a target at its level, as far as the principal may see it. */
-export function installationView(
-  target: Installation,
-  publicEndpoint: string,
-  principal: Principal,
-): AnyView {
+export function installationView(target: Installation, urls: TargetUrls, principal: Principal): AnyView {
   const { integration, organization, status, createdAt, updatedAt } = target;
   const view: Partial<AnyView> = {
     ...nameView(target),
@@ -145,7 +147,7 @@ export function installationView(
       space_selection: target.spaceSelection,
       site_selection: target.siteSelection,
     }),
-    urls: { publicEndpoint },
+    urls,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
   };
