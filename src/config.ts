@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
+import { readContentUrl, readPublicUrl, readUrl } from './http/configured-urls.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
-import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from './model/endpoint-url.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/nearest.ts';
 import { SETTINGS } from './settings.ts';
@@ -105,20 +105,12 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     }
     return value;
   };
-  const url = (flag: string): string | undefined => {
-    const value = text(flag).replace(/(?<!\/)\/+$/, '');
-    if (value === '') return undefined;
-    if (!URL.canParse(value) || !/^https?:/.test(value) || /[?#]/.test(value)) {
-      problems.push(`--${flag} must be an http or https URL without query and fragment; it is "${value}".`);
-    }
-    return value;
-  };
   const publicUrl = readPublicUrl('public-url', text, problems);
   const contentUrl = readContentUrl(publicUrl, text, problems);
   // The version is a part of each route's path, which `apiEndpoint` does not contain.
-  const apiUrl = url('api-url')?.replace(/\/v1$/, '');
-  const appUrl = url('app-url');
-  const product = readProduct(text, url, problems);
+  const apiUrl = readUrl('api-url', text, problems)?.replace(/\/v1$/, '');
+  const appUrl = readUrl('app-url', text, problems);
+  const product = readProduct(text, problems);
   const egress = EgressPolicy.parse({
     allow: text('egress-allow'),
     deny: text('egress-deny'),
@@ -185,10 +177,9 @@ function readVaultKeys(text: (flag: string) => string, problems: string[]): KeyS
 /** The product's API, and the file of the scopes that its calls need. */
 function readProduct(
   text: (flag: string) => string,
-  url: (flag: string) => string | undefined,
   problems: string[],
 ): Pick<Config, 'productApi' | 'productScopes'> {
-  const productApi = url('product-api');
+  const productApi = readUrl('product-api', text, problems);
   const file = text('product-scopes');
   if (productApi?.includes('@')) problems.push('--product-api must not have a user name or a password.');
   if (file === '') return { ...(productApi && { productApi }) };
@@ -224,48 +215,6 @@ const words = (list: string): string[] =>
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
-
-/** Like any base URL, but the first label of its host may be `{endpoint}`. */
-function readPublicUrl(flag: string, text: (flag: string) => string, problems: string[]): string | undefined {
-  const value = text(flag).replace(/(?<!\/)\/+$/, '');
-  if (value === '') return undefined;
-  const plain = value.replace(/^(https?:\/\/)\{endpoint\}\./i, '$1endpoint.');
-  // The listener compares the path of an own origin with paths as they are sent.
-  const isExact = plain === value || OWN_ORIGIN_URL.test(plain);
-  if (!URL.canParse(plain) || !/^https?:/.test(plain) || /[?#{}@]/.test(plain) || !isExact) {
-    problems.push(
-      `--${flag} must be an http or https URL without query and fragment, or one like https://{endpoint}.apps.example.com or https://{endpoint}.apps.example.com/i; it is "${value}".`,
-    );
-  }
-  return value;
-}
-
-/** A path, if any, of segments that no URL parser changes. */
-const OWN_ORIGIN_URL = /^https?:\/\/[^/]+(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$/;
-
-/**
- * Integrations route by the path of an endpoint, which is that of its public endpoint: so the
- * content URL differs from the public URL in its host only. A host of its own, because cookies of a
- * host apply to all of its ports.
- */
-function readContentUrl(
-  publicUrl: string | undefined,
-  text: (flag: string) => string,
-  problems: string[],
-): string | undefined {
-  const value = readPublicUrl('content-url', text, problems);
-  if (value === undefined) return undefined;
-  const [content, open] = [value, publicUrl ?? ''].map((url) =>
-    URL.parse(url.replace(ENDPOINT_PLACEHOLDER, 'endpoint')),
-  );
-  const isLike =
-    content?.pathname === open?.pathname && hasOwnOrigins(value) === hasOwnOrigins(publicUrl ?? '');
-  if (!open || !content || !isLike || content.hostname === open.hostname)
-    problems.push(
-      `--content-url must be --public-url with another host name, and needs --public-url; it is "${value}".`,
-    );
-  return value;
-}
 
 /** The text of `--help`. */
 export function configHelp(): string {

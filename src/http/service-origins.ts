@@ -4,8 +4,16 @@
  * The store and the loopback listeners read them at each use, so that both can be made before the
  * listeners have ports.
  */
-import type { Config } from '../config.ts';
 import type { Origins } from '../targets/target-builder.ts';
+
+/** As configured; absent where the setting is. */
+export interface ConfiguredOrigins {
+  readonly publicUrl?: string;
+  readonly contentUrl?: string;
+  /** Without the version. */
+  readonly apiUrl?: string;
+  readonly appUrl?: string;
+}
 
 export class ServiceOrigins implements Origins {
   #publicUrl: string;
@@ -45,5 +53,3 @@ export class ServiceOrigins implements Origins {
     this.#apiEndpoint ||= controlUrl;
   }
 }
-
-export type ConfiguredOrigins = Pick<Config, 'publicUrl' | 'contentUrl' | 'apiUrl' | 'appUrl'>;
