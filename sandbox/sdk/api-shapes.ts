@@ -15,7 +15,13 @@ export interface ApiInstallation {
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
+    /** The record in the API. */
+    readonly location: string;
+    /** The page in the host product. */
+    readonly app?: string;
     readonly publicEndpoint: string;
+    /** The endpoint on the origin without cookies. */
+    readonly publicContentEndpoint: string;
   };
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -45,7 +51,13 @@ export interface ApiSpaceInstallation {
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
+    /** The record in the API. */
+    readonly location: string;
+    /** The page in the host product. */
+    readonly app?: string;
     readonly publicEndpoint: string;
+    /** The endpoint on the origin without cookies. */
+    readonly publicContentEndpoint: string;
   };
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -73,7 +85,13 @@ export interface ApiSiteInstallation {
   readonly sealed?: readonly string[];
   readonly externalIds: readonly string[];
   readonly urls: {
+    /** The record in the API. */
+    readonly location: string;
+    /** The page in the host product. */
+    readonly app?: string;
     readonly publicEndpoint: string;
+    /** The endpoint on the origin without cookies. */
+    readonly publicContentEndpoint: string;
   };
   readonly createdAt: string;
   readonly updatedAt: string;

@@ -147,7 +147,7 @@ describe('an envelope', () => {
       event,
       environment: { installation: { id: worker.id }, integration: { name: 'envelope' } },
       body: [...Buffer.from('a\r\n--b\0ü')],
-      url: `${worker.endpoint}/v1`,
+      url: `${new URL(worker.endpoint).origin}/v1`,
       method: 'POST',
       type: 'multipart/form-data',
     });

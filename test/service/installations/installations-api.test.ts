@@ -61,7 +61,11 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
         configuration: { colour: 'red' },
         sealed: [],
         externalIds: ['theirs 🙂'],
-        urls: { publicEndpoint: expect.stringContaining(annex.service.publicUrl) },
+        urls: {
+          location: expect.stringContaining(`${annex.service.controlUrl}/v1/integrations/`),
+          publicEndpoint: expect.stringContaining(annex.service.publicUrl),
+          publicContentEndpoint: expect.stringContaining(annex.service.publicUrl),
+        },
         createdAt: expect.any(String),
         updatedAt: expect.any(String),
         problems: [{ property: 'url', message: '"url" must be set.' }],

@@ -117,7 +117,7 @@ test('an answer that is not the API’s is an error too', async () => {
 test('an integration that is called with multipart has it too', async () => {
   const { body } = await ask(annex, 'GET', `/integrations/asking/installations/${here.id}`);
   const environment = {
-    ...{ apiEndpoint: `${annex.service.controlUrl}/v1`, apiTokens: { integration: annex.admin } },
+    ...{ apiEndpoint: annex.service.controlUrl, apiTokens: { integration: annex.admin } },
     ...{ integration: { name: 'asking' }, installation: { id: here.id } },
   };
   const integration = createIntegration({
