@@ -127,9 +127,9 @@ export class Logs {
   }
 
   /**
-   * Removes lines of deleted installations and integrations, which no principal may read: they come from calls that
-   * were in flight at the deletion, and from the call that handled its lifecycle event. Each sweep
-   * checks some installations, and all of them in turn.
+   * Removes lines of deleted installations and integrations, which no principal may read: they come
+   * from calls that were in flight at the deletion, and from the call that handled its lifecycle
+   * event. Each sweep checks some tenants, and all of them in turn.
    */
   async sweep(): Promise<void> {
     const { database } = this.#parts;

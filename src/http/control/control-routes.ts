@@ -80,7 +80,7 @@ export interface ControlRouteParts
     >,
     Pick<ProductApiParts, 'product'>,
     DeliveryIntake {
-  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;

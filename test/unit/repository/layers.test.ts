@@ -118,6 +118,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['credentials-mask.ts'],
     ['actor.ts', 'redaction.ts', 'target.ts', 'unknown-name-errors.ts', 'example-event.ts'],
     ['configuration-', 'environment.ts', 'posted-event.ts', 'principal.ts', 'runtime-token-format.ts'],
+    ['endpoint-urls.ts'],
     ['installation.ts', 'schema-check.ts'],
     ['manifest/author-types.ts', 'manifest/manifest-schema.ts', 'manifest/stored-manifest.ts'],
     ['manifest/secrets.ts', 'manifest/block-markdown.ts'],

@@ -16,6 +16,7 @@ import type { LimitName } from '../../../limits.ts';
 import { BODILESS_STATUSES } from '../../../model/bodiless-statuses.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { isRuntimeToken } from '../../../model/runtime-token-format.ts';
+import { integrationKeyIn } from '../../../model/target.ts';
 import type { CallerStatements } from '../../../targets/caller-statements.ts';
 import type { RuntimeGrant } from '../../../targets/runtime-tokens.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
@@ -38,7 +39,7 @@ export interface Product {
 export interface ProductApiParts {
   readonly product?: Product;
   readonly credentials: Pick<Credentials, 'runtimeGrant'>;
-  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly observer: Pick<CallLog, 'productFailed'>;
   limitMet(limit: LimitName): void;
 }
@@ -143,7 +144,7 @@ class ForwardedCall {
       ([name]) => hasBody || name.toLowerCase() !== 'content-length',
     );
     const { claims } = grant;
-    const owner = this.#installation ?? `integration ${claims.integration}`;
+    const owner = this.#tenant ?? `integration ${claims.integration}`;
     return client.send(
       { method, path: originalUrl, headers, owner, ...(hasBody && { body: raw }) },
       left.signal,
@@ -159,8 +160,8 @@ class ForwardedCall {
     return reply.send();
   }
 
-  /** Id of the installation whose code calls; undefined if it is not known. */
-  get #installation(): string | undefined {
+  /** Key of the tenant whose code calls; undefined if it is not known. */
+  get #tenant(): string | undefined {
     const { request, grant } = this.#call;
     const { claims } = grant;
     if (claims.kind === 'installation') return claims.target.installationId;
@@ -178,15 +179,17 @@ class ForwardedCall {
     this.#logFor(error).catch((fault) => log.error({ err: fault }, 'a log line was lost'));
   }
 
-  /** Writes a line to the log of the installation, if it is known. */
+  /** Writes a line to the log of the tenant, if it is known. */
   async #logFor({ code, message }: AnnexError): Promise<void> {
     const { targets, observer } = this.#parts;
     const { request, path, grant } = this.#call;
-    const id = this.#installation;
-    if (id === undefined) return;
+    const tenant = this.#tenant;
+    if (tenant === undefined) return;
     const { claims } = grant;
-    const name = claims.kind === 'installation' ? claims.target : wholeInstallation(id);
-    const target = await targets.named(name);
+    const name = claims.kind === 'installation' ? claims.target : wholeInstallation(tenant);
+    const target = await (integrationKeyIn(tenant) === undefined
+      ? targets.named(name)
+      : targets.ofIntegration(claims.integration));
     if (target === undefined) return;
     const shown = path.length > PATH_CHARS_MAX ? `${path.slice(0, PATH_CHARS_MAX)}…` : path;
     const text = `The product's API: ${request.method} ${shown}: ${code}. ${message}`;
