@@ -21,7 +21,9 @@ export async function callableTarget(
 ): Promise<Target> {
   const { name: integration } = request.params as { readonly name: string };
   const target = await targets.named(name);
-  const isThere = target?.integration === integration && mayReadInstallation(principalOf(request), target);
+  const isThere =
+    target?.integration === integration &&
+    mayReadInstallation(principalOf(request), { ...name, integration, organization: target.organization });
   if (target === undefined || !isThere) throw unknownTarget(name);
   if (scope !== undefined && !target.environment.integration.scopes.includes(scope))
     throw new AnnexError(
