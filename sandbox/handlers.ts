@@ -25,6 +25,9 @@ export class Handlers {
   readonly #calls: Calls;
   readonly #emit: Emit;
   #integration: Integration | undefined;
+  /** Text of the last environment of a module worker, and the secrets in it. */
+  #environment = '';
+  #secrets: Readonly<Record<string, string>> = {};
 
   constructor(calls: Calls, emit: Emit) {
     this.#calls = calls;
@@ -60,6 +63,18 @@ export class Handlers {
     }
   }
 
+  /**
+   * The values of the secrets, an own object for each call. The host repeats an environment for
+   * half a minute, so most calls find its text unchanged and parse nothing.
+   */
+  #secretsIn(environment: string): Record<string, string> {
+    if (environment !== this.#environment) {
+      this.#environment = environment;
+      this.#secrets = (jsonParse(environment) as { secrets?: Record<string, string> }).secrets ?? {};
+    }
+    return { ...this.#secrets };
+  }
+
   #invoke(call: Call, entry: CallEntry): unknown {
     const body = entry[4] ? this.#calls.traffic(call).receive(OWN_STREAM) : entry[3];
     const environmentAt = TEXTS_AT + entry[5];
@@ -69,7 +84,7 @@ export class Handlers {
     const { sdk, fetch, handler } = this.#integration;
     const waitUntil = (promise: unknown) => this.#calls.waitUntil(call, promise);
     if (sdk !== undefined) {
-      const envelope = { event: jsonParse(event), environment: jsonParse(environment) };
+      const envelope = new ParsedEnvelope(jsonParse(event), environment);
       const request = (described: EventRequest | undefined) => requestOf(call, described, body);
       return apply(sdk, handler, [envelope, { waitUntil, request }]);
     }
@@ -79,8 +94,25 @@ export class Handlers {
       ['environment', environment],
     ];
     const request = envelopeRequest(call, entry[2], parts, body);
-    const env = (jsonParse(environment) as { secrets?: object }).secrets ?? {};
-    return apply(fetch, handler, [request, env, { waitUntil }]);
+    return apply(fetch, handler, [request, this.#secretsIn(environment), { waitUntil }]);
+  }
+}
+
+/**
+ * An envelope for the SDK. The environment is parsed only if it is read: that costs more than the
+ * rest of a small call.
+ */
+class ParsedEnvelope {
+  readonly event: unknown;
+  readonly #environment: string;
+
+  constructor(event: unknown, environment: string) {
+    this.event = event;
+    this.#environment = environment;
+  }
+
+  get environment(): unknown {
+    return jsonParse(this.#environment);
   }
 }
 

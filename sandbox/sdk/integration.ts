@@ -6,7 +6,7 @@
  * an envelope that is already in parts, so that the platform need not build multipart that is
  * parsed here again.
  */
-import { Api } from './api.ts';
+import { callContext } from './call-context.ts';
 import { Component } from './component.ts';
 import { ContentSource } from './content-source.ts';
 import type { Context } from './context.ts';
@@ -23,7 +23,6 @@ import type {
 } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
-import { sdkEnvironment } from './sdk-environment.ts';
 
 /**
  * A global of the platform: logs the stack with the author's lines, and marks the call as failed.
@@ -216,12 +215,7 @@ function handledEvents({ events, named, contentSources }: Routes): string[] {
 
 /** Routes one envelope. An error of a handler becomes an answer. */
 async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
-  const environment = sdkEnvironment(envelope.environment);
-  const context: Context = {
-    environment,
-    api: new Api(environment),
-    waitUntil: (promise) => execution.waitUntil(promise),
-  };
+  const context = callContext(envelope, (promise) => execution.waitUntil(promise));
   const event = envelope.event as { readonly type: string };
   try {
     switch (event.type) {
