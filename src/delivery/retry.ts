@@ -8,6 +8,7 @@ import type { AttemptResult, DeliveryState } from '../database/tables.ts';
 import type { PostResult } from '../egress/webhook/webhook-client.ts';
 import { delayMs, withJitter } from './delays.ts';
 import { ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export { FAULTS_MAX };
 
@@ -47,7 +48,7 @@ export interface DeliveryOutcome {
     | 'lapsed';
   /** A few words, for the attempt and the log. */
   readonly outcome: string;
-  /** Of a fault: the shortest delay that is of use. */
+  /** Of a fault: the shortest delay that is of use. Of a 429: the delay that it asks for. */
   readonly leastMs?: number;
 }
 
@@ -65,14 +66,23 @@ export interface Decision extends Budget {
   readonly dueAt: number;
 }
 
-/** How an attempt ended, by the result of its post. */
-export function deliveryOutcome(result: PostResult): DeliveryOutcome {
+/**
+ * How an attempt ended, by the result of its post.
+ *
+ * @param now when it ended, for a `Retry-After` that is a date
+ */
+export function deliveryOutcome(result: PostResult, now: number): DeliveryOutcome {
   switch (result.kind) {
     case 'answered': {
-      const { status } = result;
+      const { status, retryAfter } = result;
       const row = ANSWERS.find(([from, to]) => status >= from && status <= to);
+      const leastMs = status === 429 && retryAfter !== undefined ? retryAfterMs(retryAfter, now) : 0;
       // A status outside the table is not HTTP.
-      return { end: row?.[2] ?? 'failed', outcome: `answered ${status}` };
+      return {
+        end: row?.[2] ?? 'failed',
+        outcome: `answered ${status}`,
+        ...(leastMs > 0 && { leastMs }),
+      };
     }
     case 'failed':
       return { end: 'failed', outcome: result.reason };
@@ -111,7 +121,7 @@ export function decide(
       const kept = { unknowns: end === 'lapsed' ? UNKNOWNS_MAX : unknowns, faults };
       const baseMs = RETRY_DELAYS_MS[retries];
       if (baseMs === undefined) return { retries, ...kept, state: 'failed', dueAt: now };
-      const dueAt = now + withJitter(baseMs, chance);
+      const dueAt = now + withJitter(Math.max(baseMs, leastMs), chance);
       return { retries: retries + 1, ...kept, state: 'pending', dueAt };
     }
     case 'fault': {

@@ -123,7 +123,7 @@ export class WebhookDelivery {
       // has its own.
       owner: claim.endpoint,
     });
-    return attemptedWith(result, withoutQuery(destination));
+    return attemptedWith(result, withoutQuery(destination), clock());
   }
 
   #headers(claim: ClaimedDelivery, signature: string, body: Uint8Array): Record<string, string> {
@@ -140,8 +140,9 @@ export class WebhookDelivery {
   }
 }
 
-function attemptedWith(result: PostResult, destination: string | undefined): Attempted {
-  const ending = deliveryOutcome(result);
+/** @param now when the attempt ended */
+function attemptedWith(result: PostResult, destination: string | undefined, now: number): Attempted {
+  const ending = deliveryOutcome(result, now);
   const posted = destination === undefined ? {} : { destination };
   if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail };
   const { status, response, truncated } = result;

@@ -5,6 +5,7 @@
  * so a body that stalls, breaks off or does not end makes an answer `truncated`, not failed. There
  * is one result, and a connection whose answer was not read to its end is not used again.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../../limits.ts';
 import { overLimit } from '../egress-error.ts';
@@ -19,6 +20,8 @@ export type PostResult =
       readonly response: string;
       /** Whether the body was longer than what is kept, or did not end. */
       readonly truncated: boolean;
+      /** `Retry-After` as the receiver has sent it. */
+      readonly retryAfter?: string;
     }
   | PostFailure;
 
@@ -45,6 +48,7 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   #interim = 0;
   /** 0 before the head has arrived. */
   #status = 0;
+  #retryAfter: string | undefined;
   #readBytes = 0;
   #chunkCount = 0;
 
@@ -67,14 +71,21 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
     else this.#controller = controller;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders = {},
+  ): void {
     if (status < 200) {
       this.#interim += 1;
       if (this.#interim > INTERIM_ANSWERS_MAX)
         this.#end(() => this.#broken('The server sent too many interim responses.'));
     } else if (status > STATUS_MAX)
       this.#end(() => this.#broken(`The answer has the status ${status}, which HTTP does not know.`));
-    else this.#status = status;
+    else {
+      this.#status = status;
+      this.#retryAfter = headers['retry-after'];
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -110,7 +121,13 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
 
   #answered(truncated: boolean): PostResult {
     const { text, isCut } = keptText(this.#chunks, this.#limits.webhookResponseKeptBytes);
-    return { kind: 'answered', status: this.#status, response: text, truncated: truncated || isCut };
+    return {
+      kind: 'answered',
+      status: this.#status,
+      response: text,
+      truncated: truncated || isCut,
+      ...(this.#retryAfter !== undefined && { retryAfter: this.#retryAfter }),
+    };
   }
 
   #failure = (cause: unknown): PostFailure => postFailure(cause, this.#where, this.#limits);

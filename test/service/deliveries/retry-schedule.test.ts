@@ -95,6 +95,41 @@ describe('a delivery whose receiver always fails', () => {
     expect(await delivering.outcomes(id)).toEqual(['timeout']);
   });
 
+  test('waits as long as a 429 asks for, where that is longer than the schedule', async () => {
+    const delivering = await Delivering.begin();
+    await delivering.install('acme', ['s1']);
+    const { time } = delivering;
+    const times: number[] = [];
+    const asked = [() => '30', () => new Date(time.now + 45_000).toUTCString(), () => '3', () => '9'];
+    const url = await serveTcp((socket) =>
+      socket.on('data', () => {
+        const value = asked[times.length]?.();
+        times.push(time.now);
+        socket.end(
+          `HTTP/1.1 429 X\r\nretry-after: ${value}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        );
+      }),
+    );
+    await delivering.worker({ chance: () => 0 }).start();
+    const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
+    for (let attempts = 1; attempts < 4; attempts += 1) {
+      await vi.waitFor(() => expect(delivering.settled).toHaveLength(attempts), POLL);
+      await turns();
+      const { dueAt } = await delivering.read(id);
+      time.pass(dueAt - time.now - 1);
+      await turns();
+      expect(times).toHaveLength(attempts);
+      time.pass(1);
+    }
+    await vi.waitFor(() => expect(delivering.settled.at(-1)).toBe('failed'), POLL);
+    const [first, second, third] = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    // A date has whole seconds.
+    expect([first, third]).toEqual([30_000, 4_000]);
+    expect(second).toBeGreaterThan(44_000);
+    expect(second).toBeLessThanOrEqual(45_000);
+    expect(await delivering.read(id)).toMatchObject({ state: 'failed', attempts: 4, retries: 3 });
+  });
+
   // A receiver may notice the end of a connection late, and then sees less than a second between
   // the two.
   test('waits from when the host closes a hanging connection, by the clock of the host', async () => {

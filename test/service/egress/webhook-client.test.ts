@@ -56,6 +56,11 @@ describe('an answer is', () => {
     },
   );
 
+  test('returned with its Retry-After', async () => {
+    const receiver = await receiveWith(answered(429, '', 'retry-after: 30\r\n'));
+    expect(await postTo(newWebhookClient(), receiver.url)).toMatchObject({ status: 429, retryAfter: '30' });
+  });
+
   test.each([301, 302, 303, 307, 308])('a redirect, which is not followed: %i', async (status) => {
     const elsewhere = await receiveWith(answered(200));
     const receiver = await receiveWith(answered(status, '', `location: ${elsewhere.url}\r\n`));

@@ -55,19 +55,66 @@ describe('a receiver that answers', () => {
     [199, 'failed'],
     [999, 'failed'],
   ] as const)('%i is %s', (status, end) => {
-    expect(deliveryOutcome(answered(status))).toEqual({ end, outcome: `answered ${status}` });
+    expect(deliveryOutcome(answered(status), NOW)).toEqual({ end, outcome: `answered ${status}` });
   });
 
   test('with 200 and half a body has received the event', () => {
-    expect(deliveryOutcome({ kind: 'answered', status: 200, response: 'ok', truncated: true }).end).toBe(
+    expect(deliveryOutcome({ kind: 'answered', status: 200, response: 'ok', truncated: true }, NOW).end).toBe(
       'delivered',
     );
   });
 
   test('with any status has an outcome', () => {
-    const ends = Array.from({ length: 500 }, (_, index) => deliveryOutcome(answered(100 + index)).end);
+    const ends = Array.from({ length: 500 }, (_, index) => deliveryOutcome(answered(100 + index), NOW).end);
     const count = (end: string) => ends.filter((each) => each === end).length;
     expect([count('delivered'), count('failed'), count('rejected')]).toEqual([100, 201, 199]);
+  });
+});
+
+describe('Retry-After', () => {
+  const at = (seconds: number) => new Date(seconds * 1_000).toUTCString();
+  const SECOND = NOW / 1_000;
+  const after = (retryAfter: string, status = 429) =>
+    deliveryOutcome({ ...answered(status), retryAfter } as PostResult, NOW);
+
+  test.each([
+    ['0', 1_000],
+    ['1', 1_000],
+    ['2', 2_000],
+    [' 59 ', 59_000],
+    ['60', 60_000],
+    ['61', 60_000],
+    ['999999999999999999', 60_000],
+    [at(SECOND + 30), 30_000],
+    [at(SECOND + 3_600), 60_000],
+    [at(SECOND - 30), 1_000],
+    ['Thursday, 01-Jan-70 00:17:00 GMT', 20_000],
+    ['Thu Jan  1 00:17:00 1970', 20_000],
+    ['', 1_000],
+    ['-5', 1_000],
+    ['1.5', 1_000],
+    ['0x10', 1_000],
+    ['soon', 1_000],
+    [`${'9'.repeat(41)}`, 1_000],
+    ['30, 30', 1_000],
+  ])('%j of a 429 delays the first retry by %i ms', (value, ms) => {
+    expect(decide(FRESH, after(value), NOW, 0)).toMatchObject({ state: 'pending', dueAt: NOW + ms });
+  });
+
+  test('lengthens each delay of the schedule and shortens none, with the same jitter', () => {
+    const delays = RETRY_DELAYS_MS.map((_, retries) => {
+      const { dueAt } = decide({ ...FRESH, retries }, after('3'), NOW, 1);
+      return dueAt - NOW;
+    });
+    expect(delays).toEqual([3_300, 3_300, 4_400]);
+  });
+
+  test('adds no request to the four', () => {
+    expect(decide({ ...FRESH, retries: 3 }, after('30'), NOW, 0).state).toBe('failed');
+  });
+
+  test.each([200, 301, 400, 500, 503])('of a %i is ignored', (status) => {
+    expect(after('30', status)).toEqual(deliveryOutcome(answered(status), NOW));
   });
 });
 
@@ -75,15 +122,18 @@ const REASONS: Readonly<Record<FailureReason, true>> = {
   ...{ dns: true, refused: true, reset: true, tls: true, timeout: true, protocol: true, network: true },
 };
 test.each(Object.keys(REASONS) as FailureReason[])('a network failure, %s, is retried', (reason) => {
-  expect(deliveryOutcome({ kind: 'failed', reason, detail: 'x' })).toEqual({
+  expect(deliveryOutcome({ kind: 'failed', reason, detail: 'x' }, NOW)).toEqual({
     end: 'failed',
     outcome: reason,
   });
 });
 
 test('a blocked address is final, and a fault of the platform is not counted against the receiver', () => {
-  expect(deliveryOutcome({ kind: 'blocked', detail: 'x' })).toEqual({ end: 'rejected', outcome: 'blocked' });
-  expect(deliveryOutcome({ kind: 'fault', detail: 'x' })).toEqual({
+  expect(deliveryOutcome({ kind: 'blocked', detail: 'x' }, NOW)).toEqual({
+    end: 'rejected',
+    outcome: 'blocked',
+  });
+  expect(deliveryOutcome({ kind: 'fault', detail: 'x' }, NOW)).toEqual({
     end: 'fault',
     outcome: 'platform fault',
   });
