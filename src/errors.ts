@@ -93,6 +93,10 @@ export const ERRORS = {
   PRODUCT_BUSY: passing(
     "Too many requests to the product's API are in flight; the message names the limit. Try again after `Retry-After`.",
   ),
+  LOG_BUSY: {
+    ...passing('Too many clients follow logs; the message names the limit. Try again after `Retry-After`.'),
+    retryAfterS: 5,
+  },
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
   IMAGE_UNKNOWN: row(404, 'caller', 'The active version has no image of this path.'),

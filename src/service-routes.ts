@@ -8,6 +8,7 @@ import type { DeliveryIntake } from './delivery/open-intake.ts';
 import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
+import { LogFollowers } from './http/control/log-followers.ts';
 import type { Product } from './http/control/product/product-api.ts';
 import { Credentials } from './http/credentials.ts';
 import { publicRoutes } from './http/public/public-routes.ts';
@@ -18,6 +19,9 @@ import type { Store } from './store/store.ts';
 import { CallerStatements } from './targets/caller-statements.ts';
 import type { OpenTargets } from './targets/open-targets.ts';
 
+/** Runs a function later. @returns a function that cancels it */
+type After = (ms: number, run: () => void) => () => void;
+
 /** What the routes are registered with. */
 export interface RouteParts {
   readonly processes: Processes;
@@ -27,6 +31,7 @@ export interface RouteParts {
   readonly calls: Calls;
   readonly publisher: Publisher;
   readonly delivery: DeliveryIntake;
+  readonly after: After;
   /** Present where the operator has named the product's API. */
   readonly product?: Product;
 }
@@ -41,6 +46,7 @@ export function registerRoutes(
     calls,
     publisher,
     delivery,
+    after,
     product,
   }: RouteParts,
 ): void {
@@ -50,6 +56,9 @@ export function registerRoutes(
   const scripts = new PublishedScripts(dispatch);
   const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
+  const logFollowers = new LogFollowers({ logs: store.logs, limits, after, limitMet });
+  // Followers of a log that is gone.
+  store.changes.on('installation', (id) => logFollowers.check(id));
   controlRoutes(listeners.control, {
     limits,
     clock: ticks,
@@ -63,6 +72,7 @@ export function registerRoutes(
     installations: store.installations,
     installLinks: store.installLinks,
     logs: store.logs,
+    logFollowers,
     lifecycleEvents: store.lifecycleEvents,
     eventList: store.eventList,
     audit: store.audit,

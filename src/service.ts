@@ -121,6 +121,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     registerRoutes(base, {
       ...{ processes, store, targets, listeners, calls, publisher, delivery },
       ...product,
+      after: later,
     });
     stops.push(() => listeners.control.close());
     stops.push(() => listeners.public.close());

@@ -76,6 +76,15 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'Too many calls of the installation are waiting',
   ],
   callsWaiting: ['# calls are waiting', 'Too many calls are waiting'],
+  logFollowers: ['# clients follow logs', 'Too many clients follow logs'],
+  logFollowersPerInstallation: [
+    '# clients follow the log of this installation',
+    'Too many clients follow the log of this installation',
+  ],
+  logFollowersPerToken: [
+    '# clients with this token follow logs',
+    'Too many clients with this token follow logs',
+  ],
   secretsPerIntegration: ['There are # secrets', 'There are too many secrets'],
   completionMs: ['The choices took #', 'The integration did not supply the choices in time'],
   configurationBytes: ['The configuration has #', 'The configuration is too large'],

@@ -7,6 +7,9 @@
  * harms only itself, and in total. Lines that do not fit are counted, and one line reports their
  * number. Lines still buffered when the process is killed are lost: a log line is not worth an
  * fsync.
+ *
+ * Followers receive what a pass has written after its commit, without a read of the store. Without
+ * followers, nothing of this costs anything.
  */
 
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -44,11 +47,28 @@ export interface LogLine {
 /** A line as it is listed; `id` sorts in the order of arrival. */
 export type StoredLine = LogLine & { readonly id: string };
 
+export interface LinesAfter {
+  readonly tenant: string;
+  readonly level?: LogLevel | undefined;
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface LinesSince {
+  readonly lines: readonly StoredLine[];
+  readonly isWhole: boolean;
+}
+
 export interface LogsParts {
   readonly database: Database;
   readonly limits: Pick<Limits, 'logLinesPerInstallation' | 'logBytesPerCall'>;
   readonly randomBytes: RandomBytes;
+  /** Receives errors of passes that no caller waits for; the lines of such a pass are lost. */
+  readonly onError?: ((cause: unknown) => void) | undefined;
 }
+
+/** Receives the lines of one log that a pass has written, oldest first. */
+export type LogFollower = (lines: readonly StoredLine[]) => void;
 
 /** Buffered lines of one installation. */
 interface Waiting {
@@ -68,6 +88,8 @@ export class Logs {
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
   #writing: Promise<void> = Promise.resolve();
+  readonly #followers = new Map<string, Set<LogFollower>>();
+  #isHurried = false;
   /** The last installation that a sweep has checked. */
   #swept = '';
 
@@ -94,6 +116,23 @@ export class Logs {
     waiting.rows.push(this.#row({ ...line, text }));
     waiting.bytes += bytes;
     this.#bytes += bytes;
+    const isHalfFull =
+      waiting.rows.length * 2 >= this.#parts.limits.logLinesPerInstallation ||
+      waiting.bytes * 2 >= BUFFERED_BYTES_PER_INSTALLATION;
+    if (isHalfFull && this.#followers.has(line.tenant)) this.#hurry();
+  }
+
+  /**
+   * Calls `follower` with the lines of each pass after its commit, in the order of their ids, until
+   * the returned function is called. It must not throw.
+   */
+  follow(tenant: string, follower: LogFollower): () => void {
+    const followers = this.#followers.get(tenant) ?? new Set();
+    this.#followers.set(tenant, followers.add(follower));
+    return () => {
+      followers.delete(follower);
+      if (followers.size === 0 && this.#followers.get(tenant) === followers) this.#followers.delete(tenant);
+    };
   }
 
   /**
@@ -124,6 +163,20 @@ export class Logs {
       .limit(limit + 1)
       .execute();
     return page(rows, limit, (row) => row.id, lineOf);
+  }
+
+  /**
+   * The lines after the one with the id `after`, oldest first. `isWhole` is whether that one is
+   * still kept, so that none after it has been removed.
+   */
+  async since({ tenant, level, after, limit }: LinesAfter): Promise<LinesSince> {
+    const of = this.#parts.database.selectFrom('log_lines').where('installation_id', '=', tenant);
+    let select = of.selectAll().where('id', '>', after);
+    if (level !== undefined) select = select.where('level', '>=', LOG_LEVELS.indexOf(level));
+    const rows = await select.orderBy('id').limit(limit).execute();
+    // After the read: what is removed later was read before.
+    const kept = await of.select('id').where('id', '<=', after).limit(1).executeTakeFirst();
+    return { lines: rows.map(lineOf), isWhole: kept !== undefined };
   }
 
   /**
@@ -164,6 +217,7 @@ export class Logs {
     if (waiting.size === 0) return;
     this.#waiting = new Map();
     this.#bytes = 0;
+    this.#isHurried = false;
     const rows: Tables['log_lines'][] = [];
     for (const { rows: own, dropped, lastDropped } of waiting.values()) {
       rows.push(...own);
@@ -179,6 +233,24 @@ export class Logs {
       }
       for (const tenant of waiting.keys()) await this.#trim(transaction, tenant);
     });
+    if (this.#followers.size > 0) this.#tell(rows);
+  }
+
+  /** Hands the rows of a pass to the followers of their logs. */
+  #tell(rows: readonly Tables['log_lines'][]): void {
+    const followed = rows.filter(({ installation_id: id }) => this.#followers.has(id));
+    for (const [tenant, lines] of Map.groupBy(followed.map(lineOf), ({ tenant }) => tenant))
+      for (const follower of [...(this.#followers.get(tenant) ?? [])]) follower(lines);
+  }
+
+  /**
+   * Writes a followed log before its buffer is full, so that its followers miss no line. Passes run
+   * one after the other, so a flood makes no more of them than the disk takes.
+   */
+  #hurry(): void {
+    if (this.#isHurried) return;
+    this.#isHurried = true;
+    this.pass().catch((cause: unknown) => this.#parts.onError?.(cause));
   }
 
   async #trim(database: Database, tenant: string): Promise<void> {

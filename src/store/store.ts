@@ -176,7 +176,7 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
   const commits = new GroupCommit(database);
   const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
   const deliveryRetention = new DeliveryRetention(parts);
-  const logs = new Logs({ database, limits, randomBytes });
+  const logs = new Logs({ database, limits, randomBytes, onError });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const audit = new Audit(parts);

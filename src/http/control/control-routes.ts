@@ -52,6 +52,7 @@ import { secretsRoutes } from './integrations/secrets.ts';
 import { versionsRoutes } from './integrations/versions.ts';
 import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
+import type { LogFollowers } from './log-followers.ts';
 import { logsRoutes } from './logs.ts';
 import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
 import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
@@ -82,6 +83,7 @@ export interface ControlRouteParts
     DeliveryIntake {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
+  readonly logFollowers: LogFollowers;
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;

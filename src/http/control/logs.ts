@@ -1,32 +1,27 @@
 /**
- * `/v1/logs`: the log of an installation, or of an integration's own endpoint, newest line first.
- * For the author, and that of an installation for the organization that installed, too.
+ * `/v1/logs`: the log of an installation, or of an integration's own endpoint, newest line first or
+ * followed as server-sent events. For the author, and that of an installation for the organization
+ * that installed, too.
  */
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import { wholeInstallation } from '../../model/installation.ts';
-import { mayReadIntegrationLog, mayReadLog } from '../../model/principal.ts';
+import { mayReadIntegrationLog, mayReadLog, type Principal } from '../../model/principal.ts';
 import { integrationTenant } from '../../model/target.ts';
 import { unknownInstallation, unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { LOG_LEVELS } from '../../protocol/wire.ts';
 import type { Installations } from '../../store/installations/installations.ts';
 import type { Registry } from '../../store/integrations/registry.ts';
-import type { Logs, StoredLine } from '../../store/logs.ts';
-import { principalOf } from './authenticate.ts';
-import { ERRORS_VIEW, isoTime, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest, Time } from './schemas.ts';
+import type { Logs } from '../../store/logs.ts';
+import type { Tokens } from '../../store/tokens.ts';
+import { bearerToken } from '../credentials.ts';
+import { holderOf, principalOf } from './authenticate.ts';
+import type { Follower, LogFollowers } from './log-followers.ts';
+import { type LineOf, LineView, lineView } from './log-line-view.ts';
+import type { Followed } from './log-stream.ts';
+import { ERRORS_VIEW, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
-
-const LineView = Type.Object({
-  id: Type.String(),
-  installation: Type.Optional(Type.String()),
-  integration: Type.Optional(Type.String({ description: 'For a line of its own endpoint.' })),
-  version: Type.Integer(),
-  requestId: Type.String(),
-  level: Type.Enum([...LOG_LEVELS]),
-  text: Type.String(),
-  at: Time,
-});
 
 const LogsQuery = Type.Object(
   {
@@ -34,72 +29,135 @@ const LogsQuery = Type.Object(
     installation: Type.Optional(Name),
     integration: Type.Optional(Name),
     level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'This level and those above it.' })),
+    follow: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether to answer with server-sent events. `limit` is the number of earlier lines that come first, by default none; after `Last-Event-ID` come the lines after that one.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 
+/** The shape of a line's `id`. */
+const LINE_ID = /^[0-9a-f]{12}-[0-9a-f]{12}-[A-Za-z0-9_-]{8}$/;
+const EVENT_STREAM = 'text/event-stream';
+
 export interface LogsRouteParts {
   readonly logs: Pick<Logs, 'list'>;
+  readonly logFollowers: LogFollowers;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
+  readonly tokens: Pick<Tokens, 'authenticate'>;
 }
 
-export function logsRoutes(app: TypedApp, { logs, registry, installations }: LogsRouteParts): void {
+type LogsRequest = FastifyRequest<{ Querystring: Static<typeof LogsQuery> }>;
+
+export function logsRoutes(app: TypedApp, parts: LogsRouteParts): void {
+  const { logs, logFollowers } = parts;
+  app.addHook('preClose', async () => logFollowers.stop());
   app.get(
     '/logs',
     {
       schema: {
-        summary: 'List the log of an installation, newest line first',
-        description: 'Name an installation, or an integration for the log of its own endpoint.',
+        summary: 'List the log of an installation, newest line first, or follow it',
+        description:
+          'Name an installation, or an integration for the log of its own endpoint. With "Accept: text/event-stream" or `follow=true`, the answer is server-sent events: one for each line, as lines are written.',
         querystring: LogsQuery,
         response: { 200: PageOf(LineView), ...ERRORS_VIEW },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      const log = await requestedLog(parts, request);
+      if (isFollowed(request)) {
+        const stream = logFollowers.follow(followed(request, log), follower(parts, request, log));
+        // nginx would collect lines before it passes them on.
+        reply.type(EVENT_STREAM).header('x-accel-buffering', 'no');
+        // Streams have no schema.
+        return reply.send(stream as never);
+      }
       const { level } = request.query;
-      const { tenant, ...of } = await requestedLog(request, { registry, installations });
-      const page = await logs.list({ ...pageRequest(request.query), tenant, level });
-      return pageAnswer(page, (line) => lineView(line, of));
+      const page = await logs.list({ ...pageRequest(request.query), tenant: log.tenant, level });
+      return pageAnswer(page, (line) => lineView(line, log.of));
     },
   );
 }
 
-/** What a line belongs to, as it is shown. */
-type LineOf = { readonly installation: string } | { readonly integration: string };
+/** A log that a query names. */
+interface Log {
+  readonly tenant: string;
+  readonly of: LineOf;
+}
 
 /**
  * The log that the query names.
  *
  * @throws AnnexError REQUEST_INVALID, INSTALLATION_UNKNOWN, INTEGRATION_UNKNOWN
  */
-async function requestedLog(
-  request: FastifyRequest<{ Querystring: Static<typeof LogsQuery> }>,
-  { registry, installations }: Omit<LogsRouteParts, 'logs'>,
-): Promise<LineOf & { readonly tenant: string }> {
-  const { installation: id, integration: name } = request.query;
-  const principal = principalOf(request);
-  if (name !== undefined && id === undefined) {
-    const integration = await registry.integration(name);
-    if (integration === undefined || !mayReadIntegrationLog(principal, integration.organization))
-      throw unknownIntegration(name);
-    return { integration: name, tenant: integrationTenant(integration.endpointKey) };
-  }
-  if (id === undefined || name !== undefined)
+async function requestedLog(parts: LogsRouteParts, request: LogsRequest): Promise<Log> {
+  const { installation, integration } = request.query;
+  if ((installation === undefined) === (integration === undefined))
     throw new AnnexError('REQUEST_INVALID', 'Send either query.installation or query.integration.');
-  const installation = await installations.read(wholeInstallation(id));
-  const integration = installation && (await registry.integration(installation.integration));
-  if (
-    installation === undefined ||
-    integration === undefined ||
-    !mayReadLog(principal, installation.organization, integration.organization)
-  ) {
-    throw unknownInstallation(id);
-  }
-  return { installation: id, tenant: id };
+  const log = await readableLog(parts, principalOf(request), request.query);
+  if (log !== undefined) return log;
+  throw integration === undefined ? unknownInstallation(installation ?? '') : unknownIntegration(integration);
 }
 
-const lineView = ({ tenant: _, at, ...rest }: StoredLine, of: LineOf) => ({
-  ...rest,
-  ...of,
-  at: isoTime(at),
-});
+/** Undefined if it does not exist, or the principal may not read it. */
+async function readableLog(
+  { registry, installations }: LogsRouteParts,
+  principal: Principal,
+  { installation: id, integration: name }: LogsRequest['query'],
+): Promise<Log | undefined> {
+  if (name !== undefined) {
+    const integration = await registry.integration(name);
+    return integration !== undefined && mayReadIntegrationLog(principal, integration.organization)
+      ? { tenant: integrationTenant(integration.endpointKey), of: { integration: name } }
+      : undefined;
+  }
+  const installation = id === undefined ? undefined : await installations.read(wholeInstallation(id));
+  const integration = installation && (await registry.integration(installation.integration));
+  return installation !== undefined &&
+    integration !== undefined &&
+    mayReadLog(principal, installation.organization, integration.organization)
+    ? { tenant: installation.installationId, of: { installation: installation.installationId } }
+    : undefined;
+}
+
+/** Whether the answer is a stream. `follow` decides where it is present, otherwise `Accept`. */
+function isFollowed({ method, query, headers }: LogsRequest): boolean {
+  // The answer to HEAD has no body that could end the stream with its client.
+  if (method !== 'GET') return false;
+  const accepted = (headers.accept ?? '')
+    .split(',')
+    .map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
+  return query.follow ?? accepted.includes(EVENT_STREAM);
+}
+
+/** @throws AnnexError REQUEST_INVALID */
+function followed({ query, headers }: LogsRequest, log: Log): Followed {
+  const { level, limit: earlier, cursor } = query;
+  if (cursor !== undefined)
+    throw new AnnexError(
+      'REQUEST_INVALID',
+      'query.cursor is for lists: a log that is followed has no pages.',
+    );
+  const after = [headers['last-event-id']].flat().at(-1);
+  if (after !== undefined && after !== '' && !LINE_ID.test(after))
+    throw new AnnexError('REQUEST_INVALID', 'Last-Event-ID is not the id of a line of a log.');
+  return { ...log, level, earlier, ...(after && { after }) };
+}
+
+function follower(parts: LogsRouteParts, request: LogsRequest, { tenant }: Log): Follower {
+  const token = bearerToken(request.raw) ?? '';
+  return {
+    principal: holderOf(request),
+    async refusal() {
+      const principal = await parts.tokens.authenticate(token);
+      if (principal === undefined) return 'revoked';
+      const log = await readableLog(parts, principal, request.query);
+      // An integration that was deleted and published again has another tenant.
+      return log?.tenant === tenant ? undefined : 'removed';
+    },
+  };
+}

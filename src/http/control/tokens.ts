@@ -8,6 +8,7 @@ import { BUILT_IN_ORGANIZATION } from '../../model/identifiers.ts';
 import { TOKEN_KINDS } from '../../model/principal.ts';
 import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
 import { actorOf, requireAdmin } from './authenticate.ts';
+import type { LogFollowers } from './log-followers.ts';
 import {
   ERRORS_VIEW,
   isoTime,
@@ -40,9 +41,11 @@ const TokenBody = Type.Object(
 
 export interface TokensRouteParts {
   readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>;
+  /** Streams with a revoked token end. */
+  readonly logFollowers: Pick<LogFollowers, 'check'>;
 }
 
-export function tokensRoutes(parent: TypedApp, { tokens }: TokensRouteParts): void {
+export function tokensRoutes(parent: TypedApp, { tokens, logFollowers }: TokensRouteParts): void {
   parent.register(async (app: TypedApp) => {
     app.addHook('onRequest', async (request) => requireAdmin(request));
     app.post(
@@ -83,6 +86,7 @@ export function tokensRoutes(parent: TypedApp, { tokens }: TokensRouteParts): vo
         const { id } = request.params;
         if (!(await tokens.revoke(id, actorOf(request))))
           throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
+        logFollowers.check();
         return reply.code(204).send(null);
       },
     );

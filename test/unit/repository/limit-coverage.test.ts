@@ -132,6 +132,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'deliveries-api',
     'orders deliveriesPerReplay at once, and has a cursor only if there is more',
   ],
+  logFollowers: ['log-following', 'followers are bounded: in all'],
+  logFollowersPerInstallation: ['log-following', 'followers are bounded: in all'],
+  logFollowersPerToken: ['log-following', 'followers are bounded: in all'],
+  logFollowerBufferBytes: ['log-following', 'a client that does not read is dropped'],
   logLinesPerInstallation: [
     'database-conformance',
     'keep the newest lines of each installation, up to the limit',
