@@ -78,10 +78,14 @@ export async function edit(
   const problemsOf = (whole: OpenConfiguration) => checks.problems(manifest, before.level, whole);
   const problems = problemsOf(configuration);
   if (before.status === 'active') refuseInvalid(problems, () => problemsOf(previous));
+  const status = before.status === 'pending' ? statusOf(problems) : before.status;
+  const hasEvent = status !== before.status || !isDeepStrictEqual(configuration, previous);
+  // Clients save forms without a change, and code may store the same state at each call.
+  if (!hasEvent && isSame(before, request)) return { installation: unsealed(before), problems };
   const after: SealedInstallation = {
     ...before,
     ...stored(change, before, configuration, request.configuration),
-    status: before.status === 'pending' ? statusOf(problems) : before.status,
+    status,
     externalIds: externalIdSet(request.externalIds ?? before.externalIds),
     spaceSelection: request.spaceSelection ?? before.spaceSelection,
     siteSelection: request.siteSelection ?? before.siteSelection,
@@ -90,11 +94,22 @@ export async function edit(
   };
   await updateTarget(change.transaction, after);
   if (request.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
-  if (after.status !== before.status || !isDeepStrictEqual(configuration, previous))
-    await change.writeEditEvent(after, { status: before.status, configuration: previous });
+  if (hasEvent) await change.writeEditEvent(after, { status: before.status, configuration: previous });
   await change.audit('installation.edit', after, { changed: namesOf(request) });
   return { installation: unsealed(after), problems };
 }
+
+/** Whether external ids and selections stay what they are. */
+const isSame = (
+  before: SealedInstallation,
+  {
+    externalIds = before.externalIds,
+    spaceSelection = before.spaceSelection,
+    siteSelection = before.siteSelection,
+  }: InstallationEdit,
+): boolean =>
+  isDeepStrictEqual(new Set(externalIds), new Set(before.externalIds)) &&
+  isDeepStrictEqual([spaceSelection, siteSelection], [before.spaceSelection, before.siteSelection]);
 
 /** Pauses or resumes a target; does nothing if it is in that state already. */
 export async function setPaused(

@@ -146,6 +146,12 @@ test('each part has its limit, met exactly and exceeded by one', async () => {
     'REQUEST_TOO_LARGE',
     expect.stringContaining('`event`'),
   ]);
+  const environment = padded(1_001);
+  expect(await refusal(annex.envelope(worker, { type: 'fetch' }, { environment }))).toEqual([
+    413,
+    'REQUEST_TOO_LARGE',
+    expect.stringContaining('`environment`'),
+  ]);
   const big = annex.envelope(worker, { type: 'fetch' }, { body: 'x'.repeat(2_001) });
   expect(await refusal(big)).toEqual([413, 'REQUEST_TOO_LARGE', expect.stringContaining('`fetch-body`')]);
   expect((await fetch(worker.endpoint, { method: 'POST', body: 'x'.repeat(2_001) })).status).toBe(413);

@@ -4,6 +4,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { Level } from '../../../src/model/level.ts';
 import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
@@ -239,6 +240,52 @@ describe('an edit', () => {
     expect(await takeEventBodies(store, name.installationId)).toEqual([]);
     await configure({ count: 2 });
     expect(await takeEventBodies(store, name.installationId)).toHaveLength(1);
+  });
+
+  test.each<[Level, Record<string, unknown>, Record<string, unknown>]>([
+    ['organization', { region: 'eu', oauth_credentials: TOKEN }, { region: 'us' }],
+    ['space', { channel: 'one' }, { channel: 'two' }],
+    ['site', { any: { thing: [1] } }, { any: { thing: [2] } }],
+  ])(
+    'of level %s that sends equal values changes nothing, and tells nothing',
+    async (level, equal, other) => {
+      const { store, name: whole } = await open();
+      const { installationId } = whole;
+      const name = level === 'organization' ? whole : { installationId, level, place: 'p1' };
+      if (name.level !== 'organization')
+        await store.installations.installBelow({ ...name, level: name.level, externalIds: [] }, OPERATOR);
+      const edit = (asked: InstallationEdit) => store.installations.edit(name, asked, {}, OPERATOR);
+      const audited = async () => (await store.audit.list({ installationId, limit: 99 })).items.length;
+      const selections = level === 'organization' ? ({ spaceSelection: 'selected' } as const) : {};
+      const asked = { configuration: equal, externalIds: ['a', 'b'], ...selections };
+      const { installation } = await edit(asked);
+      await takeEventBodies(store, installationId);
+      const entries = await audited();
+      CLOCK.now += 1_000;
+      for (const again of [asked, { ...asked, externalIds: ['b', 'a', 'b'] }, { configuration: equal }, {}])
+        expect((await edit(again)).installation).toEqual(installation);
+      expect(await store.installations.read(name)).toEqual(installation);
+      expect([await takeEventBodies(store, installationId), await audited()]).toEqual([[], entries]);
+      // External ids are no configuration: a change of them is one, and tells nothing.
+      expect((await edit({ externalIds: ['a'] })).installation.revision).toBe(installation.revision + 1);
+      expect(await takeEventBodies(store, installationId)).toEqual([]);
+      expect((await edit({ configuration: other })).installation.revision).toBe(installation.revision + 2);
+      expect(await takeEventBodies(store, installationId)).toMatchObject([
+        { previous: { configuration: equal } },
+      ]);
+      expect(await audited()).toBe(entries + 2);
+    },
+  );
+
+  test('with equal values makes a pending installation active where a later version asks for less', async () => {
+    const { store, name, configure } = await open();
+    expect((await configure({ count: 1 })).installation.status).toBe('pending');
+    await takeEventBodies(store, name.installationId);
+    await store.registry.publish(publication(''), OPERATOR);
+    expect((await configure({ count: 1 })).installation.status).toBe('active');
+    expect(await takeEventBodies(store, name.installationId)).toMatchObject([
+      { status: 'active', previous: { status: 'pending' } },
+    ]);
   });
 
   test('of a selection leaves the configuration as it is', async () => {
