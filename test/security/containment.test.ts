@@ -77,6 +77,23 @@ describe('a call that passes a limit', () => {
     expect(await annex.metric('annex_calls_total{outcome="exceededMemory"}')).toBe(1);
   });
 
+  test.each([
+    ['many buffers', 'const all = []; for (;;) all.push(new ArrayBuffer(1_000_000));'],
+    ['one buffer', 'new ArrayBuffer(2 ** 32);'],
+  ])(
+    'out of memory with %s is exceededMemory in log and metrics, though the code hides it',
+    async (_, code) => {
+      const annex = await startTestService({ limits: { isolateHeapMib: 16 } });
+      const source = `export default { fetch() { try { ${code} } catch {} return new Response('fine'); } };`;
+      const installed = await annex.deploy('hides', source);
+      await (await fetch(installed.endpoint)).text();
+      await expect.poll(() => annex.metric('annex_calls_total{outcome="exceededMemory"}')).toBe(1);
+      expect(await annex.log(installed)).toContainEqual(
+        expect.objectContaining({ level: 'error', text: expect.stringContaining('exceededMemory') }),
+      );
+    },
+  );
+
   test('ends alone: a call that waits for the same isolate runs in the next one', async () => {
     const annex = await startTestService({ limits: { callCpuMs: 200 } });
     const { endpoint } = await annex.deploy('worker', WORKER);
