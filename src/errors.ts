@@ -190,7 +190,15 @@ export const ERRORS = {
   ),
   DELIVERY_UNKNOWN: row(404, 'caller', 'No delivery of this id that the token may see.'),
   DELIVERY_PENDING: row(409, 'caller', 'The delivery is in flight or waits for its next attempt.'),
-  DELIVERY_OVER: row(409, 'caller', 'The delivery is final and cannot be canceled.'),
+  DELIVERY_OVER: row(
+    409,
+    'caller',
+    'The delivery is final: it cannot be canceled, and a task is not delivered again.',
+  ),
+  TASKS_FULL: {
+    ...row(429, 'caller', 'Too many tasks are pending, of the target or of the integration.'),
+    retryAfterS: 10,
+  },
   WEBHOOK_UNKNOWN: row(
     404,
     'caller',

@@ -188,6 +188,17 @@ export const DEFAULT_LIMITS = {
   eventBytes: 256 * KIB,
   /** Events in one post. */
   eventsPerBatch: 1_000,
+  /** One task, as JSON. */
+  taskBytes: 64 * KIB,
+  /** Pending tasks of one target. Beyond this, 429. */
+  tasksPendingPerTarget: 1_000,
+  /** Pending tasks of one integration, of all its targets together. Beyond this, 429. */
+  tasksPendingPerIntegration: 10_000,
+  /**
+   * Tasks that the code of one installation queues, and likewise that of an integration at its own
+   * level. Beyond this, 429.
+   */
+  tasksPerMinutePerInstallation: 600,
   /** Payload of one webhook. */
   webhookPayloadBytes: 256 * KIB,
   /** Total time of one attempt, from the DNS look-up to the last byte of the receiver's answer. */

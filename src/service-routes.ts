@@ -82,6 +82,7 @@ export function registerRoutes(
     deliveryList: store.deliveryList,
     webhookSecrets: store.webhookSecrets,
     acceptance: delivery.acceptance,
+    taskAcceptance: delivery.taskAcceptance,
     deliveryOrders: delivery.deliveryOrders,
     webhookTests: delivery.webhookTests,
     statementKeys: store.statementKeys,

@@ -304,4 +304,14 @@ export interface ApiRoutes {
     };
     readonly answer: ApiSpentState;
   };
+  /** Queue a task. */
+  'POST /integrations/{name}/tasks': {
+    readonly body: {
+      /** Any JSON value. The event `task` has it as it is here. */
+      readonly task: unknown;
+      /** Seconds until the task is delivered. */
+      readonly schedule?: number;
+    };
+    readonly answer: undefined;
+  };
 }

@@ -44,6 +44,14 @@ export type ApiOptions<Route extends ApiRoute> = PathOption<PathNames<Route>> &
 type Rest<Route extends ApiRoute> =
   object extends ApiOptions<Route> ? [options?: ApiOptions<Route>] : [options: ApiOptions<Route>];
 
+/** A task to queue. */
+export interface QueuedTask {
+  /** Any JSON value of up to 64 KiB, which the event `task` has as its `task`. */
+  readonly task: unknown;
+  /** Seconds until it is delivered, from 0 to 86,400; at once if absent. */
+  readonly schedule?: number;
+}
+
 /** A success of the API. */
 export interface ApiAnswer<Body> {
   /** HTTP status, 200 to 299. */
@@ -109,14 +117,37 @@ export class Api {
     route: Route,
     ...[options = {} as ApiOptions<Route>]: Rest<Route>
   ): Promise<ApiAnswer<ApiRoutes[Route]['answer']>> {
-    const { path, query, headers, body } = options as AnyOptions;
+    const [, template = ''] = route.split(' ');
+    const { id } = { ...this.#own(), ...(options as AnyOptions).path };
+    return this.#send(route, options, this.#token(template, id));
+  }
+
+  /**
+   * Queues a task for the target of this call (docs/contract/tasks.md); the same as
+   * `context.integration.queueTask`. `request('POST /integrations/{name}/tasks', …)` sends the
+   * token of the integration instead, and queues for the integration's own level.
+   *
+   * @returns once the task is stored
+   * @throws ApiError if it is not: the task is too large, or too many are pending
+   */
+  async queueTask({ task, schedule }: QueuedTask): Promise<void> {
+    const { apiTokens } = this.#environment;
+    const token = apiTokens.installation ?? apiTokens.integration;
+    await this.#send('POST /integrations/{name}/tasks', { body: { task, schedule } }, token);
+  }
+
+  async #send<Route extends ApiRoute>(
+    route: Route,
+    { path, query, headers, body }: AnyOptions,
+    token: string,
+  ): Promise<ApiAnswer<ApiRoutes[Route]['answer']>> {
     const [method = '', template = ''] = route.split(' ');
     const names = { ...this.#own(), ...path };
     const response = await fetch(this.#url(template, names, query), {
       method,
       headers: {
         accept: 'application/json',
-        authorization: `Bearer ${this.#token(template, names['id'])}`,
+        authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...defined(headers),
       },

@@ -12,11 +12,13 @@ import { sdkEnvironment } from './sdk-environment.ts';
 
 let environmentOf: (context: CallContext) => Environment;
 let apiOf: (context: CallContext) => Api;
+let integrationOf: (context: CallContext) => Context['integration'];
 
 class CallContext {
   readonly #envelope: Pick<Envelope, 'environment'>;
   #environment: Environment | undefined;
   #api: Api | undefined;
+  #integration: Context['integration'] | undefined;
   readonly waitUntil: Context['waitUntil'];
 
   static {
@@ -27,6 +29,10 @@ class CallContext {
     apiOf = (context) => {
       context.#api ??= new Api(environmentOf(context));
       return context.#api;
+    };
+    integrationOf = (context) => {
+      context.#integration ??= { queueTask: (queued) => apiOf(context).queueTask(queued) };
+      return context.#integration;
     };
   }
 
@@ -51,6 +57,12 @@ const LAZY = {
     enumerable: true,
     get(this: CallContext) {
       return apiOf(this);
+    },
+  },
+  integration: {
+    enumerable: true,
+    get(this: CallContext) {
+      return integrationOf(this);
     },
   },
 };

@@ -1,5 +1,5 @@
 /** The second argument of every handler. Types only. */
-import type { Api } from './api.ts';
+import type { Api, QueuedTask } from './api.ts';
 import type { Environment } from './environment.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
 
@@ -13,6 +13,19 @@ export interface Context<C extends Configuration = AccountConfiguration> {
   readonly environment: Environment<C>;
   /** Client of the platform's API, with the runtime tokens of this call. */
   readonly api: Api;
+  /** What the integration may do with itself. */
+  readonly integration: {
+    /**
+     * Queues a task: later, the platform calls `task` of the integration with it, for the target of
+     * this call, at least once (docs/contract/tasks.md).
+     *
+     * @returns once the task is stored
+     * @throws ApiError if it is not: the task is too large, or too many are pending
+     *
+     * @example await context.integration.queueTask({ task: { sync: 'pages' }, schedule: 60 });
+     */
+    queueTask(queued: QueuedTask): Promise<void>;
+  };
   /**
    * Keeps the call open for work that the answer does not wait for, until the promise settles or
    * the call's wall time ends (docs/contract/calls.md#waituntil).

@@ -4,7 +4,14 @@
  * Bundled into every script that uses it, so it stays small and depends on nothing but the web
  * platform.
  */
-export { type Api, type ApiAnswer, ApiError, type ApiOptions, type ApiRoute } from './api.ts';
+export {
+  type Api,
+  type ApiAnswer,
+  ApiError,
+  type ApiOptions,
+  type ApiRoute,
+  type QueuedTask,
+} from './api.ts';
 export type {
   ApiConfigurationForm,
   ApiInstallation,

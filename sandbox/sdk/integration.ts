@@ -65,7 +65,10 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
     event: VisitorAuthenticationEvent,
     context: Context<C>,
   ) => Awaitable<Response>;
-  /** Runs a task of the integration. A task whose handler throws has failed. */
+  /**
+   * Runs a task of the integration, which `context.integration.queueTask` queued. A task whose
+   * handler throws has failed, and is not repeated.
+   */
   readonly task?: EventHandler<TaskEvent, C>;
   /** Results of `createContentSource`, each with a `sourceId` of its own. */
   readonly contentSources?: readonly ContentSource[];

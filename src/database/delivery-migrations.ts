@@ -117,6 +117,16 @@ async function createPayloadsAndAttempts(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Pending tasks are counted for each integration. */
+export async function tasksOfIntegrations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createIndex('deliveries_tasks')
+    .on('deliveries')
+    .columns(['integration'])
+    .where(sql<boolean>`state = 'pending' and type = 'task'`)
+    .execute();
+}
+
 export async function webhookSecrets(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhook_secrets')

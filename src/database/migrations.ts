@@ -6,7 +6,7 @@
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { eventsAndDeliveries, webhookSecrets } from './delivery-migrations.ts';
+import { eventsAndDeliveries, tasksOfIntegrations, webhookSecrets } from './delivery-migrations.ts';
 import { integrationEndpoints } from './endpoint-migrations.ts';
 import { statementKeys } from './product-migrations.ts';
 
@@ -31,6 +31,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '018-built-ins': { up: builtIns },
   '019-statement-keys': { up: statementKeys },
   '020-integration-endpoints': { up: integrationEndpoints },
+  '021-tasks': { up: tasksOfIntegrations },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

@@ -7,7 +7,7 @@
  */
 import type { Generated, Kysely } from 'kysely';
 import type { InstallationStatus, Selection } from '../model/installation.ts';
-import type { Level } from '../model/level.ts';
+import type { EndpointLevel, Level } from '../model/level.ts';
 import type { Visibility } from '../model/manifest/visibility.ts';
 import type { TokenKind } from '../model/principal.ts';
 
@@ -161,7 +161,10 @@ export interface Tables {
     created_at: number;
     finished_at: number | null;
   };
-  /** Accepted product events, each stored once (docs/contract/events.md#posting). */
+  /**
+   * Accepted events, each stored once: those of the product (docs/contract/events.md#posting), and
+   * tasks (docs/contract/tasks.md#queuing).
+   */
   events: {
     /** From a `Sequence`: sorts in the order of acceptance. */
     id: string;
@@ -170,11 +173,14 @@ export interface Tables {
     organization: string;
     type: string;
     /** Where the event happened. */
-    level: Exclude<Level, 'organization'>;
+    level: EndpointLevel;
     place: string;
     /** Set if the event is for one installation only. */
     installation_id: string | null;
-    /** JSON object: the event as handlers receive it, without `installationId`. */
+    /**
+     * JSON object: the event as handlers receive it, without `installationId`; empty once a task
+     * has ended.
+     */
     body: string;
     /** Hash of the body, independent of the order of its members. */
     body_hash: string;
@@ -191,12 +197,15 @@ export interface Tables {
     event_id: string;
     type: string;
     kind: DeliveryKind;
-    /** Key of the target's endpoint; the unit of fair scheduling. */
+    /**
+     * Key of the target's endpoint, or its lane of tasks (`taskLane`); the unit of fair scheduling.
+     */
     endpoint: string;
     organization: string;
     integration: string;
+    /** Empty at the level of the integration. */
     installation_id: string;
-    level: Level;
+    level: EndpointLevel;
     place: string;
     state: DeliveryState;
     /** Time of the next attempt. */

@@ -5,7 +5,8 @@
  * deleted or paused, or was paused since, gets nothing
  * (docs/contract/webhooks.md#pause-and-removal).
  */
-import type { Target } from '../model/target.ts';
+import { installedName, type Target } from '../model/target.ts';
+import { endpointOfLane } from '../model/task.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
@@ -14,7 +15,7 @@ import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
 export interface AttemptsParts {
-  readonly targets: Pick<TargetResolver, 'named'>;
+  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly handlers: Pick<HandlerDelivery, 'attempt'>;
   readonly webhooks: Pick<WebhookDelivery, 'attempt'>;
   /** Receives failures of the store. */
@@ -33,9 +34,9 @@ export class Attempts {
     const { targets, handlers, webhooks, onError } = this.#parts;
     const { claim } = delivery;
     try {
-      const target = await targets.named(claim.target);
+      const target = await targetOf(targets, claim);
       // A target that was deleted and installed again has another endpoint.
-      if (target === undefined || target.endpointKey !== claim.endpoint)
+      if (target === undefined || target.endpointKey !== endpointOfLane(claim.endpoint))
         return unrecorded({ end: 'canceled', outcome: 'deleted' });
       delivery.target = target;
       if (isPausedFor(target, claim)) return unrecorded({ end: 'canceled', outcome: 'paused' });
@@ -49,6 +50,14 @@ export class Attempts {
       return unrecorded({ end: 'fault', outcome: 'platform fault' });
     }
   }
+}
+
+function targetOf(
+  targets: AttemptsParts['targets'],
+  { integration, target }: ClaimedDelivery,
+): Promise<Target | undefined> {
+  const name = installedName(target);
+  return name === undefined ? targets.ofIntegration(integration) : targets.named(name);
 }
 
 const unrecorded = (ending: DeliveryOutcome): Attempted => ({ ending });

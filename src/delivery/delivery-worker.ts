@@ -6,12 +6,13 @@
  * and its outcome is written before its place goes to the next one. A process that dies loses none,
  * and only repeats those in flight. Memory holds hints of what is due (`fair-scheduler.ts`).
  * Nothing is polled: fresh deliveries are added after their commit, and one timer wakes those that
- * back off. An attempt is made in `attempts.ts`; `retry.ts` decides what becomes of a delivery
- * after it.
+ * back off, and tasks at their time. An attempt is made in `attempts.ts`; `retry.ts` decides what
+ * becomes of a delivery after it.
  */
 
 import type { CallLog } from '../calls/call-log.ts';
 import type { Limits } from '../limits.ts';
+import { isTaskLane, TASK_SCHEDULE_S_MAX } from '../model/task.ts';
 import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
@@ -29,6 +30,13 @@ import { BACK_OFF_MS_MAX, PAGE, STORE_BACK_OFF_MS, WorkerLoop } from './worker-l
 const MISSED_BACK_OFF_MS = 1_000;
 /** An attempt that took longer makes its endpoint slow, with quotas of its own. */
 const SLOW_MS = 1_000;
+/**
+ * Longest wait for a task without a look at the clock: after the machine was suspended, or its
+ * clock set forward, a task is late by at most this.
+ */
+const TASK_LOOK_MS = 600_000;
+/** A task that is due later is so by a clock that was set back since. */
+const TASK_WAIT_MS_MAX = TASK_SCHEDULE_S_MAX * 1_000 + BACK_OFF_MS_MAX;
 /** Time to settle the deliveries that a stop abandons. */
 const ABANDON_MS = 1_000;
 
@@ -102,6 +110,15 @@ export class DeliveryWorker {
     this.#passSoon();
   }
 
+  /** Adds a delivery that is due at `dueAt`, in milliseconds since 1970. */
+  addLater(delivery: WaitingDelivery, dueAt: number): void {
+    const { clock, ticks } = this.#parts;
+    const waitMs = dueAt - clock();
+    if (waitMs <= 0) return this.add([delivery]);
+    this.#scheduler.addLater(delivery, ticks() + Math.min(waitMs, TASK_LOOK_MS));
+    this.#passSoon();
+  }
+
   /**
    * Starts nothing any more, and gives deliveries in flight some time.
    *
@@ -158,8 +175,11 @@ export class DeliveryWorker {
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
-      else if (nextAt <= now + BACK_OFF_MS_MAX)
-        this.#scheduler.refilled(endpoint, { ...due, nextAt: this.#ticksAt(nextAt) });
+      else if (nextAt <= now + (isTaskLane(endpoint) ? TASK_WAIT_MS_MAX : BACK_OFF_MS_MAX))
+        this.#scheduler.refilled(endpoint, {
+          ...due,
+          nextAt: ticks() + Math.min(nextAt - now, TASK_LOOK_MS),
+        });
       else {
         this.#dueBy.set(endpoint, nextAt);
         const { ids, more, nextAt: laterAt } = await queue.due(endpoint, nextAt, hints);

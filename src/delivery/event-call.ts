@@ -3,12 +3,14 @@
  * delivery.
  *
  * The stored event is valid JSON and is not parsed again: the id of the installation, the only
- * member that differs between targets, is put in front of the others.
+ * member that differs between targets, is put in front of the others. A task has no ids of its own,
+ * and gets all of its target's.
  */
 import type { Readable } from 'node:stream';
 import type { CallResponse, CallResult } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
-import type { Target } from '../model/target.ts';
+import { eventIds, type Target } from '../model/target.ts';
+import { TASK } from '../model/task.ts';
 import { handlerOutcome } from './handler-outcome.ts';
 import type { Attempted, DeliveryInFlight } from './in-flight.ts';
 
@@ -31,11 +33,19 @@ export function callFor(
   { claim, caller }: DeliveryInFlight,
 ): Promise<CallResult> | Attempted {
   if (target.handles?.has(claim.type) === false) return NO_HANDLER;
-  const event = `{"installationId":${JSON.stringify(target.installationId)},${claim.eventBody.slice(1)}`;
-  const envelope = { event: Buffer.from(event, 'utf8'), environment: target.environmentJson };
+  const envelope = {
+    event: Buffer.from(eventFor(target, claim), 'utf8'),
+    environment: target.environmentJson,
+  };
   // The call has the id of the delivery: one event may be delivered to several targets of an
   // installation.
   return dispatch.call(target, envelope, claim.id, caller);
+}
+
+function eventFor(target: Target, { type, eventBody }: DeliveryInFlight['claim']): string {
+  const ids = type === TASK ? eventIds(target) : { installationId: target.installationId };
+  if (ids.installationId === undefined) return eventBody;
+  return `${JSON.stringify(ids).slice(0, -1)},${eventBody.slice(1)}`;
 }
 
 /** What a call means for the delivery, whatever the body of its answer is. */

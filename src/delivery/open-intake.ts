@@ -1,20 +1,25 @@
 /**
- * Composes what the API asks of deliveries: acceptance of events, orders and test events, over an
- * open store and for a worker. It makes no attempt: tests open it without cells and clients.
+ * Composes what the API asks of deliveries: acceptance of events and tasks, orders and test events,
+ * over an open store and for a worker. It makes no attempt: tests open it without cells and
+ * clients.
  */
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import type { Store } from '../store/store.ts';
 import { EventAcceptance } from './accept/event-acceptance.ts';
 import { RecipientResolver } from './accept/recipients.ts';
+import { TaskAcceptance } from './accept/task-acceptance.ts';
 import { WebhookTests } from './accept/webhook-tests.ts';
 import { DeliveryOrders } from './delivery-orders.ts';
 import type { DeliveryWorker } from './delivery-worker.ts';
 
 export interface IntakeParts {
-  readonly store: Pick<Store, 'changes' | 'subscriberRows' | 'eventOutbox' | 'deliveryOrderRows'>;
+  readonly store: Pick<
+    Store,
+    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows'
+  >;
   /** Receives the deliveries that are pending after a commit. */
-  readonly worker: Pick<DeliveryWorker, 'add'>;
+  readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
   readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -24,6 +29,7 @@ export interface IntakeParts {
 /** What the API asks of deliveries. */
 export interface DeliveryIntake {
   readonly acceptance: EventAcceptance;
+  readonly taskAcceptance: TaskAcceptance;
   readonly deliveryOrders: DeliveryOrders;
   readonly webhookTests: WebhookTests;
 }
@@ -37,6 +43,7 @@ export function openIntake({ store, worker, limits, clock, randomBytes }: Intake
   const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
   return {
     acceptance,
+    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, clock, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
     webhookTests: new WebhookTests({ acceptance, randomBytes }),
   };

@@ -14,7 +14,7 @@ import type { PostResult, WebhookClient } from '../egress/webhook/webhook-client
 import type { LimitName, Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { signatureHeader } from '../model/signature.ts';
-import type { Target } from '../model/target.ts';
+import { installedName, type Target } from '../model/target.ts';
 import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
@@ -109,7 +109,9 @@ export class WebhookDelivery {
   ): Promise<Attempted | typeof LOST> {
     const { secrets, webhookClient, clock } = this.#parts;
     const { claim } = delivery;
-    const signing = await secrets.signing(claim.target);
+    const target = installedName(claim.target);
+    if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
+    const signing = await secrets.signing(target);
     if (delivery.isAbandoned) return LOST;
     const body = Buffer.from(payload, 'utf8');
     // Rounded down: a receiver may refuse a signature of the future.

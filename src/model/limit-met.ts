@@ -102,6 +102,16 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   ],
   eventBytes: ['The event has #', 'The event is too large'],
   eventsPerBatch: ['There are # events', 'There are too many events'],
+  taskBytes: ['The task has #', 'The task is too large'],
+  tasksPendingPerTarget: [
+    'The target would have # tasks pending; try again later',
+    'The target has too many tasks pending; try again later',
+  ],
+  tasksPendingPerIntegration: [
+    'The integration would have # tasks pending; try again later',
+    'The integration has too many tasks pending; try again later',
+  ],
+  tasksPerMinutePerInstallation: ['# tasks in a minute', 'Too many tasks of this installation'],
   webhookPayloadBytes: ['The payload has #', 'The payload is too large'],
   webhookMs: ['The attempt took #', 'The receiver did not answer in time'],
   webhookConnectMs: ['Connecting took #', 'The connection to the receiver could not be made in time'],

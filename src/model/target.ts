@@ -6,7 +6,7 @@
 import type { Limits } from '../limits.ts';
 import type { IsolateLimits } from '../protocol/wire.ts';
 import type { Environment } from './environment.ts';
-import type { InstallationStatus } from './installation.ts';
+import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EndpointLevel } from './level.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
@@ -83,12 +83,15 @@ export interface Target {
   readonly signingSecrets: readonly string[];
 }
 
+/** Names one endpoint: a target of an installation, or the integration as a whole. */
+export type EndpointName = Pick<Target, 'installationId' | 'level' | 'place'>;
+
+/** The same name among targets of installations; undefined at the level of the integration. */
+export const installedName = ({ installationId, level, place }: EndpointName): TargetName | undefined =>
+  level === 'integration' ? undefined : { installationId, level, place };
+
 /** The ids of a target, as members of each of its events (`docs/contract/calls.md#event-ids`). */
-export const eventIds = ({
-  installationId,
-  level,
-  place,
-}: Pick<Target, 'installationId' | 'level' | 'place'>): EventIds => {
+export const eventIds = ({ installationId, level, place }: EndpointName): EventIds => {
   if (level === 'integration') return {};
   if (level === 'space') return { installationId, spaceId: place };
   return level === 'site' ? { installationId, siteId: place } : { installationId };

@@ -30,6 +30,7 @@ import { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import { EventList } from './events/event-list.ts';
 import { EventOutbox, type EventOutboxParts } from './events/event-outbox.ts';
 import { SubscriberRows } from './events/subscriber-rows.ts';
+import { TaskOutbox, type TaskOutboxParts } from './events/task-outbox.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
@@ -116,6 +117,7 @@ export interface Store {
   readonly lifecycleEvents: LifecycleEvents;
   readonly eventList: EventList;
   readonly eventOutbox: EventOutbox;
+  readonly taskOutbox: TaskOutbox;
   readonly subscriberRows: SubscriberRows;
   readonly backlog: Backlog;
   readonly deliveryQueue: DeliveryQueue;
@@ -222,10 +224,11 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
 
 /** The parts of the store that `delivery/` and the API read and write. */
 const eventsAndDeliveries = (
-  parts: EventOutboxParts & DeliveryClaimsParts & { readonly database: Database },
+  parts: EventOutboxParts & TaskOutboxParts & DeliveryClaimsParts & { readonly database: Database },
 ) => ({
   eventList: new EventList(parts.database),
   eventOutbox: new EventOutbox(parts),
+  taskOutbox: new TaskOutbox(parts),
   subscriberRows: new SubscriberRows(parts.database),
   deliveryQueue: new DeliveryQueue(parts.database),
   deliveryClaims: new DeliveryClaims(parts),

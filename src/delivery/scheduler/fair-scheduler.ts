@@ -99,6 +99,11 @@ export class FairScheduler {
     this.#enqueue(queue);
   }
 
+  /** Adds an endpoint with a delivery that is due at `at`. */
+  addLater({ endpoint, organization, integration }: EndpointOwners, at: number): void {
+    this.#backOffs.until(this.#queueOf({ endpoint, organization, integration }), at);
+  }
+
   /** Another delivery of an endpoint with deliveries in flight is due at `at`. */
   retryAt(endpoint: string, at: number): void {
     const queue = this.#queues.get(endpoint);

@@ -3,14 +3,17 @@
  *
  * An endpoint whose quota is used up is blocked in that quota; a place that becomes free is
  * reserved for the next blocked endpoint. Slow endpoints have three quarters of a quota at most,
- * and the rest is for endpoints that answer in time. Slow is an endpoint whose last attempt was, or
+ * and the rest is for endpoints that answer in time. Tasks have half of the places of all, and of
+ * their organization, and the rest is for events. Slow is an endpoint whose last attempt was, or
  * with a backlog from before the start. Pure.
  *
  * Attack: an organization with a thousand receivers that never answer; an integration in a thousand
  * organizations; two hundred hanging receivers of different organizations behind one integration,
- * which took every place of it for ten seconds at a time while a healthy endpoint waited.
+ * which took every place of it for ten seconds at a time while a healthy endpoint waited; an
+ * integration whose tasks run for long at a thousand targets, to delay the product's events.
  */
 import type { Limits } from '../../limits.ts';
+import { isTaskLane } from '../../model/task.ts';
 import { type EndpointQueue, isSparse, type Ticket } from './endpoint-queue.ts';
 import { SparseFirst } from './sparse-first.ts';
 
@@ -19,6 +22,11 @@ const INTEGRATION = 'integration ';
 /** Slow endpoints of one integration, and of all integrations. */
 const SLOW_OF_INTEGRATION = 'integration, slow ';
 const SLOW = 'slow';
+/** Tasks of one organization, and of all. */
+const TASKS_OF_ORGANIZATION = 'tasks of organization ';
+const TASKS = 'tasks';
+/** At least one: else no task would start. */
+const half = (all: number): number => Math.max(1, all >> 1);
 /** One integration leaves a quarter to others; slow endpoints leave one to those in time. */
 const exceptAQuarter = (all: number): number => all - (all >> 2);
 
@@ -78,7 +86,7 @@ export class Quotas {
    */
   block(queue: EndpointQueue, full: Quota, collected: readonly Quota[]): void {
     queue.queued = true;
-    const kept = collected.find(({ name }) => name !== full.name && !name.startsWith(ORGANIZATION));
+    const kept = collected.find(({ name }) => name !== full.name && !isOfOrganization(name));
     if (kept === undefined || kept.reserver !== undefined) {
       full.blocked.push(ticketFor(queue, full), isSparse(queue));
       return;
@@ -155,11 +163,16 @@ export class Quotas {
 
   #maxOf(name: string): number {
     const { deliveriesInFlight: all, deliveriesInFlightPerOrganization } = this.#limits;
+    if (name.startsWith(TASKS_OF_ORGANIZATION)) return half(deliveriesInFlightPerOrganization);
+    if (name === TASKS) return half(all);
     if (name.startsWith(ORGANIZATION)) return deliveriesInFlightPerOrganization;
     if (name.startsWith(SLOW_OF_INTEGRATION)) return exceptAQuarter(exceptAQuarter(all));
     return exceptAQuarter(all);
   }
 }
+
+const isOfOrganization = (name: string): boolean =>
+  name.startsWith(ORGANIZATION) || name.startsWith(TASKS_OF_ORGANIZATION);
 
 function ticketFor(queue: EndpointQueue, { name }: Quota): Ticket {
   queue.blocked = { queue, quota: name };
@@ -175,4 +188,5 @@ const namesOf = (queue: EndpointQueue): string[] => [
   `${ORGANIZATION}${queue.organization}`,
   `${INTEGRATION}${queue.integration}`,
   ...(queue.slow ? slowNames(queue) : []),
+  ...(isTaskLane(queue.endpoint) ? [`${TASKS_OF_ORGANIZATION}${queue.organization}`, TASKS] : []),
 ];

@@ -49,6 +49,7 @@ import { integrationsRoutes } from './integrations/integrations.ts';
 import { limitsRoutes } from './integrations/limits.ts';
 import { publishRoutes } from './integrations/publish.ts';
 import { secretsRoutes } from './integrations/secrets.ts';
+import { tasksRoutes } from './integrations/tasks.ts';
 import { versionsRoutes } from './integrations/versions.ts';
 import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
@@ -179,6 +180,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         logsRoutes(typed, parts);
         auditRoutes(typed, parts);
         ingestRoutes(typed, parts);
+        tasksRoutes(typed, parts);
         eventsRoutes(typed, parts);
         deliveriesRoutes(typed, parts);
         deliveryOrdersRoutes(typed, { ...parts, edits });

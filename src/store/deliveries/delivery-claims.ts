@@ -13,9 +13,11 @@ import { type ColumnValue, changeForEach, runForEach } from '../../database/bulk
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
 import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
+import { TASK } from '../../model/task.ts';
 import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
+import { emptyTasks } from './task-rows.ts';
 
 /** Rows of one bulk statement: it blocks the event loop while it runs. */
 const ROWS_PER_STATEMENT = 250;
@@ -277,6 +279,9 @@ async function settleAll(
   const attempts = settlements.filter((_, index) => written[index]).flatMap(attemptRows);
   await runForEach(transaction, ATTEMPT, attempts);
   await runForEach(transaction, REMOVE_ATTEMPT, attempts.flatMap(displaced));
+  const ended = settlements.filter(({ state }, index) => written[index] && state !== 'pending');
+  const tasks = ended.filter(({ claim }) => claim.type === TASK).map(({ claim }) => claim.id);
+  if (tasks.length > 0) await emptyTasks(transaction, tasks);
   return written;
 }
 

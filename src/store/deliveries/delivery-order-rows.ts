@@ -1,9 +1,10 @@
 /**
  * Writes orders for deliveries: each method is one transaction, with its audit entry.
  *
- * An order invalidates the current claim. A redelivered delivery has a new budget of retries; its
- * attempts continue to be numbered, and an existing payload stays. `delivery/delivery-orders.ts`
- * answers orders and passes redelivered deliveries on to the worker.
+ * An order invalidates the current claim. A task that has ended has no content any more and is not
+ * redelivered. A redelivered delivery has a new budget of retries; its attempts continue to be
+ * numbered, and an existing payload stays. `delivery/delivery-orders.ts` answers orders and passes
+ * redelivered deliveries on to the worker.
  */
 
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
@@ -12,11 +13,14 @@ import type { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
+import { type EndpointName, installedName } from '../../model/target.ts';
+import { TASK } from '../../model/task.ts';
 import { type AuditAction, type AuditEntry, insertAudit } from '../audit-rows.ts';
 import type { Backlog } from './backlog.ts';
 import type { Delivery, WaitingDelivery } from './delivery.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
+import { emptyTasks } from './task-rows.ts';
 
 /** Deliveries of one transaction: a statement blocks the event loop while it runs. */
 export const ROWS_PER_ORDER = 500;
@@ -35,7 +39,7 @@ const REDELIVER = `
           and (targets.level = 'organization' or (targets.level = deliveries.level and targets.place = deliveries.place))),
       ?),
     retries = 0, unknowns = 0, faults = 0, finished_at = null
-  where id = ? and state <> 'pending'
+  where id = ? and state <> 'pending' and type <> 'task'
   returning *`;
 
 const redelivery = (id: string, now: number): ColumnValue[] => [now, now, now, id];
@@ -120,9 +124,10 @@ export class DeliveryOrderRows {
       const [sql, values] = statement(clock());
       const [row] = await runForEach<DeliveryRow>(transaction, sql, [values]);
       if (row === undefined) return (await isKnown(transaction, id)) ? 'wrong state' : 'unknown';
+      if (row.type === TASK && row.state === 'canceled') await emptyTasks(transaction, [id]);
       const { target, eventId } = deliveryOf(row);
       const details = { delivery: id, event: eventId };
-      await this.#audit(transaction, by, { action, ...ownersOf(row), target, details });
+      await this.#audit(transaction, by, { action, ...ownersOf(row), ...auditedTarget(target), details });
       return row;
     });
   }
@@ -166,6 +171,12 @@ const waitingOf = ({ id, endpoint, organization, integration }: DeliveryRow): Wa
 
 /** The organization and integration of an audit entry. */
 const ownersOf = ({ organization, integration }: DeliveryRow) => ({ organization, integration });
+
+/** At the level of the integration there is no target, and the entry names the integration. */
+function auditedTarget(name: EndpointName) {
+  const target = installedName(name);
+  return target === undefined ? {} : { target };
+}
 
 async function isKnown(transaction: Database, id: string): Promise<boolean> {
   const row = await transaction.selectFrom('deliveries').select('id').where('id', '=', id).executeTakeFirst();

@@ -18,7 +18,9 @@ export const ROWS_PER_SEARCH = 5_000;
 /** Each member narrows the search. */
 export interface DeliveryFilter {
   readonly installationId?: string | undefined;
-  /** The organization that installed. */
+  /** The tasks at the own level of this integration. */
+  readonly integration?: string | undefined;
+  /** The organization that installed, or that owns the integration of tasks at its own level. */
   readonly organization?: string | undefined;
   /** One space or site. */
   readonly place?: { readonly level: Level; readonly place: string } | undefined;
@@ -99,10 +101,15 @@ function bounds({ from, to, cursor, newestFirst }: DeliverySearch, event: IdRang
 }
 
 /** `range`: conditions that an index serves. `filter`: conditions checked row by row. */
-function conditions({ installationId, organization, place, eventId, type, state }: DeliverySearch) {
+function conditions(search: DeliverySearch) {
+  const { installationId, integration, organization, place, eventId, type, state } = search;
   const range: Condition[] = [];
   const filter: Condition[] = [];
   if (installationId !== undefined) range.push(eb('installation_id', '=', installationId));
+  if (integration !== undefined) {
+    range.push(eb('installation_id', '=', ''));
+    filter.push(eb('integration', '=', integration));
+  }
   // A literal, as in the partial index of failed deliveries. A parameter keeps other queries off
   // that index.
   if (state === 'failed' && installationId === undefined && eventId === undefined)

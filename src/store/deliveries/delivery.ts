@@ -3,8 +3,8 @@
  */
 
 import type { AttemptResult, DeliveryKind, DeliveryState } from '../../database/tables.ts';
-import type { TargetName } from '../../model/installation.ts';
-import type { Level } from '../../model/level.ts';
+import type { EndpointLevel, Level } from '../../model/level.ts';
+import type { EndpointName } from '../../model/target.ts';
 
 /** A validated event, ready to be stored. */
 export interface PostedEvent {
@@ -22,6 +22,11 @@ export interface PostedEvent {
   readonly bodyHash: string;
 }
 
+/** An event as it is stored: one of the product, or a task. */
+export interface EventRecord extends Omit<PostedEvent, 'level'> {
+  readonly level: EndpointLevel;
+}
+
 /** Result of posting an event. */
 export interface AcceptedEvent {
   readonly eventId: string;
@@ -34,6 +39,7 @@ export interface AcceptedEvent {
 /** A delivery that became pending, for the fair scheduler. */
 export interface WaitingDelivery {
   readonly id: string;
+  /** Key of the endpoint, or its lane of tasks (`taskLane`). */
   readonly endpoint: string;
   readonly organization: string;
   readonly integration: string;
@@ -48,7 +54,7 @@ export interface Delivery {
   readonly endpoint: string;
   readonly organization: string;
   readonly integration: string;
-  readonly target: TargetName;
+  readonly target: EndpointName;
   readonly state: DeliveryState;
   readonly dueAt: number;
   readonly armedAt: number;
@@ -102,7 +108,7 @@ export interface RecordedAttempt extends Attempt {
 
 /** Outcome of a claimed delivery: its attempt, and its next state. */
 export interface Settlement {
-  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts'>;
+  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts' | 'type'>;
   readonly state: DeliveryState;
   /** If it stays `pending`: time of the next attempt. */
   readonly dueAt: number;

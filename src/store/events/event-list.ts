@@ -1,24 +1,24 @@
 /**
- * Reads accepted events for the API.
+ * Reads accepted events of the product for the API. Tasks, which are stored among them, are not
+ * listed: their content is for the code that queued them (docs/contract/tasks.md#privacy).
  */
 import type { Selectable } from 'kysely';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database, Tables } from '../../database/tables.ts';
-import type { TargetName } from '../../model/installation.ts';
-import type { PostedEvent } from '../deliveries/delivery.ts';
+import type { EndpointName } from '../../model/target.ts';
+import { TASK } from '../../model/task.ts';
 
-/** Rows read for one page of one type: if the type is rare, a page is short and has a cursor. */
+/** Rows read for one page: if those to list are rare, it is short and has a cursor. */
 const ROWS_PER_SEARCH = 5_000;
 
 /** An event as it is listed. */
-export interface StoredEvent extends Pick<TargetName, 'place'> {
+export interface StoredEvent extends Pick<EndpointName, 'level' | 'place'> {
   /** Sorts in the order of acceptance; the ids of its deliveries begin with it. */
   readonly id: string;
   readonly eventId: string;
   readonly organization: string;
   readonly type: string;
-  readonly level: PostedEvent['level'];
   /** Set if the event is for one installation only. */
   readonly installationId?: string;
   /** JSON as handlers receive it, without `installationId`. */
@@ -50,6 +50,7 @@ export class EventList {
       .selectFrom('events')
       .selectAll()
       .where('event_id', '=', eventId)
+      .where('type', '<>', TASK)
       .executeTakeFirst();
     return row && storedEventOf(row);
   }
@@ -57,9 +58,10 @@ export class EventList {
   /** Newest first. A page may be short; only one without a cursor is the last. */
   async list({ limit, ...query }: EventsQuery): Promise<Page<StoredEvent>> {
     const { type } = query;
-    // Attack: requests for a type that never occurs, each of which would read the whole table.
-    const end = type === undefined ? undefined : await this.#lastRowRead(query);
-    let select = this.#within(query).selectAll();
+    // Attack: requests for a type that never occurs, or among a million tasks, each of which would
+    // read the whole table.
+    const end = await this.#lastRowRead(query);
+    let select = this.#within(query).selectAll().where('type', '<>', TASK);
     if (type !== undefined) select = select.where('type', '=', type);
     if (end !== undefined) select = select.where('id', '>=', end);
     const rows = await select

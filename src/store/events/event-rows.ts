@@ -6,8 +6,9 @@
  */
 import { type ColumnValue, runForEach } from '../../database/bulk.ts';
 import type { Database, DeliveryKind } from '../../database/tables.ts';
-import type { InstallationStatus, TargetName } from '../../model/installation.ts';
-import type { PostedEvent } from '../deliveries/delivery.ts';
+import type { InstallationStatus } from '../../model/installation.ts';
+import type { EndpointName } from '../../model/target.ts';
+import type { EventRecord } from '../deliveries/delivery.ts';
 
 /** Rows of one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;
@@ -28,9 +29,9 @@ const INSERT_ABSENT =
   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'canceled', ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)";
 
 /** A target that receives an event. */
-export interface Addressee extends TargetName {
+export interface Addressee extends EndpointName {
   readonly integration: string;
-  /** Key of the target's endpoint. */
+  /** Key of the target's endpoint, or its lane of tasks. */
   readonly endpoint: string;
   readonly kind: DeliveryKind;
   /**
@@ -63,9 +64,11 @@ export interface KnownEvent {
 export interface EventRow extends Recipients {
   /** From a `Sequence`. */
   readonly id: string;
-  readonly event: PostedEvent;
+  readonly event: EventRecord;
   /** When the event arrived, in milliseconds since 1970. */
   readonly armedAt: number;
+  /** When its deliveries are due; at once if absent. */
+  readonly dueAt?: number;
   readonly createdAt: number;
 }
 
@@ -132,7 +135,7 @@ const eventValues = ({ id, event, addressees, createdAt }: EventRow): readonly C
 const deliveryValues = (row: EventRow) =>
   row.addressees.map((to, index): readonly ColumnValue[] => [
     ...deliveredTo(row, to, index),
-    ...[row.armedAt, armedAfterPause(to, row.armedAt), row.createdAt],
+    ...[row.dueAt ?? row.armedAt, armedAfterPause(to, row.armedAt), row.createdAt],
   ]);
 
 /** Numbered after the rows of active recipients. */

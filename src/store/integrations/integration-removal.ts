@@ -12,10 +12,12 @@ import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import { countInstallations, installationsOf } from './installed-rows.ts';
 import { type Integration, readIntegration } from './integration-rows.ts';
-import { deleteIntegration } from './removal-rows.ts';
+import { cancelTasks, deleteIntegration } from './removal-rows.ts';
 
 export interface IntegrationRemovalParts {
   readonly database: Database;
+  /** Counts pending deliveries. */
+  readonly backlog: { change(by: number): void };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Numbers the audit entries. */
@@ -28,13 +30,13 @@ export interface IntegrationRemovalParts {
  * @returns the tenants that were deleted: its installations, and the one behind its own endpoint
  * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED`
  */
-export function removeIntegration(
-  { database, clock, auditIds }: IntegrationRemovalParts,
+export async function removeIntegration(
+  { database, backlog, clock, auditIds }: IntegrationRemovalParts,
   { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
   { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
 ): Promise<readonly string[]> {
   const now = clock();
-  return database.transaction().execute(async (transaction) => {
+  const removed = await database.transaction().execute(async (transaction) => {
     const before = await readIntegration(transaction, integration);
     if (before?.organization !== owner) throw unknownIntegration(integration);
     const { organization, latestVersion, endpointKey } = before;
@@ -47,12 +49,21 @@ export function removeIntegration(
       const entry = { action: 'installation.delete', organization: installer, integration, target } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
     }
+    // Other deliveries are canceled when they are due. Attack: an integration is deleted with
+    // thousands of tasks that are due in a day, which the next one of this name would be counted.
+    const canceled = await cancelTasks(transaction, integration, now);
     await deleteIntegration(transaction, integration, { latestVersion, now });
     const details = { installations: installations.length };
     const entry = { action: 'integration.delete', organization, integration, details } as const;
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
-    return [integrationTenant(endpointKey), ...installations.map(({ installationId }) => installationId)];
+    const tenants = [
+      integrationTenant(endpointKey),
+      ...installations.map(({ installationId }) => installationId),
+    ];
+    return { tenants, canceled };
   });
+  backlog.change(-removed.canceled);
+  return removed.tenants;
 }
 
 function stillInstalled(integration: string, installations: number): AnnexError {

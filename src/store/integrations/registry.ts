@@ -43,6 +43,8 @@ export interface RegistryParts {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: Limits;
+  /** Counts pending deliveries. */
+  readonly backlog: { change(by: number): void };
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the audit entries. */

@@ -4,8 +4,10 @@
  * Each function runs in its caller's transaction. Statements are bounded, so
  * that each is short.
  */
+import { sql } from 'kysely';
 import { inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
 import type { Database } from '../../database/tables.ts';
+import { TASK } from '../../model/task.ts';
 
 /**
  * Removes the oldest versions beyond `max`, with their images.
@@ -77,6 +79,49 @@ const cancelEvents = (database: Database, integration: string, now: number): Pro
       .executeTakeFirst();
     return Number(numUpdatedRows);
   });
+
+/**
+ * Cancels the pending tasks of an integration, and removes their content. A claim of one is lost.
+ *
+ * @returns how many
+ */
+export async function cancelTasks(database: Database, integration: string, now: number): Promise<number> {
+  let canceled = 0;
+  await inBatches(async () => {
+    // Literals, as in the partial index of pending tasks.
+    const rows = await database
+      .selectFrom('deliveries')
+      .select(['id', 'event'])
+      .where('state', '=', sql.lit('pending'))
+      .where('type', '=', sql.lit(TASK))
+      .where('integration', '=', integration)
+      .limit(ROWS_PER_BATCH)
+      .execute();
+    if (rows.length === 0) return 0;
+    await database
+      .updateTable('deliveries')
+      .set({ state: 'canceled', outcome: 'deleted', lease_until: null, finished_at: now })
+      .set((column) => ({ fence: column('fence', '+', 1) }))
+      .where(
+        'id',
+        'in',
+        rows.map(({ id }) => id),
+      )
+      .execute();
+    await database
+      .updateTable('events')
+      .set({ body: '' })
+      .where(
+        'id',
+        'in',
+        rows.map(({ event }) => event),
+      )
+      .execute();
+    canceled += rows.length;
+    return rows.length;
+  });
+  return canceled;
+}
 
 /** Their external ids are removed by the foreign key. */
 async function deleteTargets(database: Database, integration: string): Promise<void> {

@@ -248,7 +248,8 @@ const ASKING = [
   // A lease and a spent state last for minutes and are never shown.
   /\/credentials\/(lease|states)/,
   /^POST \/v1\/tokens\/introspect$/,
-  // Events are no changes, and thousands arrive every second.
+  // Tasks and events are no changes, and thousands arrive every second.
+  /^POST \/v1\/integrations\/\{name\}\/tasks$/,
   /^POST \/v1\/events$/,
   // An organization as a whole has no webhook.
   /\/installations\/\{id\}\/webhook-/,

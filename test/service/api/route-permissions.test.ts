@@ -39,6 +39,8 @@ const TABLE: Record<string, string> = {
   'GET /v1/install-links/{token}': '+++++ FFFF',
   'POST /v1/integrations/{name}/installations': '+++FF FFFF',
   'GET /v1/integrations/{name}/installations': '++++- +++-',
+  // Only code queues tasks; other installations of the integration have tokens of the same one.
+  'POST /v1/integrations/{name}/tasks': 'FFFFF +++-',
   'GET /v1/blocks': '+++FF FFFF',
   'POST /v1/blocks/unfurl': '+++FF FFFF',
   'POST /v1/blocks/markdown': '+++FF FFFF',
@@ -137,6 +139,7 @@ const BODIES: Record<string, unknown> = {
     spaceId: 'none',
     revisionId: 'r',
   },
+  'POST /v1/integrations/{name}/tasks': { task: 1, schedule: 60 },
   'POST /v1/tokens': { kind: 'platform' },
   'POST /v1/tokens/introspect': { token: 'x' },
 };

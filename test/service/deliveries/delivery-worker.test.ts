@@ -3,7 +3,7 @@
  * delivery is lost or repeated without need, whatever stops, dies, hangs or fails.
  */
 import { describe, expect, test } from 'vitest';
-import { wholeInstallation } from '../../../src/model/installation.ts';
+import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
@@ -27,7 +27,7 @@ test('each attempt posts the same bytes and headers, signed anew', async () => {
   time.pass(1_000);
   await expect.poll(() => delivering.settled).toEqual(['pending', 'delivered']);
   const { target } = await delivering.read(id);
-  const secrets = await store.webhookSecrets.signing(target);
+  const secrets = await store.webhookSecrets.signing(target as TargetName);
   const stamps = receiver.requests.map(({ headers, body, path }, index) => {
     const signature = String(headers['x-platform-signature']);
     expect(verifySignature(signature, Buffer.from(body), secrets)).toBe(true);

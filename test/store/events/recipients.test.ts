@@ -5,7 +5,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Subscribers } from '../../../src/delivery/accept/subscribers.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import type { Level } from '../../../src/model/level.ts';
+import type { EndpointLevel } from '../../../src/model/level.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   acceptOne,
@@ -50,7 +50,7 @@ async function recipientsOf(store: Store, more: Parameters<typeof postedEvent>[0
   return made.map(({ integration, target: { level, place }, kind }) => ({ integration, level, place, kind }));
 }
 
-const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<Level[]> =>
+const levels = async (store: Store, more?: Parameters<typeof postedEvent>[0]): Promise<EndpointLevel[]> =>
   (await recipientsOf(store, more)).map(({ level }) => level);
 
 /** Why targets did not receive an event, from its trace. */
@@ -75,7 +75,7 @@ const TABLE = (['all', 'selected'] as const).flatMap((selection) =>
   [false, true].flatMap((paused) =>
     OWN.map((own) => {
       const fallback = own === 'absent' && selection === 'all' ? (['organization'] as const) : [];
-      const reached: readonly Level[] = paused ? [] : own === 'active' ? ['space'] : fallback;
+      const reached: readonly EndpointLevel[] = paused ? [] : own === 'active' ? ['space'] : fallback;
       return { selection, own, paused, reached };
     }),
   ),

@@ -9,19 +9,21 @@ import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import type { EventAcceptance } from '../../../src/delivery/accept/event-acceptance.ts';
+import type { TaskAcceptance } from '../../../src/delivery/accept/task-acceptance.ts';
 import { Attempts } from '../../../src/delivery/attempts.ts';
 import type { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
 import { DeliveryOrders } from '../../../src/delivery/delivery-orders.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from '../../../src/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
 import { USER_AGENT } from '../../../src/delivery/open-delivery.ts';
-import { openIntake } from '../../../src/delivery/open-intake.ts';
+import { type IntakeParts, openIntake } from '../../../src/delivery/open-intake.ts';
 import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/egress/names.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
 import { WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { AnnexError } from '../../../src/errors.ts';
-import type { Limits } from '../../../src/limits.ts';
+import type { LimitMet, Limits } from '../../../src/limits.ts';
+import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
@@ -95,6 +97,8 @@ export const turns = async (count = 20): Promise<void> => {
 export class Delivering {
   readonly time = new VirtualTime();
   readonly limits: Limits;
+  /** Data folder of the store. */
+  readonly folder: string;
   readonly store: Store;
   /** States of settled deliveries, in order. */
   readonly settled: string[] = [];
@@ -105,17 +109,27 @@ export class Delivering {
   /** Orders for deliveries; the latest worker is woken. */
   readonly orders: DeliveryOrders;
   readonly #acceptance: EventAcceptance;
+  readonly #tasks: TaskAcceptance;
   readonly #made: WaitingDelivery[] = [];
   #events = 0;
   /** The latest worker. */
   #worker: DeliveryWorker | undefined;
 
-  private constructor(time: VirtualTime, limits: Limits, store: Store) {
+  private constructor(time: VirtualTime, limits: Limits, store: Store, folder: string) {
+    this.folder = folder;
     this.time = time;
     this.limits = limits;
     this.store = store;
-    const worker = { add: (made: readonly WaitingDelivery[]) => void this.#made.push(...made) };
-    this.#acceptance = openIntake({ store, worker, limits, clock: time.clock, randomBytes }).acceptance;
+    const worker: IntakeParts['worker'] = {
+      add: (made) => void this.#made.push(...made),
+      addLater: (made, dueAt) => {
+        this.#made.push(made);
+        this.#worker?.addLater(made, dueAt);
+      },
+    };
+    const intake = openIntake({ store, worker, limits, clock: time.clock, randomBytes });
+    this.#acceptance = intake.acceptance;
+    this.#tasks = intake.taskAcceptance;
     this.orders = new DeliveryOrders({
       rows: store.deliveryOrderRows,
       worker: { add: (made) => this.#worker?.add(made) },
@@ -136,7 +150,7 @@ export class Delivering {
     );
     const manifest = publishedManifest(parsed(yaml).manifest);
     await store.registry.publish({ ...publication(''), manifest }, OPERATOR);
-    return new Delivering(time, options.limits, store);
+    return new Delivering(time, options.limits, store, folder);
   }
 
   /** Installs the integration in these sites. @returns the id of the installation */
@@ -168,13 +182,25 @@ export class Delivering {
     const ids = this.#made.slice(before).map(({ id }) => id);
     const claims = await deliveryClaims.claim(ids);
     for (const [index, claim] of claims.entries()) {
-      const { revision = '' } = (await targets.named(claim.target)) ?? {};
+      const { revision = '' } = (await targets.named(claim.target as TargetName)) ?? {};
       const kept = { destination: urls[index] ?? '', payload: claim.eventBody, revision };
       await deliveryClaims.keepPayload(claim, kept);
     }
     await deliveryClaims.release(claims);
     this.#worker?.add(this.#made.slice(before));
     return ids;
+  }
+
+  /**
+   * Queues a task for a target, or for the own level of the integration.
+   *
+   * @returns the id of its delivery, or the limit that was met
+   */
+  async queueTask(name: TargetName | 'integration', delayMs: number, task = '1'): Promise<string | LimitMet> {
+    const { targets } = targetsOf(this.store);
+    const target = await (name === 'integration' ? targets.ofIntegration('hooks') : targets.named(name));
+    if (target === undefined) throw new Error('There is no such target.');
+    return (await this.#tasks.accept(target, task, delayMs)) ?? this.#made.at(-1)?.id ?? '';
   }
 
   /**

@@ -25,7 +25,7 @@ export function openTestIntake(store: Store, limits: Partial<Limits> = {}): Test
   const woken: WaitingDelivery[] = [];
   const intake = openIntake({
     store,
-    worker: { add: (made) => void woken.push(...made) },
+    worker: { add: (made) => void woken.push(...made), addLater: (made) => void woken.push(made) },
     limits: { ...DEFAULT_LIMITS, ...limits },
     clock: () => CLOCK.now,
     randomBytes,

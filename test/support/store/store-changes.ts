@@ -39,7 +39,7 @@ export const open = (folder: string, seed: string): Promise<Store> =>
 export const intakeOn = (store: Store): DeliveryIntake =>
   openIntake({
     store,
-    worker: { add: () => undefined },
+    worker: { add: () => undefined, addLater: () => undefined },
     limits: DEFAULT_LIMITS,
     clock: () => NOW,
     randomBytes: counted('intake'),

@@ -30,6 +30,7 @@ export function registryOver(database: Database, vault: Vault) {
   const registry = new Registry({
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
     ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },
+    backlog: { change: () => undefined },
   });
   const targetSource = new TargetSource({ database, vault });
   const runtimeTokenKeys = vault.deriveKeys('annex runtime tokens');

@@ -99,6 +99,33 @@ describe('no more starts than may be in flight', () => {
     expect(begin(scheduler)).toEqual(['good1']);
   });
 
+  // Attack: an integration queues thousands of tasks that run for long.
+  test('tasks have half of the places of their organization and of all; events take the rest', () => {
+    const scheduler = schedulerWith({ deliveriesInFlight: 8, deliveriesInFlightPerOrganization: 4 });
+    for (const organization of ['a', 'b', 'c'])
+      for (let index = 0; index < 10; index += 1)
+        add(scheduler, `${organization}${index}/tasks`, 1, organization, organization);
+    expect(begin(scheduler)).toEqual(['a0/tasks1', 'a1/tasks1', 'b0/tasks1', 'b1/tasks1']);
+    add(scheduler, 'a0', 1, 'a', 'a');
+    add(scheduler, 'c0', 1, 'c', 'c');
+    expect(begin(scheduler)).toEqual(['a01', 'c01']);
+    // The place of a task that ends goes to the next.
+    scheduler.done('a0/tasks', 'succeeded');
+    scheduler.done('b0/tasks', 'succeeded');
+    expect(begin(scheduler)).toHaveLength(2);
+  });
+
+  test('one place is enough for tasks: with a single one, each has its turn', () => {
+    const scheduler = schedulerWith({ deliveriesInFlight: 1, deliveriesInFlightPerOrganization: 1 });
+    for (let index = 0; index < 5; index += 1) add(scheduler, `${index}/tasks`, 2, 'a', 'a');
+    const begun: string[] = [];
+    for (let [id] = begin(scheduler); id !== undefined; [id] = begin(scheduler)) {
+      begun.push(id);
+      scheduler.done(id.slice(0, -1), 'succeeded');
+    }
+    expect(new Set(begun).size).toBe(10);
+  });
+
   // Both quotas are used up: a place in one was taken again before the other had one.
   test('an endpoint whose organization and integration both have blocked endpoints has its turn', () => {
     for (const perOrganization of [1, 3]) {

@@ -54,7 +54,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['open-delivery.ts'],
     ['open-intake.ts'],
     ['accept/webhook-tests.ts'],
-    ['accept/event-acceptance.ts', 'delivery-orders.ts'],
+    ['accept/event-acceptance.ts', 'accept/task-acceptance.ts', 'delivery-orders.ts'],
     ['delivery-worker.ts', 'accept/recipients.ts'],
     ['attempts.ts'],
     ['handler-delivery.ts', 'webhook-delivery.ts', 'lifecycle/'],

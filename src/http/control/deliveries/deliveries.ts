@@ -12,6 +12,7 @@ import { AnnexError } from '../../../errors.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
+import { TASK } from '../../../model/task.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
 import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
@@ -53,12 +54,21 @@ const DeliveriesQuery = Type.Object(
   {
     ...PAGE_QUERY,
     ...DELIVERY_FILTERS,
+    type: Type.Optional(Type.Enum([...POSTED_TYPES.keys(), TASK])),
     installation: Type.Optional(Name),
+    integration: Type.Optional(
+      Type.String({ ...Name, description: 'Lists the tasks at the own level of this integration.' }),
+    ),
     organization: Type.Optional(Organization),
     event: Type.Optional(Type.String({ description: '`eventId` of an event.', pattern: EVENT_ID.source })),
     state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
   },
   { additionalProperties: false },
+);
+
+const NOT_BOTH = new AnnexError(
+  'REQUEST_INVALID',
+  'query.installation and query.integration exclude each other: leave one out.',
 );
 
 export interface DeliveriesRouteParts {
@@ -74,7 +84,7 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
       schema: {
         summary: 'List deliveries, newest first',
         description:
-          'An organization sees those to its own installations. A page may have fewer than `limit` items, or none, and still have a ' +
+          'An organization sees those to its own installations, and tasks at the own level of integrations that it owns. A page may have fewer than `limit` items, or none, and still have a ' +
           '`next`: each request searches a bounded number of deliveries.',
         querystring: DeliveriesQuery,
         response: { 200: PageOf(DeliveryView), ...ERRORS_VIEW },
@@ -82,11 +92,13 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
     },
     async (request) => {
       const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
+      const { integration } = query;
+      if (integration !== undefined && installationId !== undefined) throw NOT_BOTH;
       const organization = organizationRead(holderOf(request), asked, 'deliveries');
       if (installationId !== undefined) await requireReadable(parts, request, installationId);
       const page = await deliveryList.list({
         ...pageRequest(query, DELIVERY_ID),
-        ...{ organization, installationId, eventId, type: query.type, state: query.state },
+        ...{ organization, installationId, integration, eventId, type: query.type, state: query.state },
         ...placeFilter('query', query),
         ...timeRange('query', query),
       });

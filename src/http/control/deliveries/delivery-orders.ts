@@ -9,9 +9,11 @@
 import Type from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
 import type { DeliveryOrders } from '../../../delivery/delivery-orders.ts';
+import { AnnexError } from '../../../errors.ts';
 import type { LimitName } from '../../../limits.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
+import { TASK } from '../../../model/task.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
@@ -79,11 +81,16 @@ function actionRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, action: key
     },
     async (request) => {
       const delivery = await readableDelivery(parts, request, request.params.id);
+      if (action === 'redeliver' && delivery.type === TASK) throw notRepeated(delivery.id);
       await parts.edits.take(request, delivery);
       return deliveryView(await parts.deliveryOrders[action](delivery.id, actorOf(request)));
     },
   );
 }
+
+/** The content of a task is not kept once it has ended. */
+const notRepeated = (id: string): AnnexError =>
+  new AnnexError('DELIVERY_OVER', `Delivery "${id}" is of a task, which is not delivered again.`);
 
 function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
   app.post(

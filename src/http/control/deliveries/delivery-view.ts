@@ -32,8 +32,12 @@ const MEMBERS = {
       '`handler`: a call of the code. `webhook`: an HTTP post, whose payload and destination the code decides.',
   }),
   integration: Type.String(),
-  organization: Type.String({ description: 'The organization that installed.' }),
-  installation: Type.String(),
+  organization: Type.String({
+    description: 'The organization that installed; for a task at the level of the integration, its owner.',
+  }),
+  installation: Type.Optional(
+    Type.String({ description: 'Absent for a task at the level of the integration.' }),
+  ),
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
   state: Type.Enum([...DELIVERY_STATES], {
@@ -90,7 +94,7 @@ export function deliveryView(delivery: Delivery) {
   const { attempts, retries, outcome, createdAt, dueAt, finishedAt } = delivery;
   return {
     ...{ id, eventId, type, kind, integration, organization },
-    installation: target.installationId,
+    ...(target.level !== 'integration' && { installation: target.installationId }),
     ...placeView(target),
     ...{ state, attempts, retries },
     ...(outcome !== undefined && { outcome }),

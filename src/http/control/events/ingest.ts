@@ -19,6 +19,7 @@ import { mayPostEvents } from '../../../model/principal.ts';
 import { nameIn } from '../../../model/schema-fault.ts';
 import type { AcceptedEvent, PostedEvent } from '../../../store/deliveries/delivery.ts';
 import { principalOf } from '../authenticate.ts';
+import { asLimitError } from '../body-limit.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 
@@ -67,7 +68,7 @@ export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
       onRequest: async (request) => requirePoster(request),
       validatorCompiler: () => (value) => ({ value }),
       errorHandler(thrown) {
-        const error = asLimitError(thrown, limits);
+        const error = asLimitError(thrown, { name: 'requestBodyBytes', max: limits.requestBodyBytes });
         if (error instanceof AnnexError && error.limit) limitMet(error.limit.name);
         throw error;
       },
@@ -104,13 +105,6 @@ function requirePoster(request: FastifyRequest): void {
   if (mayPostEvents(principal)) return;
   const message = `Posting events needs a platform token; the request came with one of kind ${principal.kind}.`;
   throw new AnnexError('TOKEN_FORBIDDEN', message);
-}
-
-/** Replaces the framework's error for a body that is too large by one that names the limit. */
-function asLimitError(thrown: unknown, { requestBodyBytes: max }: IngestRouteParts['limits']): unknown {
-  const isTooLarge = thrown instanceof Error && 'statusCode' in thrown && thrown.statusCode === 413;
-  if (!isTooLarge || thrown instanceof AnnexError) return thrown;
-  return limitError('REQUEST_TOO_LARGE', { name: 'requestBodyBytes', max });
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
-import type { Level } from '../../../model/level.ts';
+import type { EndpointLevel, Level } from '../../../model/level.ts';
 import { Name, Place } from '../schemas.ts';
 
 /** Path of an integration's installations. */
@@ -37,8 +37,14 @@ export const targetNameOf = (level: Level, { id, space = '', site = '' }: Target
     ? wholeInstallation(id)
     : { installationId: id, level, place: level === 'space' ? space : site };
 
-/** Members that name the space or site of a target; none at the level of the organization. */
-export function placeView({ level, place = '' }: { readonly level?: Level; readonly place?: string }): {
+/** Members that name the space or site of a target; none at other levels. */
+export function placeView({
+  level,
+  place = '',
+}: {
+  readonly level?: EndpointLevel;
+  readonly place?: string;
+}): {
   space?: string;
   site?: string;
 } {

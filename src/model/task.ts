@@ -1,0 +1,24 @@
+/**
+ * Tasks: events that the code of an integration queues for itself (docs/contract/tasks.md).
+ *
+ * A task is stored and delivered as an event is. Its delivery waits in a lane of its own beside the
+ * endpoint of its target: attack, an integration that queues thousands of tasks, behind which the
+ * product's events for the same endpoint would wait.
+ */
+
+/** Type of the event. */
+export const TASK = 'task';
+/** Longest delay of a task. */
+export const TASK_SCHEDULE_S_MAX = 86_400;
+
+/** No key of an endpoint has a slash. */
+const LANE = '/tasks';
+
+/** The lane of an endpoint's tasks, in the place of the endpoint's key. */
+export const taskLane = (endpointKey: string): string => `${endpointKey}${LANE}`;
+
+export const isTaskLane = (lane: string): boolean => lane.endsWith(LANE);
+
+/** Key of the endpoint that a lane belongs to; the lane of its events is the key itself. */
+export const endpointOfLane = (lane: string): string =>
+  isTaskLane(lane) ? lane.slice(0, -LANE.length) : lane;

@@ -1,0 +1,46 @@
+/**
+ * Rows of tasks among the deliveries: counts and empties them. SQL only; each function runs in its
+ * caller's transaction.
+ */
+import { runForEach } from '../../database/bulk.ts';
+import type { Database } from '../../database/tables.ts';
+
+/** Values: lane, largest count of use. */
+const COUNT_IN_LANE = `
+  select count(*) as count from
+    (select 1 from deliveries where state = 'pending' and endpoint = ? limit ?) as pending`;
+
+/** Values: integration, largest count of use. The literals are those of the partial index. */
+const COUNT_OF_INTEGRATION = `
+  select count(*) as count from
+    (select 1 from deliveries where state = 'pending' and type = 'task' and integration = ? limit ?) as pending`;
+
+/** Values: id of the delivery. */
+const EMPTY = `update events set body = '' where type = 'task' and id = (select event from deliveries where id = ?)`;
+
+/** Pending tasks of one target, counted up to `max`. */
+export const countTasksInLane = (transaction: Database, lane: string, max: number): Promise<number> =>
+  count(transaction, COUNT_IN_LANE, lane, max);
+
+/** Pending tasks of all targets of an integration, counted up to `max`. */
+export const countTasksOf = (transaction: Database, integration: string, max: number): Promise<number> =>
+  count(transaction, COUNT_OF_INTEGRATION, integration, max);
+
+/**
+ * Removes the content of tasks whose deliveries have ended. Attack: code that queues large tasks in
+ * a loop, to fill the disk for as long as the outcomes of deliveries are kept.
+ *
+ * @param deliveries ids of the deliveries
+ */
+export async function emptyTasks(transaction: Database, deliveries: readonly string[]): Promise<void> {
+  await runForEach(
+    transaction,
+    EMPTY,
+    deliveries.map((id) => [id]),
+  );
+}
+
+async function count(transaction: Database, statement: string, of: string, max: number): Promise<number> {
+  const [row] = await runForEach<{ count: number | bigint }>(transaction, statement, [[of, max]]);
+  return Number(row?.count ?? 0);
+}
