@@ -10,6 +10,8 @@ import type {
   ApiConfigurationForm,
   ApiCredentialsLease,
   ApiInstallation,
+  ApiListQuery,
+  ApiPage,
   ApiSiteInstallation,
   ApiSpaceInstallation,
   ApiSpentState,
@@ -24,6 +26,7 @@ export interface ApiRoutes {
   /** Read an integration. */
   'GET /integrations/{name}': {
     readonly answer: {
+      readonly object: 'integration';
       readonly name: string;
       readonly title: string;
       readonly description: string;
@@ -77,23 +80,24 @@ export interface ApiRoutes {
         /** The same on the origin without cookies. */
         readonly publicContentEndpoint: string;
       };
+      /** The settings of the manifest, by level: account, space and site. */
+      readonly configurations: Readonly<Record<string, unknown>>;
+      readonly owner: {
+        /** The organization that owns it. */
+        readonly id: string;
+      };
+      readonly permissions: {
+        /** Whether the token may publish and manage it. */
+        readonly admin: boolean;
+      };
       /** Whether it has an install link. Shown to the owner only. */
       readonly installLink?: boolean;
     };
   };
   /** List installations. */
   'GET /integrations/{name}/installations': {
-    readonly query: {
-      /** `next` of the page before. */
-      readonly cursor?: string;
-      readonly limit?: number;
-      readonly externalId?: string;
-    };
-    readonly answer: {
-      readonly items: readonly ApiInstallation[];
-      /** Cursor of the next page; absent on the last. */
-      readonly next?: string;
-    };
+    readonly query: ApiListQuery;
+    readonly answer: ApiPage<ApiInstallation>;
   };
   /** Read an installation. */
   'GET /integrations/{name}/installations/{id}': {
@@ -105,12 +109,22 @@ export interface ApiRoutes {
   };
   /** Edit an installation. */
   'PATCH /integrations/{name}/installations/{id}': {
+    readonly query: {
+      /**
+       * What happens to properties that are not in the body: they stay (`merge`) or are removed
+       * (`replace`). By default `replace` for runtime tokens, `merge` for others.
+       */
+      readonly configuration?: 'merge' | 'replace';
+    };
     readonly headers: {
       /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
-      /** Properties to set; null unsets one. Others stay. */
+      /**
+       * Properties to set; null unsets one. Others are removed where the edit replaces, and stay
+       * where it merges.
+       */
       readonly configuration?: Readonly<Record<string, unknown>>;
       readonly externalIds?: readonly string[];
       readonly space_selection?: 'all' | 'selected';
@@ -128,12 +142,22 @@ export interface ApiRoutes {
   };
   /** Edit an installation in a space. */
   'PATCH /integrations/{name}/installations/{id}/spaces/{space}': {
+    readonly query: {
+      /**
+       * What happens to properties that are not in the body: they stay (`merge`) or are removed
+       * (`replace`). By default `replace` for runtime tokens, `merge` for others.
+       */
+      readonly configuration?: 'merge' | 'replace';
+    };
     readonly headers: {
       /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
-      /** Properties to set; null unsets one. Others stay. */
+      /**
+       * Properties to set; null unsets one. Others are removed where the edit replaces, and stay
+       * where it merges.
+       */
       readonly configuration?: Readonly<Record<string, unknown>>;
       readonly externalIds?: readonly string[];
     };
@@ -149,43 +173,52 @@ export interface ApiRoutes {
   };
   /** Edit an installation in a site. */
   'PATCH /integrations/{name}/installations/{id}/sites/{site}': {
+    readonly query: {
+      /**
+       * What happens to properties that are not in the body: they stay (`merge`) or are removed
+       * (`replace`). By default `replace` for runtime tokens, `merge` for others.
+       */
+      readonly configuration?: 'merge' | 'replace';
+    };
     readonly headers: {
       /** Change it only if its `ETag` is one of these; otherwise 412. */
       readonly 'if-match'?: string;
     };
     readonly body: {
-      /** Properties to set; null unsets one. Others stay. */
+      /**
+       * Properties to set; null unsets one. Others are removed where the edit replaces, and stay
+       * where it merges.
+       */
       readonly configuration?: Readonly<Record<string, unknown>>;
       readonly externalIds?: readonly string[];
     };
     readonly answer: ApiSiteInstallation;
   };
+  /** List the spaces of all installations. */
+  'GET /integrations/{name}/spaces': {
+    readonly query: ApiListQuery;
+    readonly answer: ApiPage<ApiSpaceInstallation>;
+  };
   /** List the spaces of an installation, by id. */
   'GET /integrations/{name}/installations/{id}/spaces': {
-    readonly query: {
-      /** `next` of the page before. */
-      readonly cursor?: string;
-      readonly limit?: number;
-      readonly externalId?: string;
-    };
-    readonly answer: {
-      readonly items: readonly ApiSpaceInstallation[];
-      /** Cursor of the next page; absent on the last. */
-      readonly next?: string;
-    };
+    readonly query: ApiListQuery;
+    readonly answer: ApiPage<ApiSpaceInstallation>;
+  };
+  /** List the sites of all installations. */
+  'GET /integrations/{name}/sites': {
+    readonly query: ApiListQuery;
+    readonly answer: ApiPage<ApiSiteInstallation>;
   };
   /** List the sites of an installation, by id. */
   'GET /integrations/{name}/installations/{id}/sites': {
-    readonly query: {
-      /** `next` of the page before. */
-      readonly cursor?: string;
-      readonly limit?: number;
-      readonly externalId?: string;
-    };
+    readonly query: ApiListQuery;
+    readonly answer: ApiPage<ApiSiteInstallation>;
+  };
+  /** Get a runtime token of an installation. */
+  'POST /integrations/{name}/installations/{id}/tokens': {
     readonly answer: {
-      readonly items: readonly ApiSiteInstallation[];
-      /** Cursor of the next page; absent on the last. */
-      readonly next?: string;
+      /** A runtime token of the installation, of kind `installation`. */
+      readonly token: string;
     };
   };
   /** Read the webhook secret of an installation in a space. */
@@ -303,6 +336,54 @@ export interface ApiRoutes {
       readonly digest: string;
     };
     readonly answer: ApiSpentState;
+  };
+  /** Draw a component of an integration, after an action if one is sent. */
+  'POST /integrations/{name}/render': {
+    readonly body: {
+      readonly componentId: string;
+      /** The service sets those of a configuration component itself. */
+      readonly props?: Readonly<Record<never, never>>;
+      /** State of the last answer; absent in the first request. */
+      readonly state?: Readonly<Record<never, never>>;
+      /** Action of the user, with bindings resolved. */
+      readonly action?: {
+        readonly action: string;
+      };
+      /** Where it is shown. */
+      readonly context?: Readonly<Record<never, never>>;
+      /** The user of the host product to whom it is shown. */
+      readonly auth?: {
+        readonly userId: string;
+      };
+      /** The installation; by default the own target of the token. */
+      readonly installationId?: string;
+      /** Id of a space or a site of the host product. */
+      readonly spaceId?: string;
+      /** Id of a space or a site of the host product. */
+      readonly siteId?: string;
+    };
+    readonly answer: unknown;
+  };
+  /** Draw a component of an integration in its initial state. */
+  'GET /integrations/{name}/render': {
+    readonly query: {
+      readonly componentId: string;
+      /** Its props. As JSON. */
+      readonly props?: string;
+      /** Where it is shown. As JSON. */
+      readonly context?: string;
+      /** The installation; by default the own target of the token. */
+      readonly installationId?: string;
+      /** Id of a space or a site of the host product. */
+      readonly spaceId?: string;
+      /** Id of a space or a site of the host product. */
+      readonly siteId?: string;
+    };
+    readonly headers: {
+      /** Send it only if its `ETag` is none of these; otherwise 304. */
+      readonly 'if-none-match'?: string;
+    };
+    readonly answer: unknown;
   };
   /** Queue a task. */
   'POST /integrations/{name}/tasks': {

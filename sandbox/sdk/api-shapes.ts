@@ -8,6 +8,9 @@ export interface ApiInstallation {
   readonly id: string;
   readonly integration: string;
   readonly organization: string;
+  readonly target: {
+    readonly organization: string;
+  };
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
@@ -27,6 +30,8 @@ export interface ApiInstallation {
   readonly updatedAt: string;
   readonly space_selection: 'all' | 'selected';
   readonly site_selection: 'all' | 'selected';
+  /** Number of spaces that it was added to. */
+  readonly spaces: number;
   /**
    * Problems that make the configuration invalid, by property; absent if there are none, and in
    * lists.
@@ -44,6 +49,9 @@ export interface ApiSpaceInstallation {
   readonly space: string;
   readonly integration: string;
   readonly organization: string;
+  readonly target: {
+    readonly organization: string;
+  };
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
@@ -78,6 +86,9 @@ export interface ApiSiteInstallation {
   readonly site: string;
   readonly integration: string;
   readonly organization: string;
+  readonly target: {
+    readonly organization: string;
+  };
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>>;
@@ -170,4 +181,27 @@ export interface ApiWebhookTest {
 export interface ApiSpentState {
   /** Whether the state was not spent before. */
   readonly isFirst: boolean;
+}
+
+export interface ApiListQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string;
+  readonly limit?: number;
+  readonly externalId?: string;
+}
+
+/** A page of a list. */
+export interface ApiPage<Item> {
+  readonly items: readonly Item[];
+  /** Number of all items, where it is known. With `next.page` only. */
+  readonly count?: number;
+  /**
+   * The next page; absent on the last. For runtime tokens, and in answer to `page`, an object with
+   * the next `page`; otherwise the next `cursor`.
+   */
+  readonly next?: {
+    readonly page: string;
+  };
 }

@@ -99,6 +99,8 @@ export class Api {
   /**
    * Sends one request. Names in braces of the route default to the call's own: the name of the
    * integration, the id of the installation, the space or the site. `path` overrides them.
+   * Properties of a configuration that a `PATCH` does not name stay, unless its `query` says
+   * `configuration: 'replace'`.
    *
    * @param route method and path, such as `'GET /integrations/{name}'`
    * @param options parts of the request that the route has: `path`, `query`, `headers`, `body`
@@ -143,7 +145,9 @@ export class Api {
   ): Promise<ApiAnswer<ApiRoutes[Route]['answer']>> {
     const [method = '', template = ''] = route.split(' ');
     const names = { ...this.#own(), ...path };
-    const response = await fetch(this.#url(template, names, query), {
+    // By default the API replaces the configuration for tokens of code.
+    const asked = method === 'PATCH' ? { configuration: 'merge', ...query } : query;
+    const response = await fetch(this.#url(template, names, asked), {
       method,
       headers: {
         accept: 'application/json',

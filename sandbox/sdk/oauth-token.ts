@@ -189,6 +189,7 @@ class Renewal<C extends Configuration> {
     for (let attempt = 1; attempt <= STORE_ATTEMPTS; attempt += 1) {
       try {
         await this.#context.api.request(`PATCH ${routes.target}`, {
+          query: { configuration: 'merge' },
           body: { configuration: { oauth_credentials: credentials } },
           headers: { 'if-match': etag },
         });

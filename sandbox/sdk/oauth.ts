@@ -239,9 +239,9 @@ async function save<C extends Configuration>(
   const more = externalIds === undefined ? {} : { externalIds };
   try {
     const { target } = targetRoutes(environment);
-    const unset = options.replace === true ? await unsetting(context, environment) : {};
     const { body } = await context.api.request(`PATCH ${target}`, {
-      body: { configuration: { ...unset, ...configuration }, ...more },
+      query: { configuration: options.replace === true ? 'replace' : 'merge' },
+      body: { configuration, ...more },
     });
     for (const { property, message } of body.problems ?? [])
       console.warn(`OAuth: connected, but the configuration is not valid yet: ${property}: ${message}`);
@@ -249,15 +249,6 @@ async function save<C extends Configuration>(
     if (!(cause instanceof ApiError)) throw cause;
     throw new OAuthFailure(`the credentials could not be stored: ${cause.message}`, undefined, cause);
   }
-}
-
-/** An edit that unsets every property of the present configuration. */
-async function unsetting<C extends Configuration>(
-  context: Context<C>,
-  environment: Environment<C>,
-): Promise<Record<string, null>> {
-  const { body } = await context.api.request(`GET ${targetRoutes(environment).target}`);
-  return Object.fromEntries(Object.keys(body.configuration ?? {}).map((name) => [name, null]));
 }
 
 const INSTALLATION = '/integrations/{name}/installations/{id}';

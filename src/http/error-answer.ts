@@ -1,6 +1,6 @@
 /**
- * How an error leaves a listener (docs/contract/api.md#errors): `{"error": {"code", "message",
- * "requestId", …}}` with the code's status.
+ * How an error leaves a listener (docs/contract/api.md#errors): `{"error": {"code", "status",
+ * "message", "requestId", …}}` with the code's status.
  *
  * Only what an `AnnexError` exposes is sent. Any other error is a fault of Annex: the caller gets
  * the request id, and the log has the cause. The framework's own refusals (a body that is not JSON,
@@ -108,7 +108,7 @@ export function answerExpectation(_request: IncomingMessage, response: ServerRes
 }
 
 function handmade({ code, message, status, limit }: AnnexError, requestId: string) {
-  const text = JSON.stringify({ error: { ...(limit && { limit }), code, message, requestId } });
+  const text = JSON.stringify({ error: { ...(limit && { limit }), code, status, message, requestId } });
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(text)),
@@ -143,7 +143,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   // Attack: a message that quotes markup of the request and is shown as a page.
   reply.header('x-content-type-options', 'nosniff');
   const extra = { ...error.extra, ...(error.limit && { limit: error.limit }) };
-  return reply.code(status).send({ error: { ...extra, code, message, requestId: request.id } });
+  return reply.code(status).send({ error: { ...extra, code, status, message, requestId: request.id } });
 }
 
 /**

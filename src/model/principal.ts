@@ -101,19 +101,20 @@ const isInReach = (own: TargetName, { installationId, level, place }: TargetName
   (own.level === 'organization' || level === 'organization' || (own.level === level && own.place === place));
 
 /**
- * Read the configuration of an installation. Denied to a principal of kind `integration`: otherwise
- * a call for one organization could read the configuration of another
- * (`docs/contract/environment.md#runtime-tokens`).
+ * Have the installation token of a target: code of its integration, for a target in its reach. The
+ * integration token is in every environment, so code of one installation can get the token of
+ * another of the same integration: they trust the same author
+ * (`docs/decisions/integration-token.md`).
  */
-export const mayReadConfiguration = (principal: Principal, installed: InstalledIn): boolean =>
-  principal.kind !== 'integration' && mayReadInstallation(principal, installed);
+export const mayHaveToken = (principal: Principal, installed: InstalledIn): boolean =>
+  isRuntime(principal) && mayReadInstallation(principal, installed);
 
 /**
- * Renew, and so read, the credentials of a target: only code whose environment contains them
- * already. These are the target of the call and its installation; never another space or site
+ * Read and renew the credentials of a target: only code whose environment contains them already.
+ * These are the target of the call and its installation; never another space or site
  * (`docs/contract/environment.md#runtime-tokens`).
  */
-export const mayRenewCredentials = (
+export const maySeeCredentials = (
   principal: Principal,
   { installationId, level, place }: TargetName,
 ): boolean =>
@@ -122,14 +123,11 @@ export const mayRenewCredentials = (
   (level === 'organization' || (principal.target.level === level && principal.target.place === place));
 
 /** Fields that an integration's code may change in the installations that it may read. */
-const EDITABLE_BY_CODE: Readonly<Record<RuntimePrincipal['kind'], readonly string[]>> = {
-  integration: ['externalIds'],
-  installation: ['configuration', 'externalIds'],
-};
+const EDITABLE_BY_CODE: readonly string[] = ['configuration', 'externalIds'];
 
 /** Change a field of an installation that the principal may read. */
 export const mayEdit = (principal: Principal, field: string): boolean =>
-  !isRuntime(principal) || EDITABLE_BY_CODE[principal.kind].includes(field);
+  !isRuntime(principal) || EDITABLE_BY_CODE.includes(field);
 
 /**
  * Read the log of an installation: the organization that installed it, and the integration's owner.

@@ -83,6 +83,14 @@ export function holderOf(request: FastifyRequest): HolderPrincipal {
   throw notForRuntime(request, principal);
 }
 
+/** For routes of runtime tokens alone. @throws AnnexError TOKEN_FORBIDDEN */
+export function refuseHolder(request: FastifyRequest): void {
+  const { kind } = principalOf(request);
+  if (isRuntime(principalOf(request))) return;
+  const message = `This is for code of the integration, with a runtime token; the request came with one of kind ${kind}.`;
+  throw new AnnexError('TOKEN_FORBIDDEN', message);
+}
+
 function notForRuntime({ routeOptions }: FastifyRequest, { kind }: Principal): AnnexError {
   const { summary } = routeOptions.schema ?? {};
   const what = summary === undefined ? 'This' : `"${summary}"`;

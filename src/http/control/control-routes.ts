@@ -25,6 +25,7 @@ import { auditRoutes } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { blockMarkdownRoutes } from './components/block-markdown.ts';
 import { blocksRoutes } from './components/blocks.ts';
+import { integrationRenderRoutes } from './components/integration-render.ts';
 import { renderRoutes } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
 import { contentSourceRoutes } from './content/content-sources.ts';
@@ -39,6 +40,7 @@ import { completionsRoutes } from './installations/completions.ts';
 import { configurationRoutes } from './installations/configuration.ts';
 import { credentialLeasesRoutes } from './installations/credential-leases.ts';
 import { EditRate } from './installations/edit-rate.ts';
+import { installationTokensRoutes } from './installations/installation-tokens.ts';
 import { installationsRoutes } from './installations/installations.ts';
 import { spentStatesRoutes } from './installations/spent-states.ts';
 import { webhookSecretRoutes } from './installations/webhook-secret.ts';
@@ -53,6 +55,7 @@ import { tasksRoutes } from './integrations/tasks.ts';
 import { versionsRoutes } from './integrations/versions.ts';
 import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
+import { answerListForms } from './list-forms.ts';
 import type { LogFollowers } from './log-followers.ts';
 import { logsRoutes } from './logs.ts';
 import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
@@ -151,6 +154,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
+        answerListForms(api);
         const typed = withTypedRoutes(api);
         integrationsRoutes(typed, parts);
         publishRoutes(typed, parts);
@@ -160,6 +164,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         secretsRoutes(typed, parts);
         const edits = new EditRate(parts.limits, parts.clock, parts.limitMet);
         installationsRoutes(typed, { ...parts, edits });
+        installationTokensRoutes(typed, parts);
         webhookSecretRoutes(typed, { ...parts, edits });
         webhookTestRoutes(typed, { ...parts, edits });
         installLinksRoutes(typed, parts);
@@ -172,6 +177,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         completionsRoutes(typed, parts);
         const renderer = new Renderer(parts);
         renderRoutes(typed, { ...parts, renderer });
+        integrationRenderRoutes(typed, { ...parts, renderer });
         blocksRoutes(typed, { ...parts, renderer });
         blockMarkdownRoutes(typed, parts);
         publishedScriptRoutes(typed, parts);

@@ -20,16 +20,16 @@ export const cursorOf = (key: string): string =>
  * The key that a cursor encodes.
  *
  * @param shape of the keys of this list
- * @param part of the request that contains the cursor
+ * @param where the cursor is in the request
  * @throws AnnexError REQUEST_INVALID if it is no cursor of this list
  */
-export function keyOf(cursor: string, shape = KEY, part = 'query'): string {
+export function keyOf(cursor: string, shape = KEY, where = 'query.cursor'): string {
   const bytes = Buffer.from(cursor, 'base64url');
   const key = bytes.subarray(CHECK_BYTES).toString('utf8');
   if (KEY.test(key) && shape.test(key) && check(key).equals(bytes.subarray(0, CHECK_BYTES))) return key;
   throw new AnnexError(
     'REQUEST_INVALID',
-    `${part}.cursor is not the \`next\` of a page of this list: send a \`next\` unchanged, or leave it out.`,
+    `${where} is not the \`next\` of a page of this list: send a \`next\` unchanged, or leave it out.`,
   );
 }
 

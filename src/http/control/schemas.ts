@@ -6,11 +6,15 @@
  * Annex.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Page } from '../../database/page.ts';
+import type { Page, PageRequest } from '../../database/page.ts';
+import { AnnexError } from '../../errors.ts';
 import { ID_CHARS_MAX, ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
 import { cursorOf, keyOf } from './cursor.ts';
 
-const LIMIT_MAX = 100;
+/** Items of a page at most, except of long pages (`list-forms.ts`). */
+export const PAGE_ITEMS = 100;
+/** Clients may ask for more than a page has; the rest is on the next one. */
+const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 50;
 
 /** A name or id in a path; whether it exists is checked later. */
@@ -33,11 +37,13 @@ export const NoQuery = Type.Object({}, { additionalProperties: false });
 
 export const Time = Type.String({ format: 'date-time', maxLength: 64 });
 
+const Cursor = (description: string) =>
+  Type.Optional(Type.String({ description, maxLength: 512, pattern: '^[A-Za-z0-9_-]+$' }));
+
 /** Query parameters of every list. */
 export const PAGE_QUERY = {
-  cursor: Type.Optional(
-    Type.String({ description: '`next` of the page before.', maxLength: 512, pattern: '^[A-Za-z0-9_-]+$' }),
-  ),
+  cursor: Cursor('`next` of the page before.'),
+  page: Cursor('`next.page` of the page before. The answer then has a `next.page`, too.'),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
 };
 
@@ -49,16 +55,38 @@ export const PageQuery = Type.Object(PAGE_QUERY, { additionalProperties: false }
  * @param shape of the list's keys, if not every name is one
  * @throws AnnexError REQUEST_INVALID if the cursor is not one of this list
  */
-export const pageRequest = (query: Static<typeof PageQuery>, shape?: RegExp) => ({
-  cursor: query.cursor === undefined ? undefined : keyOf(query.cursor, shape),
-  limit: query.limit ?? LIMIT_DEFAULT,
+export function pageRequest(query: Static<typeof PageQuery>, shape?: RegExp): PageRequest {
+  const { cursor, limit } = longPageRequest(query, shape);
+  return { cursor, limit: Math.min(limit, PAGE_ITEMS) };
+}
+
+/** The same for a page as long as the request says, which `longPage` reads in parts. */
+export function longPageRequest(
+  { cursor, page, limit = LIMIT_DEFAULT }: Static<typeof PageQuery>,
+  shape?: RegExp,
+): PageRequest {
+  if (cursor !== undefined && page !== undefined)
+    throw new AnnexError('REQUEST_INVALID', 'query.page and query.cursor are the same: send one of them.');
+  const text = page ?? cursor;
+  const part = page === undefined ? 'cursor' : 'page';
+  return { cursor: text === undefined ? undefined : keyOf(text, shape, `query.${part}`), limit };
+}
+
+/** Written by `list-forms.ts`. */
+const NextPage = Type.Union([Type.Object({ page: Type.String() }), Type.String()], {
+  description:
+    'The next page; absent on the last. For runtime tokens, and in answer to `page`, an object with the next `page`; ' +
+    'otherwise the next `cursor`.',
 });
 
 /** Schema of a page of a list. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
     items: Type.Array(item),
-    next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent on the last.' })),
+    count: Type.Optional(
+      Type.Integer({ description: 'Number of all items, where it is known. With `next.page` only.' }),
+    ),
+    next: Type.Optional(NextPage),
   });
 
 /** Converts a page of the store to an answer. */
@@ -93,6 +121,7 @@ export const ErrorView = Type.Object({
   error: Type.Object(
     {
       code: Type.String(),
+      status: Type.Integer({ description: 'The HTTP status.' }),
       message: Type.String(),
       requestId: Type.String(),
       problems: Type.Optional(Type.Array(ProblemView)),

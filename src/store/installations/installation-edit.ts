@@ -21,10 +21,19 @@ import {
   updateTarget,
 } from './target-rows.ts';
 
+/**
+ * What an edit does to the properties that it does not name. `remove but credentials` is for
+ * callers that cannot read `oauth_credentials`: they cannot send them back, and must not remove
+ * them by accident (docs/contract/configuration.md#edits).
+ */
+export type OtherProperties = 'stay' | 'remove' | 'remove but credentials';
+
 /** Members that are present are changed; others stay. */
 export interface InstallationEdit {
-  /** A patch: a property replaces the existing one, `null` removes it, others stay. */
+  /** Properties to set; `null` removes one. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
+  /** What happens to properties that `configuration` does not name; they stay if it is absent. */
+  readonly others?: OtherProperties | undefined;
   readonly externalIds?: readonly string[] | undefined;
   readonly spaceSelection?: Selection | undefined;
   readonly siteSelection?: Selection | undefined;
@@ -72,7 +81,8 @@ export async function edit(
   refuseStale(before, request);
   await change.refuseWhileBusy(before);
   const previous = change.configurationOf(before);
-  const configuration = patched(previous, request.configuration ?? {});
+  const patch = patchOf(previous, request);
+  const configuration = patched(previous, patch);
   refuseTooLarge(change, configuration);
   const manifest = await change.manifest(before.integration);
   const problemsOf = (whole: OpenConfiguration) => checks.problems(manifest, before.level, whole);
@@ -84,7 +94,7 @@ export async function edit(
   if (!hasEvent && isSame(before, request)) return { installation: unsealed(before), problems };
   const after: SealedInstallation = {
     ...before,
-    ...stored(change, before, configuration, request.configuration),
+    ...stored(change, before, configuration, patch),
     status,
     externalIds: externalIdSet(request.externalIds ?? before.externalIds),
     spaceSelection: request.spaceSelection ?? before.spaceSelection,
@@ -95,7 +105,7 @@ export async function edit(
   await updateTarget(change.transaction, after);
   if (request.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
   if (hasEvent) await change.writeEditEvent(after, { status: before.status, configuration: previous });
-  await change.audit('installation.edit', after, { changed: namesOf(request) });
+  await change.audit('installation.edit', after, { changed: namesOf({ ...request, configuration: patch }) });
   return { installation: unsealed(after), problems };
 }
 
@@ -194,6 +204,19 @@ function refuseTooLarge({ parts }: Change, configuration: OpenConfiguration): vo
   if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'configurationBytes', max, used });
 }
 
+/** An edit as a patch: a property that it removes is `null`. */
+function patchOf(
+  before: OpenConfiguration,
+  { configuration, others = 'stay' }: InstallationEdit,
+): Readonly<Record<string, unknown>> {
+  if (configuration === undefined || others === 'stay') return configuration ?? {};
+  const removed = Object.keys(before).filter(
+    (name) => name !== CREDENTIALS_PROPERTY || others !== 'remove but credentials',
+  );
+  const unset = removed.map((name): [string, unknown] => [name, null]);
+  return Object.fromEntries([...unset, ...Object.entries(configuration)]);
+}
+
 /** Existing properties keep their order; new ones are appended. */
 function patched(before: OpenConfiguration, patch: Readonly<Record<string, unknown>>): OpenConfiguration {
   const members = new Map(Object.entries(before));
@@ -210,7 +233,7 @@ function stored(
   { parts }: Change,
   before: SealedInstallation,
   whole: OpenConfiguration,
-  patch: Readonly<Record<string, unknown>> = {},
+  patch: Readonly<Record<string, unknown>>,
 ): Pick<SealedInstallation, 'configuration' | 'sealedCredentials' | 'hasCredentials'> {
   const { [CREDENTIALS_PROPERTY]: credentials, ...configuration } = whole;
   const hasCredentials = credentials !== undefined;
@@ -223,7 +246,7 @@ function stored(
 }
 
 /** Names of the changed members, for the audit entry. */
-function namesOf({ configuration, ...others }: InstallationEdit): readonly string[] {
+function namesOf({ configuration, others: _, ...others }: InstallationEdit): readonly string[] {
   const { externalIds, spaceSelection, siteSelection } = others;
   const properties = Object.keys(configuration ?? {}).map(
     (name) => `configuration.${name.slice(0, NAME_CHARS_AUDITED)}`,

@@ -31,8 +31,10 @@ import {
   install,
   installBelow,
 } from './installation-setup.ts';
+import { countSpaces, listPlaces, type PlacesQuery } from './place-rows.ts';
 import {
   type BelowQuery,
+  credentialsPlace,
   type Installation,
   type InstallationQuery,
   listBelow,
@@ -104,6 +106,23 @@ export class Installations {
   /** Targets of one installation in spaces, or in sites; sorted by the id of the place. */
   listBelow(query: BelowQuery): Promise<Page<Installation>> {
     return listBelow(this.#parts.database, query);
+  }
+
+  /** Targets of all installations of an integration in spaces, or in sites. */
+  listPlaces(query: PlacesQuery): Promise<Page<Installation>> {
+    return listPlaces(this.#parts.database, query);
+  }
+
+  /** Numbers of spaces of these installations; those without spaces are left out. */
+  spaceCounts(installationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return countSpaces(this.#parts.database, installationIds);
+  }
+
+  /** The `oauth_credentials` of a target, opened; undefined if there are none. */
+  async credentialsOf(name: TargetName): Promise<unknown> {
+    const { database, vault } = this.#parts;
+    const sealed = (await readTarget(database, name))?.sealedCredentials ?? null;
+    return sealed === null ? undefined : JSON.parse(vault.open(credentialsPlace(name), sealed));
   }
 
   /**

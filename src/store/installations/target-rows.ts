@@ -325,7 +325,8 @@ export async function listBelow(database: Database, query: BelowQuery): Promise<
   return page(rows, limit, (row) => row.place, installationOf);
 }
 
-const installationOf = (row: Selectable<Tables['targets']>): Installation => ({
+/** A row without its sealed values. */
+export const installationOf = (row: Selectable<Tables['targets']>): Installation => ({
   installationId: row.installation_id,
   level: row.level,
   place: row.place,

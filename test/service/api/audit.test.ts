@@ -247,6 +247,8 @@ const ASKING = [
   /\/blocks\//,
   // A lease and a spent state last for minutes and are never shown.
   /\/credentials\/(lease|states)/,
+  // The token that a call of the installation gets, too; it lasts for minutes.
+  /\/installations\/\{id\}\/tokens$/,
   /^POST \/v1\/tokens\/introspect$/,
   // Tasks and events are no changes, and thousands arrive every second.
   /^POST \/v1\/integrations\/\{name\}\/tasks$/,

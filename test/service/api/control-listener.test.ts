@@ -143,6 +143,7 @@ describe('every route under /v1', () => {
     expect(body).toEqual({
       error: {
         code: 'INTEGRATION_UNKNOWN',
+        status: 404,
         message: 'There is no integration "nothing".',
         requestId: expect.any(String),
       },
@@ -169,11 +170,14 @@ describe('every route under /v1', () => {
     expect(await message({ organization: 'a', externalIds: ['a\0b'] })).toContain('body.externalIds[0]');
     const query = async (text: string) => (await admin.get(`/v1/integrations?${text}`)).body.error?.message;
     expect(await query('limit=0')).toContain('query.limit');
-    expect(await query('limit=101')).toContain('query.limit');
-    expect(await query('limit=100')).toBeUndefined();
+    expect(await query('limit=1001')).toContain('query.limit');
+    expect(await query('limit=1000')).toBeUndefined();
     expect(await query('limt=1')).toContain('limt');
     expect(await query('limit=1&limit=2')).toContain('query.limit');
     expect(await query('cursor=%00')).toContain('query.cursor');
+    expect(await query('page=%00')).toContain('query.page');
+    expect(await query('page=YWJj')).toContain('query.page is not the `next`');
+    expect(await query('page=YWJj&cursor=YWJj')).toContain('query.page and query.cursor are the same');
   });
 });
 

@@ -41,6 +41,11 @@ const TABLE: Record<string, string> = {
   'GET /v1/integrations/{name}/installations': '++++- +++-',
   // Only code queues tasks; other installations of the integration have tokens of the same one.
   'POST /v1/integrations/{name}/tasks': 'FFFFF +++-',
+  'GET /v1/integrations/{name}/spaces': '++++- +++-',
+  'GET /v1/integrations/{name}/sites': '++++- +++-',
+  'GET /v1/integrations/{name}/render': '++-+- ++--',
+  'POST /v1/integrations/{name}/render': '++-+- ++--',
+  'POST /v1/integrations/{name}/installations/{id}/tokens': 'FFFFF ++--',
   'GET /v1/blocks': '+++FF FFFF',
   'POST /v1/blocks/unfurl': '+++FF FFFF',
   'POST /v1/blocks/markdown': '+++FF FFFF',
@@ -103,7 +108,7 @@ function installed(path: string): Record<string, string> {
     [`DELETE ${path}`]: '++-+- FFFF',
     [`POST ${path}/pause`]: '++-+- FFFF',
     [`POST ${path}/resume`]: '++-+- FFFF',
-    [`GET ${path}/configuration`]: '++-+- F+--',
+    [`GET ${path}/configuration`]: '++-+- ++--',
     [`POST ${path}/completions`]: '++-+- FFFF',
     [`POST ${path}/render`]: '++-+- FFFF',
     [`GET ${path}/render`]: '++-+- FFFF',
@@ -150,6 +155,8 @@ const bodyOf = (route: string): unknown => {
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.endsWith('/visitor-authentication')) return {};
   if (route.endsWith('/compute')) return { type: 'content_compute_revision' };
+  if (route === 'POST /v1/integrations/{name}/render')
+    return { componentId: 'none', installationId: mine?.id };
   if (route.startsWith('POST ') && route.endsWith('/render')) return { componentId: 'none' };
   return route.startsWith('PATCH ') ? { externalIds: ['T1'] } : BODIES[route];
 };
@@ -251,7 +258,8 @@ async function ask(route: string, token: string | undefined): Promise<{ status: 
     ? `?installation=${mine?.id}`
     : '';
   const menu = route === 'GET /v1/blocks' ? '?organization=acme' : listed;
-  const query = route.startsWith('GET ') && template.endsWith('/render') ? '?componentId=none' : menu;
+  const drawn = `?componentId=none${template.includes('{id}') ? '' : `&installationId=${mine?.id}`}`;
+  const query = route.startsWith('GET ') && template.endsWith('/render') ? drawn : menu;
   const body = bodyOf(route);
   const isUpload = route === 'POST /v1/integrations';
   const response = await fetch(`${service.service.controlUrl}${path}${query}`, {

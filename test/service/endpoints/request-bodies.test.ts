@@ -230,7 +230,10 @@ describe('raw traffic', () => {
 
 describe('every refusal has the same shape', () => {
   const shape = {
-    error: { code: expect.any(String), message: expect.any(String), requestId: expect.any(String) },
+    error: {
+      ...{ code: expect.any(String), status: expect.any(Number) },
+      ...{ message: expect.any(String), requestId: expect.any(String) },
+    },
   };
 
   test.each(['/%zz', '/%ff', `/v1/integrations/${'a'.repeat(101)}`, '/v1/integrations/%zz'])(

@@ -49,7 +49,9 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
     const { list, body, organization, installation, at } = await fresh(level);
     const created = await call('POST', list, { json: { ...body, externalIds: ['theirs 🙂', 'theirs 🙂'] } });
     const name = level === 'organization' ? { id: expect.any(String) } : { installation, ...body };
-    const selections = level === 'organization' && { space_selection: 'all', site_selection: 'all' };
+    const selections = level === 'organization' && {
+      ...{ space_selection: 'all', site_selection: 'all', spaces: 0 },
+    };
     expect({ status: created.status, body: created.body }).toEqual({
       status: 201,
       body: {
@@ -57,6 +59,7 @@ describe.each(['organization', 'space', 'site'] as const)('at the level of the %
         ...selections,
         integration: 'life',
         organization,
+        target: { organization },
         status: 'pending',
         configuration: { colour: 'red' },
         sealed: [],

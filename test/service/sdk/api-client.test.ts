@@ -74,24 +74,33 @@ describe('a request', () => {
 
   test('pages through lists, by the integration’s token', async () => {
     const seen: unknown[] = [];
-    for (let cursor: unknown; seen.length < 5; ) {
-      const query = { limit: 1, ...(cursor !== undefined && { cursor }) };
+    for (let page: unknown; seen.length < 5; ) {
+      const query = { limit: 1, ...(page !== undefined && { page }) };
       const { body } = await asks(here, 'GET /integrations/{name}/installations', { query });
       seen.push(...(body['items'] as { id: string }[]).map(({ id }) => id));
-      cursor = body['next'];
-      if (cursor === undefined) break;
+      page = (body['next'] as { page: string } | undefined)?.page;
+      if (page === undefined) break;
     }
     expect(seen.sort()).toEqual([here.id, sibling.id].sort());
   });
 
-  test('for another installation sees only what the integration token may see', async () => {
+  test('reads and edits another installation with the integration token', async () => {
     const options = { path: { id: sibling.id } };
     const { body } = await asks(here, 'GET /integrations/{name}/installations/{id}', options);
-    expect(body).toMatchObject({ id: sibling.id, organization: 'other' });
-    expect(body['configuration']).toBeUndefined();
+    expect(body).toMatchObject({ id: sibling.id, organization: 'other', configuration: { note: 'hello' } });
     const edit = { ...options, body: { configuration: { note: 'x' } } };
-    const refused = await asks(here, 'PATCH /integrations/{name}/installations/{id}', edit);
-    expect(refused).toMatchObject({ status: 403, code: 'TOKEN_FORBIDDEN' });
+    const edited = await asks(here, 'PATCH /integrations/{name}/installations/{id}', edit);
+    expect(edited).toMatchObject({ status: 200, body: { configuration: { note: 'x' } } });
+  });
+
+  test('merges an edit of the configuration, unless it asks to replace it', async () => {
+    const route = 'PATCH /integrations/{name}/installations/{id}/spaces/{space}';
+    const edit = (configuration: object, query?: object) =>
+      asks(space, route, { body: { configuration }, ...(query && { query }) });
+    const merged = await edit({ more: 'm' });
+    expect(merged).toMatchObject({ body: { configuration: { note: 'hello', more: 'm' } } });
+    const replaced = await edit({ note: 'only' }, { configuration: 'replace' });
+    expect(replaced.body['configuration']).toEqual({ note: 'only' });
   });
 
   test('without a name of its path, or with one that leaves the path, is not sent', async () => {

@@ -9,6 +9,8 @@ interface Rules {
   readonly type?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Rules[];
   readonly items?: Rules;
   readonly properties?: Readonly<Record<string, Rules>>;
   readonly required?: readonly string[];
@@ -69,7 +71,11 @@ const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
   ['ApiWebhookSecret', ['secret', 'createdAt']],
   ['ApiWebhookTest', ['eventId', 'deliveries']],
   ['ApiSpentState', ['isFirst']],
+  ['ApiListQuery', ['cursor', 'page', 'externalId']],
 ];
+
+/** Name of the type of lists. */
+const PAGE = 'ApiPage';
 
 /** Width of a line of code. */
 const COLUMNS = 110;
@@ -87,9 +93,13 @@ const routesOf = ({ paths }: Description) =>
 export function apiShapeTypes(description: Description): string {
   const routes = routesOf(description);
   const shapes = SHAPES.map(([name]) => {
-    const found = routes.flatMap(({ operation }) => shapesIn(answerOf(operation), name))[0];
+    const places = routes.flatMap(({ operation }) => [answerOf(operation), parametersOf(operation, 'query')]);
+    const found = places.flatMap((rules) => shapesIn(rules, name))[0];
     return `export interface ${name} ${membersText(found ?? {}, '')}\n`;
   });
+  const list = routes.map(({ operation }) => answerOf(operation)).find((rules) => rules && isPage(rules));
+  const page = membersText(list ?? {}, '').replace(/(?<=items: readonly )\w+/, 'Item');
+  shapes.push(`/** A page of a list. */\nexport interface ${PAGE}<Item> ${page}\n`);
   return `${SHAPES_HEAD}\n${shapes.join('\n')}`;
 }
 
@@ -99,7 +109,8 @@ export function apiRouteTypes(description: Description): string {
     const name = `${method} ${path.slice(PREFIX.length)}`;
     return `${doc(operation.summary, '  ')}  '${name}': {\n${operationText(operation)}  };\n`;
   });
-  const names = SHAPES.map(([name]) => `  ${name},\n`)
+  const names = [...SHAPES.map(([name]) => name), PAGE]
+    .map((name) => `  ${name},\n`)
     .toSorted()
     .join('');
   const shapes = `import type {\n${names}} from './api-shapes.ts';\n\nexport type * from './api-shapes.ts';\n`;
@@ -117,25 +128,15 @@ function nameOf({ properties }: Rules): string | undefined {
   return SHAPES.find(([, has]) => has.every(isOf))?.[0];
 }
 
+const isPage = ({ properties = {} }: Rules): boolean =>
+  properties['items'] !== undefined && properties['next'] !== undefined;
+
 function operationText(operation: Operation): string {
-  const { parameters = [], requestBody } = operation;
-  const members = (place: string): Rules => {
-    const own = parameters.filter((parameter) => parameter.in === place);
-    return {
-      type: 'object',
-      properties: Object.fromEntries(
-        own.map(({ name, schema, description }) => [
-          name,
-          { ...schema, ...(description && { description }) },
-        ]),
-      ),
-      required: own.filter(({ required }) => required).map(({ name }) => name),
-    };
-  };
+  const { requestBody } = operation;
   // Parameters of the path are in the name of the route.
   const parts: readonly [string, Rules | undefined][] = [
-    ['query', members('query')],
-    ['headers', members('header')],
+    ['query', parametersOf(operation, 'query')],
+    ['headers', parametersOf(operation, 'header')],
     [requestBody?.required === false ? 'body?' : 'body', schemaOf(requestBody)],
     ['answer', answerOf(operation)],
   ];
@@ -143,6 +144,18 @@ function operationText(operation: Operation): string {
     .filter(([name, rules]) => name === 'answer' || Object.keys(rules?.properties ?? {}).length > 0)
     .map(([name, rules]) => `    readonly ${name}: ${typeText(rules, '    ')};\n`)
     .join('');
+}
+
+/** The parameters of a request in its query, or in its headers. */
+function parametersOf({ parameters = [] }: Operation, place: 'query' | 'header'): Rules {
+  const own = parameters.filter((parameter) => parameter.in === place);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      own.map(({ name, schema, description }) => [name, { ...schema, ...(description && { description }) }]),
+    ),
+    required: own.filter(({ required }) => required).map(({ name }) => name),
+  };
 }
 
 function answerOf({ responses }: Operation): Rules | undefined {
@@ -154,6 +167,10 @@ const schemaOf = (content: Content | undefined): Rules | undefined =>
 
 function typeText(rules: Rules | undefined, indent: string): string {
   if (rules === undefined || rules.type === 'null') return 'undefined';
+  // `next` of lists: its first form is that for runtime tokens. A drawing has no type.
+  if (rules.anyOf)
+    return rules.anyOf.some(({ type }) => type === 'string') ? typeText(rules.anyOf[0], indent) : 'unknown';
+  if (rules.const !== undefined) return `'${rules.const}'`;
   if (rules.enum) return rules.enum.map((value) => `'${value}'`).join(' | ');
   if (rules.type === 'array') {
     const item = typeText(rules.items, indent);
@@ -171,6 +188,8 @@ function objectText(rules: Rules, indent: string): string {
     return additionalProperties === true
       ? 'Readonly<Record<string, unknown>>'
       : 'Readonly<Record<never, never>>';
+  const item = isPage(rules) && properties['items']?.items;
+  if (item) return `${PAGE}<${typeText(item, indent)}>`;
   return nameOf(rules) ?? membersText(rules, indent);
 }
 

@@ -39,7 +39,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['control-routes.ts'],
     ['events/'],
     ['components/', 'content/', 'deliveries/', 'product/', 'audit.ts', 'introspection.ts'],
-    ['installations/', 'integrations/', 'logs.ts', 'tokens.ts', 'time-range.ts'],
+    ['installations/', 'integrations/', 'logs.ts', 'tokens.ts', 'time-range.ts', 'list-forms.ts'],
     ['log-followers.ts', 'log-stream.ts', 'log-line-view.ts'],
     ['typed-routes.ts', 'schemas.ts'],
   ],

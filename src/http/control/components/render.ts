@@ -39,33 +39,35 @@ export const SHOWN_TO = {
   ),
 };
 
-const RenderBody = Type.Object(
-  {
-    componentId: ComponentId,
-    props: Type.Optional(anyObject('The service sets those of a configuration component itself.')),
-    state: Type.Optional(anyObject('State of the last answer; absent in the first request.')),
-    action: Type.Optional(
-      Type.Unsafe<JsonObject>(
-        Type.Object(
-          { action: Type.String({ minLength: 1 }) },
-          {
-            description: 'Action of the user, with bindings resolved.',
-            additionalProperties: Type.Unknown(),
-          },
-        ),
+/** Members of a body: the component, and its input. */
+export const RENDER_BODY = {
+  componentId: ComponentId,
+  props: Type.Optional(anyObject('The service sets those of a configuration component itself.')),
+  state: Type.Optional(anyObject('State of the last answer; absent in the first request.')),
+  action: Type.Optional(
+    Type.Unsafe<JsonObject>(
+      Type.Object(
+        { action: Type.String({ minLength: 1 }) },
+        {
+          description: 'Action of the user, with bindings resolved.',
+          additionalProperties: Type.Unknown(),
+        },
       ),
     ),
-    ...SHOWN_TO,
-  },
-  { additionalProperties: false },
-);
+  ),
+  ...SHOWN_TO,
+};
+const RenderBody = Type.Object(RENDER_BODY, { additionalProperties: false });
 
 const JsonText = (description: string) =>
   Type.Optional(Type.String({ description: `${description} As JSON.` }));
-const RenderQuery = Type.Object(
-  { componentId: ComponentId, props: JsonText('Its props.'), context: JsonText('Where it is shown.') },
-  { additionalProperties: false },
-);
+/** Members of a query, the same. */
+export const RENDER_QUERY = {
+  componentId: ComponentId,
+  props: JsonText('Its props.'),
+  context: JsonText('Where it is shown.'),
+};
+const RenderQuery = Type.Object(RENDER_QUERY, { additionalProperties: false });
 
 /** Members of an answer with a drawing. */
 export const DRAWN = {
@@ -76,7 +78,7 @@ export const DRAWN = {
 };
 
 /** Serialized here: the framework's serializer would filter it by another schema. */
-const RenderView = Type.Unsafe<string>(
+export const RenderView = Type.Unsafe<string>(
   Type.Union([
     Type.Object(DRAWN),
     Type.Object({ type: Type.Literal('complete'), returnValue: Type.Optional(Type.Unknown()) }),
@@ -90,15 +92,6 @@ export interface RenderRouteParts {
 }
 
 export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
-  const { renderer } = parts;
-  /** Sets `cache-control` of the reply. @returns the drawing as JSON text */
-  const draw = async (request: RenderRequest, reply: FastifyReply, name: TargetName, input: RenderInput) => {
-    const target = await visibleTarget(parts.targets, request, name);
-    const caller = nestedCaller(request, reply, parts.limits);
-    const { rendering, maxAge } = await renderer.draw(target, input, { requestId: request.id, caller });
-    if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
-    return JSON.stringify(rendering);
-  };
   for (const level of LEVELS) {
     const url = `${TARGET_PATHS[level]}/render`;
     app.post(
@@ -113,9 +106,8 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
         },
       },
       async (request, reply) => {
-        const name = targetNameOf(level, request.params);
-        const text = await draw(request, reply, name, request.body);
-        return reply.type('application/json; charset=utf-8').send(text);
+        const target = await visibleTarget(parts.targets, request, targetNameOf(level, request.params));
+        return drawAfterAction(parts, { request, reply, target }, request.body);
       },
     );
     app.get(
@@ -131,21 +123,61 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
         },
       },
       async (request, reply) => {
-        const { componentId, props, context } = request.query;
-        const input: RenderInput = {
-          componentId,
-          ...(props !== undefined && { props: objectOf('props', props) }),
-          ...(context !== undefined && { context: objectOf('context', context) }),
-        };
-        const text = await draw(request, reply, targetNameOf(level, request.params), input);
-        const tag = contentTag(text);
-        // Different tokens may get different answers.
-        reply.header('etag', tag).header('vary', 'authorization');
-        if (isKnownTag(request, tag)) return reply.code(304).send(null);
-        return reply.type('application/json; charset=utf-8').send(text);
+        const target = await visibleTarget(parts.targets, request, targetNameOf(level, request.params));
+        return drawInitial(parts, { request, reply, target }, request.query);
       },
     );
   }
+}
+
+/** A request for a drawing, and the target that it is of. */
+export interface DrawingRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly target: Target;
+}
+
+/** Sets `cache-control` of the reply. @returns the drawing as JSON text */
+async function draw(
+  { renderer, limits }: RenderRouteParts,
+  { request, reply, target }: DrawingRequest,
+  input: RenderInput,
+): Promise<string> {
+  const caller = nestedCaller(request, reply, limits);
+  const { rendering, maxAge } = await renderer.draw(target, input, { requestId: request.id, caller });
+  if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
+  return JSON.stringify(rendering);
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sends a drawing that a body asks for. */
+export async function drawAfterAction(
+  parts: RenderRouteParts,
+  asked: DrawingRequest,
+  input: RenderInput,
+): Promise<FastifyReply> {
+  return asked.reply.type(JSON_TYPE).send(await draw(parts, asked, input));
+}
+
+/** Sends a drawing that a query asks for, with its tag. */
+export async function drawInitial(
+  parts: RenderRouteParts,
+  asked: DrawingRequest,
+  { componentId, props, context }: { componentId: string; props?: string; context?: string },
+): Promise<FastifyReply> {
+  const { request, reply } = asked;
+  const input: RenderInput = {
+    componentId,
+    ...(props !== undefined && { props: objectOf('props', props) }),
+    ...(context !== undefined && { context: objectOf('context', context) }),
+  };
+  const text = await draw(parts, asked, input);
+  const tag = contentTag(text);
+  // Different tokens may get different answers.
+  reply.header('etag', tag).header('vary', 'authorization');
+  if (isKnownTag(request, tag)) return reply.code(304).send(null);
+  return reply.type(JSON_TYPE).send(text);
 }
 
 /** @throws `REQUEST_INVALID` */
@@ -157,17 +189,16 @@ function objectOf(parameter: string, text: string): JsonObject {
   throw new AnnexError('REQUEST_INVALID', `query.${parameter} must be a JSON object.`);
 }
 
-type RenderRequest = FastifyRequest<{ Params: { name: string } }>;
-
 /** @throws `INSTALLATION_UNKNOWN`, `ENDPOINT_PAUSED` */
-async function visibleTarget(
+export async function visibleTarget(
   targets: RenderRouteParts['targets'],
-  request: RenderRequest,
+  request: FastifyRequest,
   name: TargetName,
 ): Promise<Target> {
+  const { name: integration } = request.params as { readonly name: string };
   const target = await targets.named(name);
   const isThere =
-    target?.integration === request.params.name &&
+    target?.integration === integration &&
     mayReadInstallation(principalOf(request), {
       ...name,
       integration: target.integration,

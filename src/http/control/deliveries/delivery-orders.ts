@@ -111,7 +111,7 @@ function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
       if (installation === undefined || !mayReadDeliveries(holderOf(request), installation.organization))
         throw unknownInstallation(installationId);
       const query = {
-        ...{ installationId, type, state, cursor: cursor && keyOf(cursor, DELIVERY_ID, 'body') },
+        ...{ installationId, type, state, cursor: cursor && keyOf(cursor, DELIVERY_ID, 'body.cursor') },
         ...placeFilter('body', rest),
         ...timeRange('body', rest),
       };

@@ -2,21 +2,19 @@
  * `…/configuration`: the configuration of a target as a form: the properties that the active
  * version's manifest declares, with their values (docs/contract/configuration.md#form).
  *
- * For principals that may read the configuration. Values of credentials are never sent.
+ * For principals that may read the target. Values of credentials are never sent.
  */
 import Type from 'typebox';
-import { AnnexError } from '../../../errors.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
 import { type ConfigurationForm, configurationForm } from '../../../model/configuration-form.ts';
 import { INSTALLATION_STATUSES } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
-import { mayReadConfiguration } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { type Origins, publicEndpoint } from '../../../targets/target-resolver.ts';
-import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
+import { FOR_RUNTIME } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -83,13 +81,8 @@ export function configurationRoutes(
         },
       },
       async (request) => {
-        const principal = principalOf(request);
         const { name } = request.params;
         const target = await visibleTarget(installations, request, name, targetNameOf(level, request.params));
-        if (!mayReadConfiguration(principal, target)) {
-          const message = `A token of kind ${principal.kind} may not read configurations.`;
-          throw new AnnexError('TOKEN_FORBIDDEN', message);
-        }
         const version = await activeVersion(registry, name);
         const url = publicEndpoint(origins, target.endpointKey);
         const form = configurationForm(version.manifest, { ...target, publicEndpoint: url });

@@ -12,7 +12,7 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { TargetName } from '../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../model/level.ts';
-import { mayRenewCredentials } from '../../../model/principal.ts';
+import { maySeeCredentials } from '../../../model/principal.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { CredentialLeases } from '../../../store/installations/credential-leases.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
@@ -122,7 +122,7 @@ export async function renewableTarget(
   const params = request.params as TargetParams;
   const name = targetNameOf(level, params);
   await visibleTarget(installations, request, params.name, name);
-  if (mayRenewCredentials(principal, name)) return name;
+  if (maySeeCredentials(principal, name)) return name;
   const message = `Credentials of a ${level} need the runtime token of a call for that ${level}.`;
   throw new AnnexError('TOKEN_FORBIDDEN', message);
 }

@@ -8,11 +8,16 @@ import { wholeInstallation } from '../../../model/installation.ts';
 import type { Level } from '../../../model/level.ts';
 import { actorOf, FOR_RUNTIME } from '../authenticate.ts';
 import { tagReply } from '../entity-tag.ts';
-import { ERRORS_VIEW, Name, NoQuery, PageOf, pageAnswer, pageRequest } from '../schemas.ts';
+import { ERRORS_VIEW, longPageRequest, Name, NoQuery, PageOf } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
 import { visibleTarget } from './installation-rights.ts';
-import { countingLimits, type InstallationsRouteParts, viewOf, wholeView } from './installation-target.ts';
+import {
+  countingLimits,
+  type InstallationsRouteParts,
+  targetsPage,
+  wholeView,
+} from './installation-target.ts';
 import { InstallationsQuery, PLACE_BODIES, VIEWS } from './installation-view.ts';
 import { INSTALLATIONS } from './target-paths.ts';
 
@@ -68,13 +73,9 @@ export function placesRoutes(
       const { name, id } = request.params;
       const { installationId } = await visibleTarget(installations, request, name, wholeInstallation(id));
       const { externalId } = request.query;
-      const page = await installations.listBelow({
-        ...pageRequest(request.query),
-        installationId,
-        level,
-        externalId,
-      });
-      return pageAnswer(page, (target) => viewOf(parts, request, target));
+      return targetsPage(parts, request, longPageRequest(request.query), (part) =>
+        installations.listBelow({ ...part, installationId, level, externalId }),
+      );
     },
   );
 }

@@ -5,26 +5,36 @@
  * Every answer with one target has its entity tag, and every change obeys `If-Match`.
  */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
+import type { Page, PageRequest } from '../../../database/page.ts';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
 import { targetUrls } from '../../../model/endpoint-urls.ts';
 import type { Level } from '../../../model/level.ts';
-import { mayReadConfiguration } from '../../../model/principal.ts';
-import type { OnCondition } from '../../../store/installations/installation-edit.ts';
+import { isRuntime, mayReadInstallation, maySeeCredentials } from '../../../model/principal.ts';
+import type { OnCondition, OtherProperties } from '../../../store/installations/installation-edit.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import type { Origins } from '../../../targets/target-resolver.ts';
 import { actorOf, FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { expectedRevision, IfMatch, IfNoneMatch, isKnown, tagReply } from '../entity-tag.ts';
-import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
+import { longPage } from '../list-forms.ts';
+import { ERRORS_VIEW, NoQuery, pageAnswer } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
 import type { EditRate } from './edit-rate.ts';
 import { requireEditable, visibleTarget } from './installation-rights.ts';
-import { EDIT_BODIES, type EditBody, installationView, VIEWS } from './installation-view.ts';
+import {
+  EDIT_BODIES,
+  type EditBody,
+  EditQuery,
+  installationView,
+  showsCredentials,
+  type TargetView,
+  VIEWS,
+} from './installation-view.ts';
 import {
   TARGET_NOUNS,
   TARGET_PARAMS,
@@ -44,6 +54,9 @@ export interface InstallationsRouteParts {
     | 'problemsOf'
     | 'list'
     | 'listBelow'
+    | 'listPlaces'
+    | 'spaceCounts'
+    | 'credentialsOf'
     | 'edit'
     | 'pause'
     | 'resume'
@@ -110,7 +123,7 @@ function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
           'becomes active; otherwise `problems` lists what is missing. An edit that makes an active one invalid gets 422.',
         headers: IfMatch,
         params: TARGET_PARAMS[level],
-        querystring: NoQuery,
+        querystring: EditQuery,
         body: EDIT_BODIES[level],
         response: { 200: VIEWS[level], ...ERRORS_VIEW },
       },
@@ -121,7 +134,8 @@ function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
       const on = expected(request, target);
       const body: EditBody = request.body;
       const { space_selection: spaceSelection, site_selection: siteSelection, ...edit } = body;
-      const asked = { ...edit, spaceSelection, siteSelection };
+      const others = otherProperties(request, target);
+      const asked = { ...edit, others, spaceSelection, siteSelection };
       const change = parts.installations.edit(target, asked, on, actorOf(request));
       const { installation, problems } = await countingLimits(parts, change);
       const whole = await wholeView(parts, request, installation, problems);
@@ -186,6 +200,20 @@ function removeRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level
 }
 
 /**
+ * What an edit does to properties that it does not name (docs/contract/configuration.md#edits).
+ * Clients built for runtime tokens send the whole configuration, as the caller sees it.
+ */
+function otherProperties(
+  request: FastifyRequest<{ Querystring: Static<typeof EditQuery> }>,
+  target: Installation,
+): OtherProperties {
+  const principal = principalOf(request);
+  const { configuration = isRuntime(principal) ? 'replace' : 'merge' } = request.query;
+  if (configuration === 'merge') return 'stay';
+  return maySeeCredentials(principal, target) ? 'remove' : 'remove but credentials';
+}
+
+/**
  * The condition of a change. It includes the endpoint's key: a space that was removed and added
  * again is another target, whose revisions start anew.
  */
@@ -204,6 +232,9 @@ function targetOf(
   return visibleTarget(installations, request, params.name, targetNameOf(level, params));
 }
 
+/** A target as it is read alone. */
+type WholeView = TargetView & { problems?: ConfigurationProblem[] };
+
 /**
  * A target with the problems of its configuration, as far as the caller may see it.
  *
@@ -214,16 +245,46 @@ export async function wholeView(
   request: FastifyRequest,
   target: Installation,
   known?: readonly ConfigurationProblem[],
-): Promise<ReturnType<typeof viewOf> & { problems?: ConfigurationProblem[] }> {
-  const view = viewOf(parts, request, target);
-  if (!mayReadConfiguration(principalOf(request), target)) return view;
+): Promise<WholeView> {
+  const [view] = await viewsOf(parts, request, [target]);
+  if (view === undefined) throw new Error('a target has a view');
+  if (!mayReadInstallation(principalOf(request), target)) return view;
   const problems = known ?? (await parts.installations.problemsOf(target));
   return problems.length > 0 ? { ...view, problems: [...problems] } : view;
 }
 
-/** A target in a list, as the caller may see it. */
-export const viewOf = ({ origins }: InstallationsRouteParts, request: FastifyRequest, target: Installation) =>
-  installationView(target, targetUrls(origins, target), principalOf(request));
+/** The views of targets in a list, as far as the caller may see them. */
+async function viewsOf(
+  { origins, installations }: InstallationsRouteParts,
+  request: FastifyRequest,
+  targets: readonly Installation[],
+): Promise<TargetView[]> {
+  const principal = principalOf(request);
+  const whole = targets.filter(({ level }) => level === 'organization');
+  const spaces = await installations.spaceCounts(whole.map(({ installationId }) => installationId));
+  return Promise.all(
+    targets.map(async (target) => {
+      const isOpen = showsCredentials(principal, target);
+      return installationView(target, {
+        urls: targetUrls(origins, target),
+        principal,
+        spaces: spaces.get(target.installationId),
+        credentials: isOpen ? await installations.credentialsOf(target) : undefined,
+      });
+    }),
+  );
+}
+
+/** A page of targets as it is answered. @param read reads a part of it */
+export async function targetsPage(
+  parts: InstallationsRouteParts,
+  request: FastifyRequest,
+  asked: PageRequest,
+  read: (part: PageRequest) => Promise<Page<Installation>>,
+): Promise<ReturnType<typeof pageAnswer<TargetView, TargetView>>> {
+  const { items, ...more } = await longPage(asked, read);
+  return pageAnswer({ items: await viewsOf(parts, request, items), ...more }, (view) => view);
+}
 
 /** Reports the limits that a change meets. */
 export async function countingLimits<Result>(

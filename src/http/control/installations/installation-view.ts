@@ -1,9 +1,9 @@
 /**
  * The API's schemas and views of installations at the levels of organization, space and site.
  *
- * No view has the values of `oauth_credentials` (docs/contract/configuration.md#credentials). A
- * caller that may not see the configuration gets neither it nor its problems
- * (docs/contract/environment.md#runtime-tokens).
+ * Only code whose environment has the same `oauth_credentials` gets their values
+ * (docs/contract/configuration.md#credentials). A list may have targets whose configuration the
+ * caller may not see: then it gets neither that nor its problems.
  */
 import Type, { type Static } from 'typebox';
 import type { TargetUrls } from '../../../model/endpoint-urls.ts';
@@ -14,7 +14,7 @@ import {
   SELECTIONS,
 } from '../../../model/installation.ts';
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration-property.ts';
-import { mayReadConfiguration, type Principal } from '../../../model/principal.ts';
+import { mayReadInstallation, maySeeCredentials, type Principal } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { isoTime, Organization, PAGE_QUERY, Place, Time } from '../schemas.ts';
 
@@ -63,11 +63,27 @@ export const PLACE_BODIES = {
 };
 
 const edit = {
-  configuration: Properties('Properties to set; null unsets one. Others stay.'),
+  configuration: Properties(
+    'Properties to set; null unsets one. Others are removed where the edit replaces, and stay where it merges.',
+  ),
   externalIds,
 };
 const EDIT = { additionalProperties: false, minProperties: 1 };
 const EditBelow = Type.Object(edit, EDIT);
+
+/** Query of an edit. */
+export const EditQuery = Type.Object(
+  {
+    configuration: Type.Optional(
+      Type.Enum(['merge', 'replace'], {
+        description:
+          'What happens to properties that are not in the body: they stay (`merge`) or are removed (`replace`). ' +
+          'By default `replace` for runtime tokens, `merge` for others.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 /** Bodies of edits at each level. */
 export const EDIT_BODIES = {
@@ -82,6 +98,7 @@ export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;
 const common = {
   integration: Type.String(),
   organization: Type.String(),
+  target: Type.Object({ organization: Type.String() }),
   status: Type.Enum([...INSTALLATION_STATUSES]),
   configuration: Properties('Without the properties that `sealed` names.'),
   sealed: Type.Optional(
@@ -119,6 +136,7 @@ export const VIEWS = {
     ...common,
     space_selection: Type.Enum([...SELECTIONS]),
     site_selection: Type.Enum([...SELECTIONS]),
+    spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
     problems,
   }),
   space: Type.Object({ installation, space: Type.String(), ...common, problems }),
@@ -129,35 +147,57 @@ export const VIEWS = {
  * Has the members of the views of all levels: which are set depends on the level of the target, and
  * so does its route.
  */
-type AnyView = Static<(typeof VIEWS)['organization']> &
+export type TargetView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['space']> &
   Static<(typeof VIEWS)['site']>;
 
+/** What a view has beside the row of its target. */
+export interface ViewParts {
+  readonly urls: TargetUrls;
+  readonly principal: Principal;
+  /** Number of spaces of an installation. */
+  readonly spaces?: number | undefined;
+  /** For a principal that may see them, if any are set. */
+  readonly credentials?: unknown;
+}
+
+/** Whether a view of this target has credentials for this principal. */
+export const showsCredentials = (principal: Principal, target: Installation): boolean =>
+  target.hasCredentials && mayReadInstallation(principal, target) && maySeeCredentials(principal, target);
+
 /** The view of a target at its level, as far as the principal may see it. */
-export function installationView(target: Installation, urls: TargetUrls, principal: Principal): AnyView {
+export function installationView(
+  target: Installation,
+  { urls, principal, spaces = 0, credentials }: ViewParts,
+): TargetView {
   const { integration, organization, status, createdAt, updatedAt } = target;
-  const view: Partial<AnyView> = {
+  const view: Partial<TargetView> = {
     ...nameView(target),
     integration,
     organization,
+    target: { organization },
     status,
-    ...(mayReadConfiguration(principal, target) && configurationView(target)),
+    ...(mayReadInstallation(principal, target) && configurationView(target, credentials)),
     externalIds: [...target.externalIds],
     ...(target.level === 'organization' && {
       space_selection: target.spaceSelection,
       site_selection: target.siteSelection,
+      spaces,
     }),
     urls,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
   };
-  return view as AnyView;
+  return view as TargetView;
 }
 
 const nameView = ({ installationId, level, place }: Installation) =>
   level === 'organization' ? { id: installationId } : { installation: installationId, [level]: place };
 
-const configurationView = ({ configuration, hasCredentials }: Installation) => ({
-  configuration: { ...configuration },
-  sealed: hasCredentials ? [CREDENTIALS_PROPERTY] : [],
+const configurationView = ({ configuration, hasCredentials }: Installation, credentials: unknown) => ({
+  configuration: {
+    ...configuration,
+    ...(credentials !== undefined && { [CREDENTIALS_PROPERTY]: credentials }),
+  },
+  sealed: hasCredentials && credentials === undefined ? [CREDENTIALS_PROPERTY] : [],
 });

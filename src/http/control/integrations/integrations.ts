@@ -39,6 +39,7 @@ const IntegrationView = Type.Object({
 });
 
 const IntegrationDetail = Type.Object({
+  object: Type.Literal('integration'),
   ...IntegrationView.properties,
   ...MANIFEST_MEMBERS,
   urls: Type.Object({
@@ -48,6 +49,19 @@ const IntegrationDetail = Type.Object({
     assets: Type.String({ description: 'The folder of its images.' }),
     publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
     publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
+  }),
+  configurations: Type.Unsafe<Record<string, unknown>>(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'The settings of the manifest, by level: account, space and site.',
+      },
+    ),
+  ),
+  owner: Type.Object({ id: Type.String({ description: 'The organization that owns it.' }) }),
+  permissions: Type.Object({
+    admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
   }),
   installLink: Type.Optional(
     Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
@@ -107,14 +121,19 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       const active = await registry.version(name, integration.activeVersion);
       // The integration was deleted meanwhile.
       if (active === undefined) throw unknownIntegration(name);
+      const isOwner = mayPublish(principalOf(request), organization);
       return {
+        object: 'integration' as const,
         ...integrationView(integration),
         ...manifestMembers(active.manifest, (path) => imageUrl(origins.apiUrl, name, path)),
         urls: integrationUrls(origins, {
           ...{ name, endpointKey: integration.endpointKey },
           ...(active.manifest.icon !== undefined && { icon: active.manifest.icon }),
         }),
-        ...(mayPublish(principalOf(request), organization) && { installLink: hasInstallLink }),
+        configurations: { ...active.manifest.configurations },
+        owner: { id: organization },
+        permissions: { admin: isOwner },
+        ...(isOwner && { installLink: hasInstallLink }),
       };
     },
   );
