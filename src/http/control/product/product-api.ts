@@ -45,6 +45,8 @@ export interface ProductApiParts {
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** A client that adds the version to a base URL that has it already. The product has no such path. */
+const TWICE = ' The path has its version twice: `apiEndpoint` of an SDK integration already ends in /v1.';
 const UNSET =
   " Annex does not serve it, and --product-api, which names the product's own API, is not set on this service.";
 
@@ -67,6 +69,7 @@ export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): 
         const token = bearerToken(request.raw);
         const isOwn = own.of(path).length > 0 || !path.startsWith('/v1/') || !METHODS.has(request.method);
         if (isOwn || token === undefined || !isRuntimeToken(token)) throw routeUnknown(request, own);
+        if (path.startsWith('/v1/v1/')) throw routeUnknown(request, own, TWICE);
         if (parts.product === undefined) throw routeUnknown(request, own, UNSET);
         const grant = await parts.credentials.runtimeGrant(request.raw, token);
         if (typeof grant !== 'object') throw tokenRefused(grant);
