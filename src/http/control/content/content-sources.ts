@@ -26,7 +26,7 @@ const Source = Type.Object({
   source: Type.String({
     minLength: 1,
     maxLength: 64,
-    pattern: '^[A-Za-z0-9._-]+$',
+    pattern: '^[A-Za-z0-9_.-]+$',
     description: '`sourceId` of a content source.',
   }),
 });

@@ -45,7 +45,9 @@ export interface ProductApiParts {
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** A client that adds the version to a base URL that has it already. The product has no such path. */
+/**
+ * A client that adds the version to a base URL that has it already. The product has no such path.
+ */
 const TWICE = ' The path has its version twice: `apiEndpoint` of an SDK integration already ends in /v1.';
 const UNSET =
   " Annex does not serve it, and --product-api, which names the product's own API, is not set on this service.";
