@@ -34,7 +34,8 @@ export class StartedService {
     this.#exited = exited;
   }
 
-  static async start(): Promise<StartedService> {
+  /** @param environment more variables of the process */
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<StartedService> {
     const folder = join(await mkdtemp(join(tmpdir(), 'annex-started-')), 'annex');
     await mkdir(folder);
     await symlink(join(ROOT, 'fixtures'), join(folder, 'fixtures'));
@@ -46,6 +47,7 @@ export class StartedService {
         ANNEX_PUBLIC_HOST: '127.0.0.1',
         ANNEX_CELLS: '1',
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -168,7 +168,7 @@ describe('a body', () => {
   });
 });
 
-test('acknowledged events survive SIGKILL, each with its delivery', {
+test('acknowledged events survive SIGKILL, each with its deliveries', {
   timeout: 60_000,
 }, async () => {
   const folder = await temporaryFolder();
@@ -190,15 +190,14 @@ test('acknowledged events survive SIGKILL, each with its delivery', {
   const store = await open(folder, 'reopen');
   try {
     for (const eventId of acknowledged) {
-      expect(await store.eventList.read(eventId)).toMatchObject({ eventId, deliveries: 1 });
+      expect(await store.eventList.read(eventId)).toMatchObject({ eventId, deliveries: 2 });
       const made = await store.deliveryList.ofEvent(eventId);
-      expect(made.filter(({ state }) => state !== 'canceled')).toMatchObject([
-        { state: 'pending', integration: 'listener' },
-      ]);
+      const pending = made.filter(({ state }) => state === 'pending');
+      expect(pending.map(({ integration }) => integration).sort()).toEqual(['hello', 'listener']);
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(ACKNOWLEDGED_AT_LEAST);
-    // An event that was not acknowledged yet but is stored has its delivery, too.
-    expect(store.backlog.waiting).toBe(await countEvents(store));
+    // An event that was not acknowledged yet but is stored has its deliveries, too.
+    expect(store.backlog.waiting).toBe(2 * (await countEvents(store)));
   } finally {
     await store.close();
   }
