@@ -8,10 +8,10 @@
  * send text.
  */
 import { pipeline, Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import type { Limits } from '../limits.ts';
 import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
+import { answerTo } from './answer-to.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
@@ -19,10 +19,9 @@ import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
-import { INTERIM_ANSWERS_MAX } from './interim-answers.ts';
 import { joinedAnswers } from './joined-answer.ts';
 import type { FindLoopback, Loopback } from './loopback.ts';
-import { HELD_BYTES, Meter } from './meter.ts';
+import { Meter } from './meter.ts';
 import { dnsLookup, type Lookup } from './names.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 import { fetchableUrl, type Hop, isRedirect, nextHop } from './redirect.ts';
@@ -245,25 +244,17 @@ export class Egress {
     if (loopback === undefined) this.#checkReach(targetOf(url), request);
     else this.#checkDepth(loopback, request);
     const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: depth + 1 });
-    let interim = 0;
-    const stop = new AbortController();
-    const answered = lease.pool.compose(joinedAnswers(this.#chunks, owner)).request({
-      method: method as Dispatcher.HttpMethod,
-      path: loopback?.path ?? `${url.pathname}${url.search}`,
-      headers: headToSend(hop.headers),
-      body: body ?? null,
-      signal: AbortSignal.any([deadline.signal, stop.signal]),
-      responseHeaders: 'raw',
-      highWaterMark: HELD_BYTES,
-      onInfo: () => {
-        interim += 1;
-        if (interim > INTERIM_ANSWERS_MAX)
-          stop.abort(new EgressError('The server sent too many interim responses.'));
+    const answered = answerTo(
+      lease.pool.compose(joinedAnswers(this.#chunks, owner)),
+      {
+        method,
+        path: loopback?.path ?? `${url.pathname}${url.search}`,
+        headers: headToSend(hop.headers),
+        body: body ?? null,
       },
-    });
-    // undici handles an abort only once the request has a connection; the caller does not wait for
-    // that.
-    answered.catch(() => undefined);
+      deadline.signal,
+      'server',
+    );
     try {
       const { statusCode, statusText, headers, body: source } = await Promise.race([answered, deadline.over]);
       const raw = headers as unknown as string[];

@@ -13,13 +13,13 @@ import { pipeline, type Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { LimitMet, Limits } from '../limits.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
+import { answerTo } from './answer-to.ts';
 import { Deadline } from './deadline.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { explain } from './explain.ts';
 import { FetchTally } from './fetch-tally.ts';
-import { INTERIM_ANSWERS_MAX } from './interim-answers.ts';
 import { joinedAnswers } from './joined-answer.ts';
-import { HELD_BYTES, Meter } from './meter.ts';
+import { Meter } from './meter.ts';
 import { type HeaderPairs, productHeaders } from './request-head.ts';
 import { tenantResponseHeaders, valuesOf } from './response-head.ts';
 import { type After, inTime } from './webhook/deadline-connector.ts';
@@ -154,24 +154,12 @@ export class ProductClient {
       silent.reject(error);
       stop.abort(error);
     });
-    let interim = 0;
-    const answered = this.#pool.compose(joinedAnswers(this.#chunks, owner)).request({
-      method: method as Dispatcher.HttpMethod,
-      path: `${this.#basePath}${path}`,
-      headers: productHeaders(headers),
-      body: body ?? null,
-      signal: AbortSignal.any([deadline.signal, stop.signal]),
-      responseHeaders: 'raw',
-      highWaterMark: HELD_BYTES,
-      onInfo: () => {
-        interim += 1;
-        if (interim > INTERIM_ANSWERS_MAX)
-          stop.abort(new EgressError('The product sent too many interim responses.'));
-      },
-    });
-    // undici handles an abort only once the request has a connection; the caller does not wait for
-    // that.
-    answered.catch(() => undefined);
+    const answered = answerTo(
+      this.#pool.compose(joinedAnswers(this.#chunks, owner)),
+      { method, path: `${this.#basePath}${path}`, headers: productHeaders(headers), body: body ?? null },
+      AbortSignal.any([deadline.signal, stop.signal]),
+      'product',
+    );
     try {
       return await Promise.race([answered, deadline.over, silent.promise]);
     } finally {
