@@ -5,12 +5,21 @@
  * Runs in the process of the upload, which starts esbuild as a separate program to parse the
  * hostile text. esbuild ends with this process. No tenant code runs here.
  */
-import { type BuildFailure, type BuildOptions, build, initialize } from 'esbuild';
+import {
+  type BuildFailure,
+  type BuildOptions,
+  build,
+  initialize,
+  type Metafile,
+  type OutputFile,
+} from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
+import { refusedModules } from './absent-modules.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { jsxOf } from './jsx.ts';
-import { displayName, RUN, type VirtualFiles, virtualFiles } from './virtual-files.ts';
+import { ASYNC_HOOKS } from './node-modules.ts';
+import { displayName, NODE, NODE_GLOBALS, RUN, type VirtualFiles, virtualFiles } from './virtual-files.ts';
 
 export interface BundleJob {
   readonly files: VirtualFiles;
@@ -24,11 +33,11 @@ export interface BundleJob {
 const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings: '' });
 
 /**
- * Whitespace is minified, because every isolate holds and parses the script. Names are kept, so
- * that stack traces show the author's. Modules that only dead branches on `MODE` or `NODE_ENV`
- * import are omitted.
+ * Whitespace is minified, because every isolate holds and parses the script. Names are kept where
+ * the script is small enough, so that stack traces show the author's. Modules that only dead
+ * branches on `MODE` or `NODE_ENV` import are omitted.
  */
-const optionsOf = ({ files, mode }: BundleJob) =>
+const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
   ({
     entryPoints: ['frame'],
     plugins: [virtualFiles(files)],
@@ -44,35 +53,61 @@ const optionsOf = ({ files, mode }: BundleJob) =>
     // twice.
     format: 'esm',
     minifyWhitespace: true,
+    minifyIdentifiers: manner.shortNames,
+    minifySyntax: manner.shortNames,
     banner: { js: `(async function (${RUN}) { "use strict";` },
     footer: { js: '})' },
     platform: 'neutral',
     target: 'esnext',
     // V8 does not parse decorators yet; a classic script has no `import.meta`.
-    supported: { decorators: false, 'import-meta': false },
+    supported: {
+      decorators: false,
+      'import-meta': false,
+      ...(manner.asyncAsPromises && {
+        'async-await': false,
+        'async-generator': false,
+        'for-await': false,
+      }),
+    },
+    metafile: true,
     treeShaking: true,
     charset: 'utf8',
     legalComments: 'none',
     sourcemap: 'external',
     sourcesContent: false,
     ...jsxOf(files.upload, files.entry),
-    define: { MODE: JSON.stringify(mode), 'process.env.NODE_ENV': JSON.stringify(mode) },
+    define: {
+      MODE: JSON.stringify(mode),
+      'process.env.NODE_ENV': JSON.stringify(mode),
+      global: 'globalThis',
+    },
+    inject: [NODE_GLOBALS],
     logLevel: 'silent',
     logLimit: 0,
   }) satisfies BuildOptions;
+
+/** How a bundle is built where the usual manner does not do. */
+interface Manner {
+  /** Whether local names are shortened, for a script that is too large as it is written. */
+  readonly shortNames: boolean;
+  /** Whether `async` functions become calls of `then`, which `AsyncLocalStorage` follows. */
+  readonly asyncAsPromises: boolean;
+}
 
 /** Starts esbuild early, so that it is ready once the upload has been read. */
 export const startBundler = (): Promise<void> => initialize({});
 
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   try {
-    const { outputFiles, warnings } = await build(optionsOf(job));
+    const { outputFiles, warnings, metafile, shortNames } = await buildScript(job);
     const patterns = buildProblems([], warnings, job.diskless);
-    if (patterns.errors.length > 0)
-      return { ok: false, problems: [...patterns.errors, ...patterns.warnings] };
+    if (shortNames) patterns.warnings.push(namesShortened());
     const script = outputFiles.find((file) => file.path.endsWith('.js'));
     const map = outputFiles.find((file) => file.path.endsWith('.map'));
     if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
+    const refused = refusedModules(inputsOf(metafile), job.files.upload);
+    if (patterns.errors.length + refused.length > 0)
+      return { ok: false, problems: [...patterns.errors, ...refused, ...patterns.warnings] };
     if (script.contents.byteLength > job.scriptBytes) {
       const limit = { max: job.scriptBytes, used: script.contents.byteLength };
       return {
@@ -97,6 +132,43 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     return { ok: false, problems: [...found.errors, ...found.warnings] };
   }
 }
+
+/** Builds in the usual manner, and again in the manner that the result turns out to need. */
+async function buildScript(job: BundleJob) {
+  const usual = { shortNames: false, asyncAsPromises: false };
+  const built = await build(optionsOf(job, usual));
+  const contexts = inputsOf(built.metafile)[`${NODE}:${ASYNC_HOOKS}`];
+  const needed = {
+    shortNames: Math.max(...built.outputFiles.map(sizeOfScript)) > job.scriptBytes,
+    asyncAsPromises: contexts !== undefined && contexts.bytesInOutput > 0,
+  };
+  if (!needed.shortNames && !needed.asyncAsPromises) return { ...built, ...usual };
+  try {
+    return { ...(await build(optionsOf(job, needed))), ...needed };
+  } catch (error) {
+    for (const message of (error as Partial<BuildFailure>).errors ?? []) {
+      if (message.text.startsWith('Top-level await')) message.notes.push(WAITS_AT_TOP);
+    }
+    throw error;
+  }
+}
+
+const WAITS_AT_TOP = {
+  location: null,
+  text: 'AsyncLocalStorage of "node:async_hooks" follows await only inside functions: move it into one.',
+};
+
+const sizeOfScript = ({ path, contents }: OutputFile): number =>
+  path.endsWith('.js') ? contents.byteLength : 0;
+
+/** The files of a build that are left in its script. */
+const inputsOf = ({ outputs }: Metafile): Metafile['outputs'][string]['inputs'] =>
+  Object.entries(outputs).find(([path]) => path.endsWith('.js'))?.[1].inputs ?? {};
+
+const namesShortened = (): Problem =>
+  warning('The script is so large that local names were shortened: stack traces show the short names.', {
+    hint: 'Import less.',
+  });
 
 const mapTooLarge = (): Problem =>
   warning('The script is so large that stack traces will show lines of the bundle.', {

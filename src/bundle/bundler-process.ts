@@ -58,18 +58,24 @@ class UploadProcess {
   }
 
   async #bundle({ value, blobs }: Parcel): Promise<void> {
-    const { entry, mode, sdk, sdkEntries } = value as BundleRequest;
-    const sources = new Map(sdk.map((name, at) => [name, String(blobs[at])]));
+    const { entry, mode, sdk, node, sdkEntries } = value as BundleRequest;
+    const texts = [...sdk, ...node].map((name, at) => [name, String(blobs[at])] as const);
     const result = await bundleCode({
-      files: { entry, upload: this.#files, sdk: sources, sdkEntries: new Map(sdkEntries) },
+      files: {
+        entry,
+        upload: this.#files,
+        sdk: new Map(texts.slice(0, sdk.length)),
+        node: new Map(texts.slice(sdk.length)),
+        sdkEntries: new Map(sdkEntries),
+      },
       mode,
       scriptBytes: this.#limits?.scriptBytes ?? 0,
       diskless: process.argv.includes(DISKLESS_FLAG),
     });
     const problems = result.ok ? result.warnings : result.problems;
-    const texts = result.ok ? [Buffer.from(result.script), Buffer.from(result.map)] : [];
+    const built = result.ok ? [Buffer.from(result.script), Buffer.from(result.map)] : [];
     const message: BundleMessage = { ok: result.ok, problems };
-    this.#writer.send(...packParcel('bundled', message, texts));
+    this.#writer.send(...packParcel('bundled', message, built));
   }
 }
 
@@ -83,7 +89,7 @@ function endWithHost(): void {
 /** Exits with 0 if esbuild starts and bundles in this confinement, else with 1. */
 async function selfTest(): Promise<void> {
   const upload = new Map([['a.ts', Buffer.from('export default 1 as number;')]]);
-  const files = { entry: 'a.ts', upload, sdk: new Map(), sdkEntries: new Map() };
+  const files = { entry: 'a.ts', upload, sdk: new Map(), node: new Map(), sdkEntries: new Map() };
   const { ok } = await bundleCode({ files, mode: 'production', scriptBytes: 4_096, diskless: true });
   process.exit(ok ? 0 : 1);
 }

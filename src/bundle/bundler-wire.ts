@@ -4,7 +4,7 @@
  *   process → host   ready    started; a later death counts against the upload
  *   host → process   read     form, limits, rules
  *   process → host   read     manifest, secrets, images and problems (`reading/reading.ts`)
- *   host → process   bundle   entrypoint, mode, the SDK
+ *   host → process   bundle   entrypoint, mode, the SDK, the modules of Node.js
  *   process → host   bundled  script and map, or problems (`bundle-result.ts`)
  */
 import type { Limits } from '../limits.ts';
@@ -21,13 +21,15 @@ export interface ReadRequest {
   readonly rules: ManifestRules;
 }
 
-/** JSON of `bundle`; the sources of the SDK follow as bytes. */
+/** JSON of `bundle`; the sources of the SDK and of the modules of Node.js follow as bytes. */
 export interface BundleRequest {
   /** Path of the entrypoint inside the upload. */
   readonly entry: string;
   /** Value of `MODE` and `process.env.NODE_ENV`. */
   readonly mode: string;
   readonly sdk: readonly string[];
+  /** Paths of `node-source.ts`. */
+  readonly node: readonly string[];
   /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: readonly (readonly [specifier: string, file: string])[];
 }

@@ -15,6 +15,7 @@ import { type BundleResult, parseBundle, ranOut } from './bundle-result.ts';
 import { BundlerChild } from './bundler-child.ts';
 import { BundlerSlots } from './bundler-slots.ts';
 import { answerBounds, type BundleRequest, type ReadRequest } from './bundler-wire.ts';
+import { NODE_SOURCE } from './node-source.ts';
 import { parseReading, type Reading } from './reading/reading.ts';
 import { withExportHint } from './sdk-exports.ts';
 import { SDK_ENTRIES, SDK_SOURCE } from './sdk-source.ts';
@@ -28,6 +29,8 @@ const FROM_SOURCE = new Launcher({
   args: [fileURLToPath(new URL('bundler-process.ts', import.meta.url))],
   files: [],
 });
+/** The sources that the bundler adds to uploads. */
+const BUNDLED_SOURCES = [...SDK_SOURCE.values(), ...NODE_SOURCE.values()].map((text) => Buffer.from(text));
 /** Two concurrent uploads; twenty waiting. */
 const slots = new BundlerSlots(2, 20);
 
@@ -110,9 +113,10 @@ export class UploadJob {
       entry,
       mode,
       sdk: [...SDK_SOURCE.keys()],
+      node: [...NODE_SOURCE.keys()],
       sdkEntries: [...SDK_ENTRIES],
     };
-    const blobs = [...SDK_SOURCE.values()].map((text) => Buffer.from(text));
+    const blobs = BUNDLED_SOURCES;
     const place = { file: entry, hint: 'Upload less code.' };
     const died = () => ranOut(entry);
     const answer = await this.#child.ask({ name: 'bundle', value, blobs, place, died });

@@ -5,14 +5,17 @@
  * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
  * packages, absolute paths or `tsconfig` paths.
  */
+import { nodeModuleNamed } from './node-modules.ts';
 import { browserReplacement, packageEntry, packageImport } from './package-entry.ts';
 
 /**
- * The resolved file, an empty module, or a sentence with the reason for failure and a hint.
+ * The resolved file, an empty module, the name of a module of Node.js, or a sentence with the
+ * reason for failure and a hint.
  */
 export type Resolution =
   | { readonly path: string }
   | { readonly empty: true }
+  | { readonly node: string }
   | { readonly fault: string; readonly hint: string };
 
 const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs', '.cjs', '.json'];
@@ -23,9 +26,6 @@ const REWRITES: Readonly<Record<string, readonly string[]>> = {
   '.mjs': ['.mts'],
   '.cjs': ['.cts'],
 };
-/** Node's common built-in modules. A name with the prefix `node:` is always built-in. */
-const NODE_BUILTINS =
-  /^(assert|async_hooks|buffer|child_process|cluster|crypto|dns|events|fs|http|http2|https|module|net|os|path|perf_hooks|process|punycode|querystring|readline|stream|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(\/.*)?$/;
 /** Longest specifier that is resolved; a longer one cannot name an uploaded file. */
 const SPECIFIER_CHARS_MAX = 1_024;
 
@@ -130,17 +130,13 @@ function resolveRelative(
 }
 
 function resolveUrl(specifier: string): Resolution {
-  if (specifier.startsWith('node:')) return nodeBuiltin(specifier);
+  const node = nodeModuleNamed(specifier);
+  if (node !== undefined) return { node };
   return {
     fault: `"${specifier}" cannot be imported: code is not loaded from URLs.`,
     hint: 'Download the module and upload it with the other files.',
   };
 }
-
-const nodeBuiltin = (specifier: string): Resolution => ({
-  fault: `"${specifier}" is a Node.js module, and integrations do not run on Node.js.`,
-  hint: 'Use the web platform: Request, Response, URL, FormData, TextEncoder, timers.',
-});
 
 function resolvePackage(
   files: ReadonlyMap<string, Uint8Array>,
@@ -148,7 +144,8 @@ function resolvePackage(
   importer: string,
   kind: 'import' | 'require',
 ): Resolution {
-  const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(specifier) ?? [];
+  // Some packages write `buffer/` for the package and not the module of that name.
+  const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.+)?\/?$/.exec(specifier) ?? [];
   if (name !== undefined) {
     // Searches upwards from the importer, as Node does: the nearest node_modules wins.
     for (let folder: string | undefined = parent(importer); folder !== undefined; folder = above(folder)) {
@@ -162,7 +159,8 @@ function resolvePackage(
       };
     }
   }
-  if (NODE_BUILTINS.test(specifier)) return nodeBuiltin(specifier);
+  const node = nodeModuleNamed(specifier);
+  if (node !== undefined) return { node };
   return {
     fault: `Package "${specifier}" is not in the upload.`,
     hint: 'Bundle your dependencies: upload their node_modules files, or publish one ready script.',
@@ -227,7 +225,7 @@ export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path
  */
 const parsed = new WeakMap<Uint8Array, unknown>();
 
-function packageJson(bytes: Uint8Array | undefined): unknown {
+export function packageJson(bytes: Uint8Array | undefined): unknown {
   if (bytes === undefined) return undefined;
   if (!parsed.has(bytes)) parsed.set(bytes, readJson(bytes));
   return parsed.get(bytes);

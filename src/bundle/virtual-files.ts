@@ -1,10 +1,12 @@
 /**
- * Virtual file system for esbuild: the uploaded files and the SDK, and nothing of the host.
+ * Virtual file system for esbuild: the uploaded files, the SDK and the modules of Node.js, and
+ * nothing of the host.
  *
  * An esbuild plugin that handles every resolve and load, so that no request reaches the disk. The
- * namespaces `upload` and `sdk` are separate: a path in one cannot name a file of the other.
+ * namespaces `upload`, `sdk` and `node` are separate: a path in one cannot name a file of another.
  * esbuild resolves only glob imports without the plugin; `glob-imports.ts` refuses them.
  */
+import { posix } from 'node:path';
 import type {
   Loader,
   OnLoadArgs,
@@ -14,12 +16,18 @@ import type {
   PartialMessage,
   Plugin,
 } from 'esbuild';
+import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
 import { withPragma } from './jsx.ts';
-import { isFreeOfSideEffects, resolveImport } from './resolve-import.ts';
+import { nodeModule, packageFile, packageNameOf } from './node-modules.ts';
+import { isFreeOfSideEffects, packageJson, resolveImport } from './resolve-import.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
+/** Namespace of the files that carry modules of Node.js. */
+export const NODE = 'node';
+/** Namespace of the same files, as `require` returns them: their default export. */
+const NODE_REQUIRED = 'node-required';
 /** Namespace of the module that stands for what a package leaves out in browsers. */
 const EMPTY = 'empty';
 /**
@@ -52,6 +60,9 @@ const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
 
+/** What esbuild is asked to inject: the names of Node.js that code may use without an import. */
+export const NODE_GLOBALS = 'node-globals';
+
 /** The files that the plugin serves. */
 export interface VirtualFiles {
   /** Path of the entry inside the upload; the host has checked that it is there. */
@@ -60,6 +71,8 @@ export interface VirtualFiles {
   readonly upload: ReadonlyMap<string, Uint8Array>;
   /** File name in the SDK → source. */
   readonly sdk: ReadonlyMap<string, string>;
+  /** Path of `node-source.ts` → source. */
+  readonly node: ReadonlyMap<string, string>;
   /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: ReadonlyMap<string, string>;
 }
@@ -72,6 +85,18 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
     build.onLoad({ filter: /.*/, namespace: SDK }, (args) => ({
       contents: files.sdk.get(args.path) ?? '',
       loader: 'ts',
+    }));
+    build.onLoad({ filter: /.*/, namespace: NODE }, (args) => ({
+      contents: files.node.get(args.path) ?? '',
+      loader: args.path.endsWith('.ts') ? 'ts' : 'js',
+    }));
+    build.onLoad({ filter: /.*/, namespace: NODE_REQUIRED }, () => ({
+      contents: `module.exports = require('module').default;`,
+      loader: 'js',
+    }));
+    build.onLoad({ filter: /.*/, namespace: ABSENT }, (args) => ({
+      contents: absentModule(args.path),
+      loader: 'js',
     }));
     build.onLoad({ filter: /.*/, namespace: UPLOAD }, (args) => load(files, args));
     build.onLoad({ filter: /.*/, namespace: EMPTY }, () => ({
@@ -92,25 +117,60 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
 /** Name of a file in problems and stack traces: the uploaded path, or `@annex/sdk/…`. */
 export function displayName(path: string): string {
   if (path.startsWith(`${UPLOAD}:`)) return path.slice(UPLOAD.length + 1);
-  return path.startsWith(`${SDK}:`) ? `@annex/sdk/${path.slice(SDK.length + 1)}` : path;
+  if (path.startsWith(`${SDK}:`)) return `@annex/sdk/${path.slice(SDK.length + 1)}`;
+  return path.replace(/^(?:absent|node-required):(\S+).*$/s, 'node:$1').replace(/^node:node\//, 'node:');
 }
 
 function resolve(files: VirtualFiles, args: OnResolveArgs): OnResolveResult {
+  if (args.kind === 'entry-point' && args.path === NODE_GLOBALS) return inNode('node/globals.ts');
   if (args.kind === 'entry-point') return { path: FRAME, namespace: FRAME };
   if (args.namespace === FRAME) return { path: files.entry, namespace: UPLOAD };
   if (args.namespace === SDK) {
     const path = args.path.replace(/^\.\//, '');
     return files.sdk.has(path) ? { path, namespace: SDK } : { errors: [refusal(`No "${args.path}".`)] };
   }
+  if (args.namespace === NODE_REQUIRED) return inNode(args.importer);
+  if (args.namespace === ABSENT) return inNode(ABSENT_IMPORTS[args.path] ?? '');
+  if (args.namespace === NODE) return resolveInNode(args.path, args.importer);
   const sdk = files.sdkEntries.get(args.path);
   if (sdk !== undefined) return { path: sdk, namespace: SDK, sideEffects: false };
   const kind = args.kind === 'require-call' || args.kind === 'require-resolve' ? 'require' : 'import';
   const found = resolveImport(files.upload, args.path, args.importer, kind);
   if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
+  if ('node' in found) return resolveNode(files, found.node, args.importer, kind);
   if ('fault' in found) return { errors: [refusal(found.fault, found.hint)] };
   const unused = isFreeOfSideEffects(files.upload, found.path) ? { sideEffects: false } : {};
   return { path: found.path, namespace: UPLOAD, ...unused };
 }
+
+/** The file of a module of Node.js, for an import or a `require` in an uploaded file. */
+function resolveNode(
+  { upload }: VirtualFiles,
+  name: string,
+  importer: string,
+  kind: 'import' | 'require',
+): OnResolveResult {
+  const manifest = packageJson(upload.get('package.json'));
+  const found = nodeModule(name, packageNameOf(importer), manifest);
+  if (!('absent' in found)) {
+    // `require('events')` is the class itself.
+    if (kind === 'require') return { path: found.file, namespace: NODE_REQUIRED };
+    return inNode(found.file);
+  }
+  const path = absentPath(name, found.refused, importer);
+  return { path, namespace: ABSENT, sideEffects: false };
+}
+
+/** An import between the files that carry modules of Node.js. */
+function resolveInNode(specifier: string, importer: string): OnResolveResult {
+  const found = specifier.startsWith('.')
+    ? posix.join(posix.dirname(importer), specifier)
+    : packageFile(specifier);
+  return found === undefined ? { errors: [refusal(`No "${specifier}".`)] } : inNode(found);
+}
+
+/** Unused modules are dropped: a bundle has only what its code uses. */
+const inNode = (path: string): OnResolveResult => ({ path, namespace: NODE, sideEffects: false });
 
 function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLoadResult {
   const contents = files.upload.get(path);

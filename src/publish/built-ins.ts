@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_SOURCE } from '../bundle/node-source.ts';
 import { SDK_SOURCE } from '../bundle/sdk-source.ts';
 import type { UploadForm } from '../bundle/upload-form.ts';
 import type { Actor } from '../model/actor.ts';
@@ -86,7 +87,7 @@ function filesOf(folder: string): Map<string, Buffer> {
 
 function hashOf(files: ReadonlyMap<string, Uint8Array>): string {
   const hash = createHash('sha256');
-  for (const [path, content] of [...files, ...SDK_SOURCE]) {
+  for (const [path, content] of [...files, ...SDK_SOURCE, ...NODE_SOURCE]) {
     const digest = createHash('sha256').update(content).digest('hex');
     hash.update(`${path}\n${digest}\n`);
   }

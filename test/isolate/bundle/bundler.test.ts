@@ -207,8 +207,8 @@ describe('problems', () => {
   });
 
   test.each([
-    ['node:fs', /is a Node\.js module/, /web platform/],
-    ['fs/promises', /is a Node\.js module/, /web platform/],
+    ['node:fs', /is a module of Node\.js/, /web platform/],
+    ['fs/promises', /is a module of Node\.js/, /web platform/],
     ['left-pad', /is not in the upload/, /upload their node_modules/],
     ['https://example.com/a.js', /not loaded from URLs/, /Download/],
     ['data:text/javascript,1', /not loaded from URLs/, /Download/],

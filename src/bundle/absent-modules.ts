@@ -1,0 +1,86 @@
+/**
+ * Modules of Node.js that an isolate does not have, inside a bundle: each is a generated module
+ * that throws when it is used (`sandbox/node/absent.ts`).
+ *
+ * A refused one is an error only if it is left in the finished bundle, so that an import in a dead
+ * branch costs nothing. So its path says which file imports it.
+ */
+import { type Problem, problem } from '../model/problem.ts';
+import { packageNameOf } from './node-modules.ts';
+
+/** Namespace of the generated modules. */
+export const ABSENT = 'absent';
+/** Import in a generated module → file of `node-source.ts`. */
+export const ABSENT_IMPORTS: Readonly<Record<string, string>> = {
+  absent: 'node/absent.ts',
+  present: 'node/http-present.ts',
+};
+/** Modules that have a few members of their own. */
+const PRESENT = new Set(['http', 'https']);
+
+/** The path of a module in the namespace. */
+export const absentPath = (name: string, refused: boolean, importer: string): string =>
+  refused ? `${name} refused ${importer}` : `${name} allowed ${userOf(importer)}`;
+
+/** The generated module: CommonJS, so that an import by any name finds a member. */
+export function absentModule(path: string): string {
+  const { name, refused, importer } = readPath(path);
+  const user = refused ? userOf(importer) : importer;
+  const present = PRESENT.has(name) ? `, require('present').present` : '';
+  return `module.exports = require('absent').absent(${JSON.stringify(name)}, ${JSON.stringify(user)}${present});`;
+}
+
+/** Words for the importing package or file. */
+function userOf(importer: string): string {
+  const name = packageNameOf(importer);
+  return name === undefined ? importer : `the package "${name}"`;
+}
+
+/**
+ * The refused modules that a bundle has.
+ *
+ * @param inputs of the output, in esbuild's metafile: `absent:net refused node_modules/pg/a.js`
+ * @param files of the upload
+ */
+export function refusedModules(
+  inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>,
+  files: ReadonlyMap<string, Uint8Array>,
+): Problem[] {
+  return Object.entries(inputs)
+    .filter(([input, { bytesInOutput }]) => bytesInOutput > 0 && input.startsWith(`${ABSENT}:`))
+    .map(([input]) => readPath(input.slice(ABSENT.length + 1)))
+    .filter(({ refused }) => refused)
+    .map(({ name, importer }) => refusal(name, importer, files.get(importer)));
+}
+
+/** Reads what `absentPath` made; a path may have spaces. */
+function readPath(path: string): { name: string; refused: boolean; importer: string } {
+  const [name = '', fate, ...rest] = path.split(' ');
+  return { name, refused: fate === 'refused', importer: rest.join(' ') };
+}
+
+function refusal(name: string, file: string, contents: Uint8Array | undefined): Problem {
+  const user = packageNameOf(file);
+  const message =
+    user === undefined
+      ? `"${name}" is a module of Node.js that does not exist in an isolate.`
+      : `Package "${user}" imports "${name}", a module of Node.js that does not exist in an isolate.`;
+  const hint =
+    user === undefined
+      ? 'Use the web platform instead: fetch, Request, Response, Blob.'
+      : `Use a client that works over fetch. If you do not use what needs "${name}", add "browser": {"${name}": false} to the package.json of the integration.`;
+  return problem(message, { file, hint, ...positionOf(name, Buffer.from(contents ?? []).toString('utf8')) });
+}
+
+/** Line and column of an import in a file. */
+function positionOf(name: string, text: string): { line?: number; column?: number } {
+  const at = Math.max(
+    ...["'", '"', '`'].flatMap((mark) => [
+      text.indexOf(`${mark}${name}${mark}`),
+      text.indexOf(`${mark}node:${name}${mark}`),
+    ]),
+  );
+  if (at < 0) return {};
+  const before = text.slice(0, at);
+  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
+}

@@ -1,0 +1,142 @@
+/**
+ * The modules of Node.js, as an integration gets them: which file carries a module, which modules
+ * throw when they are used, and which are refused at publish.
+ *
+ * A package of npm often imports a module for a feature that code over `fetch` never calls. Modules
+ * without which a client still works throw at their first use; a module of files, sockets or
+ * processes is refused, unless its package is known to need it for such a feature alone, or the
+ * upload says so by `"browser": {"net": false}` in its own `package.json`.
+ */
+import { browserReplacement } from './package-entry.ts';
+
+const JSPM = 'node_modules/@jspm/core/nodelibs/browser/';
+
+/** Module → file among the sources of `node-source.ts`. */
+const CARRIED: Readonly<Record<string, string>> = {
+  assert: `${JSPM}assert.js`,
+  'assert/strict': `${JSPM}assert/strict.js`,
+  async_hooks: 'node/async-hooks.ts',
+  buffer: 'node/buffer.ts',
+  console: 'node/console.ts',
+  constants: `${JSPM}constants.js`,
+  crypto: 'node/crypto.ts',
+  diagnostics_channel: `${JSPM}diagnostics_channel.js`,
+  events: 'node/events.ts',
+  os: 'node/os.ts',
+  path: `${JSPM}path.js`,
+  'path/posix': `${JSPM}path/posix.js`,
+  'path/win32': `${JSPM}path/win32.js`,
+  perf_hooks: 'node/perf-hooks.ts',
+  process: 'node/process.ts',
+  punycode: `${JSPM}punycode.js`,
+  querystring: `${JSPM}querystring.js`,
+  stream: `${JSPM}stream.js`,
+  'stream/consumers': `${JSPM}stream/consumers.js`,
+  'stream/promises': `${JSPM}stream/promises.js`,
+  'stream/web': `${JSPM}stream/web.js`,
+  string_decoder: `${JSPM}string_decoder.js`,
+  sys: 'node/util.ts',
+  timers: 'node/timers.ts',
+  'timers/promises': 'node/timers-promises.ts',
+  tty: 'node/tty.ts',
+  url: `${JSPM}url.js`,
+  util: 'node/util.ts',
+  'util/types': `${JSPM}util/types.js`,
+};
+
+/** Modules that throw at their first use. */
+const THROWING = words(
+  'domain http http2 https inspector module readline readline/promises trace_events v8 zlib',
+);
+
+/** Modules without which the importing code cannot do its work. */
+const REFUSED = words(
+  'child_process cluster dgram dns dns/promises fs fs/promises net repl sqlite tls vm wasi worker_threads',
+);
+
+/** The files that carry modules. */
+export const CARRYING_FILES: readonly string[] = Object.values(CARRIED);
+
+/** The file of asynchronous contexts, for which a bundle is compiled in another way. */
+export const ASYNC_HOOKS = CARRIED['async_hooks'] ?? '';
+
+/**
+ * Much-used packages → the refused modules that they import for features which an integration does
+ * without: files given by their path, proxies of the process, credentials of a machine.
+ */
+const OPTIONAL: Readonly<Record<string, ReadonlySet<string>>> = {
+  '@anthropic-ai/sdk': words('fs fs/promises'),
+  '@sendgrid/helpers': words('fs'),
+  '@slack/web-api': words('fs'),
+  'agent-base': words('net tls'),
+  debug: words('net tls'),
+  dotenv: words('fs'),
+  ejs: words('fs'),
+  'fetch-blob': words('fs fs/promises'),
+  'form-data': words('fs'),
+  'formdata-node': words('fs fs/promises'),
+  gaxios: words('fs'),
+  'google-auth-library': words('child_process fs'),
+  handlebars: words('fs'),
+  'http-proxy-agent': words('net tls'),
+  'https-proxy-agent': words('net tls'),
+  'node-fetch': words('fs fs/promises net'),
+  openai: words('fs fs/promises child_process'),
+  'proxy-agent': words('net tls dns'),
+  'socks-proxy-agent': words('net tls dns'),
+  'source-map': words('fs'),
+  stripe: words('child_process'),
+  superagent: words('fs'),
+  twilio: words('fs'),
+};
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
+}
+
+/** How a bundle gets a module of Node.js. */
+export type NodeModule =
+  /** A file among the sources of `node-source.ts`. */
+  | { readonly file: string }
+  /** A module that throws when it is used; `refused` where its presence in a bundle is an error. */
+  | { readonly absent: string; readonly refused: boolean };
+
+/**
+ * The name of the module that a specifier means, without `node:` and the slash that some packages
+ * write at its end; undefined where it means a package.
+ */
+export function nodeModuleNamed(specifier: string): string | undefined {
+  const explicit = specifier.startsWith('node:');
+  const name = specifier.slice(explicit ? 'node:'.length : 0).replace(/\/$/, '');
+  if (explicit || Object.hasOwn(CARRIED, name)) return name;
+  return THROWING.has(name) || REFUSED.has(name) ? name : undefined;
+}
+
+/**
+ * @param name of a module of Node.js
+ * @param user the importing package; undefined for the upload's own files
+ * @param manifest the `package.json` at the root of the upload
+ */
+export function nodeModule(name: string, user: string | undefined, manifest: unknown): NodeModule {
+  if (Object.hasOwn(CARRIED, name)) return { file: CARRIED[name] as string };
+  if (THROWING.has(name)) return { absent: name, refused: false };
+  const known = user !== undefined && Object.hasOwn(OPTIONAL, user) && OPTIONAL[user]?.has(name) === true;
+  const spellings = [name, `node:${name}`];
+  const declared = spellings.some((spelling) => browserReplacement(manifest, spelling) === false);
+  return { absent: name, refused: !known && !declared };
+}
+
+/** The file that an import of `sandbox/node/` means; undefined for other packages. */
+export function packageFile(specifier: string): string | undefined {
+  const [, library] = /^@jspm\/core\/nodelibs\/([\w/-]+)$/.exec(specifier) ?? [];
+  if (library !== undefined) return `node_modules/@jspm/core/nodelibs/browser/${library}.js`;
+  return specifier.startsWith('@noble/hashes/') ? `node_modules/${specifier}` : undefined;
+}
+
+/** The package that a file of the upload belongs to; undefined for the upload's own files. */
+export function packageNameOf(path: string): string | undefined {
+  const folders = path.split('/');
+  const [scope, name] = folders.slice(folders.lastIndexOf('node_modules') + 1);
+  if (!folders.includes('node_modules')) return undefined;
+  return scope?.startsWith('@') ? `${scope}/${name}` : scope;
+}

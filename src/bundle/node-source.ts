@@ -1,0 +1,51 @@
+/**
+ * The sources that carry the modules of Node.js into bundles: `sandbox/node/`, and the files of npm
+ * packages that they use.
+ *
+ * Read once, when the host starts, as the SDK is (`sdk-source.ts`): bundling an upload reads
+ * nothing from the host's disk.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { posix } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CARRYING_FILES, packageFile } from './node-modules.ts';
+
+const OWN = new URL('../../sandbox/node/', import.meta.url);
+/** An import by a fixed text, as the built files of the packages have it. */
+const IMPORT = /(?:from|import) ['"]([^'"]+)['"]/g;
+
+/** Path → source: `node/crypto.ts`, `node_modules/@noble/hashes/sha2.js`. */
+export const NODE_SOURCE: ReadonlyMap<string, string> = readSources();
+
+function readSources(): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>();
+  const own = readdirSync(OWN).filter((name) => /(?<!\.d)\.ts$/.test(name));
+  for (const path of [...own.map((name) => `node/${name}`), ...CARRYING_FILES]) add(sources, path);
+  return sources;
+}
+
+/** Adds a file and, if it belongs to a package, what it imports; own files are all there. */
+function add(sources: Map<string, string>, path: string): void {
+  if (sources.has(path)) return;
+  const source = readFileSync(locate(path), 'utf8');
+  sources.set(path, source);
+  for (const [, specifier = ''] of source.matchAll(IMPORT)) {
+    if (!specifier.startsWith('.')) addFromPackage(sources, specifier);
+    else if (!path.startsWith('node/')) add(sources, posix.join(posix.dirname(path), specifier));
+  }
+}
+
+/** Adds the file of `@jspm/core/nodelibs/…` or `@noble/hashes/….js`. */
+function addFromPackage(sources: Map<string, string>, specifier: string): void {
+  const file = packageFile(specifier);
+  if (file !== undefined) add(sources, file);
+}
+
+function locate(path: string): URL {
+  const [, name, rest] = /^node_modules\/(@[^/]+\/[^/]+)\/(.*)$/.exec(path) ?? [];
+  if (name === undefined || rest === undefined) return new URL(path.replace(/^node\//, ''), OWN);
+  const manifest = findPackageJSON(name, import.meta.url);
+  if (manifest === undefined) throw new Error(`The package ${name} is not installed.`);
+  return new URL(rest, pathToFileURL(manifest));
+}

@@ -1,0 +1,252 @@
+/**
+ * Modules and names of Node.js in a bundle: what works, what throws when it is used, what is
+ * refused, and that code without them pays nothing.
+ */
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { bundled, evaluate, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
+
+const refused = async (files: Record<string, string>) => {
+  const result = await bundled(uploaded(files), 'index.ts');
+  if (result.ok) throw new Error('was bundled');
+  return result.problems;
+};
+
+describe('a module of Node.js', () => {
+  test('has bytes in all encodings', async () => {
+    const code = `
+      import { Buffer } from 'node:buffer';
+      const bytes = Buffer.from('größer ?>', 'utf8');
+      export default ['hex', 'base64', 'base64url', 'latin1'].map((encoding) => {
+        const text = bytes.toString(encoding);
+        return [text, Buffer.from(text, encoding).equals(bytes)];
+      });`;
+    const bytes = Buffer.from('größer ?>', 'utf8');
+    expect(await evaluate({ 'index.ts': code })).toEqual(
+      (['hex', 'base64', 'base64url', 'latin1'] as const).map((encoding) => [bytes.toString(encoding), true]),
+    );
+  });
+
+  test('hashes, derives keys and compares without waiting, as Node.js does', async () => {
+    const code = `
+      import { createHash, createHmac, pbkdf2Sync, randomBytes, randomInt, timingSafeEqual } from 'crypto';
+      const hash = createHash('sha256').update('a').update(Buffer.from('b'));
+      const copy = hash.copy().digest('base64');
+      export default {
+        md5: createHash('md5').update('ab').digest('hex'),
+        parts: [hash.digest('base64') === copy, copy],
+        hmac: createHmac('sha512', 'key').update('größer').digest('hex'),
+        derived: pbkdf2Sync('password', 'salt', 10, 20, 'sha1').toString('hex'),
+        random: randomBytes(70_000).length,
+        drawn: Array.from({ length: 100 }, () => randomInt(3, 5)).every((n) => n === 3 || n === 4),
+        equal: [timingSafeEqual(Buffer.from('a'), Buffer.from('a')), timingSafeEqual(Buffer.from('a'), Buffer.from('b'))],
+      };`;
+    expect(await evaluate({ 'index.ts': code })).toEqual({
+      md5: createHash('md5').update('ab').digest('hex'),
+      parts: [true, createHash('sha256').update('ab').digest('base64')],
+      hmac: createHmac('sha512', 'key').update('größer').digest('hex'),
+      derived: pbkdf2Sync('password', 'salt', 10, 20, 'sha1').toString('hex'),
+      random: 70_000,
+      drawn: true,
+      equal: [true, false],
+    });
+  });
+
+  test('is its own default export for require, so that a class can extend it', async () => {
+    const code = `
+      const Emitter = require('events');
+      const { inherits, promisify, inspect } = require('util');
+      function Old() { Emitter.call(this); }
+      inherits(Old, Emitter);
+      class New extends require('node:stream').Transform {
+        _transform(chunk, encoding, done) { done(null, String(chunk).toUpperCase()); }
+      }
+      const old = new Old();
+      const heard = [];
+      old.on('said', (word) => heard.push(word));
+      old.emit('said', 'hello');
+      module.exports = { default: async () => {
+        const loud = new New();
+        loud.end('quiet');
+        const parts = [];
+        for await (const part of loud) parts.push(String(part));
+        const later = await promisify((value, done) => done(null, value + 1))(1);
+        return { heard, parts, later, shown: inspect({ a: [1] }) };
+      } };`;
+    const run = await evaluate<{ default(): Promise<unknown> }>({ 'index.js': code }, 'index.js');
+    expect(await run.default()).toEqual({
+      heard: ['hello'],
+      parts: ['QUIET'],
+      later: 2,
+      shown: '{ a: [ 1 ] }',
+    });
+  });
+
+  test('reads paths, queries and URLs, and asserts', async () => {
+    const code = `
+      import path from 'node:path'; import querystring from 'querystring'; import url from 'node:url';
+      import assert, { AssertionError } from 'assert'; import { StringDecoder } from 'string_decoder';
+      import { isDeepStrictEqual } from 'util';
+      const decoder = new StringDecoder('utf8');
+      const euro = Buffer.from('€');
+      let failure;
+      try { assert.deepStrictEqual({ a: 1 }, { a: 2 }); } catch (error) { failure = error instanceof AssertionError; }
+      export default [
+        path.join('/a', '../b', 'c.txt'), path.extname('x.tar.gz'), querystring.stringify({ a: ['1', '2'] }),
+        url.parse('https://u:p@h:8/x?y=1#z').auth, failure,
+        decoder.write(euro.subarray(0, 2)) + decoder.write(euro.subarray(2)),
+        isDeepStrictEqual(new Map([['a', [1]]]), new Map([['a', [1]]])), isDeepStrictEqual([1], ['1']),
+      ];`;
+    expect(await evaluate({ 'index.ts': code })).toEqual([
+      '/b/c.txt',
+      '.gz',
+      'a=1&a=2',
+      'u:p',
+      true,
+      '€',
+      true,
+      false,
+    ]);
+  });
+
+  test('follows the code of a call through await, timers and promises', async () => {
+    const code = `
+      import { AsyncLocalStorage } from 'node:async_hooks';
+      const calls = new AsyncLocalStorage();
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
+      async function work() {
+        await pause();
+        const seen = [calls.getStore()];
+        for await (const step of steps()) seen.push(step);
+        await Promise.all([pause().then(() => seen.push(calls.getStore())), null]);
+        return seen;
+      }
+      async function* steps() { yield calls.getStore(); await null; yield calls.getStore(); }
+      const both = () => Promise.all(['a', 'b'].map((name) => calls.run(name, work)));
+      export default { both, outside: () => calls.getStore() };`;
+    const { both, outside } = await evaluate<{ both(): Promise<unknown>; outside(): unknown }>({
+      'index.ts': code,
+    });
+    expect(await both()).toEqual([
+      ['a', 'a', 'a', 'a'],
+      ['b', 'b', 'b', 'b'],
+    ]);
+    expect(outside()).toBeUndefined();
+  });
+});
+
+test('a top-level await beside AsyncLocalStorage is refused, because it could not be followed', async () => {
+  const problems = await refused({
+    'index.ts': `
+      import { AsyncLocalStorage } from 'node:async_hooks';
+      export default [new AsyncLocalStorage(), await 1];`,
+  });
+  expect(problems).toMatchObject([
+    { file: 'index.ts', line: 3, hint: expect.stringContaining('only inside functions') },
+  ]);
+});
+
+describe('names of Node.js', () => {
+  test('are there for code that uses them, and say nothing of Node.js or of secrets', async () => {
+    const code = `
+      export default [typeof Buffer, typeof process, typeof global, typeof setImmediate, global === globalThis,
+        process.env, process.versions, process.version, typeof process.emit, Buffer.from('a').length];`;
+    expect(await evaluate({ 'index.ts': code })).toEqual([
+      'function',
+      'object',
+      'object',
+      'function',
+      true,
+      { NODE_ENV: 'production' },
+      {},
+      '',
+      'undefined',
+      1,
+    ]);
+  });
+
+  test('are not globals', async () => {
+    const script = await scriptOf(uploaded({ 'index.ts': 'export default Buffer.from("a");' }), 'index.ts');
+    expect(script).not.toMatch(/globalThis\.(Buffer|process)\s*=/);
+  });
+
+  test('cost code that does not use them not one byte', async () => {
+    const code = 'export default { fetch: () => new Response("hello") };';
+    const script = await scriptOf(uploaded({ 'index.ts': code }), 'index.ts');
+    // The frame and esbuild's own helper for exports; nothing of Node.js.
+    expect(script).toBe(
+      '(async function (__run) { "use strict";\n' +
+        'var __defProp=Object.defineProperty;' +
+        'var __export=(target,all)=>{for(var name in all)' +
+        '__defProp(target,name,{get:all[name],enumerable:true})};' +
+        'var index_exports={};__export(index_exports,{default:()=>index_default});' +
+        'var index_default={fetch:()=>new Response("hello")};__run(index_exports);\n})\n',
+    );
+  });
+});
+
+describe('a module that an isolate does not have', () => {
+  const pg = (code: string) => ({
+    'index.ts': `import { connect } from 'pg'; export default connect;`,
+    'node_modules/pg/package.json': '{"main": "lib/index.js"}',
+    'node_modules/pg/lib/index.js': code,
+  });
+
+  test('is refused with the importing package, its file and its line', async () => {
+    const code = `'use strict';\nconst net = require('net');\nexports.connect = () => net.connect(1);`;
+    expect(await refused(pg(code))).toEqual([
+      expect.objectContaining({
+        severity: 'error',
+        file: 'node_modules/pg/lib/index.js',
+        line: 2,
+        column: 21,
+        message: 'Package "pg" imports "net", a module of Node.js that does not exist in an isolate.',
+        hint: expect.stringContaining('"browser": {"net": false}'),
+      }),
+    ]);
+  });
+
+  test('is refused in a file of the integration', async () => {
+    const problems = await refused({
+      'index.ts': `import { readFileSync } from 'node:fs'; export default readFileSync;`,
+    });
+    expect(problems).toEqual([
+      expect.objectContaining({
+        file: 'index.ts',
+        line: 1,
+        message: '"fs" is a module of Node.js that does not exist in an isolate.',
+      }),
+    ]);
+  });
+
+  test('may be imported by code that the bundle does not have', async () => {
+    const files = {
+      'index.ts': `
+        import { readFileSync } from 'fs';
+        const unused = () => readFileSync('a');
+        if (process.env.NODE_ENV === 'development') require('child_process').exec('a');
+        export default 1;`,
+    };
+    expect(await evaluate(files)).toBe(1);
+  });
+
+  test('throws at its use where the integration does without it, and names package and function', async () => {
+    const code = `const net = require('net');\nexports.connect = (...to) => net.connect(...to);`;
+    const files = { ...pg(code), 'package.json': '{"browser": {"net": false}}' };
+    const connect = await evaluate<() => void>(files);
+    expect(connect).toThrow(
+      /^net\.connect of Node\.js does not exist in an isolate\. It was used by the package "pg"\./,
+    );
+  });
+
+  test('throws at its use where much-used packages import it for what fetch never needs', async () => {
+    const files = pg(`
+      const https = require('https'); const zlib = require('zlib');
+      class Agent extends https.Agent {}
+      exports.connect = (name) => ({ agent: new Agent({ a: 1 }).options, status: https.STATUS_CODES[404],
+        used: name === 'zlib' ? zlib.gunzipSync('') : https.request('https://a.example') });`);
+    const connect = await evaluate<(name: string) => void>(files);
+    expect(() => connect('zlib')).toThrow(/^zlib\.gunzipSync of Node\.js/);
+    expect(() => connect('https')).toThrow(/^https\.request of Node\.js/);
+  });
+});
