@@ -10,6 +10,7 @@ import {
   type BuildOptions,
   build,
   initialize,
+  type Message,
   type Metafile,
   type OutputFile,
 } from 'esbuild';
@@ -100,7 +101,7 @@ export const startBundler = (): Promise<void> => initialize({});
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   try {
     const { outputFiles, warnings, metafile, shortNames } = await buildScript(job);
-    const patterns = buildProblems([], warnings, job.diskless);
+    const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
     if (shortNames) patterns.warnings.push(namesShortened());
     const script = outputFiles.find((file) => file.path.endsWith('.js'));
     const map = outputFiles.find((file) => file.path.endsWith('.map'));
@@ -128,7 +129,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     const { errors, warnings } = error as Partial<BuildFailure>;
     // No messages: esbuild itself died. The process ends without a result, and the host reports it.
     if (errors === undefined || warnings === undefined) throw error;
-    const found = buildProblems(errors, warnings, job.diskless);
+    const found = buildProblems(errors, warnings.filter(isOfUpload), job.diskless);
     return { ok: false, problems: [...found.errors, ...found.warnings] };
   }
 }
@@ -157,6 +158,9 @@ const WAITS_AT_TOP = {
   location: null,
   text: 'AsyncLocalStorage of "node:async_hooks" follows await only inside functions: move it into one.',
 };
+
+/** Whether an author can do something about a warning. */
+const isOfUpload = ({ location }: Message): boolean => location?.file.startsWith(`${NODE}:`) !== true;
 
 const sizeOfScript = ({ path, contents }: OutputFile): number =>
   path.endsWith('.js') ? contents.byteLength : 0;

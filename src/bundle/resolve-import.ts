@@ -42,7 +42,7 @@ export function resolveImport(
 ): Resolution {
   const home = packageOf(files, importer);
   if (specifier.startsWith('#')) return resolveOwnName(files, specifier, importer, kind);
-  const own = /^\.\.?(\/|$)/.test(specifier) ? undefined : browserReplacement(home.manifest, specifier);
+  const own = ownReplacement(home, specifier, importer);
   if (own === false) return { empty: true };
   const found = resolveSpecifier(files, own ?? specifier, own === undefined ? importer : home.file, kind);
   if (!('path' in found)) return found;
@@ -52,6 +52,19 @@ export function resolveImport(
   if (replaced === false) return { empty: true };
   return replaced === undefined ? found : resolveSpecifier(files, replaced, target.file, kind);
 }
+
+/**
+ * What a package replaces an import in one of its files by: also one of its own files, which then
+ * need not be in the upload.
+ */
+function ownReplacement({ base, manifest }: Package, specifier: string, importer: string) {
+  if (!isRelative(specifier)) return browserReplacement(manifest, specifier);
+  const path = join(parent(importer), specifier);
+  if (path === undefined || !path.startsWith(base)) return undefined;
+  return browserReplacement(manifest, `./${path.slice(base.length)}`);
+}
+
+const isRelative = (specifier: string): boolean => /^\.\.?(\/|$)/.test(specifier);
 
 /** The package that a file belongs to: the nearest folder above it with a `package.json`. */
 interface Package {
@@ -98,7 +111,7 @@ function resolveSpecifier(
   if (specifier.length > SPECIFIER_CHARS_MAX) {
     return { fault: 'The import path is too long.', hint: 'Import a file of the upload.' };
   }
-  if (/^\.\.?(\/|$)/.test(specifier)) return resolveRelative(files, specifier, importer);
+  if (isRelative(specifier)) return resolveRelative(files, specifier, importer);
   if (specifier.startsWith('/')) {
     return {
       fault: `Absolute path "${specifier}" cannot be imported.`,
@@ -239,9 +252,22 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** Upload → its folders: a large package has thousands of imports, each asks for several folders. */
+const foldersOf = new WeakMap<ReadonlyMap<string, Uint8Array>, ReadonlySet<string>>();
+
 function hasFolder(files: ReadonlyMap<string, Uint8Array>, folder: string): boolean {
-  for (const path of files.keys()) if (path.startsWith(`${folder}/`)) return true;
-  return false;
+  const known = foldersOf.get(files) ?? foldersIn(files.keys());
+  foldersOf.set(files, known);
+  return known.has(folder);
+}
+
+function foldersIn(paths: Iterable<string>): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    // A known folder's own folders are known too.
+    for (let folder = parent(path); !folders.has(folder); folder = parent(folder)) folders.add(folder);
+  }
+  return folders;
 }
 
 const parent = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));

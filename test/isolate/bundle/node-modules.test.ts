@@ -82,6 +82,11 @@ describe('a module of Node.js', () => {
     });
   });
 
+  test('gives an author no warnings about its own sources', async () => {
+    const files = { 'index.ts': `export * from 'assert'; export * from 'stream'; export * from 'url';` };
+    expect(await bundled(uploaded(files), 'index.ts')).toMatchObject({ ok: true, warnings: [] });
+  });
+
   test('reads paths, queries and URLs, and asserts', async () => {
     const code = `
       import path from 'node:path'; import querystring from 'querystring'; import url from 'node:url';

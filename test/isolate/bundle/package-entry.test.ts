@@ -128,6 +128,8 @@ describe('a package for workers', () => {
     const browser = {
       './main.js': './web.js',
       './lib/disk.js': './lib/memory.js',
+      // The file that is replaced need not be uploaded.
+      './lib/absent.js': './lib/memory.js',
       fs: false,
       net: './net.js',
     };
@@ -136,12 +138,12 @@ describe('a package for workers', () => {
       'node_modules/a/package.json': JSON.stringify({ main: './main.js', browser }),
       'node_modules/a/main.js': 'module.exports = "main";',
       'node_modules/a/web.js':
-        'import disk from "./lib/disk"; import * as fs from "fs"; import net from "net"; export default [disk, typeof fs.readFileSync, net];',
+        'import disk from "./lib/disk"; import same from "./lib/absent"; import * as fs from "fs"; import net from "net"; export default [disk, same, typeof fs.readFileSync, net];',
       'node_modules/a/lib/disk.js': 'module.exports = "disk";',
       'node_modules/a/lib/memory.js': 'export default "memory";',
       'node_modules/a/net.js': 'export default "net";',
     };
-    expect(await evaluate(files, 'index.js')).toEqual(['memory', 'undefined', 'net']);
+    expect(await evaluate(files, 'index.js')).toEqual(['memory', 'memory', 'undefined', 'net']);
   });
 
   test('resolves its own names, and those of the upload', async () => {
