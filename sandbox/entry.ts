@@ -20,6 +20,7 @@ import { setCryptoPort } from './web/crypto/crypto-port.ts';
 import { createJobPort, type JobPort } from './web/crypto/job-port.ts';
 import { setRandomBytes } from './web/crypto/random.ts';
 import { DOMException } from './web/dom-exception.ts';
+import { setFetchSource } from './web/fetch/fetch-source.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
 import { collectGarbage } from './web/memory/memory-escapes.ts';
 import { setRefusalListener } from './web/memory/memory-refusals.ts';
@@ -59,6 +60,7 @@ export function start(
     onUncaught: (thrown: unknown) => calls.reportException(thrown),
   });
   const fetches = new Fetches(calls, emit);
+  setFetchSource((input, init) => fetches.run(input, init));
   exposeGlobals(globalThis, {
     // Not async: a promise in a promise is unwrapped by a `then` that the tenant may have replaced.
     fetch: function fetch(input: unknown, init: unknown = undefined) {

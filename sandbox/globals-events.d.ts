@@ -114,6 +114,24 @@ declare class MessageEvent<T = unknown> extends Event {
   ): void;
 }
 
+/** Server-sent events over `fetch`. Ends with the call that made it. */
+declare class EventSource extends EventTarget {
+  constructor(url: string | URL, init?: { withCredentials?: boolean });
+  static readonly CONNECTING: 0;
+  static readonly OPEN: 1;
+  static readonly CLOSED: 2;
+  readonly CONNECTING: 0;
+  readonly OPEN: 1;
+  readonly CLOSED: 2;
+  onerror: ((this: EventSource, event: Event) => void) | null;
+  onmessage: ((this: EventSource, event: MessageEvent<string>) => void) | null;
+  onopen: ((this: EventSource, event: Event) => void) | null;
+  readonly readyState: 0 | 1 | 2;
+  readonly url: string;
+  readonly withCredentials: boolean;
+  close(): void;
+}
+
 declare class MessageChannel {
   readonly port1: MessagePort;
   readonly port2: MessagePort;

@@ -19,6 +19,7 @@ import {
   abort,
   compression,
   crypto,
+  eventSource,
   events,
   messages,
   performance,
@@ -111,6 +112,7 @@ export function installGlobals(target: object, { console, onUncaught }: GlobalsO
   exposeLazily(target, ['Temporal'], temporal);
   exposeLazily(target, ABORT, abort);
   exposeLazily(target, EVENTS, events);
+  exposeLazily(target, ['EventSource'], eventSource);
   exposeLazily(target, ['MessageChannel', 'MessageEvent', 'MessagePort'], messages);
   exposeLazily(target, PERFORMANCE, performance);
   defineProperty(target, 'onerror', onError);

@@ -25,6 +25,9 @@ export const textStreams = (): typeof import('./streams/text-streams.ts') =>
 export const events = (): typeof import('./events/events.ts') =>
   require('./events/events.ts') as typeof import('./events/events.ts');
 
+export const eventSource = (): typeof import('./events/event-source.ts') =>
+  require('./events/event-source.ts') as typeof import('./events/event-source.ts');
+
 export const messages = (): typeof import('./events/message-channel.ts') =>
   require('./events/message-channel.ts') as typeof import('./events/message-channel.ts');
 

@@ -18,7 +18,7 @@ const ENGINE = `
 /** Globals of the web platform. */
 const PLATFORM = `
   AbortController AbortSignal Blob ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey
-  CustomEvent DOMException DecompressionStream ErrorEvent Event EventTarget File FormData Headers MessageChannel
+  CustomEvent DOMException DecompressionStream ErrorEvent Event EventSource EventTarget File FormData Headers MessageChannel
   MessageEvent MessagePort Navigator Performance PerformanceEntry PerformanceMark PerformanceMeasure QuotaExceededError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader
   ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader Request Response SubtleCrypto
   TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController URL
