@@ -109,7 +109,7 @@ export function nodeModuleNamed(specifier: string): string | undefined {
   const explicit = specifier.startsWith('node:');
   const name = specifier.slice(explicit ? 'node:'.length : 0).replace(/\/$/, '');
   if (Object.hasOwn(CARRIED, name)) return name;
-  // Attack: `node:net allowed`, a name that would be read as another one's fate (`absent-modules.ts`).
+  // Attack: `node:net allowed`, a name that says what is decided here (`absent-modules.ts`).
   if (explicit) return /^[\w/]+$/.test(name) ? name : undefined;
   return THROWING.has(name) || REFUSED.has(name) ? name : undefined;
 }

@@ -252,7 +252,7 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Upload → its folders: a large package has thousands of imports, each asks for several folders. */
+/** Upload → its folders: each of thousands of imports asks for several. */
 const foldersOf = new WeakMap<ReadonlyMap<string, Uint8Array>, ReadonlySet<string>>();
 
 function hasFolder(files: ReadonlyMap<string, Uint8Array>, folder: string): boolean {

@@ -48,7 +48,7 @@ export async function withNodePackages(source: string): Promise<Record<string, s
   return { 'index.js': source, ...Object.fromEntries([...files].map(read)) };
 }
 
-/** `node_modules/a/dist/b.js` → `node_modules/a/dist/package.json`, `node_modules/a/package.json`. */
+/** `node_modules/a/dist/b.js` → `package.json` of `node_modules/a/dist` and `node_modules/a`. */
 function manifestsAbove(path: string): string[] {
   const folders = path.split('/').slice(0, -1);
   return folders

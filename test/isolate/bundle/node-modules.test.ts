@@ -225,7 +225,9 @@ describe('a module that an isolate does not have', () => {
   });
 
   test('cannot be had by a name that says that it is allowed', async () => {
-    const problems = await refused({ 'index.ts': `import 'node:net allowed'; import x from 'node:nonsense'; export default x;` });
+    const problems = await refused({
+      'index.ts': `import 'node:net allowed'; import x from 'node:nonsense'; export default x;`,
+    });
     expect(problems).toMatchObject([{ message: expect.stringContaining('cannot be imported') }]);
     expect(await refused({ 'index.ts': `import x from 'node:nonsense'; export default x;` })).toMatchObject([
       { message: '"nonsense" is a module of Node.js that does not exist in an isolate.' },
