@@ -36,22 +36,24 @@ function userOf(importer: string): string {
   return name === undefined ? importer : `the package "${name}"`;
 }
 
-/**
- * The refused modules that a bundle has.
- *
- * @param inputs of the output, in esbuild's metafile: `absent:net refused node_modules/pg/a.js`
- * @param files of the upload
- */
-export function refusedModules(
+/** The paths of the generated modules that a bundle has, by the inputs of esbuild's metafile. */
+export const absentInputs = (
   inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>,
-  files: ReadonlyMap<string, Uint8Array>,
-): Problem[] {
-  return Object.entries(inputs)
+): string[] =>
+  Object.entries(inputs)
     .filter(([input, { bytesInOutput }]) => bytesInOutput > 0 && input.startsWith(`${ABSENT}:`))
-    .map(([input]) => readPath(input.slice(ABSENT.length + 1)))
+    .map(([input]) => input.slice(ABSENT.length + 1));
+
+/**
+ * A problem for each refused module.
+ *
+ * @param paths of generated modules: `net refused node_modules/pg/lib/index.js`
+ */
+export const refusedModules = (paths: Iterable<string>, files: ReadonlyMap<string, Uint8Array>): Problem[] =>
+  [...paths]
+    .map(readPath)
     .filter(({ refused }) => refused)
     .map(({ name, importer }) => refusal(name, importer, files.get(importer)));
-}
 
 /** Reads what `absentPath` made; a path may have spaces. */
 function readPath(path: string): { name: string; refused: boolean; importer: string } {
@@ -63,8 +65,8 @@ function refusal(name: string, file: string, contents: Uint8Array | undefined): 
   const user = packageNameOf(file);
   const message =
     user === undefined
-      ? `"${name}" is a module of Node.js that does not exist in an isolate.`
-      : `Package "${user}" imports "${name}", a module of Node.js that does not exist in an isolate.`;
+      ? `"node:${name}" is a module of Node.js that does not exist in an isolate.`
+      : `Package "${user}" imports "node:${name}", a module of Node.js that does not exist in an isolate.`;
   const hint =
     user === undefined
       ? 'Use the web platform instead: fetch, Request, Response, Blob.'

@@ -15,12 +15,20 @@ import {
   type OutputFile,
 } from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
-import { refusedModules } from './absent-modules.ts';
+import { absentInputs, refusedModules } from './absent-modules.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { jsxOf } from './jsx.ts';
 import { ASYNC_HOOKS } from './node-modules.ts';
-import { displayName, NODE, NODE_GLOBALS, RUN, type VirtualFiles, virtualFiles } from './virtual-files.ts';
+import {
+  type AbsentSink,
+  displayName,
+  NODE,
+  NODE_GLOBALS,
+  RUN,
+  type VirtualFiles,
+  virtualFiles,
+} from './virtual-files.ts';
 
 export interface BundleJob {
   readonly files: VirtualFiles;
@@ -38,10 +46,10 @@ const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings:
  * the script is small enough, so that stack traces show the author's. Modules that only dead
  * branches on `MODE` or `NODE_ENV` import are omitted.
  */
-const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
+const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentSink) =>
   ({
     entryPoints: ['frame'],
-    plugins: [virtualFiles(files)],
+    plugins: [virtualFiles(files, onAbsent)],
     // Only the plugin serves files; esbuild reads no tsconfig and writes no output. `jsxOf` reads
     // the few members that an upload may choose.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
@@ -99,14 +107,19 @@ interface Manner {
 export const startBundler = (): Promise<void> => initialize({});
 
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
+  const { upload } = job.files;
+  /** Modules that the upload imports, whether or not a finished bundle would have them. */
+  const absent = new Set<string>();
   try {
-    const { outputFiles, warnings, metafile, shortNames } = await buildScript(job);
+    const { outputFiles, warnings, metafile, shortNames } = await buildScript(job, (path) =>
+      absent.add(path),
+    );
     const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
     if (shortNames) patterns.warnings.push(namesShortened());
     const script = outputFiles.find((file) => file.path.endsWith('.js'));
     const map = outputFiles.find((file) => file.path.endsWith('.map'));
     if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
-    const refused = refusedModules(inputsOf(metafile), job.files.upload);
+    const refused = refusedModules(absentInputs(inputsOf(metafile)), upload);
     if (patterns.errors.length + refused.length > 0)
       return { ok: false, problems: [...patterns.errors, ...refused, ...patterns.warnings] };
     if (script.contents.byteLength > job.scriptBytes) {
@@ -130,14 +143,14 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     // No messages: esbuild itself died. The process ends without a result, and the host reports it.
     if (errors === undefined || warnings === undefined) throw error;
     const found = buildProblems(errors, warnings.filter(isOfUpload), job.diskless);
-    return { ok: false, problems: [...found.errors, ...found.warnings] };
+    return { ok: false, problems: [...found.errors, ...refusedModules(absent, upload), ...found.warnings] };
   }
 }
 
 /** Builds in the usual manner, and again in the manner that the result turns out to need. */
-async function buildScript(job: BundleJob) {
+async function buildScript(job: BundleJob, onAbsent: AbsentSink) {
   const usual = { shortNames: false, asyncAsPromises: false };
-  const built = await build(optionsOf(job, usual));
+  const built = await build(optionsOf(job, usual, onAbsent));
   const contexts = inputsOf(built.metafile)[`${NODE}:${ASYNC_HOOKS}`];
   const needed = {
     shortNames: Math.max(...built.outputFiles.map(sizeOfScript)) > job.scriptBytes,
@@ -145,7 +158,7 @@ async function buildScript(job: BundleJob) {
   };
   if (!needed.shortNames && !needed.asyncAsPromises) return { ...built, ...usual };
   try {
-    return { ...(await build(optionsOf(job, needed))), ...needed };
+    return { ...(await build(optionsOf(job, needed, onAbsent))), ...needed };
   } catch (error) {
     for (const message of (error as Partial<BuildFailure>).errors ?? []) {
       if (message.text.startsWith('Top-level await')) message.notes.push(WAITS_AT_TOP);

@@ -77,11 +77,18 @@ export interface VirtualFiles {
   readonly sdkEntries: ReadonlyMap<string, string>;
 }
 
+/** Takes the path of each module of Node.js that an isolate does not have (`absent-modules.ts`). */
+export type AbsentSink = (path: string) => void;
+
 /** Makes the plugin for one build. */
-export const virtualFiles = (files: VirtualFiles): Plugin => ({
+export const virtualFiles = (files: VirtualFiles, onAbsent: AbsentSink): Plugin => ({
   name: 'virtual-files',
   setup(build) {
-    build.onResolve({ filter: /.*/ }, (args) => resolve(files, args));
+    build.onResolve({ filter: /.*/ }, (args) => {
+      const found = resolve(files, args);
+      if (found.namespace === ABSENT) onAbsent(found.path ?? '');
+      return found;
+    });
     build.onLoad({ filter: /.*/, namespace: SDK }, (args) => ({
       contents: files.sdk.get(args.path) ?? '',
       loader: 'ts',

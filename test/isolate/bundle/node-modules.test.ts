@@ -205,7 +205,7 @@ describe('a module that an isolate does not have', () => {
         file: 'node_modules/pg/lib/index.js',
         line: 2,
         column: 21,
-        message: 'Package "pg" imports "net", a module of Node.js that does not exist in an isolate.',
+        message: 'Package "pg" imports "node:net", a module of Node.js that does not exist in an isolate.',
         hint: expect.stringContaining('"browser": {"net": false}'),
       }),
     ]);
@@ -219,18 +219,27 @@ describe('a module that an isolate does not have', () => {
       expect.objectContaining({
         file: 'index.ts',
         line: 1,
-        message: '"fs" is a module of Node.js that does not exist in an isolate.',
+        message: '"node:fs" is a module of Node.js that does not exist in an isolate.',
       }),
     ]);
   });
 
-  test('cannot be had by a name that says that it is allowed', async () => {
+  test('cannot be had by a name that says that it is allowed, nor by one that Node.js does not have', async () => {
+    const code = `import 'node:net allowed'; import x from 'node:nonsense'; export default x;`;
+    const problems = await refused({ 'index.ts': code });
+    expect(problems.map(({ message }) => message)).toEqual([
+      '"node:net allowed" cannot be imported: code is not loaded from URLs.',
+      '"node:nonsense" is a module of Node.js that does not exist in an isolate.',
+    ]);
+  });
+
+  test('is refused beside the other problems of an upload', async () => {
     const problems = await refused({
-      'index.ts': `import 'node:net allowed'; import x from 'node:nonsense'; export default x;`,
+      'index.ts': `import net from 'node:net'; import './missing'; export default net;`,
     });
-    expect(problems).toMatchObject([{ message: expect.stringContaining('cannot be imported') }]);
-    expect(await refused({ 'index.ts': `import x from 'node:nonsense'; export default x;` })).toMatchObject([
-      { message: '"nonsense" is a module of Node.js that does not exist in an isolate.' },
+    expect(problems.map(({ message }) => message)).toEqual([
+      '"./missing" is not in the upload.',
+      '"node:net" is a module of Node.js that does not exist in an isolate.',
     ]);
   });
 

@@ -173,7 +173,8 @@ test('a package that needs sockets is refused by its name', async () => {
           {
             file: 'node_modules/mail/lib/mail.js',
             line: 1,
-            message: 'Package "mail" imports "net", a module of Node.js that does not exist in an isolate.',
+            message:
+              'Package "mail" imports "node:net", a module of Node.js that does not exist in an isolate.',
           },
         ],
       },
