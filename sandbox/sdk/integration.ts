@@ -301,9 +301,9 @@ async function answerWithResponse(
   event: { readonly type: string },
   context: Context,
 ): Promise<Response> {
-  const handlers = handlersOf(routes, event.type);
-  if (handlers === undefined) return unhandled(event.type);
-  const [returned] = await runAll(handlers, event, context);
+  const results = await runHandlers(routes, event, context);
+  if (results === undefined) return unhandled(event.type);
+  const [returned] = results;
   if (returned instanceof Response) return returned;
   const isNoScript = event.type === 'fetch_published_script' && (returned === undefined || returned === null);
   if (isNoScript)
@@ -327,13 +327,19 @@ async function answerContent(
   return source.compute(event, context);
 }
 
-/** The named member of the definition wins over an entry in `events`. */
-function handlersOf(
+/**
+ * Runs the handlers of an event. The named member of the definition wins over an entry in `events`.
+ *
+ * @returns the result of each; undefined if the event has no handler
+ */
+async function runHandlers(
   { named, events }: Routes,
-  type: string,
-): readonly EventHandler<object, AccountConfiguration>[] | undefined {
-  const handler = named.get(type);
-  return handler === undefined ? events.get(type) : [handler];
+  event: { readonly type: string },
+  context: Context,
+): Promise<readonly unknown[] | undefined> {
+  const handler = named.get(event.type);
+  const handlers = handler === undefined ? events.get(event.type) : [handler];
+  return handlers && runAll(handlers, event, context);
 }
 
 const unhandled = (type: string): Response => text(`Integration does not handle "${type}" events`, 406);
@@ -343,10 +349,9 @@ async function answerEvent(
   event: { readonly type: string },
   context: Context,
 ): Promise<Response> {
-  const handlers = handlersOf(routes, event.type);
-  if (handlers === undefined) return unhandled(event.type);
-  const returned = await runAll(handlers, event, context);
-  return deliveryOf(event.type, returned)?.toResponse() ?? text('OK', 200);
+  const results = await runHandlers(routes, event, context);
+  if (results === undefined) return unhandled(event.type);
+  return deliveryOf(event.type, results)?.toResponse() ?? text('OK', 200);
 }
 
 /**
