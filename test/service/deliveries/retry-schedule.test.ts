@@ -48,16 +48,7 @@ describe('a delivery whose receiver always fails', () => {
     const worker = delivering.worker({ chance: () => chance });
     await worker.start();
     const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
-    for (let attempts = 1; attempts < 4; attempts += 1) {
-      await vi.waitFor(() => expect(delivering.settled).toHaveLength(attempts), POLL);
-      await turns();
-      const { dueAt } = await delivering.read(id);
-      // Not a millisecond early.
-      time.pass(dueAt - time.now - 1);
-      await turns();
-      expect(times).toHaveLength(attempts);
-      time.pass(1);
-    }
+    await retryThreeTimes(delivering, id, times);
     await vi.waitFor(
       () => expect(delivering.settled).toEqual(['pending', 'pending', 'pending', 'failed']),
       POLL,
@@ -112,15 +103,7 @@ describe('a delivery whose receiver always fails', () => {
     );
     await delivering.worker({ chance: () => 0 }).start();
     const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
-    for (let attempts = 1; attempts < 4; attempts += 1) {
-      await vi.waitFor(() => expect(delivering.settled).toHaveLength(attempts), POLL);
-      await turns();
-      const { dueAt } = await delivering.read(id);
-      time.pass(dueAt - time.now - 1);
-      await turns();
-      expect(times).toHaveLength(attempts);
-      time.pass(1);
-    }
+    await retryThreeTimes(delivering, id, times);
     await vi.waitFor(() => expect(delivering.settled.at(-1)).toBe('failed'), POLL);
     const [first, second, third] = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     // A date has whole seconds.
@@ -281,3 +264,17 @@ test('a delivery after a pause is delivered although the clock was set back sinc
   await vi.waitFor(() => expect(delivering.settled).toEqual(['delivered']), POLL);
   expect(receiver.requests).toHaveLength(1);
 });
+
+/** Passes the time to each of the three retries. None is attempted a millisecond early. */
+async function retryThreeTimes(delivering: Delivering, id: string, times: readonly number[]): Promise<void> {
+  const { time } = delivering;
+  for (let attempts = 1; attempts < 4; attempts += 1) {
+    await vi.waitFor(() => expect(delivering.settled).toHaveLength(attempts), POLL);
+    await turns();
+    const { dueAt } = await delivering.read(id);
+    time.pass(dueAt - time.now - 1);
+    await turns();
+    expect(times).toHaveLength(attempts);
+    time.pass(1);
+  }
+}
