@@ -7,10 +7,17 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Insertable } from 'kysely';
-import { type ColumnValue, runForEach } from '../src/database/bulk.ts';
+import {
+  BulkStatement,
+  type ColumnValue,
+  runForEach,
+  TEXT,
+  type ValueType,
+  WHOLE,
+} from '../src/database/bulk.ts';
 import { openDatabase } from '../src/database/database.ts';
 import { Sequence } from '../src/database/sequence.ts';
-import { sqliteDialect } from '../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
 import type { Database, Tables } from '../src/database/tables.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { bodyOf } from './peers/peer.ts';
@@ -119,11 +126,16 @@ async function insert(
   table: 'events' | 'deliveries' | 'delivery_payloads',
   rows: readonly object[],
 ): Promise<void> {
-  const columns = Object.keys(rows[0] ?? {});
-  const sql = `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+  const [first = {}] = rows;
+  const values = Object.values(first).flatMap((value, index): (string | ValueType)[] => [
+    index > 0 ? ', ' : '',
+    typeof value === 'number' ? WHOLE : TEXT,
+  ]);
+  const columns = Object.keys(first).join(', ');
+  const statement = new BulkStatement([`insert into ${table} (${columns}) values (`, ...values, ')']);
   await runForEach(
     transaction,
-    sql,
+    statement,
     rows.map((row) => Object.values(row) as ColumnValue[]),
   );
 }

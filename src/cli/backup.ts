@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
-import { databaseFile } from '../database/files/data-folder.ts';
+import { databaseFile } from '../database/sqlite/files/data-folder.ts';
 import { type BackupStep, backUp } from '../store/backup.ts';
 import { vaultKeyId } from '../store/vault/vault.ts';
 import { type KeySource, type KeyUse, parseKeyRing } from '../store/vault/vault-key.ts';

@@ -1,60 +1,138 @@
 /**
- * Bulk statements: a statement prepared once and run for each row inside one call of the engine.
+ * Bulk statements: one statement for many rows, which travel as one parameter.
  *
  * Deliveries are inserted, claimed and settled thousands of times a second. One statement for each
  * row costs more to build than to execute, and one long statement for all rows has a different text
- * each time. So the rows travel as one parameter, which the dialect unfolds
- * (docs/decisions/bulk-statements.md). Everywhere else a parameter is a plain value.
+ * each time. SQLite runs a prepared statement for each row inside one call; PostgreSQL gets one
+ * statement that joins arrays of the values (`postgres/bulk-sql.ts`). See
+ * docs/decisions/bulk-statements.md. Everywhere else a parameter is a plain value.
  */
 import { CompiledQuery } from 'kysely';
+import { EngineCommand } from './command.ts';
 import type { Database } from './tables.ts';
 
 /** What a column can hold. */
 export type ColumnValue = string | number | null;
 
-/** The parameter: one list of values for each row, in the order of the statement's placeholders. */
-export class BulkRows {
-  readonly rows: readonly (readonly ColumnValue[])[];
-  /**
-   * Number of changed rows for each run; filled in by the dialect if the statement returns no rows.
-   */
-  readonly changes: number[] = [];
+/** Type of a value in a bulk statement; PostgreSQL has to know it before it sees the value. */
+export interface ValueType {
+  readonly type: 'text' | 'bigint';
+}
+/** A text, or null. */
+export const TEXT: ValueType = { type: 'text' };
+/** A whole number, or null. */
+export const WHOLE: ValueType = { type: 'bigint' };
 
-  constructor(rows: readonly (readonly ColumnValue[])[]) {
-    this.rows = rows;
+/** Locks the selected rows of this table, and skips those that another node has locked. */
+export class RowLock {
+  readonly table: string;
+
+  constructor(table: string) {
+    this.table = table;
+  }
+}
+
+type Part = string | ValueType | RowLock;
+
+/** A statement with a place for each value of a row. Made by `bulk`. */
+export class BulkStatement {
+  readonly parts: readonly Part[];
+  /** Types of the values, in order. */
+  readonly types: readonly ValueType['type'][];
+  /** Its text for engines that run it once for each row, with a `?` for each value. */
+  readonly sql: string;
+
+  constructor(parts: readonly Part[]) {
+    this.parts = parts;
+    this.types = parts.flatMap((part) => (typeof part === 'object' && 'type' in part ? [part.type] : []));
+    this.sql = this.text(
+      () => '?',
+      () => '',
+    );
+  }
+
+  /** Its text. @param valueAt writes the value of this index @param locked writes a lock of rows */
+  text(valueAt: (index: number) => string, locked: (table: string) => string): string {
+    let index = 0;
+    return this.parts
+      .map((part) => {
+        if (typeof part === 'string') return part;
+        if (part instanceof RowLock) return locked(part.table);
+        index += 1;
+        return valueAt(index - 1);
+      })
+      .join('');
   }
 }
 
 /**
- * Runs a statement for each row, in order, in the given transaction.
+ * Makes a bulk statement: `bulk\`update t set a = ${WHOLE} where id = ${TEXT}\``. Numbers and strings
+ * become part of its text, and so do other bulk statements.
+ */
+export function bulk(
+  strings: TemplateStringsArray,
+  ...holes: readonly (ValueType | RowLock | BulkStatement | number | string)[]
+): BulkStatement {
+  const parts = strings.flatMap((text, index): Part[] => {
+    const hole = holes[index];
+    if (hole === undefined) return [text];
+    if (hole instanceof BulkStatement) return [text, ...hole.parts];
+    return [text, typeof hole === 'object' ? hole : String(hole)];
+  });
+  return new BulkStatement(parts);
+}
+
+/** The command: a statement, and the values of each row in the order of its places. */
+export class BulkRows extends EngineCommand {
+  readonly statement: BulkStatement;
+  readonly rows: readonly (readonly ColumnValue[])[];
+  /** Whether the caller wants to know of each row whether it changed anything. */
+  readonly wantsChanges: boolean;
+  /** Number of changed rows for each run; filled in by the driver if wanted. */
+  readonly changes: number[] = [];
+
+  constructor(
+    statement: BulkStatement,
+    rows: readonly (readonly ColumnValue[])[],
+    { wantsChanges }: { readonly wantsChanges: boolean },
+  ) {
+    super();
+    this.statement = statement;
+    this.rows = rows;
+    this.wantsChanges = wantsChanges;
+  }
+}
+
+/**
+ * Runs a statement for each row in the given transaction. A statement that writes must not write
+ * one row of a table for two rows of values.
  *
  * Omit `returning` from statements that write: SQLite builds a temporary table for it at each run.
  *
- * @param sql with a `?` for each value of a row
- * @returns the rows returned by all runs, in order
+ * @returns the rows returned by all runs; those of a `select` in the order of the runs
  */
 export async function runForEach<Row = never>(
   transaction: Database,
-  sql: string,
+  statement: BulkStatement,
   rows: readonly (readonly ColumnValue[])[],
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
-  const result = await transaction.executeQuery<Row>(CompiledQuery.raw(sql, [new BulkRows(rows)]));
+  const command = new BulkRows(statement, rows, { wantsChanges: false });
+  const result = await transaction.executeQuery<Row>(CompiledQuery.raw(statement.sql, [command]));
   return result.rows;
 }
 
 /**
- * Runs a statement that returns nothing for each row, in order.
- *
- * @param sql with a `?` for each value of a row
- * @returns for each run, whether it changed a row
+ * Runs a statement that returns nothing for each row. @returns for each run, whether it changed a
+ * row
  */
 export async function changeForEach(
   transaction: Database,
-  sql: string,
+  statement: BulkStatement,
   rows: readonly (readonly ColumnValue[])[],
 ): Promise<boolean[]> {
-  const bulk = new BulkRows(rows);
-  await transaction.executeQuery(CompiledQuery.raw(sql, [bulk]));
-  return bulk.changes.map((changed) => changed > 0);
+  if (rows.length === 0) return [];
+  const command = new BulkRows(statement, rows, { wantsChanges: true });
+  await transaction.executeQuery(CompiledQuery.raw(statement.sql, [command]));
+  return command.changes.map((changed) => changed > 0);
 }

@@ -5,15 +5,20 @@
  * after the commit that holds its rows, so a power cut never undoes acknowledged work. A failure
  * affects only its own work: the transaction is rolled back and its work is retried in halves,
  * until the failing work is alone and its caller gets the error (docs/decisions/group-commits.md).
+ * Work that collides with another node's is run again. If the database is not available, all work
+ * of the transaction fails at once: to try each half would only delay the answers.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from './tables.ts';
+import { DatabaseUnavailable, WriteConflict } from './unavailable.ts';
 
 /**
  * How long a transaction may block the event loop without a turn. Statements run synchronously, so
  * a long transaction would otherwise delay every call of every installation.
  */
 const STRETCH_MS = 5;
+/** Runs of work that collides with that of another node. */
+const RUNS_MAX = 5;
 
 /** Statements in an open transaction. Run again if the failure of other work rolled them back. */
 type Work<Result> = (transaction: Database) => Promise<Result>;
@@ -26,13 +31,21 @@ interface Waiting {
 
 export class GroupCommit {
   readonly #database: Database;
+  readonly #inFlightMax: number;
   #waiting: Waiting[] = [];
-  /** Resolves when no work is left to commit. */
-  #running: Promise<void> | undefined;
+  #inFlight = 0;
+  #willStart = false;
+  /** Called when no work is left to commit. */
+  #onIdle: (() => void) | undefined;
   #closed = false;
 
-  constructor(database: Database) {
+  /**
+   * @param inFlightMax transactions in flight at once; more than one only helps where a commit waits
+   *   for a server
+   */
+  constructor(database: Database, inFlightMax = 1) {
     this.#database = database;
+    this.#inFlightMax = inFlightMax;
   }
 
   /** Resolves once the work is committed. @throws what the work throws, or what the commit does */
@@ -40,37 +53,49 @@ export class GroupCommit {
     if (this.#closed) return Promise.reject(new Error('The store is closed.'));
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject });
-      this.#running ??= this.#run();
+      this.#start();
     });
   }
 
   /** Accepts no more work. @returns once all accepted work is committed */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#running;
+    if (this.#inFlight === 0 && this.#waiting.length === 0) return;
+    await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
-  /** Never rejects. */
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      // All work requested in this turn of the event loop joins.
-      await setImmediate();
+  /** Starts the next transaction at the end of this turn: all work requested in it joins. */
+  #start(): void {
+    if (this.#willStart || this.#inFlight >= this.#inFlightMax || this.#waiting.length === 0) return;
+    this.#willStart = true;
+    void setImmediate().then(() => {
+      this.#willStart = false;
       const group = this.#waiting;
       this.#waiting = [];
-      await this.#commit(group);
-    }
-    this.#running = undefined;
+      void this.#run(group);
+    });
   }
 
   /** Never rejects. */
-  async #commit(group: readonly Waiting[]): Promise<void> {
+  async #run(group: readonly Waiting[]): Promise<void> {
+    this.#inFlight += 1;
+    await this.#commit(group);
+    this.#inFlight -= 1;
+    this.#start();
+    if (this.#inFlight === 0 && this.#waiting.length === 0) this.#onIdle?.();
+  }
+
+  /** Never rejects. */
+  async #commit(group: readonly Waiting[], runs = 1): Promise<void> {
     try {
       const results = await this.#together(group);
       for (const [index, { resolve }] of group.entries()) resolve(results[index]);
     } catch (cause) {
-      const [only] = group;
-      if (group.length === 1) return only?.reject(cause);
-      for (const half of halves(group)) await this.#commit(half);
+      const collided = cause instanceof WriteConflict && runs < RUNS_MAX;
+      if (cause instanceof DatabaseUnavailable) for (const { reject } of group) reject(cause);
+      else if (group.length > 1) for (const half of halves(group)) await this.#commit(half);
+      else if (collided) await this.#commit(group, runs + 1);
+      else group[0]?.reject(cause);
     }
   }
 
@@ -143,7 +168,7 @@ export class Gathered<Item, Result> {
 
   /** Retries a failed batch in halves. Never rejects. */
   async #retryInHalves(items: readonly Item[], cause: unknown): Promise<Answer<Result>[]> {
-    if (items.length <= 1) return items.map(() => ({ cause }));
+    if (items.length <= 1 || cause instanceof DatabaseUnavailable) return items.map(() => ({ cause }));
     const answered: Answer<Result>[] = [];
     for (const half of halves(items)) {
       const written = this.#commits.run((transaction) => this.#write(transaction, half));

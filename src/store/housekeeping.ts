@@ -1,6 +1,8 @@
 /**
- * Housekeeping of an open store: timers that write buffered log lines and remove old rows.
+ * Housekeeping of an open store: timers that write buffered log lines and remove old rows. Old rows
+ * are removed by one node at a time.
  */
+import type { Engine } from '../database/engine.ts';
 import type { Audit } from './audit.ts';
 import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
@@ -11,6 +13,7 @@ const LOG_PASS_MS = 250;
 const PRUNE_EVERY_MS = 60_000;
 
 export interface HousekeepingParts {
+  readonly engine: Pick<Engine, 'unlessElsewhere'>;
   readonly logs: Pick<Logs, 'pass' | 'sweep'>;
   readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
   readonly deliveryRetention: Pick<DeliveryRetention, 'prune' | 'stop'>;
@@ -29,7 +32,7 @@ export class Housekeeping {
     const { logs, onError } = parts;
     this.#timers = [
       setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref(),
-      setInterval(() => this.#prune(), PRUNE_EVERY_MS).unref(),
+      setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref(),
     ];
   }
 
@@ -45,11 +48,15 @@ export class Housekeeping {
     await deliveryRetention.stop();
   }
 
-  #prune(): void {
-    const { lifecycleEvents, deliveryRetention, logs, audit, onError } = this.#parts;
-    void lifecycleEvents.prune().catch(onError);
-    void deliveryRetention.prune().catch(onError);
-    void logs.sweep().catch(onError);
-    void audit.prune().catch(onError);
+  /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
+  async #prune(): Promise<void> {
+    const { engine, lifecycleEvents, deliveryRetention, logs, audit, onError } = this.#parts;
+    const removals = async () => {
+      await lifecycleEvents.prune().catch(onError);
+      await deliveryRetention.prune().catch(onError);
+      await logs.sweep().catch(onError);
+      await audit.prune().catch(onError);
+    };
+    await engine.unlessElsewhere('housekeeping', removals).catch(onError);
   }
 }

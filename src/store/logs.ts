@@ -15,6 +15,7 @@
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { integrationKeyIn } from '../model/target.ts';
@@ -224,7 +225,7 @@ export class Logs {
       if (lastDropped !== undefined)
         rows.push(this.#row({ ...lastDropped, level: 'warn', text: droppedNote(dropped) }));
     }
-    await this.#parts.database.transaction().execute(async (transaction) => {
+    await inTransaction(this.#parts.database, async (transaction) => {
       for (let start = 0; start < rows.length; start += ROWS_PER_INSERT) {
         await transaction
           .insertInto('log_lines')

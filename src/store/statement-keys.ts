@@ -8,8 +8,11 @@
  * Private halves are sealed in the vault. Signing itself is in `targets/caller-statements.ts`.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { lock } from '../database/locks.ts';
+import { announce } from '../database/notices.ts';
 import type { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes } from '../model/identifiers.ts';
 import { insertAudit } from './audit-rows.ts';
@@ -81,7 +84,8 @@ export class StatementKeys {
   async rotate({ forget }: { readonly forget: boolean }, by: Actor): Promise<readonly StatementKey[]> {
     const { database, auditIds, clock } = this.#parts;
     await this.#load();
-    const rows = await database.transaction().execute(async (transaction) => {
+    const rows = await inTransaction(database, async (transaction) => {
+      await lock(transaction, 'statement keys');
       const before = await rowsOf(transaction);
       const latest = before[0]?.number ?? 0;
       const made = forget ? [this.#newRow(latest + 2), this.#newRow(latest + 1)] : [this.#newRow(latest + 1)];
@@ -95,10 +99,16 @@ export class StatementKeys {
       const details = { signing: kept[1]?.kid, ...(forget && { forget }) };
       const entry = { action: 'statement-keys.rotate', details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announce(transaction, 'statementKeys');
       return kept;
     });
     this.#keys = Promise.resolve(this.#keysOf(rows));
     return this.published();
+  }
+
+  /** Drops the keys, which another node may have rotated. */
+  forget(): void {
+    this.#keys = undefined;
   }
 
   #load(): Promise<Keys> {
@@ -111,7 +121,8 @@ export class StatementKeys {
 
   /** The keys of the store; at the first use they are made. */
   async #read(): Promise<Keys> {
-    const rows = await this.#parts.database.transaction().execute(async (transaction) => {
+    const rows = await inTransaction(this.#parts.database, async (transaction) => {
+      await lock(transaction, 'statement keys');
       const stored = await rowsOf(transaction);
       if (stored.length > 0) return stored;
       const made = [this.#newRow(2), this.#newRow(1)];

@@ -1,21 +1,17 @@
 /**
- * Opens the store: turns a data folder into the parts that read and write it.
+ * Opens the store: turns an engine into the parts that read and write its database.
  *
- * The folder contains the database (`annex.db` and its write-ahead log) and, by default, the
- * vault's keys (`vault.key`). One process at a time may open a folder, because targets and
- * principals are cached in memory. The store only stores: targets are resolved in `targets/`;
- * recipients of events are found, and deliveries scheduled, in `delivery/`.
+ * By default that is SQLite in a data folder, which contains the database (`annex.db` and its
+ * write-ahead log) and, by default, the vault's keys (`vault.key`); one process at a time may open
+ * it. On an engine that is shared, many nodes open the same store. The store only stores: targets
+ * are resolved in `targets/`; recipients of events are found, and deliveries scheduled, in
+ * `delivery/`.
  */
-import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
-import { openDatabase } from '../database/database.ts';
-import type { WalNote } from '../database/files/damaged-wal.ts';
-import { prepareFolder, unusableDatabase } from '../database/files/data-folder.ts';
+import type { Engine, IntegrityState } from '../database/engine.ts';
 import { GroupCommit } from '../database/group-commit.ts';
-import { Integrity, type IntegrityNote } from '../database/integrity/integrity.ts';
-import { newerAnnex, noteVersion } from '../database/made-by.ts';
 import { Sequence } from '../database/sequence.ts';
-import { sqliteDialect } from '../database/sqlite-dialect.ts';
+import { SqliteEngine, type SqliteEngineOptions } from '../database/sqlite/sqlite-engine.ts';
 import type { Database } from '../database/tables.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
@@ -46,6 +42,7 @@ import { Logs } from './logs.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
 import { StatementKeys } from './statement-keys.ts';
+import { type StoreChanges, storeChanges } from './store-changes.ts';
 import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
 import type { Vault } from './vault/vault.ts';
@@ -58,12 +55,10 @@ import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
  */
 const RUNTIME_TOKEN_KEYS = 'annex runtime tokens';
 
-export interface StoreOptions {
-  /** Data folder; created for its owner alone if it does not exist. */
-  readonly folder: string;
+export interface StoreOptions extends SqliteEngineOptions {
+  /** Makes the engine of the database; SQLite in `folder` if absent. */
+  readonly makeEngine?: (() => Engine) | undefined;
   readonly limits: Limits;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
   readonly randomBytes: RandomBytes;
   /**
    * Receives errors of background work, such as a pass over the logs, whose lines are then lost;
@@ -74,38 +69,14 @@ export interface StoreOptions {
   readonly keys?: KeySource;
   /** Rule for receivers' URLs when they are saved; every URL is accepted if absent. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
-  /** Version of this Annex, to be recorded in the database; not recorded if absent. */
-  readonly version?: string;
-  /**
-   * Whether to start with a damaged write-ahead log and lose what was committed in it; false if
-   * absent.
-   */
-  readonly acceptLoss?: boolean;
-  /** Receives notes for the operator about the write-ahead log. */
-  readonly onWal?: (note: WalNote) => void;
-  /** Receives the result of each integrity check. */
-  readonly onIntegrity?: (note: IntegrityNote) => void;
   /** Receives the progress of resealing after a key rotation. */
   readonly onReseal?: (note: ResealNote) => void;
 }
 
-/**
- * Notices for the layers above the store: emitted after a commit, before its answer. A listener
- * that throws would fail a change that is committed.
- */
-export type StoreChanges = EventEmitter<{
-  /** An integration has another active version, other secrets or limits, or was deleted. */
-  integration: [integration: string];
-  /** An integration has another active version, or was deleted. */
-  version: [integration: string];
-  /** An installation or one of its targets changed. */
-  installation: [installationId: string, organization: string];
-  /** A lifecycle event of this installation may have been written. */
-  lifecycle: [installationId: string];
-}>;
-
 export interface Store {
   readonly changes: StoreChanges;
+  /** Whether other nodes use the same database. */
+  readonly isShared: boolean;
   readonly targetSource: TargetSource;
   readonly runtimeTokenKeys: RuntimeTokenKeys;
   readonly registry: Registry;
@@ -132,71 +103,83 @@ export interface Store {
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
   readonly statementKeys: StatementKeys;
-  readonly integrity: Integrity;
+  readonly integrity: { readonly state: IntegrityState };
   /** Resolves when the first integrity check has ended. */
   readonly integrityChecked: Promise<void>;
-  /** Writes buffered log lines and releases the folder. */
+  /** Runs `work` while no other node runs work under the same name; waits for its turn. */
+  alone<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
+  /** Writes buffered log lines and releases the database. */
   close(): Promise<void>;
 }
 
 /**
- * @throws if the folder cannot be written, the schema cannot be migrated, or a key is missing that
- * is in use
+ * @throws if the database cannot be used, the schema cannot be migrated, or a key is missing that is
+ * in use
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { folder, randomBytes, clock } = options;
-  const file = await prepareFolder(folder);
-  const { acceptLoss = false, onWal: note = () => {} } = options;
-  const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
-    throw newerAnnex(file, failure, options.version) ?? unusableDatabase(file, failure);
-  });
-  const integrity = new Integrity({ file, clock, note: (result) => options.onIntegrity?.(result) });
+  const engine = options.makeEngine?.() ?? new SqliteEngine(options);
+  const database = await engine.open();
   try {
-    if (options.version !== undefined) await noteVersion(database, options.version);
-    const source = options.keys ?? { file: join(folder, 'vault.key') };
-    const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
+    // Two nodes that start at once must not make a key each.
+    const vault = await engine.alone('vault', () => openKeys(options, engine, database));
     const backlog = await Backlog.count(database);
-    return startStore({ options, database, vault, backlog, integrity });
+    return startStore({ options, engine, database, vault, backlog });
   } catch (error) {
+    await engine.close();
     await database.destroy();
     throw error;
   }
 }
 
+async function openKeys(options: StoreOptions, { isShared }: Engine, database: Database): Promise<Vault> {
+  const { keys, folder, randomBytes, clock } = options;
+  const source = keys ?? { file: join(folder, 'vault.key') };
+  const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
+  // Seals the first values. A node that starts later with other keys finds them, and refuses to.
+  const auditIds = new Sequence(randomBytes);
+  if (isShared) await new StatementKeys({ database, vault, clock, randomBytes, auditIds }).published();
+  return vault;
+}
+
 interface OpenedParts {
   readonly options: StoreOptions;
+  readonly engine: Engine;
   readonly database: Database;
   readonly vault: Vault;
   readonly backlog: Backlog;
-  readonly integrity: Integrity;
 }
 
 /** Composes the store and starts its background work. */
-function startStore({ options, database, vault, backlog, integrity }: OpenedParts): Store {
+function startStore({ options, engine, database, vault, backlog }: OpenedParts): Store {
   const { limits, randomBytes, onError } = options;
-  const reseal = new Reseal({ database, vault, report: (note) => options.onReseal?.(note) });
-  const commits = new GroupCommit(database);
+  const reseal = new Reseal({ database, vault, engine, report: (note) => options.onReseal?.(note) });
+  const commits = new GroupCommit(database, engine.commitsInFlight);
   const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
   const deliveryRetention = new DeliveryRetention(parts);
   const logs = new Logs({ database, limits, randomBytes, onError });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
+  const tokens = new Tokens(parts);
+  const statementKeys = new StatementKeys(parts);
   const audit = new Audit(parts);
-  const changes: StoreChanges = new EventEmitter();
+  const changes = storeChanges(engine);
+  forgetChanged(changes, { webhookSecrets, tokens, statementKeys });
   const changed = (integration: string) => void changes.emit('integration', integration);
   const versionChanged = (integration: string) => {
     changed(integration);
     changes.emit('version', integration);
   };
   const installationChanged = (installationId: string, organization: string) => {
-    webhookSecrets.forgetInstallation(installationId);
     changes.emit('installation', installationId, organization);
     changes.emit('lifecycle', installationId);
   };
-  const housekeeping = new Housekeeping({ logs, lifecycleEvents, deliveryRetention, audit, onError });
+  const housekeeping = new Housekeeping({
+    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, onError },
+  });
   void reseal.start();
   return {
-    ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, integrity },
+    ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets },
+    ...{ tokens, statementKeys, isShared: engine.isShared },
     ...eventsAndDeliveries(parts),
     targetSource: new TargetSource(parts),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
@@ -204,22 +187,42 @@ function startStore({ options, database, vault, backlog, integrity }: OpenedPart
     secrets: new Secrets({ ...parts, changed }),
     installations: new Installations({ ...parts, changed: installationChanged }),
     installLinks: new InstallLinks(parts),
-    tokens: new Tokens(parts),
     credentialLeases: new CredentialLeases(parts),
     spentStates: new SpentStates(parts),
-    statementKeys: new StatementKeys(parts),
     builtIns: new BuiltIns(parts),
     installedBlocks: new InstalledBlocks(parts),
-    integrityChecked: integrity.start(),
+    integrity: {
+      get state() {
+        return engine.integrity;
+      },
+    },
+    integrityChecked: engine.startChecks(),
+    alone: (name, work) => engine.alone(name, work),
     async close() {
       housekeeping.stopTimers();
-      await integrity.stop();
       await reseal.stop();
       await housekeeping.finish();
       await commits.close();
+      await engine.close();
       await database.destroy();
     },
   };
+}
+
+/** Drops what the store itself caches of changes. */
+function forgetChanged(
+  changes: StoreChanges,
+  { webhookSecrets, tokens, statementKeys }: Pick<Store, 'webhookSecrets' | 'tokens' | 'statementKeys'>,
+): void {
+  changes.on('installation', (installationId) => webhookSecrets.forgetInstallation(installationId));
+  changes.on('webhookSecrets', (installationId) => webhookSecrets.forgetInstallation(installationId));
+  changes.on('tokens', () => tokens.forget());
+  changes.on('statementKeys', () => statementKeys.forget());
+  changes.on('missed', () => {
+    webhookSecrets.forget();
+    tokens.forget();
+    statementKeys.forget();
+  });
 }
 
 /** The parts of the store that `delivery/` and the API read and write. */

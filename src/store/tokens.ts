@@ -9,9 +9,12 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { lock } from '../database/locks.ts';
+import { announce } from '../database/notices.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import type { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { Actor } from '../model/actor.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
@@ -77,7 +80,7 @@ export class Tokens {
 
   /** Makes a token. Its text appears only in this answer. */
   async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
-    return this.#parts.database.transaction().execute(async (transaction) => {
+    return inTransaction(this.#parts.database, async (transaction) => {
       const made = await this.#insert(transaction, grant);
       await this.#audit(transaction, 'token.create', made, by);
       return made;
@@ -100,13 +103,15 @@ export class Tokens {
    * is no such token
    */
   async revoke(id: string, by: Actor): Promise<boolean> {
-    const row = await this.#parts.database.transaction().execute(async (transaction) => {
+    const row = await inTransaction(this.#parts.database, async (transaction) => {
       const revoked = await transaction
         .deleteFrom('tokens')
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst();
-      if (revoked) await this.#audit(transaction, 'token.revoke', recordOf(revoked), by);
+      if (revoked === undefined) return undefined;
+      await this.#audit(transaction, 'token.revoke', recordOf(revoked), by);
+      await announce(transaction, 'tokens');
       return revoked;
     });
     if (row === undefined) return false;
@@ -120,7 +125,8 @@ export class Tokens {
    * token, or undefined
    */
   async firstAdmin(): Promise<string | undefined> {
-    return this.#parts.database.transaction().execute(async (transaction) => {
+    return inTransaction(this.#parts.database, async (transaction) => {
+      await lock(transaction, 'tokens');
       const admin = await transaction
         .selectFrom('tokens')
         .select('id')
@@ -130,6 +136,12 @@ export class Tokens {
       if (admin !== undefined) return undefined;
       return (await this.#insert(transaction, { kind: 'admin' })).token;
     });
+  }
+
+  /** Drops all principals: another node may have revoked their tokens. */
+  forget(): void {
+    this.#revocations += 1;
+    this.#cache.clear();
   }
 
   async #audit(

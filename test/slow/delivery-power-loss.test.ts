@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as passed } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
-import { sqliteDialect } from '../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../src/database/sqlite/sqlite-dialect.ts';
 import { PowerCut, type Unsynced } from '../support/crash/power-cut.ts';
 import { canTrace, readTrace, strace, type TracedCall } from '../support/crash/traced-writes.ts';
 import { EventClient } from '../support/deliveries/event-client.ts';

@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
-import { sqliteDialect } from '../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../src/database/sqlite/sqlite-dialect.ts';
 import type { ApiTokens, Environment } from '../../src/model/environment.ts';
 import { wholeInstallation } from '../../src/model/installation.ts';
 import { SCOPES } from '../../src/model/manifest/scope.ts';

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
-import type { IntegrityState } from '../../database/integrity/integrity.ts';
+import type { IntegrityState } from '../../database/engine.ts';
 import type { DeliveryIntake } from '../../delivery/open-intake.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';

@@ -6,7 +6,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { BundlerLayers } from '../../bundle/bundler-confinement.ts';
 import type { Layers } from '../../confinement/layers.ts';
-import type { IntegrityState } from '../../database/integrity/integrity.ts';
+import type { IntegrityState } from '../../database/engine.ts';
 
 const OK = 200;
 const UNAVAILABLE = 503;

@@ -9,7 +9,15 @@
  * The delivery worker decides about retries. This file only counts claims with an unknown outcome.
  */
 
-import { type ColumnValue, changeForEach, runForEach } from '../../database/bulk.ts';
+import {
+  bulk,
+  type ColumnValue,
+  changeForEach,
+  RowLock,
+  runForEach,
+  TEXT,
+  WHOLE,
+} from '../../database/bulk.ts';
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
 import type { Database } from '../../database/tables.ts';
 import type { Limits } from '../../limits.ts';
@@ -32,48 +40,51 @@ export const ATTEMPTS_KEPT = 100;
 /** Identifies one claim of a delivery. */
 export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 
+/** Two nodes never claim, or take back, the same delivery at once. */
+const UNLESS_LOCKED = new RowLock('deliveries');
+
 /** The claim is the latest one and its lease was not taken back. Values: id, fence. */
-const IS_HELD = `id = ? and fence = ? and state = 'pending' and lease_until is not null`;
+const IS_HELD = bulk`deliveries.id = ${TEXT} and fence = ${WHOLE} and state = 'pending' and lease_until is not null`;
 
 /**
  * A claimable delivery with everything needed to attempt it. Values: id, time by which it must be
  * due.
  */
-const CLAIMABLE = `
+const CLAIMABLE = bulk`
   select deliveries.*, (select body from events where events.id = deliveries.event) as body,
     kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision
   from deliveries left join delivery_payloads as kept on kept.delivery_id = deliveries.id
-  where deliveries.id = ? and state = 'pending' and lease_until is null and due_at <= ?`;
+  where deliveries.id = ${TEXT} and state = 'pending' and lease_until is null and due_at <= ${WHOLE}${UNLESS_LOCKED}`;
 
 /** Values: end of the lease, id. */
-const CLAIM = 'update deliveries set lease_until = ?, fence = fence + 1 where id = ?';
+const CLAIM = bulk`update deliveries set lease_until = ${WHOLE}, fence = fence + 1 where id = ${TEXT}`;
 
 /**
  * An existing payload stays: a receiver gets the same bytes at each attempt
  * (docs/contract/webhooks.md#payload).
  */
-const KEEP_PAYLOAD = `
+const KEEP_PAYLOAD = bulk`
   insert into delivery_payloads (delivery_id, destination, payload, revision)
-  select id, ?, ?, ? from deliveries where ${IS_HELD}
+  select deliveries.id, ${TEXT}, ${TEXT}, ${TEXT} from deliveries where ${IS_HELD}
   on conflict (delivery_id) do update set destination = excluded.destination, revision = excluded.revision`;
 
-const SETTLE = `
+const SETTLE = bulk`
   update deliveries
-  set state = ?, due_at = ?, retries = ?, unknowns = ?, faults = ?, outcome = ?, attempts = attempts + ?, finished_at = ?,
-    lease_until = null
+  set state = ${TEXT}, due_at = ${WHOLE}, retries = ${WHOLE}, unknowns = ${WHOLE}, faults = ${WHOLE}, outcome = ${TEXT},
+    attempts = attempts + ${WHOLE}, finished_at = ${WHOLE}, lease_until = null
   where ${IS_HELD}`;
 
-const ATTEMPT = `
+const ATTEMPT = bulk`
   insert into delivery_attempts
     (delivery_id, number, at, duration_ms, result, outcome, destination, status, response, truncated)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  values (${TEXT}, ${WHOLE}, ${WHOLE}, ${WHOLE}, ${TEXT}, ${TEXT}, ${TEXT}, ${WHOLE}, ${TEXT}, ${WHOLE})`;
 
 /** Values: id, number of the attempt to remove. */
-const REMOVE_ATTEMPT = 'delete from delivery_attempts where delivery_id = ? and number = ?';
+const REMOVE_ATTEMPT = bulk`delete from delivery_attempts where delivery_id = ${TEXT} and number = ${WHOLE}`;
 
-const RELEASE = `update deliveries set lease_until = null where ${IS_HELD}`;
+const RELEASE = bulk`update deliveries set lease_until = null where ${IS_HELD}`;
 
-const RENEW = `update deliveries set lease_until = ? where ${IS_HELD} returning id`;
+const RENEW = bulk`update deliveries set lease_until = ${WHOLE} where ${IS_HELD} returning id`;
 
 /**
  * Takes back leases. A webhook without a stored payload was certainly not posted, so its outcome is
@@ -81,16 +92,16 @@ const RENEW = `update deliveries set lease_until = ? where ${IS_HELD} returning 
  * the process. Values: now; the time by which a lease must have expired; and the time beyond which
  * no lease of the present clock can end.
  */
-const TAKE_BACK = `
+const TAKE_BACK = bulk`
   update deliveries
-  set lease_until = null, due_at = ?,
+  set lease_until = null, due_at = ${WHOLE},
     unknowns = unknowns + case
       when kind = 'webhook' and not exists (select 1 from delivery_payloads where delivery_id = deliveries.id) then 0
       else 1
     end
   where id in (
-    select id from deliveries where lease_until is not null and (lease_until <= ? or lease_until > ?)
-    order by lease_until limit ${ROWS_PER_STATEMENT}
+    select id from deliveries where lease_until is not null and (lease_until <= ${WHOLE} or lease_until > ${WHOLE})
+    order by lease_until limit ${ROWS_PER_STATEMENT}${UNLESS_LOCKED}
   )
   returning id, endpoint, organization, integration`;
 

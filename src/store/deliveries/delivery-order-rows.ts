@@ -7,7 +7,7 @@
  * redelivered deliveries on to the worker.
  */
 
-import { type ColumnValue, runForEach } from '../../database/bulk.ts';
+import { type BulkStatement, bulk, type ColumnValue, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';
@@ -30,25 +30,25 @@ export const ROWS_PER_ORDER = 500;
  * installation, also if the clock was set back since; otherwise that pause would cancel it. Values:
  * those of `redelivery`.
  */
-const REDELIVER = `
+const REDELIVER = bulk`
   update deliveries
-  set state = 'pending', due_at = ?, lease_until = null, fence = fence + 1,
+  set state = 'pending', due_at = ${WHOLE}, lease_until = null, fence = fence + 1,
     armed_at = coalesce(
       (select max(paused_at) + 1 from targets
-        where targets.installation_id = deliveries.installation_id and paused_at >= ?
+        where targets.installation_id = deliveries.installation_id and paused_at >= ${WHOLE}
           and (targets.level = 'organization' or (targets.level = deliveries.level and targets.place = deliveries.place))),
-      ?),
+      ${WHOLE}),
     retries = 0, unknowns = 0, faults = 0, finished_at = null
-  where id = ? and state <> 'pending' and type <> 'task'
+  where id = ${TEXT} and state <> 'pending' and type <> 'task'
   returning *`;
 
 const redelivery = (id: string, now: number): ColumnValue[] => [now, now, now, id];
 
 /** Values: now, id. */
-const CANCEL = `
+const CANCEL = bulk`
   update deliveries
-  set state = 'canceled', outcome = 'canceled', lease_until = null, fence = fence + 1, finished_at = ?
-  where id = ? and state = 'pending'
+  set state = 'canceled', outcome = 'canceled', lease_until = null, fence = fence + 1, finished_at = ${WHOLE}
+  where id = ${TEXT} and state = 'pending'
   returning *`;
 
 /** Selects finished deliveries of one installation for redelivery. */
@@ -115,14 +115,14 @@ export class DeliveryOrderRows {
     id: string,
     by: Actor,
     action: AuditAction,
-    statement: (now: number) => readonly [sql: string, values: ColumnValue[]],
+    statement: (now: number) => readonly [statement: BulkStatement, values: ColumnValue[]],
   ): Promise<DeliveryRow | OrderRefusal> {
     const { commits, clock } = this.#parts;
     // A refusal is returned, not thrown: an error would roll back the other work of the group
     // commit.
     return commits.run(async (transaction) => {
-      const [sql, values] = statement(clock());
-      const [row] = await runForEach<DeliveryRow>(transaction, sql, [values]);
+      const [written, values] = statement(clock());
+      const [row] = await runForEach<DeliveryRow>(transaction, written, [values]);
       if (row === undefined) return (await isKnown(transaction, id)) ? 'wrong state' : 'unknown';
       if (row.type === TASK && row.state === 'canceled') await emptyTasks(transaction, [id]);
       const { target, eventId } = deliveryOf(row);

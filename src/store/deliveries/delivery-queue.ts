@@ -6,7 +6,7 @@
  * costs the same with a backlog of ten and of a million.
  */
 import { sql } from 'kysely';
-import { runForEach } from '../../database/bulk.ts';
+import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database } from '../../database/tables.ts';
 import type { DueDeliveries } from './delivery.ts';
@@ -21,11 +21,11 @@ export interface WaitingEndpoint {
 }
 
 /** Values: endpoint, limit. Claimed deliveries stay in the index; each endpoint has few of them. */
-const NEXT_OF_ENDPOINT = `
+const NEXT_OF_ENDPOINT = bulk`
   select id, due_at from deliveries
-  where state = 'pending' and endpoint = ? and lease_until is null
+  where state = 'pending' and endpoint = ${TEXT} and lease_until is null
   order by due_at, id
-  limit ?`;
+  limit ${WHOLE}`;
 
 export class DeliveryQueue {
   readonly #database: Database;

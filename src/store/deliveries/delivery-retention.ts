@@ -8,7 +8,7 @@
  * later than their neighbours.
  */
 
-import { runForEach } from '../../database/bulk.ts';
+import { bulk, runForEach, TEXT } from '../../database/bulk.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';
@@ -21,12 +21,13 @@ import { deliveriesOf } from './delivery-rows.ts';
  */
 const ROWS_PER_STEP = 200;
 
-const REMOVE_ATTEMPTS = 'delete from delivery_attempts where delivery_id = ?';
-const REMOVE_PAYLOAD = 'delete from delivery_payloads where delivery_id = ?';
-const REMOVE_DELIVERY = 'delete from deliveries where id = ?';
+const REMOVE_ATTEMPTS = bulk`delete from delivery_attempts where delivery_id = ${TEXT}`;
+const REMOVE_PAYLOAD = bulk`delete from delivery_payloads where delivery_id = ${TEXT}`;
+const REMOVE_DELIVERY = bulk`delete from deliveries where id = ${TEXT}`;
 /** Values: id of the event, first id that is too young, and the bounds of its deliveries' ids. */
-const REMOVE_EVENT =
-  'delete from events where id = ? and id < ? and not exists (select 1 from deliveries where id > ? and id < ?)';
+const REMOVE_EVENT = bulk`
+  delete from events where id = ${TEXT} and id < ${TEXT}
+    and not exists (select 1 from deliveries where deliveries.id > ${TEXT} and deliveries.id < ${TEXT})`;
 
 /** One walk through a table in the order of its ids. */
 interface Walk {
@@ -112,8 +113,8 @@ export class DeliveryRetention {
       (row) => row.finished_at !== null && row.finished_at < this.#keptSince(row.state),
     );
     const ids = old.map(({ id }) => [id]);
-    for (const sql of [REMOVE_ATTEMPTS, REMOVE_PAYLOAD, REMOVE_DELIVERY])
-      await runForEach(transaction, sql, ids);
+    for (const statement of [REMOVE_ATTEMPTS, REMOVE_PAYLOAD, REMOVE_DELIVERY])
+      await runForEach(transaction, statement, ids);
     const eventsBefore = this.#firstOf(this.#parts.limits.deliveryDays);
     await removeWithoutDeliveries(transaction, [...new Set(old.map(({ event }) => event))], eventsBefore);
     return rows.map(({ id }) => id);

@@ -2,21 +2,22 @@
  * Rows of tasks among the deliveries: counts and empties them. SQL only; each function runs in its
  * caller's transaction.
  */
-import { runForEach } from '../../database/bulk.ts';
+import { type BulkStatement, bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { Database } from '../../database/tables.ts';
 
 /** Values: lane, largest count of use. */
-const COUNT_IN_LANE = `
+const COUNT_IN_LANE = bulk`
   select count(*) as count from
-    (select 1 from deliveries where state = 'pending' and endpoint = ? limit ?) as pending`;
+    (select 1 from deliveries where state = 'pending' and endpoint = ${TEXT} limit ${WHOLE}) as pending`;
 
 /** Values: integration, largest count of use. The literals are those of the partial index. */
-const COUNT_OF_INTEGRATION = `
+const COUNT_OF_INTEGRATION = bulk`
   select count(*) as count from
-    (select 1 from deliveries where state = 'pending' and type = 'task' and integration = ? limit ?) as pending`;
+    (select 1 from deliveries where state = 'pending' and type = 'task' and integration = ${TEXT} limit ${WHOLE}) as pending`;
 
 /** Values: id of the delivery. */
-const EMPTY = `update events set body = '' where type = 'task' and id = (select event from deliveries where id = ?)`;
+const EMPTY = bulk`
+  update events set body = '' where type = 'task' and id = (select event from deliveries where deliveries.id = ${TEXT})`;
 
 /** Pending tasks of one target, counted up to `max`. */
 export const countTasksInLane = (transaction: Database, lane: string, max: number): Promise<number> =>
@@ -40,7 +41,12 @@ export async function emptyTasks(transaction: Database, deliveries: readonly str
   );
 }
 
-async function count(transaction: Database, statement: string, of: string, max: number): Promise<number> {
+async function count(
+  transaction: Database,
+  statement: BulkStatement,
+  of: string,
+  max: number,
+): Promise<number> {
   const [row] = await runForEach<{ count: number | bigint }>(transaction, statement, [[of, max]]);
   return Number(row?.count ?? 0);
 }

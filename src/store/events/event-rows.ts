@@ -4,7 +4,7 @@
  * Each function runs in its caller's transaction. Rows come by the thousand, so each statement is
  * prepared once (`bulk.ts`), and the event loop turns after some hundreds of rows.
  */
-import { type ColumnValue, runForEach } from '../../database/bulk.ts';
+import { type BulkStatement, bulk, type ColumnValue, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { Database, DeliveryKind } from '../../database/tables.ts';
 import type { InstallationStatus } from '../../model/installation.ts';
 import type { EndpointName } from '../../model/target.ts';
@@ -13,20 +13,27 @@ import type { EventRecord } from '../deliveries/delivery.ts';
 /** Rows of one turn of the event loop: a few milliseconds. */
 const ROWS_AT_ONCE = 500;
 
-const FIND = 'select event_id, body_hash, deliveries from events where event_id = ?';
-const INSERT_EVENT =
-  'insert into events (id, event_id, organization, type, level, place, installation_id, body, body_hash, deliveries, ' +
-  'created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
-const INSERT_DELIVERY =
-  'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
-  'state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at) ' +
-  "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, 0, 0, 0, 0, 0, ?)";
+const FIND = bulk`select event_id, body_hash, deliveries from events where event_id = ${TEXT}`;
+
+const INSERT_EVENT = bulk`
+  insert into events (id, event_id, organization, type, level, place, installation_id, body, body_hash, deliveries, created_at)
+  values (${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${WHOLE}, ${WHOLE})`;
+
+/** A delivery's own columns, and those that say what it is of and for. */
+const OF_DELIVERY =
+  'id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place';
+const DELIVERED = bulk`${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}`;
+
+const INSERT_DELIVERY = bulk`
+  insert into deliveries (${OF_DELIVERY},
+    state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at)
+  values (${DELIVERED}, 'pending', ${WHOLE}, ${WHOLE}, 0, 0, 0, 0, 0, ${WHOLE})`;
 
 /** For a recipient that is not active: canceled from the beginning, with the reason as outcome. */
-const INSERT_ABSENT =
-  'insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration, installation_id, level, place, ' +
-  'state, outcome, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, finished_at) ' +
-  "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'canceled', ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)";
+const INSERT_ABSENT = bulk`
+  insert into deliveries (${OF_DELIVERY},
+    state, outcome, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, finished_at)
+  values (${DELIVERED}, 'canceled', ${TEXT}, ${WHOLE}, ${WHOLE}, 0, 0, 0, 0, 0, ${WHOLE}, ${WHOLE})`;
 
 /** A target that receives an event. */
 export interface Addressee extends EndpointName {
@@ -106,7 +113,7 @@ export async function insertEvents(transaction: Database, rows: readonly EventRo
  */
 async function insert(
   transaction: Database,
-  statement: string,
+  statement: BulkStatement,
   rows: Iterator<readonly ColumnValue[], undefined>,
 ): Promise<void> {
   for (;;) {

@@ -6,6 +6,7 @@
  * cannot exceed the limits together.
  */
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
+import { lock } from '../../database/locks.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import type { LimitMet, Limits } from '../../limits.ts';
@@ -61,6 +62,8 @@ export class TaskOutbox {
   }
 
   async #write(transaction: Database, requests: readonly TaskRequest[]): Promise<readonly TaskAnswer[]> {
+    // What another node queues meanwhile is counted.
+    await lock(transaction, ...requests.map(({ addressee }) => `tasks of ${addressee.integration}`));
     const pending = new PendingTasks(transaction, this.#parts.limits);
     const rows: EventRow[] = [];
     const answers: TaskAnswer[] = [];

@@ -8,15 +8,17 @@
  * installs it.
  */
 import { hash } from 'node:crypto';
+import { lock } from '../../database/locks.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { base64url, type RandomBytes } from '../../model/identifiers.ts';
 import { mayPublish } from '../../model/principal.ts';
 import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
-import { type Integration, readIntegration } from '../integrations/integration-rows.ts';
+import { type Integration, integrationLock, readIntegration } from '../integrations/integration-rows.ts';
 
 const PREFIX = 'annex_install_';
 const SHAPE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`);
@@ -83,7 +85,8 @@ export class InstallLinks {
   ): Promise<boolean> {
     const { database, clock, auditIds } = this.#parts;
     const now = clock();
-    return database.transaction().execute(async (transaction) => {
+    return inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(name));
       const integration = await transaction
         .selectFrom('integrations')
         .select(['organization', 'install_link_hash'])

@@ -8,8 +8,10 @@
  * `installation-removal.ts`.
  */
 
+import { announce } from '../../database/notices.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
@@ -94,9 +96,12 @@ export class Changes {
       const message = `The change was made inside of ${by.depth} calls; ${limitClause(limit)}.`;
       throw new AnnexError('CALL_TOO_DEEP', message, { limit });
     }
-    const { result, touched } = await database.transaction().execute(async (transaction) => {
+    const { result, touched } = await inTransaction(database, async (transaction) => {
       const change = new Change(this.#parts, transaction, by);
-      return { result: await work(change), touched: change.touched };
+      const done = await work(change);
+      for (const [id, organization] of change.touched)
+        await announce(transaction, 'installation', id, organization);
+      return { result: done, touched: change.touched };
     });
     for (const [id, organization] of touched) this.#parts.changed(id, organization);
     return result;

@@ -2,6 +2,7 @@
  * Creates installations in organizations, and then targets in their spaces and sites
  * (docs/contract/configuration.md#states, docs/contract/manifest.md#visibility).
  */
+import { lock } from '../../database/locks.ts';
 import { AnnexError } from '../../errors.ts';
 import { endpointKey, installationId, signingSecret } from '../../model/identifiers.ts';
 import {
@@ -51,6 +52,8 @@ export interface InstallBelowRequest {
 
 export async function install(change: Change, request: InstallRequest): Promise<Installation> {
   const { integration: name, organization } = request;
+  // Of two installs at once, the second counts the first.
+  await lock(change.transaction, `organization ${organization}`);
   await refuseUninvited(change, request);
   await change.refuseWhileBusy({ integration: name, organization });
   const target = wholeInstallation(installationId(change.parts.randomBytes));

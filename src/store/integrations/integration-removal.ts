@@ -2,8 +2,11 @@
  * Deletes an integration with everything that belongs to it, in one transaction with its audit
  * entries.
  */
+
+import { lock } from '../../database/locks.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { wholeInstallation } from '../../model/installation.ts';
@@ -11,7 +14,7 @@ import { integrationTenant } from '../../model/target.ts';
 import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import { countInstallations, installationsOf } from './installed-rows.ts';
-import { type Integration, readIntegration } from './integration-rows.ts';
+import { announceVersion, type Integration, integrationLock, readIntegration } from './integration-rows.ts';
 import { cancelTasks, deleteIntegration } from './removal-rows.ts';
 
 export interface IntegrationRemovalParts {
@@ -36,7 +39,8 @@ export async function removeIntegration(
   { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
 ): Promise<readonly string[]> {
   const now = clock();
-  const removed = await database.transaction().execute(async (transaction) => {
+  const removed = await inTransaction(database, async (transaction) => {
+    await lock(transaction, integrationLock(integration));
     const before = await readIntegration(transaction, integration);
     if (before?.organization !== owner) throw unknownIntegration(integration);
     const { organization, latestVersion, endpointKey } = before;
@@ -56,6 +60,7 @@ export async function removeIntegration(
     const details = { installations: installations.length };
     const entry = { action: 'integration.delete', organization, integration, details } as const;
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+    await announceVersion(transaction, integration);
     const tenants = [
       integrationTenant(endpointKey),
       ...installations.map(({ installationId }) => installationId),

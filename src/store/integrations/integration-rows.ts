@@ -4,6 +4,7 @@
  * Each function runs in the given database or transaction.
  */
 import type { Selectable } from 'kysely';
+import { announce } from '../../database/notices.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database, Tables } from '../../database/tables.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
@@ -43,6 +44,18 @@ export const integrationSecretPlace = (name: string): VaultPlace => [
   'sealed_signing_secret',
   name,
 ];
+
+/**
+ * Changes of an integration run one after the other. Names that differ only in capitals share the
+ * lock, because only one owner may have them.
+ */
+export const integrationLock = (name: string): string => `integration ${name.toLowerCase()}`;
+
+/** Announces another active version, or a deletion, to the other nodes. */
+export async function announceVersion(transaction: Database, name: string): Promise<void> {
+  await announce(transaction, 'integration', name);
+  await announce(transaction, 'version', name);
+}
 
 export async function readIntegration(database: Database, name: string): Promise<Integration | undefined> {
   const row = await database

@@ -6,9 +6,12 @@
  * has one owner is enforced here, inside the transaction.
  */
 
+import { lock } from '../../database/locks.ts';
+import { announce } from '../../database/notices.ts';
 import type { Page, PageRequest } from '../../database/page.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { endpointKey, type RandomBytes, signingSecret } from '../../model/identifiers.ts';
@@ -23,8 +26,10 @@ import { deleteLogs, isInstalledIn } from './installed-rows.ts';
 import { removeIntegration } from './integration-removal.ts';
 import {
   activateVersion,
+  announceVersion,
   type Integration,
   insertVersion,
+  integrationLock,
   integrationSecretPlace,
   listIntegrations,
   listVersions,
@@ -90,7 +95,8 @@ export class Registry {
     const now = clock();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
     const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
-    const number = await database.transaction().execute(async (transaction) => {
+    const number = await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(name));
       const before = await readIntegration(transaction, name);
       const taken = await takeNextVersion(transaction, manifest, now, fresh);
       if (taken === undefined) return undefined;
@@ -103,6 +109,7 @@ export class Registry {
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       const kept = before === undefined ? [taken] : [taken, before.activeVersion];
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
+      await announceVersion(transaction, name);
       return taken;
     });
     this.#parts.versionChanged(name);
@@ -152,7 +159,8 @@ export class Registry {
   async activate(integration: string, number: number, by: Actor): Promise<void> {
     const { database, clock, auditIds } = this.#parts;
     const now = clock();
-    await database.transaction().execute(async (transaction) => {
+    await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(integration));
       const before = await readIntegration(transaction, integration);
       // The name may belong to another organization since the route authorized the caller.
       if (before === undefined || !mayPublish(by.principal, before.organization))
@@ -165,6 +173,7 @@ export class Registry {
       const details = { version: number };
       const entry = { action: 'integration.activate', organization, integration, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announceVersion(transaction, integration);
     });
     this.#parts.versionChanged(integration);
   }
@@ -181,7 +190,8 @@ export class Registry {
   async lowerLimits(integration: string, lowered: LoweredLimits, by: Actor): Promise<void> {
     const { database, clock, auditIds } = this.#parts;
     const now = clock();
-    await database.transaction().execute(async (transaction) => {
+    await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(integration));
       const before = await readIntegration(transaction, integration);
       if (before === undefined) throw unknownIntegration(integration);
       await writeLoweredLimits(transaction, integration, lowered);
@@ -189,6 +199,7 @@ export class Registry {
       const details = { lowered: Object.keys(lowered) };
       const entry = { action: 'integration.limits', organization, integration, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announce(transaction, 'integration', integration);
     });
     this.#parts.changed(integration);
   }

@@ -7,8 +7,11 @@
  * opens them.
  */
 
+import { lock } from '../../database/locks.ts';
+import { announce } from '../../database/notices.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
@@ -16,7 +19,7 @@ import { checkSecrets } from '../../model/manifest/secrets.ts';
 import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type Integration, readIntegration, readVersion } from './integration-rows.ts';
+import { type Integration, integrationLock, readIntegration, readVersion } from './integration-rows.ts';
 import { deleteSecret, listSecrets, upsertSecrets } from './secret-rows.ts';
 
 export interface SecretsParts {
@@ -58,7 +61,7 @@ export class Secrets {
    * All secrets that are declared or have a value, sorted by name. @throws `INTEGRATION_UNKNOWN`
    */
   list(integration: OwnedIntegration): Promise<SecretState[]> {
-    return this.#parts.database.transaction().execute(async (transaction) => {
+    return inTransaction(this.#parts.database, async (transaction) => {
       const declared = await declaredBy(transaction, integration);
       const set = await listSecrets(transaction, integration.name);
       const known = new Map(set.map((record) => [record.name, record]));
@@ -132,10 +135,12 @@ export class Secrets {
   ): Promise<void> {
     const { database, clock, auditIds, changed } = this.#parts;
     const now = clock();
-    await database.transaction().execute(async (transaction) => {
+    await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(name));
       const details = await work(transaction);
       const entry = { action: 'integration.secrets', organization, integration: name, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announce(transaction, 'integration', name);
     });
     changed(name);
   }

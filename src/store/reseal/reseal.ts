@@ -7,7 +7,9 @@
  * value that cannot be opened is reported once and left as it is.
  */
 import { sql } from 'kysely';
+import type { Engine } from '../../database/engine.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import type { Vault } from '../vault/vault.ts';
 import {
   byName,
@@ -34,6 +36,8 @@ export interface ResealNote {
 export interface ResealParts {
   readonly database: Database;
   readonly vault: Vault;
+  /** One node at a time reseals. */
+  readonly engine: Pick<Engine, 'unlessElsewhere'>;
   /** Receives notes for the operator. */
   report(note: ResealNote): void;
 }
@@ -54,11 +58,14 @@ export class Reseal {
 
   /** Starts; ends at once if there is nothing to do. Never rejects: failures are reported. */
   start(): Promise<void> {
-    this.#running ??= this.#run().catch((cause: unknown) => {
-      // The next start continues. Until then the older keys are still needed.
-      const message = 'resealing ended early; the next start continues with it';
-      this.#report('error', message, { err: cause });
-    });
+    this.#running ??= this.#parts.engine
+      .unlessElsewhere('resealing', () => this.#run())
+      .then(() => undefined)
+      .catch((cause: unknown) => {
+        // The next start continues. Until then the older keys are still needed.
+        const message = 'resealing ended early; the next start continues with it';
+        this.#report('error', message, { err: cause });
+      });
     return this.#running;
   }
 
@@ -138,7 +145,7 @@ export class Reseal {
       return resealed === undefined ? [] : [{ row, sealed, resealed }];
     });
     if (renewed.length === 0) return 0;
-    return this.#parts.database.transaction().execute(async (transaction) => {
+    return inTransaction(this.#parts.database, async (transaction) => {
       let replaced = 0;
       for (const { row, sealed, resealed } of renewed) {
         let update = byName(transaction)

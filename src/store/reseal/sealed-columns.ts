@@ -96,7 +96,8 @@ export const byName = (database: Database) =>
   database as unknown as Kysely<Record<string, Record<string, string | number | null>>>;
 
 /** SQL for the key id of a sealed value. SQLite and PostgreSQL both count characters from 1. */
-export const keyIdIn = (column: string) => sql<string>`substr(${sql.ref(column)}, 1, ${KEY_ID_CHARS})`;
+export const keyIdIn = (column: string) =>
+  sql<string>`substr(${sql.ref(column)}, 1, ${sql.lit(KEY_ID_CHARS)})`;
 
 const KEY_ID = new RegExp(`^[0-9a-f]{${KEY_ID_CHARS}}$`);
 

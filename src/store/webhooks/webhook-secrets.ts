@@ -9,8 +9,10 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { GroupCommit } from '../../database/group-commit.ts';
+import { announce } from '../../database/notices.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
@@ -161,6 +163,12 @@ export class WebhookSecrets {
     this.#opened.delete(installationId);
   }
 
+  /** Invalidates all secrets. */
+  forget(): void {
+    this.#reading.clear();
+    this.#opened.clear();
+  }
+
   #showTo(installationId: string, secret: string): void {
     const shown = this.shownTo(installationId);
     if (!shown.includes(secret)) this.#shown.set(installationId, [...shown, secret].slice(-SHOWN_MAX));
@@ -213,7 +221,7 @@ export class WebhookSecrets {
     ) => Promise<{ secret: WebhookSecret; entry: Pick<AuditEntry, 'action' | 'details'> }>,
   ): Promise<WebhookSecret> {
     const { database, clock, auditIds } = this.#parts;
-    const secret = await database.transaction().execute(async (transaction) => {
+    const secret = await inTransaction(database, async (transaction) => {
       const now = clock();
       const target = await hold(transaction, name);
       const { secret, entry } = await work(transaction, now);
@@ -221,6 +229,7 @@ export class WebhookSecrets {
       const about = { organization, integration, target: { installationId, level, place } };
       const id = auditIds.next(now);
       await insertAudit(transaction, { id, at: now, by, entry: { ...entry, ...about } });
+      await announce(transaction, 'webhookSecrets', installationId);
       return secret;
     });
     this.forgetInstallation(name.installationId);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Tables } from '../../../src/database/tables.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';

@@ -8,7 +8,7 @@ import type { Dialect } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
 import { Sequence } from '../../../src/database/sequence.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';

@@ -7,7 +7,7 @@ import { Migrator } from 'kysely/migration';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
 import { MIGRATIONS } from '../../../src/database/migrations.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 test('integrations that were published before get an endpoint each', async () => {

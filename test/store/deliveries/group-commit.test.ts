@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
 import { Gathered, GroupCommit } from '../../../src/database/group-commit.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { endpointKey } from '../../../src/model/identifiers.ts';

@@ -8,7 +8,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite-dialect.ts';
+import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
+import { SqliteEngine } from '../../../src/database/sqlite/sqlite-engine.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Target } from '../../../src/model/target.ts';
@@ -21,6 +22,8 @@ import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/v
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
+/** An engine of one node lets everything run. */
+const ENGINE = new SqliteEngine({ folder: '', clock: Date.now });
 /** More than fit into one batch. */
 const INTEGRATIONS = 70;
 const nameOf = (index: number): string => `app-${index}`;
@@ -145,6 +148,7 @@ test('resealing can be stopped after any batch: later starts continue until no v
   for (let before = await left(); before > 0; before = await left()) {
     starts += 1;
     const reseal = new Reseal({
+      engine: ENGINE,
       database,
       vault: new Vault(ring, randomBytes),
       report: ({ message }) => {
@@ -194,7 +198,7 @@ test('a value changed while it is being resealed keeps the change', async () => 
     if (drawn === INTEGRATIONS + 1) changed = upsertSecrets(database, plain, change);
     return randomBytes(size);
   });
-  await new Reseal({ database, vault, report: () => {} }).start();
+  await new Reseal({ engine: ENGINE, database, vault, report: () => {} }).start();
   expect(changed).toBeDefined();
   await changed;
   const values = await openSecrets(database, plain, nameOf(0), ['KEY']);
@@ -218,6 +222,7 @@ test('attack: an altered value is reported by its place, stays as it is, and sto
     .execute();
   const notes: ResealNote[] = [];
   await new Reseal({
+    engine: ENGINE,
     database,
     vault: new Vault(ring, randomBytes),
     report: (note) => notes.push(note),

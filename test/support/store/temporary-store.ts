@@ -17,6 +17,7 @@ import {
   publishedManifest,
 } from '../../../src/model/manifest/manifest.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { dropDatabase, testEngine } from './test-engine.ts';
 
 export const ORIGINS = {
   publicUrl: 'https://apps.example.com',
@@ -41,13 +42,17 @@ export const memory = (): string => (existsSync(MEMORY) ? MEMORY : tmpdir());
  */
 export async function temporaryFolder({ inMemory = false } = {}): Promise<string> {
   const folder = await mkdtemp(join(inMemory ? memory() : tmpdir(), 'annex-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onTestFinished(async () => {
+    await dropDatabase(folder);
+    await rm(folder, { recursive: true, force: true });
+  });
   return folder;
 }
 
 export function storeOptions(folder: string, limits: Partial<Limits> = {}): StoreOptions {
   return {
     folder,
+    makeEngine: testEngine(folder),
     limits: { ...DEFAULT_LIMITS, ...limits },
     clock: () => CLOCK.now,
     randomBytes,

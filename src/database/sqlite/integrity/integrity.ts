@@ -11,7 +11,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { DAY_MS } from '../../limits.ts';
+import { DAY_MS } from '../../../limits.ts';
+import type { IntegrityState } from '../../engine.ts';
 import { type CheckedTable, pagesOf, quickCheck } from './quick-check.ts';
 
 /** Up to so many pages, the check takes milliseconds and runs in this process. */
@@ -19,17 +20,6 @@ const PAGES_AT_ONCE = 1_024;
 /** Time limit of one check. A check that exceeds it is reported as unfinished. */
 const CHECK_MS = 600_000;
 const PROGRAM = fileURLToPath(new URL('./integrity-process.ts', import.meta.url));
-
-/** Result of the checks so far. It names tables, and holds no content of them. */
-export interface IntegrityState {
-  /** `damaged` stays until a later check finds every table sound. */
-  readonly integrity: 'checking' | 'sound' | 'damaged' | 'unfinished';
-  /** When the last check ended, in milliseconds since 1970. */
-  readonly checkedAt: number | undefined;
-  /** Tables of the latest check: finished, and all. */
-  readonly tables: { readonly checked: number; readonly of: number };
-  readonly damagedTables: readonly string[];
-}
 
 export interface IntegrityNote {
   readonly level: 'info' | 'warn' | 'error';

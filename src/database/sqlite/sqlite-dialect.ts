@@ -22,7 +22,8 @@ import {
   type SqliteStatement,
 } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { BulkRows } from './bulk.ts';
+import { BulkRows } from '../bulk.ts';
+import { EngineCommand } from '../command.ts';
 import { checkWal, type WalNote } from './files/damaged-wal.ts';
 import { unusableDatabase } from './files/data-folder.ts';
 import { BUSY_TIMEOUT_MS, type FolderLock, inUse, isBusy, lockFolder } from './files/folder-lock.ts';
@@ -149,24 +150,36 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
 }
 
 function prepared(statement: StatementSync): SqliteStatement {
+  // A statement without result columns is run for its effect alone.
+  const reader = statement.columns().length > 0;
   return {
-    // A statement without result columns is run for its effect alone.
-    reader: statement.columns().length > 0,
+    reader,
     all(parameters) {
       const [first] = parameters;
-      if (!(first instanceof BulkRows)) return statement.all(...values(parameters));
-      const all: unknown[] = [];
-      for (const row of first.rows) all.push(...statement.all(...row));
-      return all;
+      if (first instanceof BulkRows) return allOf(statement, first);
+      // Transactions run one at a time, and there are no other nodes.
+      if (first instanceof EngineCommand) return [];
+      return statement.all(...values(parameters));
     },
     run(parameters) {
       const [first] = parameters;
       if (!(first instanceof BulkRows)) return statement.run(...values(parameters));
-      for (const row of first.rows) first.changes.push(Number(statement.run(...row).changes));
-      return { changes: first.changes.reduce((sum, changed) => sum + changed, 0), lastInsertRowid: 0 };
+      let changes = 0;
+      for (const row of first.rows) {
+        const changed = Number(statement.run(...row).changes);
+        first.changes.push(changed);
+        changes += changed;
+      }
+      return { changes, lastInsertRowid: 0 };
     },
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };
+}
+
+function allOf(statement: StatementSync, { rows }: BulkRows): unknown[] {
+  const all: unknown[] = [];
+  for (const row of rows) all.push(...statement.all(...row));
+  return all;
 }
 
 /** All values of the tables (`tables.ts`) are strings, numbers or null. */

@@ -5,8 +5,8 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
-import { NewerSchema } from './database.ts';
-import type { Database } from './tables.ts';
+import { NewerSchema } from '../database.ts';
+import type { Database } from '../tables.ts';
 
 /** Each part of a version has three decimal digits: 1.2.3 is 1002003. */
 const PART = 1_000;

@@ -1,0 +1,168 @@
+/**
+ * The connection of a node to the others, over the database: it receives notices (`LISTEN`), finds
+ * out whether the database answers, and reads its clock.
+ *
+ * PostgreSQL delivers every notice while a connection lasts, and none to a connection that is lost.
+ * A connection may be lost without a word. So the node asks for the time every two seconds; without
+ * an answer it connects again, and reports that notices may have been missed. What is cached stays
+ * in use for a bounded time meanwhile: calls that write nothing go on while the database restarts.
+ */
+import type { Client } from 'pg';
+import type { EngineListener } from '../engine.ts';
+import type { Notice } from '../notices.ts';
+import type { DatabaseClock } from './database-clock.ts';
+import { CHANNEL } from './postgres-driver.ts';
+
+/** Between two questions for the time. */
+const BEAT_MS = 2_000;
+/** First wait before another attempt to connect, and the longest one. */
+const RETRY_MS = 200;
+const RETRY_MS_MAX = 2_000;
+/** How long caches are used without a sign of the database. */
+export const CACHED_WITHOUT_DATABASE_MS = 60_000;
+
+const TIME = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now';
+
+export interface NodeConnectionParts {
+  /** Makes a client that is not connected. */
+  client(): Client;
+  /** Marks the notices of this node, which it does not receive itself. */
+  readonly node: string;
+  readonly clock: DatabaseClock;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+  /** Receives a change of the connection, for the log. */
+  report(isConnected: boolean, cause?: unknown): void;
+}
+
+export class NodeConnection {
+  readonly #parts: NodeConnectionParts;
+  #listener: EngineListener | undefined;
+  #client: Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #retryMs = RETRY_MS;
+  #lastSign: number;
+  #isClosed = false;
+  #isLost = false;
+  #hasDropped = false;
+
+  constructor(parts: NodeConnectionParts) {
+    this.#parts = parts;
+    this.#lastSign = parts.ticks();
+  }
+
+  /** Connects for the first time, and reads the clock. @throws if the database cannot be reached */
+  async open(): Promise<void> {
+    await this.#connect();
+    this.#later(BEAT_MS);
+  }
+
+  listen(listener: EngineListener): void {
+    this.#listener = listener;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#drop();
+  }
+
+  async #connect(): Promise<void> {
+    const client = this.#parts.client();
+    // A lost connection ends here, too; the beat finds out.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      client.on('notification', ({ payload }) => this.#receive(payload));
+      await client.query(`listen ${CHANNEL}`);
+      this.#client = client;
+      await this.#readClock(client);
+    } catch (cause) {
+      this.#client = undefined;
+      // Ends whatever was opened; its failure says nothing new.
+      void client.end().catch(() => undefined);
+      throw cause;
+    }
+  }
+
+  /** The time of the database, at the middle of the question's way. */
+  async #readClock(client: Client): Promise<void> {
+    const { ticks, clock } = this.#parts;
+    const asked = ticks();
+    const { rows } = await client.query<{ now: number }>(TIME);
+    const answered = ticks();
+    const [row] = rows;
+    if (row !== undefined) clock.read({ asked, answered, now: row.now });
+    this.#lastSign = answered;
+  }
+
+  #later(ms: number): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.#beat(), ms).unref();
+  }
+
+  /** Never rejects. */
+  async #beat(): Promise<void> {
+    const isNew = this.#client === undefined;
+    try {
+      if (this.#client === undefined) await this.#connect();
+      else await this.#readClock(this.#client);
+      if (isNew) this.#isBack();
+      this.#later(BEAT_MS);
+    } catch (cause) {
+      await this.#drop();
+      this.#lost(cause);
+      this.#later(this.#retryMs);
+      this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX);
+    }
+  }
+
+  #isBack(): void {
+    if (this.#isClosed) return;
+    this.#retryMs = RETRY_MS;
+    this.#isLost = false;
+    this.#hasDropped = false;
+    this.#parts.report(true);
+    this.#listener?.missedNotices();
+    this.#listener?.isBack();
+  }
+
+  #lost(cause: unknown): void {
+    if (this.#isClosed) return;
+    if (!this.#isLost) this.#parts.report(false, cause);
+    this.#isLost = true;
+    const without = this.#parts.ticks() - this.#lastSign;
+    if (this.#hasDropped || without < CACHED_WITHOUT_DATABASE_MS) return;
+    this.#hasDropped = true;
+    this.#listener?.missedNotices();
+  }
+
+  /** Ends the connection without waiting for the server, which may not answer. */
+  async #drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    await Promise.race([
+      client.end().catch(() => undefined),
+      new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref()),
+    ]);
+  }
+
+  /** Attack on nothing: only nodes may write to the database. A payload of another version is skipped. */
+  #receive(payload: string | undefined): void {
+    const notice = parsed(payload);
+    if (notice === undefined || notice.from === this.#parts.node) return;
+    this.#listener?.noticed(notice);
+  }
+}
+
+function parsed(payload = ''): (Notice & { readonly from: string }) | undefined {
+  try {
+    const notice = JSON.parse(payload) as Partial<Notice & { from: string }>;
+    const { change, about, from } = notice;
+    if (typeof change !== 'string' || typeof from !== 'string' || !Array.isArray(about)) return undefined;
+    return { change, about: about.map(String), from };
+  } catch {
+    return undefined;
+  }
+}

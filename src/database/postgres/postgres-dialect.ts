@@ -1,0 +1,54 @@
+/**
+ * Kysely's PostgreSQL dialect on the driver of this folder, with texts that sort as on SQLite.
+ */
+import {
+  type DataTypeNode,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
+import type { Pool } from 'pg';
+import { PostgresDriver } from './postgres-driver.ts';
+
+export class PostgresDialect implements Dialect {
+  readonly #pool: Pool;
+  readonly #node: string;
+
+  /** @param node marks the notices of this node */
+  constructor(pool: Pool, node: string) {
+    this.#pool = pool;
+    this.#node = node;
+  }
+
+  createDriver(): Driver {
+    return new PostgresDriver(this.#pool, this.#node);
+  }
+
+  createQueryCompiler(): PostgresQueryCompiler {
+    return new BytewiseTexts();
+  }
+
+  /** Locks migrations with an advisory lock: one node at a time migrates. */
+  createAdapter(): PostgresAdapter {
+    return new PostgresAdapter();
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the type that kysely asks for
+  createIntrospector(database: Kysely<any>): PostgresIntrospector {
+    return new PostgresIntrospector(database);
+  }
+}
+
+/**
+ * Columns of texts compare bytes, whatever the locale of the database: pages and searches rely on
+ * the order of ids, and an index on bytes is the fastest.
+ */
+class BytewiseTexts extends PostgresQueryCompiler {
+  protected override visitDataType(node: DataTypeNode): void {
+    super.visitDataType(node);
+    if (node.dataType === 'text') this.append(' collate "C"');
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The engine for many nodes: PostgreSQL, which is the only thing that they share.
+ *
+ * A bounded pool of connections, each with time-outs, so that a server that hangs fails a statement
+ * and not the node. Another connection receives the notices of other nodes (`node-connection.ts`).
+ */
+import { Kysely } from 'kysely';
+import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';
+import { openDatabase } from '../database.ts';
+import type { Engine, EngineListener, IntegrityState } from '../engine.ts';
+import type { Database, Tables } from '../tables.ts';
+import { DatabaseClock } from './database-clock.ts';
+import { newerSchema, noteVersion } from './made-by.ts';
+import { NodeConnection } from './node-connection.ts';
+import { PostgresDialect } from './postgres-dialect.ts';
+import { translated } from './postgres-errors.ts';
+
+/** Time-outs of the server, and of the client for a server that does not answer at all. */
+const STATEMENT_MS = 15_000;
+const LOCK_WAIT_MS = 10_000;
+const IDLE_IN_TRANSACTION_MS = 20_000;
+const ANSWER_MS = 18_000;
+const CONNECT_MS = 5_000;
+/** Migrations may rewrite an index of a large table. */
+const MIGRATION_MS = 3_600_000;
+/** An answer to the question for the time comes at once, or the connection is lost. */
+const BEAT_ANSWER_MS = 4_000;
+/** Object ids of `bigint` and `numeric`: none of ours exceeds what a number holds exactly. */
+const WHOLE_NUMBERS = [20, 1700];
+
+const COMMITS_IN_FLIGHT = 2;
+
+/** Asks the server to sync each commit to disk, if its default is not to. */
+const SYNC_COMMITS = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`; may have TLS parameters. */
+  readonly url: string;
+  /** Connections of this node at most, beside that for notices. */
+  readonly connections: number;
+  /** Where the vault's key file is by default. */
+  readonly folder: string;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+  /** Milliseconds since 1970, used until the database has told its time. */
+  readonly wall: () => number;
+  /** Marks this node among the others. */
+  readonly node: string;
+  /** Version of this Annex, to be recorded in the database; not recorded if absent. */
+  readonly version?: string | undefined;
+  /** Receives notes for the operator. */
+  readonly note: (level: 'info' | 'warn' | 'error', message: string, cause?: unknown) => void;
+}
+
+export class PostgresEngine implements Engine {
+  readonly isShared = true;
+  readonly commitsInFlight = COMMITS_IN_FLIGHT;
+  readonly folder: string;
+  readonly clock: () => number;
+  /** The server checks its own pages, if the cluster was made with checksums. */
+  readonly integrity: IntegrityState = {
+    ...{ integrity: 'unchecked', checkedAt: undefined, damagedTables: [] },
+    tables: { checked: 0, of: 0 },
+  };
+  readonly #options: PostgresOptions;
+  readonly #pool: Pool;
+  readonly #connection: NodeConnection;
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.folder = options.folder;
+    const clock = new DatabaseClock(options.ticks, options.wall);
+    this.clock = clock.now;
+    this.#pool = new Pool({ ...connectionSettings(options.url), max: options.connections });
+    // An idle connection that is lost is replaced when the next one is needed.
+    this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => void client.query(SYNC_COMMITS).catch(() => undefined));
+    this.#connection = new NodeConnection({
+      client: () => new Client({ ...connectionSettings(options.url), query_timeout: BEAT_ANSWER_MS }),
+      node: options.node,
+      clock,
+      ticks: options.ticks,
+      report: (isConnected, cause) =>
+        isConnected
+          ? options.note('info', 'the database answers again')
+          : options.note('error', 'the database does not answer; it is tried again', cause),
+    });
+  }
+
+  async open(): Promise<Database> {
+    const { note, node, version } = this.#options;
+    try {
+      await this.#migrate();
+      await this.#connection.open();
+      if (await this.#isUnsynced())
+        note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');
+      const database = new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) });
+      if (version !== undefined) await noteVersion(this.#pool, version);
+      return database;
+    } catch (cause) {
+      await this.close();
+      if (!this.#pool.ended) await this.#pool.end();
+      throw unusable(cause);
+    }
+  }
+
+  startChecks(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  listen(listener: EngineListener): void {
+    this.#connection.listen(listener);
+  }
+
+  async alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#underLock('select pg_advisory_lock(hashtextextended($1, 1))', name, work);
+  }
+
+  async unlessElsewhere(name: string, work: () => Promise<void>): Promise<boolean> {
+    const sql = 'select pg_try_advisory_lock(hashtextextended($1, 1)) as is_ours';
+    let hasRun = false;
+    await this.#underLock(sql, name, async () => {
+      hasRun = true;
+      await work();
+    });
+    return hasRun;
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  /** Uses a connection of its own: a lock is lost with its connection, and must not be returned. */
+  async #underLock<Result>(sql: string, name: string, work: () => Promise<Result>): Promise<Result> {
+    const client = new Client({
+      ...connectionSettings(this.#options.url),
+      ...{ lock_timeout: 0, statement_timeout: 0, query_timeout: 0 },
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ is_ours?: boolean }>(sql, [name]);
+      if (rows[0]?.is_ours === false) return undefined as Result;
+      return await work();
+    } catch (cause) {
+      throw translated(cause);
+    } finally {
+      // Ends the session, and with it the lock.
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** Brings the schema up to date on a connection without the usual time-outs. */
+  async #migrate(): Promise<void> {
+    const pool = new Pool({
+      ...connectionSettings(this.#options.url),
+      ...{ max: 2, statement_timeout: MIGRATION_MS, query_timeout: MIGRATION_MS },
+      ...{ lock_timeout: MIGRATION_MS, idle_in_transaction_session_timeout: MIGRATION_MS },
+    });
+    pool.on('error', () => undefined);
+    try {
+      const database = await openDatabase(new PostgresDialect(pool, this.#options.node));
+      await database.destroy();
+    } catch (failure) {
+      throw (await newerSchema(this.#options, failure)) ?? failure;
+    } finally {
+      if (!pool.ended) await pool.end();
+    }
+  }
+
+  async #isUnsynced(): Promise<boolean> {
+    const { rows } = await this.#pool.query<{ fsync: string }>('show fsync');
+    return rows[0]?.fsync === 'off';
+  }
+}
+
+/** The settings of every connection. */
+export function connectionSettings(url: string): ClientConfig {
+  const types = new TypeOverrides();
+  for (const id of WHOLE_NUMBERS) types.setTypeParser(id, Number);
+  return {
+    connectionString: url,
+    application_name: 'annex',
+    types,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_WAIT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    query_timeout: ANSWER_MS,
+  } as ClientConfig;
+}
+
+/** Says which setting is concerned; the message never contains the URL, which holds a password. */
+function unusable(cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`the PostgreSQL database (ANNEX_DATABASE_URL) cannot be used: ${why}`, { cause });
+}

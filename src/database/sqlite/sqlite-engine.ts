@@ -1,0 +1,89 @@
+/**
+ * The engine for one node: a database file in the data folder. There are no other nodes, so there
+ * is nothing to hear of them, and nothing to lock.
+ */
+import { openDatabase } from '../database.ts';
+import type { Engine, IntegrityState } from '../engine.ts';
+import type { Database } from '../tables.ts';
+import type { WalNote } from './files/damaged-wal.ts';
+import { databaseFile, prepareFolder, unusableDatabase } from './files/data-folder.ts';
+import { Integrity, type IntegrityNote } from './integrity/integrity.ts';
+import { newerAnnex, noteVersion } from './made-by.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+
+export interface SqliteEngineOptions {
+  /** Data folder; created for its owner alone if it does not exist. */
+  readonly folder: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Version of this Annex, to be recorded in the database; not recorded if absent. */
+  readonly version?: string | undefined;
+  /**
+   * Whether to start with a damaged write-ahead log and lose what was committed in it; false if
+   * absent.
+   */
+  readonly acceptLoss?: boolean | undefined;
+  /** Receives notes for the operator about the write-ahead log. */
+  readonly onWal?: ((note: WalNote) => void) | undefined;
+  /** Receives the result of each integrity check. */
+  readonly onIntegrity?: ((note: IntegrityNote) => void) | undefined;
+}
+
+export class SqliteEngine implements Engine {
+  readonly isShared = false;
+  readonly commitsInFlight = 1;
+  readonly folder: string;
+  readonly clock: () => number;
+  readonly #options: SqliteEngineOptions;
+  readonly #integrity: Integrity;
+
+  constructor(options: SqliteEngineOptions) {
+    const { folder, clock, onIntegrity } = options;
+    this.#options = options;
+    this.folder = folder;
+    this.clock = clock;
+    this.#integrity = new Integrity({
+      file: databaseFile(folder),
+      clock,
+      note: (result) => onIntegrity?.(result),
+    });
+  }
+
+  get integrity(): IntegrityState {
+    return this.#integrity.state;
+  }
+
+  async open(): Promise<Database> {
+    const { folder, clock, version, acceptLoss = false, onWal: note = () => {} } = this.#options;
+    const file = await prepareFolder(folder);
+    const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
+      throw newerAnnex(file, failure, version) ?? unusableDatabase(file, failure);
+    });
+    try {
+      if (version !== undefined) await noteVersion(database, version);
+      return database;
+    } catch (error) {
+      await database.destroy();
+      throw error;
+    }
+  }
+
+  startChecks(): Promise<void> {
+    return this.#integrity.start();
+  }
+
+  listen(): void {}
+
+  alone<Result>(_name: string, work: () => Promise<Result>): Promise<Result> {
+    return work();
+  }
+
+  async unlessElsewhere(_name: string, work: () => Promise<void>): Promise<boolean> {
+    await work();
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#integrity.stop();
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Two failures of a database that are not faults of a statement. Drivers translate the errors of
+ * their engine into these; everything else stays as it is.
+ */
+
+/**
+ * The database cannot be reached, or cannot write now: it restarts, fails over, is out of
+ * connections or of disk space. It passes. Nothing is known of a commit that it interrupted.
+ */
+export class DatabaseUnavailable extends Error {
+  constructor(cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`The database is not available: ${why}`, { cause });
+    this.name = 'DatabaseUnavailable';
+  }
+}
+
+/**
+ * The transaction collided with another one and was rolled back. Run again, it sees what the other
+ * one has written.
+ */
+export class WriteConflict extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+    this.name = 'WriteConflict';
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Notices of changes for the layers above the store, which cache what they read.
+ *
+ * A change of this node is emitted after its commit and before its answer: a call that starts after
+ * the answer sees it. A change of another node arrives a moment after its commit (`Engine.listen`).
+ */
+import { EventEmitter } from 'node:events';
+import type { Engine } from '../database/engine.ts';
+
+/** A listener that throws would fail a change that is committed. */
+export type StoreChanges = EventEmitter<{
+  /** An integration has another active version, other secrets or limits, or was deleted. */
+  integration: [integration: string];
+  /** An integration has another active version, or was deleted. */
+  version: [integration: string];
+  /** An installation or one of its targets changed. */
+  installation: [installationId: string, organization: string];
+  /** A webhook secret of an installation was rotated. */
+  webhookSecrets: [installationId: string];
+  /** A token was revoked. */
+  tokens: [];
+  /** The keys of statements were rotated. */
+  statementKeys: [];
+  /** A lifecycle event of this installation may have been written, by this node. */
+  lifecycle: [installationId: string];
+  /** Changes of other nodes may have been missed: nothing that is cached is certain. */
+  missed: [];
+  /** The database answers again, after it did not. */
+  back: [];
+}>;
+
+/** The changes that other nodes announce. */
+export type AnnouncedChange = Exclude<
+  keyof (StoreChanges extends EventEmitter<infer Changes> ? Changes : never),
+  'lifecycle' | 'missed' | 'back'
+>;
+
+const ANNOUNCED: readonly string[] = [
+  ...(['integration', 'version', 'installation', 'webhookSecrets'] satisfies AnnouncedChange[]),
+  ...(['tokens', 'statementKeys'] satisfies AnnouncedChange[]),
+];
+
+/** The notices of a store, with those of the other nodes. */
+export function storeChanges(engine: Pick<Engine, 'listen'>): StoreChanges {
+  const changes: StoreChanges = new EventEmitter();
+  engine.listen({
+    noticed({ change, about }) {
+      // A node of a newer version may announce changes that this one does not know.
+      if (ANNOUNCED.includes(change)) (changes as EventEmitter).emit(change, ...about);
+    },
+    missedNotices: () => void changes.emit('missed'),
+    isBack: () => void changes.emit('back'),
+  });
+  return changes;
+}
