@@ -6,6 +6,7 @@
  * `ANNEX_LIMIT_CALL_CPU_MS`.
  */
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CELL_SANDBOX } from './confinement/layers.ts';
@@ -20,8 +21,14 @@ import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 
 export interface Config {
-  /** Folder of the database, the vault key and the first admin token. */
+  /** Folder of the vault key, of the first admin token, and of the SQLite file if there is one. */
   readonly dataFolder: string;
+  /** URL of the PostgreSQL database, with its password; absent: a SQLite file in `dataFolder`. */
+  readonly databaseUrl?: string;
+  /** Most connections of one node to PostgreSQL. */
+  readonly databaseConnections: number;
+  /** Number of nodes on this machine that share the two ports; 1 on SQLite. */
+  readonly workers: number;
   /** The key ring of the vault, or the file that holds it. */
   readonly vaultKeys: KeySource;
   /** Address that the control listener binds to; `publicHost` is that of the public listener. */
@@ -50,7 +57,7 @@ export interface Config {
   readonly controlNames: readonly string[];
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: AddressList;
-  /** Number of child processes that run tenants' code. */
+  /** Number of child processes of one node that run tenants' code. */
   readonly cells: number;
   /** Whether cells run in bubblewrap. */
   readonly cellSandbox: (typeof CELL_SANDBOX)[number];
@@ -88,17 +95,24 @@ export class ConfigError extends Error {
 }
 
 const CELLS_MAX = 64;
+/** With fewer, a few long statements would keep requests and deliveries waiting. */
+const DATABASE_CONNECTIONS_MIN = 4;
+const DATABASE_CONNECTIONS_MAX = 1_000;
+const WORKERS_MAX = 64;
 const BUILT_INS = ['publish', 'none'] as const;
 const ON_OFF = ['off', 'on'] as const;
 /** Leaves space for the user ids that follow the first. */
 const USER_MAX = 2 ** 31;
 const PORT_MAX = 65_535;
 
+/** The value of a numeric setting; a mistake becomes a problem. */
+type ReadInteger = (flag: string, min: number, max: number) => number;
+
 /** @throws ConfigError */
 export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const text = readSettings(flags, env, problems);
-  const integer = (flag: string, min: number, max: number): number => {
+  const integer: ReadInteger = (flag, min, max) => {
     const value = Number(text(flag));
     if (!Number.isInteger(value) || value < min || value > max || text(flag).trim() === '') {
       problems.push(`--${flag} must be a whole number from ${min} to ${max}; it is "${text(flag)}".`);
@@ -141,7 +155,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     ...product,
     controlNames: names(text('control-names')),
     trustedProxies: trustedProxies.list,
-    cells: integer('cells', 1, CELLS_MAX),
+    ...readNodes(text, integer, problems),
     cellSandbox: oneOf('cell-sandbox', CELL_SANDBOX, problems, text),
     cellUser: integer('cell-user', 1, USER_MAX),
     cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
@@ -157,6 +171,48 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   if (config.dataFolder === '') problems.push('--data must name a folder.');
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** The database, and the nodes of this machine that share it. */
+function readNodes(
+  text: (flag: string) => string,
+  integer: ReadInteger,
+  problems: string[],
+): Pick<Config, 'databaseUrl' | 'databaseConnections' | 'workers' | 'cells'> {
+  const databaseUrl = text('database-url').trim();
+  const fault = databaseUrl === '' ? undefined : databaseUrlFault(databaseUrl);
+  // The sentence has no part of the URL, because a mistyped password may be anywhere in it.
+  if (fault !== undefined)
+    problems.push(`ANNEX_DATABASE_URL must be like postgres://user:password@host:5432/name: ${fault}.`);
+  const workers = integer('workers', 1, WORKERS_MAX);
+  if (workers > 1 && databaseUrl === '')
+    problems.push('--workers must be 1 on SQLite, which has one node: set ANNEX_DATABASE_URL to have more.');
+  if (text('accept-loss') === 'true' && databaseUrl !== '')
+    problems.push('--accept-loss is about the log of the SQLite file, and ANNEX_DATABASE_URL is set.');
+  const cores = Math.min(8, Math.max(2, availableParallelism()));
+  return {
+    ...(databaseUrl !== '' && { databaseUrl }),
+    databaseConnections: integer('database-connections', DATABASE_CONNECTIONS_MIN, DATABASE_CONNECTIONS_MAX),
+    workers,
+    // All workers together have about as many cells as one node has alone, because they share its
+    // cores. A worker with one cell starts the next one when it dies, and the others serve on.
+    cells: text('cells') === '' ? Math.ceil(cores / workers) : integer('cells', 1, CELLS_MAX),
+  };
+}
+
+/** What is wrong with a URL of PostgreSQL, without any part of it. @returns undefined if nothing */
+function databaseUrlFault(text: string): string | undefined {
+  if (!/^postgres(ql)?:/i.test(text)) return 'it does not begin with postgres:// or postgresql://';
+  const url = URL.parse(text);
+  const encoding = 'in a user name or a password, the characters : / ? # [ ] @ % must be percent-encoded';
+  if (url === null || url.hash !== '') return `it cannot be read; ${encoding}`;
+  try {
+    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
+  } catch {
+    return `it has a % that begins no character; ${encoding}`;
+  }
+  if (!/^\/[^/]+$/.test(url.pathname)) return 'it names no database behind the host';
+  return undefined;
 }
 
 /** The key ring from its variable, else the file that holds it. */

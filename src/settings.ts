@@ -2,8 +2,6 @@
  * The table of settings: flags, defaults and the texts of `--help`. It reads no value: `config.ts`
  * reads and checks them.
  */
-import { availableParallelism } from 'node:os';
-
 export interface Setting {
   /** Name of the flag, without its dashes. */
   readonly flag: string;
@@ -28,6 +26,22 @@ export const SETTINGS: readonly Setting[] = [
     value: '',
     isSecret: true,
     help: 'the keys of the vault themselves, in base64url, separated by commas; the first one seals',
+  },
+  {
+    flag: 'database-url',
+    value: '',
+    isSecret: true,
+    help: 'the PostgreSQL database, as postgres://user:password@host/name (default: a SQLite file in --data)',
+  },
+  {
+    flag: 'database-connections',
+    value: '10',
+    help: 'connections of one node to PostgreSQL, at most',
+  },
+  {
+    flag: 'workers',
+    value: '1',
+    help: 'nodes on this machine behind one pair of ports; more than one needs ANNEX_DATABASE_URL',
   },
   { flag: 'control-host', value: '127.0.0.1', help: 'address of the control listener (API, metrics)' },
   { flag: 'control-port', value: '7700', help: 'its port; 0 picks a free one' },
@@ -107,8 +121,8 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     flag: 'cells',
-    value: String(Math.min(8, Math.max(2, availableParallelism()))),
-    help: 'child processes for tenant code',
+    value: '',
+    help: 'child processes for tenant code, of each worker (default: as many as cores, from 2 to 8, shared out to the workers)',
   },
   {
     flag: 'cell-sandbox',
